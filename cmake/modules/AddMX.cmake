@@ -1,0 +1,72 @@
+# The one place that knows how mx builds a library, a tool and a unit test:
+# include paths, warning flags, run paths and the shared libMLIR.
+
+include_directories(${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-exceptions)
+if(MX_ENABLE_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(MX_SANITIZE)
+  add_compile_options(-fsanitize=${MX_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MX_SANITIZE})
+endif()
+
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS})
+add_definitions(${LLVM_DEFINITIONS})
+if(MX_BUILD_COMPILER)
+  list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})
+  # Link the shared libMLIR: archives beside it would duplicate its state.
+  set(MLIR_LINK_MLIR_DYLIB ON)
+  include(TableGen)
+  include(AddLLVM)
+  include(AddMLIR)
+endif()
+
+set(MX_RPATH "$ORIGIN/../lib" ${LLVM_LIBRARY_DIR})
+
+# mx_add_library(name SOURCES... [LINK libs...] [DEPENDS targets...])
+# A static library of the project.
+function(mx_add_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  add_library(MX::${name} ALIAS ${name})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY MX_LIBRARIES ${name})
+endfunction()
+
+# mx_add_mlir_library(name SOURCES... [LINK libs...] [DEPENDS targets...])
+# A static library of the compiler; users of it link libMLIR and libLLVM.
+function(mx_add_mlir_library name)
+  mx_add_library(${name} ${ARGN})
+  target_link_libraries(${name} PUBLIC MLIR LLVM)
+  set_property(GLOBAL APPEND PROPERTY MX_MLIR_LIBRARIES ${name})
+endfunction()
+
+# mx_add_tool(name SOURCES... [LINK libs...])
+function(mx_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "${MX_RPATH}")
+  set_property(GLOBAL APPEND PROPERTY MX_TOOLS ${name})
+endfunction()
+
+# mx_add_unittest(name SOURCES... [LINK libs...])
+# A GoogleTest binary below unittests/; lit finds those whose name ends in Tests.
+function(mx_add_unittest name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unittests)
+  set_property(GLOBAL APPEND PROPERTY MX_UNITTESTS ${name})
+endfunction()

@@ -1,0 +1,1 @@
+# Install rules and the package configuration for find_package(MX).
