@@ -1,0 +1,282 @@
+//===- Simulator.h - Run PTX kernels without a GPU --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The public face of the simulator: device memory, modules parsed from PTX
+// text, and launches. It is written from the PTX ISA and knows nothing of the
+// compiler that made the text. Nothing here throws or aborts on bad input: it
+// comes back as text in a report. Plain C++17, no LLVM.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_SIMULATOR_SIMULATOR_H
+#define MX_SIMULATOR_SIMULATOR_H
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mx::sim {
+
+//===----------------------------------------------------------------------===//
+// Device memory
+//===----------------------------------------------------------------------===//
+
+/// The global memory of the simulated device. Addresses are deterministic:
+/// they depend only on the order and the sizes of the allocations. Every
+/// allocation is followed by an unmapped gap, so a stray access is found and
+/// can be described in terms of the buffer it missed.
+class DeviceMemory {
+public:
+  static constexpr uint64_t kBase = 0x7f0000000000ull;
+  /// Allocations start on a page of their own.
+  static constexpr uint64_t kPageBytes = 1ull << 16;
+  /// The pattern of memory that nobody wrote: a signaling NaN as bf16 and f32
+  /// and an address outside every allocation.
+  static constexpr uint16_t kPoison = 0x7FA1;
+
+  struct Allocation {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    std::string name;
+  };
+
+  explicit DeviceMemory(uint64_t capacity = 64ull << 30);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory &) = delete;
+  DeviceMemory &operator=(const DeviceMemory &) = delete;
+
+  /// Allocates poisoned memory; the name appears in reports. `align` must be
+  /// a power of two; at least 256 is given. Returns 0 when the capacity is
+  /// exceeded. An allocation of zero bytes has an address but no byte.
+  uint64_t alloc(uint64_t bytes, uint64_t align = 256,
+                 std::string_view name = {});
+  /// Returns false when `address` is not the start of a live allocation.
+  bool free(uint64_t address);
+
+  /// Host pointer to [address, address + bytes), or null unless that range
+  /// lies within one live allocation.
+  void *translate(uint64_t address, uint64_t bytes) const;
+  /// These return false, and change nothing, when the range is not allocated.
+  bool copyIn(uint64_t address, const void *from, uint64_t bytes);
+  bool copyOut(void *to, uint64_t address, uint64_t bytes) const;
+  bool copy(uint64_t to, uint64_t from, uint64_t bytes);
+  bool fill(uint64_t address, uint8_t byte, uint64_t bytes);
+  bool fillPoison(uint64_t address, uint64_t bytes);
+
+  /// The live allocation that holds `address`, or null.
+  const Allocation *find(uint64_t address) const;
+  /// The range in terms of the nearest allocation, for messages: "4 bytes at
+  /// offset 4096 of buffer 'A' (4096 bytes)".
+  std::string describe(uint64_t address, uint64_t bytes) const;
+
+  uint64_t bytesInUse() const { return inUse; }
+  uint64_t bytesCapacity() const { return capacity; }
+
+private:
+  struct Block;
+  std::vector<std::unique_ptr<Block>> blocks;
+  /// Block index + 1 per page, 0 where nothing lives.
+  std::vector<uint32_t> pages;
+  uint64_t capacity;
+  uint64_t inUse = 0;
+  uint64_t next = kBase;
+
+  Block *lookup(uint64_t address) const;
+};
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+/// An error or a remark about PTX text.
+struct Diagnostic {
+  std::string message; ///< lower case, no full stop
+  unsigned line = 0;   ///< of the PTX text, from 1; 0 when no line applies
+  unsigned column = 0;
+};
+
+struct ParameterInfo {
+  std::string name;
+  uint32_t offset = 0; ///< in the parameter block of the kernel
+  uint32_t bytes = 0;
+  uint32_t align = 1;
+};
+
+struct KernelInfo {
+  std::string name;
+  std::vector<ParameterInfo> parameters;
+  uint32_t parameterBytes = 0;
+  uint32_t staticSharedBytes = 0;
+  /// From .reqntid, .maxntid, .reqnctapercluster, .explicitcluster and the
+  /// like; 0 where the kernel does not say.
+  std::array<uint32_t, 3> requiredBlock = {0, 0, 0};
+  std::array<uint32_t, 3> maximumBlock = {0, 0, 0};
+  std::array<uint32_t, 3> requiredCluster = {0, 0, 0};
+  /// Instructions that the simulator does not know ("line 12: ..."); they are
+  /// an error when reached by a launch of this kernel, not before.
+  std::vector<Diagnostic> unsupported;
+};
+
+struct GlobalInfo {
+  std::string name;
+  uint64_t bytes = 0;
+  uint64_t address = 0; ///< 0 before the module was loaded
+};
+
+/// One PTX module. Parse it once, load it into one DeviceMemory, launch it any
+/// number of times.
+class Module {
+public:
+  /// Parses PTX text. Returns null, with at least one entry in `errors`, when
+  /// the text is not well formed. `name` stands in messages.
+  static std::unique_ptr<Module> parse(std::string_view text,
+                                       std::string_view name,
+                                       std::vector<Diagnostic> &errors);
+  ~Module();
+
+  const std::string &name() const;
+  const std::string &target() const; ///< e.g. "sm_100a"
+  const std::vector<KernelInfo> &kernels() const;
+  /// Null when there is no such kernel.
+  const KernelInfo *findKernel(std::string_view name) const;
+
+  /// Allocates and initialises the module's .global and .const variables.
+  /// Done by the first launch where it was not done before. Returns an error
+  /// message or an empty string.
+  std::string load(DeviceMemory &memory);
+  /// Frees them again. A module must be unloaded before its memory dies, or
+  /// simply outlive it.
+  void unload();
+  const std::vector<GlobalInfo> &globals() const;
+  const GlobalInfo *findGlobal(std::string_view name) const;
+
+  struct Impl;
+  Impl &impl() { return *self; }
+  const Impl &impl() const { return *self; }
+
+private:
+  explicit Module(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> self;
+};
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+  uint64_t count() const { return uint64_t(x) * y * z; }
+};
+
+/// What is looked for beyond what a run cannot go on without (deadlock, wild
+/// addresses, traps, unsupported instructions).
+enum Check : uint32_t {
+  kCheckUninitTensorMemory = 1u << 0, ///< "uninit-tmem"
+  kCheckLoadBeforeWait = 1u << 1,     ///< "ld-before-wait"
+  kCheckUninitShared = 1u << 2,       ///< "uninit-smem"
+  kCheckTensorMemoryLeak = 1u << 3,   ///< "tmem-leak"
+  kCheckDescriptor = 1u << 4,         ///< "descriptor"
+  kCheckBarrier = 1u << 5,            ///< "mbarrier": tx overflow, bad counts
+  kCheckNone = 0,
+  kCheckAll = ~0u,
+};
+
+struct LaunchConfig {
+  std::string kernel;
+  Dim3 grid, block;
+  /// 0,0,0: as the kernel says, else 1,1,1.
+  Dim3 cluster = {0, 0, 0};
+  uint32_t dynamicSharedBytes = 0;
+  /// The kernel's parameter block: each parameter at its offset in
+  /// KernelInfo. The size must match exactly.
+  std::vector<uint8_t> parameters;
+
+  uint32_t smCount = 148;
+  /// Orders in which asynchronous operations complete; 0 is issue order.
+  uint64_t seed = 0;
+  uint32_t checks = kCheckAll;
+  /// In warp instructions, of the whole launch.
+  uint64_t maxInstructions = 10'000'000'000ull;
+  /// What cuFuncSetAttribute would have allowed.
+  uint32_t maxDynamicSharedBytes = 232448;
+  bool nonPortableCluster = true;
+  /// Findings beyond this number are counted but not kept.
+  uint32_t maxFindings = 20;
+};
+
+/// Worst first: where several apply the first one is the status of the launch.
+enum class LaunchStatus {
+  BadInput, ///< wrong launch arguments or an unsupported instruction
+  Deadlock,
+  Failed, ///< a check, a trap, a wild address, or the instruction limit
+  Clean,
+};
+
+enum class FindingKind {
+  BadLaunch,
+  Unsupported,
+  Deadlock,
+  Trap,
+  InstructionLimit,
+  OutOfBounds,
+  Misaligned,
+  IllegalInstruction, ///< bad descriptor, shape, address or state
+  UninitTensorMemory,
+  LoadBeforeWait,
+  UninitShared,
+  TensorMemoryLeak,
+  Barrier,
+};
+
+/// "deadlock", "out-of-bounds", ...: stable names, used in reports and tests.
+std::string_view toString(FindingKind kind);
+std::string_view toString(LaunchStatus status);
+
+struct Finding {
+  FindingKind kind = FindingKind::BadLaunch;
+  std::string message;
+  std::string module;
+  unsigned ptxLine = 0;   ///< 0: none
+  std::string sourceFile; ///< from .loc, empty: none
+  unsigned sourceLine = 0, sourceColumn = 0;
+  bool hasCta = false;
+  Dim3 cta = {0, 0, 0};
+  int warp = -1;
+  uint32_t lanes = 0;
+
+  /// One paragraph: kind, message, place.
+  std::string text() const;
+};
+
+struct LaunchStatistics {
+  uint64_t warpInstructions = 0;
+  uint64_t threadInstructions = 0;
+  uint64_t mmas = 0;
+  uint64_t tmaBytes = 0;
+  uint64_t residentCtas = 0;
+};
+
+struct LaunchReport {
+  LaunchStatus status = LaunchStatus::Clean;
+  std::vector<Finding> findings;
+  uint64_t findingsDropped = 0;
+  LaunchStatistics statistics;
+
+  bool clean() const { return status == LaunchStatus::Clean; }
+  /// All findings as text, one paragraph each; empty when clean.
+  std::string text() const;
+  /// 0 clean, 1 failed, 2 bad input, 3 deadlock.
+  int exitStatus() const;
+};
+
+/// Runs one kernel to its end. An empty grid (a zero in it) is refused, as by
+/// the driver.
+LaunchReport launch(Module &module, DeviceMemory &memory,
+                    const LaunchConfig &config);
+
+} // namespace mx::sim
+
+#endif // MX_SIMULATOR_SIMULATOR_H
