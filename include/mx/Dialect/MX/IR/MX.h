@@ -1,0 +1,31 @@
+//===- MX.h - The mx dialect ------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Declares the mx dialect: block-scaled quantization and matrix products on
+// tensors, with the scales' physical layout as part of their type.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_IR_MX_H
+#define MX_DIALECT_MX_IR_MX_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "mx/Dialect/MX/IR/MXDialect.h.inc"
+#include "mx/Dialect/MX/IR/MXEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mx/Dialect/MX/IR/MXAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "mx/Dialect/MX/IR/MXOps.h.inc"
+
+#endif // MX_DIALECT_MX_IR_MX_H

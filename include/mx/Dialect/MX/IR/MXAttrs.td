@@ -1,0 +1,73 @@
+//===- MXAttrs.td - Attributes of the mx dialect -----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_IR_MXATTRS_TD
+#define MX_DIALECT_MX_IR_MXATTRS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
+include "mx/Dialect/MX/IR/MXDialect.td"
+include "mx/Dialect/MX/IR/MXEnums.td"
+
+class MX_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<MX_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "where each scale of a tensor lies in memory";
+  let description = [{
+    A scale tensor keeps its logical shape, `[batch...] x rows x blocks`, and
+    says in its encoding where scale `(r, c)` lies:
+
+    - `linear`: row-major; the same as no encoding;
+    - `tcgen05`: tiles of 128 rows by 4 blocks, 512 bytes each, blocks fastest,
+      as the 5th-generation tensor cores read them (PTX ISA, section
+      "Scale factor layout"): byte `(r % 32) * 16 + (r / 32 % 4) * 4 + c % 4`
+      of tile `(r / 128) * ceil(blocks / 4) + c / 4`.
+
+    With `ragged` the tensor is divided into `groups` groups whose sizes are
+    known on the device only:
+
+    - `rows`: group g owns rows `offsets[g-1] .. offsets[g]`; its scales start
+      at tile row `offsets[g-1] / 128 + g`, so that no tile holds rows of two
+      groups;
+    - `reduction`: group g owns blocks of the reduction dimension that start at
+      `p[g] / 32`, `p[g] = sum of roundup(n[i], 128) for i < g`.
+
+    Example: `#mx.scale_layout<tcgen05>`,
+    `#mx.scale_layout<tcgen05, ragged = rows, groups = 8>`.
+  }];
+  let parameters = (ins
+    EnumParameter<MX_ScaleLayoutKind>:$kind,
+    DefaultValuedParameter<"::mx::RaggedKind", "::mx::RaggedKind::None">:$ragged,
+    DefaultValuedParameter<"int64_t", "0">:$groups);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The layout of `type`: its encoding, or `linear` where there is none.
+    static ScaleLayoutAttr get(::mlir::ShapedType type);
+  }];
+}
+
+def MX_RaggedAttr : MX_Attr<"Ragged", "ragged",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "physical layout of elements whose reduction dimension is ragged";
+  let description = [{
+    The last dimension of the tensor holds the reduction slices of `groups`
+    groups. Group g starts at `p[g] = sum of roundup(n[i], align) for i < g`;
+    the type's last dimension is the capacity `T + (align - 1) * groups`
+    rounded up to `align`, where T is the sum of the group sizes. Bytes between the end of a group
+    and the start of the next are zero.
+
+    Example: `#mx.ragged<groups = 8, align = 128>`.
+  }];
+  let parameters = (ins "int64_t":$groups, "int64_t":$align);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // MX_DIALECT_MX_IR_MXATTRS_TD

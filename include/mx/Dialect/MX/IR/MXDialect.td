@@ -1,0 +1,31 @@
+//===- MXDialect.td - The mx dialect -----------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_IR_MXDIALECT_TD
+#define MX_DIALECT_MX_IR_MXDIALECT_TD
+
+include "mlir/IR/DialectBase.td"
+
+def MX_Dialect : Dialect {
+  let name = "mx";
+  let cppNamespace = "::mx";
+  let summary = "Block-scaled (OCP Microscaling) quantization and matrix products on tensors";
+  let description = [{
+    The `mx` dialect says **what** is computed with block-scaled numbers: how a
+    tensor is quantized, which scale belongs to which block, and what a product
+    of two quantized tensors means, bit for bit. It names no hardware.
+
+    Element types are MLIR's own (`f8E4M3FN`, `f8E5M2`, `f6E3M2FN`, `f6E2M3FN`,
+    `f4E2M1FN`, `i8` for MXINT8), scales are `f8E8M0FNU`, or `f8E4M3FN` for
+    NVFP4. Where a scale lies in memory is part of its tensor's type: see
+    `#mx.scale_layout`.
+
+    Operations are destination-style: they take tensors (and give results) or,
+    after bufferization, memrefs.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let usePropertiesForAttributes = 1;
+}
+
+#endif // MX_DIALECT_MX_IR_MXDIALECT_TD

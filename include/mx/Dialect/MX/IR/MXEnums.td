@@ -1,0 +1,37 @@
+//===- MXEnums.td - Enumerations of the mx dialect ---------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_IR_MXENUMS_TD
+#define MX_DIALECT_MX_IR_MXENUMS_TD
+
+include "mlir/IR/EnumAttr.td"
+include "mx/Dialect/MX/IR/MXDialect.td"
+
+class MX_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mx";
+  let genSpecializedAttr = 0;
+}
+
+def MX_ScaleRounding : MX_I32Enum<"ScaleRounding",
+    "how the maximum of a block becomes its scale", [
+      I32EnumAttrCase<"Ceil", 0, "ceil">,
+      I32EnumAttrCase<"Floor", 1, "floor">,
+      I32EnumAttrCase<"Even", 2, "even">]>;
+def MX_ScaleRoundingAttr
+    : EnumAttr<MX_Dialect, MX_ScaleRounding, "scale_rounding">;
+
+def MX_ScaleLayoutKind : MX_I32Enum<"ScaleLayoutKind",
+    "physical arrangement of the scales of a tensor", [
+      I32EnumAttrCase<"Linear", 0, "linear">,
+      I32EnumAttrCase<"Tcgen05", 1, "tcgen05">]>;
+
+def MX_RaggedKind : MX_I32Enum<"RaggedKind",
+    "which dimension the groups of a ragged tensor divide", [
+      I32EnumAttrCase<"None", 0, "none">,
+      I32EnumAttrCase<"Rows", 1, "rows">,
+      I32EnumAttrCase<"Reduction", 2, "reduction">]>;
+def MX_RaggedKindAttr : EnumAttr<MX_Dialect, MX_RaggedKind, "ragged_kind">;
+
+#endif // MX_DIALECT_MX_IR_MXENUMS_TD

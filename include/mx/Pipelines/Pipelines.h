@@ -1,0 +1,46 @@
+//===- Pipelines.h - Pass pipelines of mx -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The pipelines are library functions, so that another compiler can put them
+// into its own; tools only parse flags.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_PIPELINES_PIPELINES_H
+#define MX_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mx {
+
+/// Options of `mx-to-nvvm`.
+struct MXToNVVMOptions
+    : public mlir::PassPipelineOptions<MXToNVVMOptions> {
+  Option<std::string> chip{
+      *this, "chip",
+      llvm::cl::desc("GPU to compile for, e.g. sm_100a (the default)"),
+      llvm::cl::init("sm_100a")};
+};
+
+/// Tensor functions with mx operations -> host functions on memrefs that hold
+/// device memory, with `gpu.launch_func`, and one `gpu.module` of `llvm.func`
+/// kernels.
+void buildMXToNVVMPipeline(mlir::OpPassManager &pm,
+                           const MXToNVVMOptions &options);
+
+/// What `mx-to-nvvm` leaves -> the LLVM dialect with the kernels embedded as
+/// PTX and calls to the runtime's `mgpu*` functions.
+void buildMXHostToLLVMPipeline(mlir::OpPassManager &pm);
+
+/// Tensor functions with mx operations -> the LLVM dialect for the host CPU:
+/// the reference path.
+void buildMXToCPUPipeline(mlir::OpPassManager &pm);
+
+/// Makes the pipelines known to the pass registry.
+void registerMXPipelines();
+
+} // namespace mx
+
+#endif // MX_PIPELINES_PIPELINES_H

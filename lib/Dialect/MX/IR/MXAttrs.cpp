@@ -1,0 +1,103 @@
+//===- MXAttrs.cpp - Attributes of the mx dialect -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Syntax and verification of the layout encodings.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+using namespace mlir;
+using namespace mx;
+
+/// `<` kind (`,` `ragged` `=` kind `,` `groups` `=` integer)? `>`
+Attribute ScaleLayoutAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<ScaleLayoutKind> layout =
+      FieldParser<ScaleLayoutKind>::parse(parser);
+  if (failed(layout))
+    return {};
+  RaggedKind ragged = RaggedKind::None;
+  int64_t groups = 0;
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("ragged") || parser.parseEqual())
+      return {};
+    FailureOr<RaggedKind> parsed = FieldParser<RaggedKind>::parse(parser);
+    if (failed(parsed) || parser.parseComma() ||
+        parser.parseKeyword("groups") || parser.parseEqual() ||
+        parser.parseInteger(groups))
+      return {};
+    ragged = *parsed;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<ScaleLayoutAttr>(parser.getContext(), *layout,
+                                            ragged, groups);
+}
+
+void ScaleLayoutAttr::print(AsmPrinter &printer) const {
+  printer << '<' << stringifyScaleLayoutKind(getKind());
+  if (getRagged() != RaggedKind::None)
+    printer << ", ragged = " << stringifyRaggedKind(getRagged())
+            << ", groups = " << getGroups();
+  printer << '>';
+}
+
+LogicalResult
+ScaleLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                        ScaleLayoutKind kind, RaggedKind ragged,
+                        int64_t groups) {
+  if (ragged == RaggedKind::None) {
+    if (groups != 0)
+      return emitError() << "expected no groups in a layout that is not "
+                            "ragged, found "
+                         << groups;
+    return success();
+  }
+  if (groups < 1)
+    return emitError() << "expected at least 1 group in a ragged layout, found "
+                       << groups;
+  return success();
+}
+
+LogicalResult ScaleLayoutAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type elementType,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() < 2)
+    return emitError() << "expected a scale tensor of rank 2 or more, found rank "
+                       << shape.size();
+  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(elementType))
+    return emitError()
+           << "expected scales of type f8E8M0FNU or f8E4M3FN, found "
+           << elementType;
+  return success();
+}
+
+ScaleLayoutAttr ScaleLayoutAttr::get(ShapedType type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    if (auto layout = dyn_cast_if_present<ScaleLayoutAttr>(tensor.getEncoding()))
+      return layout;
+  return ScaleLayoutAttr::get(type.getContext(), ScaleLayoutKind::Linear,
+                              RaggedKind::None, 0);
+}
+
+LogicalResult RaggedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t groups, int64_t align) {
+  if (groups < 1)
+    return emitError() << "expected at least 1 group, found " << groups;
+  if (align != 128)
+    return emitError() << "expected groups aligned to 128, found " << align;
+  return success();
+}
+
+LogicalResult
+RaggedAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                           function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != 2)
+    return emitError() << "expected a tensor of rank 2, found rank "
+                       << shape.size();
+  return success();
+}

@@ -1,0 +1,73 @@
+//===- MXOps.cpp - Operations of the mx dialect ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Interfaces of the mx operations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+using namespace mlir;
+using namespace mx;
+
+#define GET_OP_CLASSES
+#include "mx/Dialect/MX/IR/MXOps.cpp.inc"
+
+/// On memrefs an operation reads its inputs and writes its destinations; on
+/// tensors it has no effect.
+static void
+getEffects(DestinationStyleOpInterface op, bool readsOuts,
+           SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    bool isOut = op.isDpsInit(&operand);
+    if (!isOut || readsOuts)
+      effects.emplace_back(MemoryEffects::Read::get(), &operand,
+                           SideEffects::DefaultResource::get());
+    if (isOut)
+      effects.emplace_back(MemoryEffects::Write::get(), &operand,
+                           SideEffects::DefaultResource::get());
+  }
+}
+
+/// Results have the shapes of the destinations.
+static LogicalResult reifyShapes(OpBuilder &builder,
+                                 DestinationStyleOpInterface op,
+                                 ReifiedRankedShapedTypeDims &shapes) {
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (isa<RankedTensorType>(init.get().getType()))
+      shapes.push_back(
+          tensor::getMixedSizes(builder, op.getLoc(), init.get()));
+  return success();
+}
+
+#define MX_DEFINE_INTERFACES(OP, READS_OUTS)                                   \
+  void OP::getEffects(                                                         \
+      SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {               \
+    ::getEffects(cast<DestinationStyleOpInterface>(getOperation()),            \
+                 READS_OUTS, effects);                                         \
+  }                                                                            \
+  LogicalResult OP::reifyResultShapes(OpBuilder &builder,                      \
+                                      ReifiedRankedShapedTypeDims &shapes) {   \
+    return reifyShapes(builder,                                                \
+                       cast<DestinationStyleOpInterface>(getOperation()),      \
+                       shapes);                                                \
+  }
+MX_DEFINE_INTERFACES(QuantizeOp, false)
+MX_DEFINE_INTERFACES(DequantizeOp, false)
+MX_DEFINE_INTERFACES(RelayoutOp, false)
+MX_DEFINE_INTERFACES(MatmulOp, getAccumulate())
+MX_DEFINE_INTERFACES(GroupedMatmulOp, getAccumulate())
+#undef MX_DEFINE_INTERFACES
+
+LogicalResult QuantizeOp::verify() { return success(); }
+LogicalResult DequantizeOp::verify() { return success(); }
+LogicalResult RelayoutOp::verify() { return success(); }
+LogicalResult MatmulOp::verify() { return success(); }
+LogicalResult GroupedMatmulOp::verify() { return success(); }
+void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &,
+                                             MLIRContext *) {}

@@ -1,0 +1,17 @@
+//===- InitAll.cpp - Register what mx adds to MLIR ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The one list of the project's dialects, passes and pipelines.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/InitAll.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+void mx::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<mx::MXDialect>();
+}
+
+void mx::registerAllPasses() {}
