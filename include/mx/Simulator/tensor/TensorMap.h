@@ -1,0 +1,136 @@
+//===- TensorMap.h - tensor maps of the simulator -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tensor map as the driver's cuTensorMapEncodeTiled takes it, the rules it
+// must obey, and its 128-byte image. NVIDIA's image is not public; this one is
+// self-contained, so a kernel may copy it and edit it by tensormap.replace.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_SIMULATOR_TENSOR_TENSORMAP_H
+#define MX_SIMULATOR_TENSOR_TENSORMAP_H
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mx::sim {
+
+/// CUtensorMapDataType, with the driver's numbers.
+enum class TmapType : uint8_t {
+  U8,
+  U16,
+  U32,
+  I32,
+  U64,
+  I64,
+  F16,
+  F32,
+  F64,
+  BF16,
+  F32Ftz,
+  TF32,
+  TF32Ftz,
+  U4Align8,
+  U4Align16,
+  U6Align16,
+};
+
+/// CUtensorMapInterleave.
+enum class TmapInterleave : uint8_t { None, B16, B32 };
+
+/// CUtensorMapSwizzle.
+enum class TmapSwizzle : uint8_t {
+  None,
+  B32,
+  B64,
+  B128,
+  B128Atom32,
+  B128Atom32Flip8,
+  B128Atom64,
+};
+
+/// CUtensorMapL2promotion; no functional effect.
+enum class TmapL2 : uint8_t { None, B64, B128, B256 };
+
+/// CUtensorMapFloatOOBfill.
+enum class TmapOob : uint8_t { Zero, Nan };
+
+constexpr unsigned tensorMapBytes = 128;
+constexpr unsigned tensorMapAlignment = 64;
+constexpr unsigned maxTensorRank = 5;
+
+/// Dimensions innermost first and in elements; strides in bytes, of dimensions
+/// 1 and up.
+struct TensorMapDesc {
+  uint64_t globalAddress = 0;
+  TmapType type = TmapType::U8;
+  unsigned rank = 0;
+  std::array<uint64_t, maxTensorRank> dims{};
+  std::array<uint64_t, maxTensorRank - 1> strides{};
+  std::array<uint32_t, maxTensorRank> box{};
+  std::array<uint32_t, maxTensorRank> elementStrides{{1, 1, 1, 1, 1}};
+  TmapInterleave interleave = TmapInterleave::None;
+  TmapSwizzle swizzle = TmapSwizzle::None;
+  TmapL2 l2 = TmapL2::None;
+  TmapOob oob = TmapOob::Zero;
+};
+
+/// Bits of one element in global memory: 4 and 6 for the packed types.
+unsigned elementBits(TmapType type);
+bool isFloat(TmapType type);
+/// One of the types whose groups of 16 elements are unpacked to 16 bytes.
+bool isPaddedType(TmapType type);
+/// Bytes of one line of a swizzle pattern: 0, 32, 64 or 128.
+unsigned swizzleSpan(TmapSwizzle swizzle);
+/// The physical address of the byte at unswizzled address `address`. All
+/// patterns act on absolute shared-memory addresses (PTX ISA, swizzling modes).
+uint32_t swizzleAddress(TmapSwizzle swizzle, uint32_t address);
+/// Elements a load takes in dimension `dim`: ceil(box / element stride).
+uint32_t boxElements(const TensorMapDesc &map, unsigned dim);
+
+/// Empty, or the first constraint of cuTensorMapEncodeTiled that is violated.
+std::string validate(const TensorMapDesc &map);
+
+/// Writes the image without validating: a launch may patch it afterwards.
+void encodeTensorMap(const TensorMapDesc &map, uint8_t *image);
+/// Empty, or why the 128 bytes are no tensor map (a lost copy, garbage). The
+/// fields are as stored; call validate() before use.
+std::string decodeTensorMap(const uint8_t *image, TensorMapDesc &map);
+
+/// The .field of tensormap.replace.
+enum class TensorMapField {
+  GlobalAddress,
+  Rank,
+  BoxDim,
+  GlobalDim,
+  GlobalStride,
+  ElementStride,
+  ElemType,
+  InterleaveLayout,
+  SwizzleMode,
+  FillMode,
+  SwizzleAtomicity,
+};
+/// Finds a field by its PTX spelling ("global_address", "box_dim", ...).
+bool parseTensorMapField(std::string_view name, TensorMapField &field);
+
+/// tensormap.replace: `value` as the instruction takes it (rank minus one,
+/// immediate codes for enumerations), `ordinal` for the fields per dimension.
+std::string replaceTensorMapField(uint8_t *image, TensorMapField field,
+                                  unsigned ordinal, uint64_t value);
+
+/// The spellings of launch descriptions: "u8", "bf16", "u6_align16"; "none",
+/// "128b_atom32"; "16b"; "256b"; "nan". False when there is no such name.
+bool parseTmapType(std::string_view name, TmapType &type);
+bool parseTmapSwizzle(std::string_view name, TmapSwizzle &swizzle);
+bool parseTmapInterleave(std::string_view name, TmapInterleave &interleave);
+bool parseTmapL2(std::string_view name, TmapL2 &l2);
+bool parseTmapOob(std::string_view name, TmapOob &oob);
+std::string_view name(TmapType type);
+std::string_view name(TmapSwizzle swizzle);
+std::string_view name(TmapInterleave interleave);
+
+} // namespace mx::sim
+
+#endif // MX_SIMULATOR_TENSOR_TENSORMAP_H
