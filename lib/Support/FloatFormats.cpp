@@ -1,0 +1,325 @@
+//===- FloatFormats.cpp - narrow number formats on the host ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// One table of formats and one rounding function serve every conversion: a
+// finite value is taken apart into significand * 2^exponent and rounded to the
+// mantissa and the exponent range of its target. Formats differ only in their
+// row of the table.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Support/FloatFormats.h"
+#include <cassert>
+
+using namespace mx;
+
+namespace {
+
+constexpr FloatFormatInfo kInfos[kNumFloatFormats] = {
+    // format, name, typeName, bits, exponent, mantissa, bias, emax, maxCode,
+    // maxFinite, minSubnormal, sign, infinity, NaN, nanCode
+    {FloatFormat::E4M3, "e4m3", "f8E4M3FN", 8, 4, 3, 7, 8, 0x7E, 448.0f,
+     0x1p-9f, true, false, true, 0x7F},
+    {FloatFormat::E5M2, "e5m2", "f8E5M2", 8, 5, 2, 15, 15, 0x7B, 57344.0f,
+     0x1p-16f, true, true, true, 0x7F},
+    {FloatFormat::E3M2, "e3m2", "f6E3M2FN", 6, 3, 2, 3, 4, 0x1F, 28.0f, 0x1p-4f,
+     true, false, false, 0x1F},
+    {FloatFormat::E2M3, "e2m3", "f6E2M3FN", 6, 2, 3, 1, 2, 0x1F, 7.5f, 0x1p-3f,
+     true, false, false, 0x1F},
+    {FloatFormat::E2M1, "e2m1", "f4E2M1FN", 4, 2, 1, 1, 2, 0x7, 6.0f, 0x1p-1f,
+     true, false, false, 0x7},
+    {FloatFormat::E8M0, "ue8m0", "f8E8M0FNU", 8, 8, 0, 127, 127, 0xFE, 0x1p127f,
+     0x1p-127f, false, false, true, 0xFF},
+    // The scales of NVFP4 have the element type f8E4M3FN in MLIR.
+    {FloatFormat::UE4M3, "ue4m3", "f8E4M3FN", 8, 4, 3, 7, 8, 0x7E, 448.0f,
+     0x1p-9f, false, false, true, 0x7F},
+    {FloatFormat::BF16, "bf16", "bf16", 16, 8, 7, 127, 127, 0x7F7F, 0x1.FEp127f,
+     0x1p-133f, true, true, true, kBF16CanonicalNaN},
+    {FloatFormat::F16, "f16", "f16", 16, 5, 10, 15, 15, 0x7BFF, 65504.0f,
+     0x1p-24f, true, true, true, kF16CanonicalNaN},
+};
+
+/// A number taken apart: (-1)^negative * significand * 2^exponent, plus less
+/// than one unit of the significand if `sticky`.
+struct Unpacked {
+  enum Kind : uint8_t { Finite, Infinite, NaN } kind;
+  bool negative;
+  bool sticky;
+  int exponent;
+  uint64_t significand;
+};
+
+/// Takes an IEEE number apart that has the given field widths.
+Unpacked unpack(uint64_t bits, unsigned exponentBits, unsigned mantissaBits) {
+  uint64_t mantissa = bits & ((uint64_t(1) << mantissaBits) - 1);
+  unsigned allOnes = (1u << exponentBits) - 1;
+  unsigned field = unsigned(bits >> mantissaBits) & allOnes;
+  bool negative = (bits >> (mantissaBits + exponentBits)) & 1;
+  if (field == allOnes)
+    return {mantissa ? Unpacked::NaN : Unpacked::Infinite, negative, false, 0,
+            0};
+  int bias = int(allOnes >> 1);
+  if (field == 0) // Subnormals have the exponent of the smallest normal.
+    field = 1;
+  else
+    mantissa |= uint64_t(1) << mantissaBits;
+  return {Unpacked::Finite, negative, false,
+          int(field) - bias - int(mantissaBits), mantissa};
+}
+
+Unpacked unpack(float value) { return unpack(bitsOf(value), 8, 23); }
+Unpacked unpack(double value) { return unpack(bitsOf(value), 11, 52); }
+
+unsigned bitLength(uint64_t value) {
+  unsigned length = 0;
+  for (unsigned step = 32; step != 0; step >>= 1)
+    if (value >> step) {
+      value >>= step;
+      length += step;
+    }
+  return length + unsigned(value);
+}
+
+/// The bits below the sign of the nearest number (ties to even) with the given
+/// mantissa and bias, as if the exponent had no upper end: a rounding carry
+/// moves into the exponent by itself.
+uint64_t roundMagnitude(const Unpacked &x, unsigned mantissaBits, int bias) {
+  if (x.significand == 0)
+    return 0; // An operation that leaves sticky bits has a significand too.
+  int minExponent = 1 - bias;
+  int exponent = x.exponent + int(bitLength(x.significand)) - 1;
+  if (exponent < minExponent)
+    exponent = minExponent;
+  int shift = exponent - int(mantissaBits) - x.exponent;
+  uint64_t kept;
+  if (shift <= 0) {
+    assert(!x.sticky && "sticky bits need a significand that is shifted out");
+    kept = x.significand << -shift;
+  } else if (shift > 64) {
+    kept = 0; // Less than half of the smallest subnormal.
+  } else {
+    kept = shift == 64 ? 0 : x.significand >> shift;
+    uint64_t half = uint64_t(1) << (shift - 1);
+    uint64_t rest = x.significand & (half | (half - 1));
+    if (rest > half || (rest == half && (x.sticky || (kept & 1))))
+      ++kept;
+  }
+  return kept + (uint64_t(exponent - minExponent) << mantissaBits);
+}
+
+/// Rounds a product, a quotient or a double to IEEE binary32.
+uint32_t roundToF32Bits(const Unpacked &x) {
+  uint32_t sign = x.negative ? 0x80000000u : 0;
+  switch (x.kind) {
+  case Unpacked::NaN:
+    return kF32CanonicalNaN;
+  case Unpacked::Infinite:
+    return sign | 0x7F800000u;
+  case Unpacked::Finite:
+    break;
+  }
+  uint64_t magnitude = roundMagnitude(x, 23, 127);
+  return sign | (magnitude > 0x7F800000u ? 0x7F800000u : uint32_t(magnitude));
+}
+
+/// cvt.{rp,rz}.ue8m0 of a value of any source format.
+uint8_t roundToE8M0(const Unpacked &x, bool up, bool saturate) {
+  uint8_t overflow = saturate ? 0xFE : kE8M0NaN;
+  if (x.kind == Unpacked::NaN)
+    return kE8M0NaN;
+  if (x.kind == Unpacked::Infinite)
+    return overflow;
+  if (x.significand == 0)
+    return 0;
+  int length = int(bitLength(x.significand));
+  int code = x.exponent + length - 1 + 127;
+  bool powerOfTwo = x.significand == uint64_t(1) << (length - 1);
+  if (up && !powerOfTwo)
+    ++code;
+  if (code < 0)
+    return 0; // Both roundings end at 2^-127: there is no zero below it.
+  return code > 0xFE ? overflow : uint8_t(code);
+}
+
+uint32_t encodeUnpacked(FloatFormat format, const Unpacked &x) {
+  if (format == FloatFormat::E8M0)
+    return roundToE8M0(x, /*up=*/true, /*saturate=*/true);
+  const FloatFormatInfo &info = kInfos[unsigned(format)];
+  if (x.kind == Unpacked::NaN)
+    return info.nanCode;
+  // Only the IEEE formats let an overflow become infinite; E5M2 has infinities
+  // but cvt.satfinite never makes one.
+  bool ieee = format == FloatFormat::BF16 || format == FloatFormat::F16;
+  uint32_t limit = info.maxCode + (ieee ? 1 : 0);
+  uint32_t sign = info.hasSign && x.negative ? 1u << (info.bits - 1) : 0;
+  if (x.kind == Unpacked::Infinite)
+    return sign | limit;
+  uint64_t magnitude = roundMagnitude(x, info.mantissaBits, info.bias);
+  return sign | (magnitude > limit ? limit : uint32_t(magnitude));
+}
+
+float decodeE8M0(uint32_t code) {
+  if (code == kE8M0NaN)
+    return floatFromBits(kF32CanonicalNaN);
+  return floatFromBits(code == 0 ? 0x00400000u : code << 23);
+}
+
+/// Formats whose values are (-1)^s * m * 2^e: all but E8M0 and bf16.
+float decodeSmall(const FloatFormatInfo &info, uint32_t code) {
+  uint32_t magnitudeBits = info.exponentBits + info.mantissaBits;
+  uint32_t magnitude = code & ((1u << magnitudeBits) - 1);
+  uint32_t sign =
+      info.hasSign && ((code >> magnitudeBits) & 1) ? 0x80000000u : 0;
+  if (magnitude > info.maxCode) {
+    bool infinite = info.hasInfinity && magnitude == info.maxCode + 1;
+    return floatFromBits(infinite ? sign | 0x7F800000u : kF32CanonicalNaN);
+  }
+  // Every value of these formats is a normal binary32 or zero, so that
+  // rounding to binary32 merely repacks it.
+  uint32_t field = magnitude >> info.mantissaBits;
+  uint64_t significand = magnitude & ((1u << info.mantissaBits) - 1);
+  if (field == 0)
+    field = 1;
+  else
+    significand |= uint64_t(1) << info.mantissaBits;
+  int exponent = int(field) - info.bias - int(info.mantissaBits);
+  return floatFromBits(roundToF32Bits(
+      {Unpacked::Finite, sign != 0, false, exponent, significand}));
+}
+
+using DecodeTables = std::array<std::array<float, 256>, kNumFloatFormats>;
+
+DecodeTables makeDecodeTables() {
+  DecodeTables tables{};
+  for (const FloatFormatInfo &info : kInfos) {
+    if (info.bits > 8)
+      continue;
+    for (uint32_t code = 0; code < 256; ++code)
+      tables[unsigned(info.format)][code] = info.format == FloatFormat::E8M0
+                                                ? decodeE8M0(code)
+                                                : decodeSmall(info, code);
+  }
+  return tables;
+}
+
+} // namespace
+
+const FloatFormatInfo &mx::getInfo(FloatFormat format) {
+  return kInfos[unsigned(format)];
+}
+
+const std::array<float, 256> &mx::decodeTable(FloatFormat format) {
+  static const DecodeTables tables = makeDecodeTables();
+  assert(getInfo(format).bits <= 8 && "16-bit formats have no byte table");
+  return tables[unsigned(format)];
+}
+
+float mx::decode(FloatFormat format, uint32_t code) {
+  switch (format) {
+  case FloatFormat::BF16:
+    return floatFromBits(code << 16);
+  case FloatFormat::F16:
+    return decodeSmall(getInfo(format), code);
+  default:
+    return decodeTable(format)[code & 0xFF];
+  }
+}
+
+uint32_t mx::encode(FloatFormat format, float value) {
+  return encodeUnpacked(format, unpack(value));
+}
+
+uint32_t mx::encodeF64(FloatFormat format, double value) {
+  return encodeUnpacked(format, unpack(value));
+}
+
+uint32_t mx::encodeF32Bits(double value) {
+  return roundToF32Bits(unpack(value));
+}
+
+uint8_t mx::encodeE8M0Up(float value, bool saturate) {
+  return roundToE8M0(unpack(value), /*up=*/true, saturate);
+}
+
+uint8_t mx::encodeE8M0Down(float value, bool saturate) {
+  return roundToE8M0(unpack(value), /*up=*/false, saturate);
+}
+
+int8_t mx::encodeInt8(float value) {
+  Unpacked x = unpack(value);
+  if (x.kind == Unpacked::NaN)
+    return 0;
+  int magnitude = 127;
+  // 2^7 / 64 and everything above it saturates; below, value * 64 is rounded to
+  // an integer by aligning the significand's unit with 2^-6.
+  if (x.kind == Unpacked::Finite &&
+      (bitsOf(value) & 0x7FFFFFFFu) < 0x40000000u) {
+    int shift = -6 - x.exponent; // At least 17, as a significand has 24 bits.
+    uint64_t kept = 0;
+    if (shift < 64) {
+      kept = x.significand >> shift;
+      uint64_t half = uint64_t(1) << (shift - 1);
+      uint64_t rest = x.significand & (half | (half - 1));
+      if (rest > half || (rest == half && (kept & 1)))
+        ++kept;
+    }
+    magnitude = kept > 127 ? 127 : int(kept);
+  }
+  return int8_t(x.negative ? -magnitude : magnitude);
+}
+
+float mx::decodeInt8(int8_t code) {
+  int magnitude = code < 0 ? -int(code) : int(code);
+  return floatFromBits(roundToF32Bits(
+      {Unpacked::Finite, code < 0, false, -6, uint64_t(magnitude)}));
+}
+
+float mx::mulF32(float x, float y) {
+  Unpacked a = unpack(x), b = unpack(y);
+  bool negative = a.negative != b.negative;
+  bool infinite = a.kind == Unpacked::Infinite || b.kind == Unpacked::Infinite;
+  bool zero = (a.kind == Unpacked::Finite && a.significand == 0) ||
+              (b.kind == Unpacked::Finite && b.significand == 0);
+  bool nan = a.kind == Unpacked::NaN || b.kind == Unpacked::NaN;
+  if (nan || (infinite && zero))
+    return floatFromBits(kF32CanonicalNaN);
+  if (infinite)
+    return floatFromBits(negative ? 0xFF800000u : 0x7F800000u);
+  // 24 times 24 bits: the product is exact.
+  return floatFromBits(
+      roundToF32Bits({Unpacked::Finite, negative, false,
+                      a.exponent + b.exponent, a.significand * b.significand}));
+}
+
+float mx::divF32(float x, float y) {
+  Unpacked a = unpack(x), b = unpack(y);
+  bool negative = a.negative != b.negative;
+  bool aInfinite = a.kind == Unpacked::Infinite;
+  bool bInfinite = b.kind == Unpacked::Infinite;
+  bool aZero = a.kind == Unpacked::Finite && a.significand == 0;
+  bool bZero = b.kind == Unpacked::Finite && b.significand == 0;
+  bool nan = a.kind == Unpacked::NaN || b.kind == Unpacked::NaN;
+  if (nan || (aInfinite && bInfinite) || (aZero && bZero))
+    return floatFromBits(kF32CanonicalNaN);
+  if (aInfinite || bZero)
+    return floatFromBits(negative ? 0xFF800000u : 0x7F800000u);
+  if (aZero || bInfinite)
+    return floatFromBits(negative ? 0x80000000u : 0);
+  // Normalise the dividend to 64 bits: the quotient then has at least 40, more
+  // than binary32 keeps, and the remainder is the sticky bit.
+  unsigned shift = 64 - bitLength(a.significand);
+  uint64_t dividend = a.significand << shift;
+  return floatFromBits(roundToF32Bits(
+      {Unpacked::Finite, negative, dividend % b.significand != 0,
+       a.exponent - int(shift) - b.exponent, dividend / b.significand}));
+}
+
+double mx::widenF32(float value) {
+  Unpacked x = unpack(value);
+  uint64_t sign = x.negative ? uint64_t(1) << 63 : 0;
+  uint64_t mantissa = bitsOf(value) & 0x7FFFFFu;
+  if (x.kind != Unpacked::Finite)
+    return doubleFromBits(sign | uint64_t(0x7FF) << 52 | mantissa << 29);
+  return doubleFromBits(sign | roundMagnitude(x, 52, 1023));
+}
