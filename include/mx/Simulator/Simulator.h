@@ -30,7 +30,10 @@ namespace mx::sim {
 /// can be described in terms of the buffer it missed.
 class DeviceMemory {
 public:
-  static constexpr uint64_t kBase = 0x7f0000000000ull;
+  /// Between where Linux puts programs and heaps and where it maps libraries
+  /// and large blocks (0x5500..., 0x7e00... to 0x7fff...), and outside the
+  /// sanitizers' shadow: a device address is never a host address as well.
+  static constexpr uint64_t kBase = 0x200000000000ull;
   /// Allocations start on a page of their own.
   static constexpr uint64_t kPageBytes = 1ull << 16;
   /// The pattern of memory that nobody wrote: a signaling NaN as bf16 and f32
