@@ -1,0 +1,103 @@
+//===- TensorMap.h - what a tiled tensor map may say ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A tiled tensor map as the arguments of the driver's encode call, and the
+// rules those arguments obey. Verifiers and the runtime check a map before the
+// driver sees it, because the driver only says "invalid value".
+//
+// Source: CUDA Driver API, "Tensor Map Object Management",
+// cuTensorMapEncodeTiled.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MX_TARGET_TENSORMAP_H
+#define MX_TARGET_TENSORMAP_H
+
+#include "mx/Support/Swizzle.h"
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mx::target {
+
+/// Values are those of CUtensorMapDataType.
+enum class TensorMapType : uint8_t {
+  U8 = 0,
+  U16,
+  U32,
+  I32,
+  U64,
+  I64,
+  F16,
+  F32,
+  F64,
+  BF16,
+  F32FTZ,
+  TF32,
+  TF32FTZ,
+  U4Align8,  ///< packed nibbles, dense in shared memory
+  U4Align16, ///< 16 nibbles in a 16-byte slot
+  U6Align16  ///< 16 six-bit values in a 16-byte slot
+};
+inline constexpr unsigned kNumTensorMapTypes = 16;
+
+enum class TensorMapInterleave : uint8_t { None = 0, B16, B32 };
+enum class TensorMapL2 : uint8_t { None = 0, B64, B128, B256 };
+enum class TensorMapFill : uint8_t { Zero = 0, NaN };
+
+inline constexpr unsigned kTensorMapBytes = 128;
+inline constexpr unsigned kTensorMapAlignment = 64;
+inline constexpr unsigned kTensorMapMaxRank = 5;
+inline constexpr unsigned kTensorMapMaxBox = 256;
+inline constexpr uint64_t kTensorMapMaxDim = uint64_t(1) << 32;
+inline constexpr uint64_t kTensorMapStrideLimit = uint64_t(1) << 40;
+/// cp.async.bulk.tensor writes shared memory at multiples of this.
+inline constexpr unsigned kTmaSmemAlignment = 128;
+
+struct TensorMapTypeInfo {
+  TensorMapType type;
+  const char *name;  ///< "bf16", "u4_align16"
+  unsigned bits;     ///< of one element in global memory
+  unsigned smemBits; ///< that one element takes in shared memory, on average
+  bool isFloat;
+};
+
+const TensorMapTypeInfo &getInfo(TensorMapType type);
+const char *getName(TensorMapInterleave interleave);
+const char *getName(TensorMapL2 l2);
+const char *getName(TensorMapFill fill);
+
+/// Dimensions are innermost first and in elements; strides are in bytes and
+/// begin with that of dimension 1.
+struct TensorMapDesc {
+  TensorMapType type = TensorMapType::U8;
+  unsigned rank = 0;
+  uint64_t globalAddress = 0;
+  std::array<uint64_t, kTensorMapMaxRank> dims{};
+  std::array<uint64_t, kTensorMapMaxRank - 1> strides{};
+  std::array<uint32_t, kTensorMapMaxRank> box{};
+  std::array<uint32_t, kTensorMapMaxRank> elementStrides{{1, 1, 1, 1, 1}};
+  TensorMapInterleave interleave = TensorMapInterleave::None;
+  Swizzle swizzle = Swizzle::None;
+  TensorMapL2 l2 = TensorMapL2::None;
+  TensorMapFill fill = TensorMapFill::Zero;
+};
+
+/// The first rule that the description breaks, with the expected and the found
+/// value, or empty.
+std::string check(const TensorMapDesc &desc);
+
+/// Elements of a box along one dimension: ceil(box / element stride).
+uint32_t boxElements(const TensorMapDesc &desc, unsigned dim);
+/// Bytes by which one load of a full box completes an mbarrier: packed bytes,
+/// elements beyond the tensor included, gaps of the row pitch not.
+uint64_t boxTransactionBytes(const TensorMapDesc &desc);
+/// Bytes from one row of a box to the next in shared memory.
+uint32_t boxRowPitch(const TensorMapDesc &desc);
+/// Bytes of shared memory that a box spans.
+uint64_t boxSmemBytes(const TensorMapDesc &desc);
+
+} // namespace mx::target
+
+#endif // MX_TARGET_TENSORMAP_H
