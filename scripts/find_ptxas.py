@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Finds a ptxas that knows sm_100a, and prints its path.
+
+Looked for in this order: PATH, $CUDA_HOME/bin, /usr/local/cuda/bin, and the
+nvidia-cuda-nvcc package in the project's .venv. Exit status 1 where there is
+none."""
+
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+
+def candidates(source_root):
+    found = shutil.which("ptxas")
+    if found:
+        yield found
+    for cuda in (os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
+        if cuda:
+            yield os.path.join(cuda, "bin", "ptxas")
+    packages = os.path.join(source_root, ".venv/lib/python3*/site-packages")
+    yield from sorted(glob.glob(os.path.join(packages, "nvidia/*/bin/ptxas")))
+
+
+def supports_blackwell(ptxas):
+    if not os.access(ptxas, os.X_OK):
+        return False
+    try:
+        done = subprocess.run([ptxas, "--help"], capture_output=True, text=True)
+    except OSError:
+        return False
+    return "sm_100a" in done.stdout
+
+
+def find_ptxas(source_root):
+    """The first suitable ptxas, or None."""
+    return next(filter(supports_blackwell, candidates(source_root)), None)
+
+
+if __name__ == "__main__":
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    path = find_ptxas(root)
+    if not path:
+        sys.exit(1)
+    print(path)

@@ -1,0 +1,18 @@
+# The GoogleTest binaries, as lit tests: each test of a binary counts as one.
+
+import os
+
+import lit.formats
+
+config.name = "MX-Unit"
+config.suffixes = []
+config.test_source_root = os.path.join(config.mx_obj_root, "unittests")
+config.test_exec_root = config.test_source_root
+config.test_format = lit.formats.GoogleTest(".", "Tests")
+config.environment["HOME"] = os.environ.get("HOME", "/")
+config.environment["ASAN_OPTIONS"] = os.environ.get(
+    "ASAN_OPTIONS", "detect_leaks=0:detect_container_overflow=0"
+)
+config.environment["UBSAN_OPTIONS"] = os.environ.get(
+    "UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1"
+)
