@@ -1,0 +1,12 @@
+# Sourced by the scripts beside it: where things lie, and how to speak.
+
+set -euo pipefail
+MX_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+MX_PRESET=${MX_PRESET:-gcc}
+MX_BUILD=$MX_ROOT/build/$MX_PRESET
+MX_VENV=$MX_ROOT/.venv
+MX_LLVM_PREFIX=${MX_LLVM_PREFIX:-/usr/lib/llvm-22}
+
+say() { printf '==> %s\n' "$*"; }
+warn() { printf 'warning: %s\n' "$*" >&2; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
