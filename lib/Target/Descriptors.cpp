@@ -1,0 +1,216 @@
+//===- Descriptors.cpp - matrix and instruction descriptors ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Bit positions are written once, in the encoders, and nowhere else in the
+// compiler.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Target/Descriptors.h"
+#include <cassert>
+
+using namespace mx;
+using namespace mx::target;
+
+namespace {
+
+std::string hex(uint64_t value) {
+  const char *digits = "0123456789abcdef";
+  std::string text;
+  do {
+    text.insert(text.begin(), digits[value & 15]);
+    value >>= 4;
+  } while (value);
+  return "0x" + text;
+}
+
+//===----------------------------------------------------------------------===//
+// Shared-memory matrix descriptor
+//===----------------------------------------------------------------------===//
+
+constexpr unsigned kNoLayout = ~0u;
+
+/// Bits 61-63 for tcgen05 (PTX ISA, "Shared memory descriptor layout") and bits
+/// 62-63 for wgmma ("Matrix Descriptor Format"), by Swizzle.
+struct LayoutCode {
+  unsigned tcgen05;
+  unsigned wgmma;
+};
+constexpr LayoutCode kLayoutCodes[kNumSwizzles] = {
+    {0, 0},                 // none
+    {6, 3},                 // 32B
+    {4, 2},                 // 64B
+    {2, 1},                 // 128B
+    {1, kNoLayout},         // 128B with 32B atoms
+    {kNoLayout, kNoLayout}, // TMA only
+    {kNoLayout, kNoLayout}, // TMA only
+};
+
+LayoutCode layoutCode(Swizzle swizzle) {
+  return kLayoutCodes[unsigned(swizzle)];
+}
+
+/// PTX ISA: matrix-descriptor-encode(x) = (x & 0x3FFFF) >> 4.
+constexpr uint32_t kAddressLimit = 0x40000;
+uint64_t encodeAddress(uint32_t bytes) {
+  return (bytes & (kAddressLimit - 1)) >> 4;
+}
+
+std::string checkAddress(const char *what, uint32_t bytes) {
+  if (bytes % kDescriptorUnit != 0)
+    return "expected " + std::string(what) + " to be a multiple of " +
+           std::to_string(kDescriptorUnit) + ", found " + std::to_string(bytes);
+  if (bytes >= kAddressLimit)
+    return "expected " + std::string(what) + " below " + hex(kAddressLimit) +
+           ", found " + hex(bytes);
+  return {};
+}
+
+uint64_t encodeOffsets(const SmemDescriptor &desc) {
+  return encodeAddress(desc.address) |
+         encodeAddress(desc.leadingByteOffset) << 16 |
+         encodeAddress(desc.strideByteOffset) << 32 |
+         uint64_t(desc.baseOffset & 7) << 49;
+}
+
+} // namespace
+
+std::string mx::target::check(const SmemDescriptor &desc) {
+  if (layoutCode(desc.swizzle).tcgen05 == kNoLayout)
+    return "expected a swizzle that matrix descriptors know, found " +
+           std::string(getInfo(desc.swizzle).name);
+  for (auto [what, bytes] :
+       {std::pair<const char *, uint32_t>{"start address", desc.address},
+        {"leading byte offset", desc.leadingByteOffset},
+        {"stride byte offset", desc.strideByteOffset}})
+    if (std::string error = checkAddress(what, bytes); !error.empty())
+      return error;
+  if (desc.baseOffset > 7)
+    return "expected a base offset of at most 7, found " +
+           std::to_string(desc.baseOffset);
+  return {};
+}
+
+uint64_t mx::target::encode(const SmemDescriptor &desc) {
+  assert(check(desc).empty() && "invalid matrix descriptor");
+  return encodeOffsets(desc) | uint64_t(1) << 46 |
+         uint64_t(layoutCode(desc.swizzle).tcgen05) << 61;
+}
+
+uint64_t mx::target::encodeWgmma(const SmemDescriptor &desc) {
+  assert(layoutCode(desc.swizzle).wgmma != kNoLayout &&
+         "wgmma has no such swizzle");
+  return encodeOffsets(desc) | uint64_t(layoutCode(desc.swizzle).wgmma) << 62;
+}
+
+SmemDescriptor mx::target::kMajorDescriptor(Swizzle swizzle) {
+  SmemDescriptor desc;
+  desc.swizzle = swizzle;
+  desc.strideByteOffset = 8 * getInfo(swizzle).span;
+  if (swizzle == Swizzle::None) {
+    // Cores of 8 rows x 16 bytes, the two of one K slice adjacent.
+    desc.leadingByteOffset = 8 * 16;
+    desc.strideByteOffset = 2 * 8 * 16;
+  }
+  return desc;
+}
+
+SmemDescriptor mx::target::scaleTileDescriptor() {
+  SmemDescriptor desc;
+  desc.strideByteOffset = 8 * 16;
+  return desc;
+}
+
+//===----------------------------------------------------------------------===//
+// Instruction descriptor
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The code of an operand type, which depends on the kind (PTX ISA, tables of
+/// the instruction descriptor: atype and btype).
+uint32_t operandCode(MmaKind kind, MmaType type) {
+  if (kind == MmaKind::MXF4 || kind == MmaKind::MXF4NVF4)
+    return 1; // E2M1
+  switch (type) {
+  case MmaType::F16:
+  case MmaType::E4M3:
+  case MmaType::U8:
+    return 0;
+  case MmaType::BF16:
+  case MmaType::E5M2:
+  case MmaType::S8:
+    return 1;
+  case MmaType::TF32:
+    return 2;
+  case MmaType::E2M3:
+    return 3;
+  case MmaType::E3M2:
+    return 4;
+  case MmaType::E2M1:
+    return 5;
+  }
+  return 0;
+}
+
+bool anyOf(bool a, bool b) { return a || b; }
+
+std::string checkScaling(const InstrDescriptor &desc) {
+  if (!getInfo(desc.kind).blockScaled) {
+    if (desc.blockSize || desc.scaleIdA || desc.scaleIdB)
+      return "kind::" + std::string(getInfo(desc.kind).name) +
+             " takes no scales";
+    return {};
+  }
+  std::string error;
+  const ScaleVectorRule *rule =
+      lookupScaleVector(desc.kind, desc.blockSize, desc.scaleFormat, error);
+  if (!rule)
+    return error;
+  for (unsigned id : {desc.scaleIdA, desc.scaleIdB})
+    if (error = checkScaleId(*rule, id); !error.empty())
+      return error;
+  return {};
+}
+
+} // namespace
+
+std::string mx::target::check(const InstrDescriptor &desc) {
+  const MmaKindInfo &kind = getInfo(desc.kind);
+  std::string name = "kind::" + std::string(kind.name);
+  std::string error = checkMmaShape(desc.kind, desc.ctaGroup, desc.m, desc.n);
+  if (error.empty())
+    error = checkMmaTypes(desc.kind, desc.a, desc.b, desc.d);
+  if (error.empty())
+    error = checkScaling(desc);
+  if (!error.empty())
+    return error;
+  if (anyOf(desc.transposeA, desc.transposeB) && !kind.transpose)
+    return name + " takes K-major operands only";
+  if (anyOf(desc.negateA, desc.negateB) && !kind.negate)
+    return name + " cannot negate its operands";
+  if (desc.saturate && desc.kind != MmaKind::I8)
+    return "only kind::i8 saturates, found " + name;
+  if (desc.transposeB && getBits(desc.b) == 8)
+    return checkTransposedB8(desc.ctaGroup, desc.n);
+  if ((desc.transposeA && getBits(desc.a) < 8) ||
+      (desc.transposeB && getBits(desc.b) < 8))
+    return "expected 4-bit and 6-bit operands to be K-major";
+  return {};
+}
+
+uint32_t mx::target::encode(const InstrDescriptor &desc) {
+  assert(check(desc).empty() && "invalid instruction descriptor");
+  uint32_t word = operandCode(desc.kind, desc.a) << 7 |
+                  operandCode(desc.kind, desc.b) << 10 |
+                  uint32_t(desc.negateA) << 13 | uint32_t(desc.negateB) << 14 |
+                  uint32_t(desc.transposeA) << 15 |
+                  uint32_t(desc.transposeB) << 16 | (desc.n >> 3) << 17;
+  if (getInfo(desc.kind).blockScaled)
+    return word | scaleIdBits(desc.scaleIdA, desc.scaleIdB) |
+           uint32_t(desc.scaleFormat) << 23 | (desc.m >> 7) << 27;
+  // D types are numbered as AccumulatorType: F16 0, F32 1, S32 2.
+  return word | uint32_t(desc.saturate) << 3 | uint32_t(desc.d) << 4 |
+         (desc.m >> 4) << 24;
+}

@@ -1,0 +1,364 @@
+//===- MmaShapes.cpp - what tcgen05.mma can multiply ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The tables of kinds, shapes and scale vectors, each row as in the PTX ISA,
+// and the arithmetic of places in tensor memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Target/MmaShapes.h"
+#include <cassert>
+
+using namespace mx;
+using namespace mx::target;
+
+namespace {
+
+template <typename... Enum>
+constexpr unsigned mask(Enum... values) {
+  return ((1u << unsigned(values)) | ...);
+}
+
+constexpr unsigned kNarrowFloats = mask(
+    MmaType::E4M3, MmaType::E5M2, MmaType::E2M3, MmaType::E3M2, MmaType::E2M1);
+constexpr unsigned kF32 = mask(AccumulatorType::F32);
+
+// PTX ISA, tables "Various combinations of .kind and shapes" (K, types) and
+// "Transpose and Negate operation for various MMA-Kind".
+constexpr MmaKindInfo kKinds[kNumMmaKinds] = {
+    // kind, name, K, scaled, operands, accumulators, transpose, negate
+    {MmaKind::F16, "f16", 16, false, mask(MmaType::F16, MmaType::BF16),
+     mask(AccumulatorType::F16, AccumulatorType::F32), true, true},
+    {MmaKind::TF32, "tf32", 8, false, mask(MmaType::TF32), kF32, true, true},
+    {MmaKind::F8F6F4, "f8f6f4", 32, false, kNarrowFloats,
+     mask(AccumulatorType::F16, AccumulatorType::F32), true, true},
+    {MmaKind::I8, "i8", 32, false, mask(MmaType::U8, MmaType::S8),
+     mask(AccumulatorType::S32), true, false},
+    {MmaKind::MXF8F6F4, "mxf8f6f4", 32, true, kNarrowFloats, kF32, true, true},
+    {MmaKind::MXF4, "mxf4", 64, true, mask(MmaType::E2M1), kF32, false, true},
+    {MmaKind::MXF4NVF4, "mxf4nvf4", 64, true, mask(MmaType::E2M1), kF32, false,
+     true},
+};
+
+struct TypeInfo {
+  const char *name;
+  unsigned bits;
+};
+constexpr TypeInfo kTypes[kNumMmaTypes] = {
+    {"f16", 16}, {"bf16", 16}, {"tf32", 32}, {"e4m3", 8}, {"e5m2", 8},
+    {"e2m3", 6}, {"e3m2", 6},  {"e2m1", 4},  {"u8", 8},   {"s8", 8}};
+
+// PTX ISA, table "Various combinations of .kind and shapes", dense, no .ws.
+constexpr MmaShapeRule kShapes[] = {
+    // kind, cta_group, M, N from, to, step, preferred step
+    {MmaKind::F16, 1, 64, 8, 256, 8, 8},
+    {MmaKind::F16, 1, 128, 8, 256, 8, 16},
+    {MmaKind::F16, 2, 128, 16, 256, 16, 32},
+    {MmaKind::F16, 2, 256, 16, 256, 16, 32},
+    {MmaKind::TF32, 1, 64, 8, 256, 8, 8},
+    {MmaKind::TF32, 1, 128, 8, 256, 8, 16},
+    {MmaKind::TF32, 2, 128, 16, 256, 16, 32},
+    {MmaKind::TF32, 2, 256, 16, 256, 16, 32},
+    {MmaKind::F8F6F4, 1, 64, 8, 256, 8, 8},
+    {MmaKind::F8F6F4, 1, 128, 8, 256, 8, 16},
+    {MmaKind::F8F6F4, 2, 128, 16, 256, 16, 32},
+    {MmaKind::F8F6F4, 2, 256, 16, 256, 16, 32},
+    {MmaKind::I8, 1, 64, 8, 32, 8, 8},
+    {MmaKind::I8, 1, 64, 48, 256, 16, 16},
+    {MmaKind::I8, 1, 128, 8, 32, 8, 16},
+    {MmaKind::I8, 1, 128, 48, 256, 16, 16},
+    {MmaKind::I8, 2, 128, 32, 256, 32, 32},
+    {MmaKind::I8, 2, 256, 32, 256, 32, 32},
+    {MmaKind::MXF8F6F4, 1, 128, 8, 256, 8, 16},
+    {MmaKind::MXF8F6F4, 2, 128, 16, 256, 16, 32},
+    {MmaKind::MXF8F6F4, 2, 256, 16, 256, 16, 32},
+    {MmaKind::MXF4, 1, 128, 8, 256, 8, 16},
+    {MmaKind::MXF4, 2, 128, 16, 256, 16, 32},
+    {MmaKind::MXF4, 2, 256, 16, 256, 16, 32},
+    {MmaKind::MXF4NVF4, 1, 128, 8, 256, 8, 16},
+    {MmaKind::MXF4NVF4, 2, 128, 16, 256, 16, 32},
+    {MmaKind::MXF4NVF4, 2, 256, 16, 256, 16, 32},
+};
+
+// PTX ISA, tables "Valid combinations of scale_vectorsize and shapes" and
+// "... with types and MMA-Kind".
+constexpr ScaleVectorRule kScaleVectors[] = {
+    // kind, format, block size, scales per MMA, id step, qualifiers
+    {MmaKind::MXF8F6F4, ScaleFormat::UE8M0, 32, 1, 1, ".scale_vec::1X",
+     ".block32"},
+    {MmaKind::MXF4, ScaleFormat::UE8M0, 32, 2, 2, ".scale_vec::2X", ".block32"},
+    {MmaKind::MXF4NVF4, ScaleFormat::UE8M0, 32, 2, 2, ".scale_vec::2X",
+     ".block32"},
+    {MmaKind::MXF4NVF4, ScaleFormat::UE8M0, 16, 4, 4, ".scale_vec::4X",
+     ".block16"},
+    {MmaKind::MXF4NVF4, ScaleFormat::UE4M3, 16, 4, 4, ".scale_vec::4X",
+     ".block16"},
+};
+
+std::string kindName(MmaKind kind) {
+  return "kind::" + std::string(getInfo(kind).name);
+}
+
+/// "e4m3, e5m2" for the bits of a mask over an enumeration.
+template <typename Enum>
+std::string listNames(unsigned bits) {
+  std::string list;
+  for (unsigned i = 0; bits >> i; ++i)
+    if (bits >> i & 1)
+      list += (list.empty() ? "" : ", ") + std::string(getName(Enum(i)));
+  return list;
+}
+
+/// "8 to 256 in steps of 8".
+std::string describeN(const MmaShapeRule &rule) {
+  return std::to_string(rule.nMin) + " to " + std::to_string(rule.nMax) +
+         " in steps of " + std::to_string(rule.nStep);
+}
+
+std::string checkOperand(MmaKind kind, const char *operand, MmaType type) {
+  unsigned legal = getInfo(kind).operands;
+  if (legal >> unsigned(type) & 1)
+    return {};
+  return "expected " + std::string(operand) + " of " + kindName(kind) +
+         " to be one of " + listNames<MmaType>(legal) + ", found " +
+         getName(type);
+}
+
+} // namespace
+
+const MmaKindInfo &mx::target::getInfo(MmaKind kind) {
+  return kKinds[unsigned(kind)];
+}
+
+const char *mx::target::getName(MmaType type) {
+  return kTypes[unsigned(type)].name;
+}
+
+const char *mx::target::getName(AccumulatorType type) {
+  constexpr const char *names[] = {"f16", "f32", "s32"};
+  return names[unsigned(type)];
+}
+
+const char *mx::target::getName(ScaleFormat format) {
+  return format == ScaleFormat::UE8M0 ? "ue8m0" : "ue4m3";
+}
+
+unsigned mx::target::getBits(MmaType type) {
+  return kTypes[unsigned(type)].bits;
+}
+
+std::optional<MmaType> mx::target::getMmaType(FloatFormat format) {
+  switch (format) {
+  case FloatFormat::E4M3:
+    return MmaType::E4M3;
+  case FloatFormat::E5M2:
+    return MmaType::E5M2;
+  case FloatFormat::E3M2:
+    return MmaType::E3M2;
+  case FloatFormat::E2M3:
+    return MmaType::E2M3;
+  case FloatFormat::E2M1:
+    return MmaType::E2M1;
+  case FloatFormat::BF16:
+    return MmaType::BF16;
+  case FloatFormat::F16:
+    return MmaType::F16;
+  case FloatFormat::E8M0:
+  case FloatFormat::UE4M3:
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes and types
+//===----------------------------------------------------------------------===//
+
+const MmaShapeRule *mx::target::shapeRulesBegin() { return kShapes; }
+size_t mx::target::numShapeRules() {
+  return sizeof(kShapes) / sizeof(*kShapes);
+}
+
+std::string mx::target::checkMmaShape(MmaKind kind, unsigned ctaGroup,
+                                      unsigned m, unsigned n) {
+  std::string rows, columns;
+  unsigned previousM = 0;
+  for (const MmaShapeRule &rule : kShapes) {
+    if (rule.kind != kind || rule.ctaGroup != ctaGroup)
+      continue;
+    if (rule.m != previousM)
+      rows += (rows.empty() ? "" : " or ") + std::to_string(rule.m);
+    previousM = rule.m;
+    if (rule.m != m)
+      continue;
+    if (n >= rule.nMin && n <= rule.nMax && (n - rule.nMin) % rule.nStep == 0)
+      return {};
+    columns += (columns.empty() ? "" : " or ") + describeN(rule);
+  }
+  std::string where =
+      " with " + kindName(kind) + " and cta_group::" + std::to_string(ctaGroup);
+  if (rows.empty())
+    return "expected cta_group 1 or 2, found " + std::to_string(ctaGroup);
+  if (columns.empty())
+    return "expected M = " + rows + where + ", found " + std::to_string(m);
+  return "expected N = " + columns + where + " and M = " + std::to_string(m) +
+         ", found " + std::to_string(n);
+}
+
+std::string mx::target::checkTransposedB8(unsigned ctaGroup, unsigned n) {
+  // PTX ISA, table "N shape with .cta_group qualifier for 8bit transpose B".
+  unsigned step = 16 * ctaGroup;
+  if (n >= step && n <= 256 && n % step == 0)
+    return {};
+  return "expected N = " + std::to_string(step) + " to 256 in steps of " +
+         std::to_string(step) +
+         " with MN-major 8-bit B and cta_group::" + std::to_string(ctaGroup) +
+         ", found " + std::to_string(n);
+}
+
+std::string mx::target::checkMmaTypes(MmaKind kind, MmaType a, MmaType b,
+                                      AccumulatorType d) {
+  if (std::string error = checkOperand(kind, "A", a); !error.empty())
+    return error;
+  if (std::string error = checkOperand(kind, "B", b); !error.empty())
+    return error;
+  unsigned legal = getInfo(kind).accumulators;
+  // With f16 operands D may be f16; the other operand of that kind, bf16, only
+  // accumulates in f32.
+  if (kind == MmaKind::F16 && (a == MmaType::BF16 || b == MmaType::BF16))
+    legal = kF32;
+  if (legal >> unsigned(d) & 1)
+    return {};
+  return "expected D of " + kindName(kind) + " with " + getName(a) + " and " +
+         getName(b) + " to be one of " + listNames<AccumulatorType>(legal) +
+         ", found " + getName(d);
+}
+
+std::string mx::target::checkMmaKind(const TargetInfo &target, MmaKind kind) {
+  if (std::string error = checkTcgen05(target); !error.empty())
+    return error;
+  if (kind == MmaKind::I8 && !target.hasI8Mma)
+    return "chip '" + std::string(target.chip) + "' has no " + kindName(kind);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Scale vectors
+//===----------------------------------------------------------------------===//
+
+const ScaleVectorRule *mx::target::scaleVectorRulesBegin() {
+  return kScaleVectors;
+}
+size_t mx::target::numScaleVectorRules() {
+  return sizeof(kScaleVectors) / sizeof(*kScaleVectors);
+}
+
+const ScaleVectorRule *mx::target::lookupScaleVector(MmaKind kind,
+                                                     unsigned blockSize,
+                                                     ScaleFormat format,
+                                                     std::string &error) {
+  std::string legal;
+  for (const ScaleVectorRule &rule : kScaleVectors) {
+    if (rule.kind != kind)
+      continue;
+    if (rule.blockSize == blockSize && rule.format == format)
+      return &rule;
+    legal += (legal.empty() ? "" : ", ") + std::to_string(rule.blockSize) +
+             " x " + getName(rule.format);
+  }
+  error = legal.empty()
+              ? kindName(kind) + " takes no scales"
+              : "expected scales of " + kindName(kind) + " to be one of " +
+                    legal + ", found " + std::to_string(blockSize) + " x " +
+                    getName(format);
+  return nullptr;
+}
+
+std::string mx::target::checkScaleId(const ScaleVectorRule &rule,
+                                     unsigned scaleId) {
+  if (scaleId < 4 && scaleId % rule.scaleIdStep == 0)
+    return {};
+  std::string legal;
+  for (unsigned id = 0; id < 4; id += rule.scaleIdStep)
+    legal += (id ? ", " : "") + std::to_string(id);
+  return "expected scale id " + legal + " with " + kindName(rule.kind) +
+         rule.block + ", found " + std::to_string(scaleId);
+}
+
+std::optional<MmaKind> mx::target::selectBlockScaledKind(MmaType a, MmaType b,
+                                                         unsigned blockSize,
+                                                         ScaleFormat format) {
+  // The kinds with K = 64 run at twice the rate of mxf8f6f4.
+  for (MmaKind kind : {MmaKind::MXF4, MmaKind::MXF4NVF4, MmaKind::MXF8F6F4}) {
+    std::string error;
+    if (lookupScaleVector(kind, blockSize, format, error) &&
+        checkMmaTypes(kind, a, b, AccumulatorType::F32).empty())
+      return kind;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Places in tensor memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The pair that shares 128 rows: each CTA has 64 of them, and the lanes from
+/// 64 on serve the second half of N (PTX ISA, data path layout B).
+bool splitsColumns(unsigned ctaGroup, unsigned m) {
+  return ctaGroup == 2 && m == 128;
+}
+
+unsigned groupColumns(unsigned rows) {
+  return (rows + kScaleRowsPerGroup - 1) / kScaleRowsPerGroup *
+         kScaleColumnsPerGroup;
+}
+
+} // namespace
+
+unsigned mx::target::accumulatorColumns(unsigned ctaGroup, unsigned m,
+                                        unsigned n) {
+  return splitsColumns(ctaGroup, m) ? n / 2 : n;
+}
+
+TmemWord mx::target::accumulatorWord(unsigned ctaGroup, unsigned m, unsigned n,
+                                     unsigned row, unsigned column) {
+  assert(row < m && column < n && "outside the accumulator");
+  if (splitsColumns(ctaGroup, m)) // Layout B.
+    return {row / 64, row % 64 + 64 * (column / (n / 2)), column % (n / 2)};
+  if (m == 64) // Layout F: 16 lanes of every 32.
+    return {0, row / 16 * 32 + row % 16, column};
+  return {row / 128, row % 128, column}; // Layouts D and A.
+}
+
+unsigned mx::target::scaleAColumns(unsigned ctaGroup, unsigned m) {
+  // 64 rows per CTA use half of a group.
+  return splitsColumns(ctaGroup, m) ? kScaleColumnsPerGroup / 2
+                                    : groupColumns(m / ctaGroup);
+}
+
+unsigned mx::target::scaleBColumns(unsigned ctaGroup, unsigned m, unsigned n) {
+  return groupColumns(splitsColumns(ctaGroup, m) ? n / 2 : n);
+}
+
+ScalePlace mx::target::scaleAPlace(unsigned ctaGroup, unsigned m, unsigned row,
+                                   unsigned block, unsigned scaleId) {
+  assert(row < m && "outside A");
+  unsigned rowsPerCta = m / ctaGroup;
+  unsigned local = row % rowsPerCta;
+  return {{row / rowsPerCta, local % 32, local / 32}, scaleId + block, 4};
+}
+
+ScalePlace mx::target::scaleBPlace(unsigned ctaGroup, unsigned m, unsigned n,
+                                   unsigned cta, unsigned row, unsigned block,
+                                   unsigned scaleId) {
+  assert(row < n && "outside B");
+  unsigned byte = scaleId + block;
+  if (splitsColumns(ctaGroup, m)) {
+    unsigned half = row / (n / 2), local = row % (n / 2);
+    return {{cta, local % 32 + 64 * half, local / 32}, byte, 2};
+  }
+  return {{cta, row % 32, row / 32}, byte, 4};
+}

@@ -1,0 +1,253 @@
+//===- TensorMap.cpp - what a tiled tensor map may say --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The rules of cuTensorMapEncodeTiled in the order of its parameters, so that
+// the message names the first argument that the driver would refuse.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Target/TensorMap.h"
+
+using namespace mx;
+using namespace mx::target;
+
+namespace {
+
+constexpr TensorMapTypeInfo kTypes[kNumTensorMapTypes] = {
+    // type, name, bits in global memory, bits in shared memory, float
+    {TensorMapType::U8, "u8", 8, 8, false},
+    {TensorMapType::U16, "u16", 16, 16, false},
+    {TensorMapType::U32, "u32", 32, 32, false},
+    {TensorMapType::I32, "i32", 32, 32, false},
+    {TensorMapType::U64, "u64", 64, 64, false},
+    {TensorMapType::I64, "i64", 64, 64, false},
+    {TensorMapType::F16, "f16", 16, 16, true},
+    {TensorMapType::F32, "f32", 32, 32, true},
+    {TensorMapType::F64, "f64", 64, 64, true},
+    {TensorMapType::BF16, "bf16", 16, 16, true},
+    {TensorMapType::F32FTZ, "f32_ftz", 32, 32, true},
+    {TensorMapType::TF32, "tf32", 32, 32, true},
+    {TensorMapType::TF32FTZ, "tf32_ftz", 32, 32, true},
+    {TensorMapType::U4Align8, "u4_align8", 4, 4, false},
+    {TensorMapType::U4Align16, "u4_align16", 4, 8, false},
+    {TensorMapType::U6Align16, "u6_align16", 6, 8, false},
+};
+
+/// Elements of the inner dimension that the padded types always move.
+constexpr uint64_t kPaddedBox = 128;
+
+bool isPadded(TensorMapType type) {
+  return type == TensorMapType::U4Align16 || type == TensorMapType::U6Align16;
+}
+bool isPacked(TensorMapType type) {
+  return isPadded(type) || type == TensorMapType::U4Align8;
+}
+
+/// "dim 2" and the like.
+std::string indexed(const char *what, unsigned i) {
+  return std::string(what) + " " + std::to_string(i);
+}
+
+std::string inRange(const std::string &what, uint64_t value, uint64_t from,
+                    uint64_t to) {
+  if (value >= from && value <= to)
+    return {};
+  return "expected " + what + " from " + std::to_string(from) + " to " +
+         std::to_string(to) + ", found " + std::to_string(value);
+}
+
+std::string multipleOf(const std::string &what, uint64_t value, uint64_t unit) {
+  if (value % unit == 0)
+    return {};
+  return "expected " + what + " to be a multiple of " + std::to_string(unit) +
+         ", found " + std::to_string(value);
+}
+
+std::string checkRank(const TensorMapDesc &desc) {
+  std::string error = inRange("rank", desc.rank, 1, kTensorMapMaxRank);
+  if (error.empty() && desc.interleave != TensorMapInterleave::None &&
+      desc.rank < 3)
+    error = "expected rank of at least 3 with interleave " +
+            std::string(getName(desc.interleave)) + ", found " +
+            std::to_string(desc.rank);
+  return error;
+}
+
+/// Addresses and strides have the same unit.
+unsigned globalAlignment(const TensorMapDesc &desc) {
+  bool wide =
+      desc.interleave == TensorMapInterleave::B32 || isPadded(desc.type);
+  return wide ? 32 : 16;
+}
+
+std::string checkDims(const TensorMapDesc &desc) {
+  for (unsigned i = 0; i < desc.rank; ++i)
+    if (std::string error =
+            inRange(indexed("dim", i), desc.dims[i], 1, kTensorMapMaxDim);
+        !error.empty())
+      return error;
+  if (isPacked(desc.type))
+    return multipleOf("dim 0 of type " + std::string(getInfo(desc.type).name),
+                      desc.dims[0], isPadded(desc.type) ? kPaddedBox : 2);
+  return {};
+}
+
+/// Strides are multiples of the alignment below 2^40, and a dimension does not
+/// overlap the one inside it. The products stay below 2^80, so that the extent
+/// is compared by division.
+std::string checkStrides(const TensorMapDesc &desc) {
+  uint64_t innerBits = desc.dims[0] * getInfo(desc.type).bits;
+  uint64_t extent = (innerBits + 7) / 8;
+  for (unsigned i = 0; i + 1 < desc.rank; ++i) {
+    uint64_t stride = desc.strides[i];
+    std::string what = indexed("stride of dim", i + 1);
+    std::string error = multipleOf(what, stride, globalAlignment(desc));
+    if (error.empty() && stride >= kTensorMapStrideLimit)
+      error =
+          "expected " + what + " below 2^40, found " + std::to_string(stride);
+    if (error.empty() && stride < extent)
+      error = "expected " + what + " of at least " + std::to_string(extent) +
+              ", the extent of the dims inside it, found " +
+              std::to_string(stride);
+    if (!error.empty())
+      return error;
+    uint64_t dim = desc.dims[i + 1];
+    extent = stride > kTensorMapStrideLimit / dim ? kTensorMapStrideLimit
+                                                  : stride * dim;
+  }
+  return {};
+}
+
+std::string checkBox(const TensorMapDesc &desc) {
+  for (unsigned i = 0; i < desc.rank; ++i)
+    if (std::string error =
+            inRange(indexed("box", i), desc.box[i], 1, kTensorMapMaxBox);
+        !error.empty())
+      return error;
+  const char *name = getInfo(desc.type).name;
+  if (isPadded(desc.type) && desc.box[0] != kPaddedBox)
+    return "expected box 0 of type " + std::string(name) + " to be " +
+           std::to_string(kPaddedBox) + ", found " +
+           std::to_string(desc.box[0]);
+  uint64_t innerBits = uint64_t(desc.box[0]) * getInfo(desc.type).bits;
+  if (desc.interleave == TensorMapInterleave::None && innerBits % 128 != 0)
+    return "expected box 0 to span a multiple of 16 bytes, found " +
+           std::to_string(desc.box[0]) + " elements of type " + name;
+  return {};
+}
+
+std::string checkElementStrides(const TensorMapDesc &desc) {
+  // TMA knows no stride in dimension 0 without interleave and ignores it.
+  unsigned first = desc.interleave == TensorMapInterleave::None ? 1 : 0;
+  for (unsigned i = first; i < desc.rank; ++i)
+    if (std::string error =
+            inRange(indexed("element stride", i), desc.elementStrides[i], 1, 8);
+        !error.empty())
+      return error;
+  return {};
+}
+
+std::string checkSwizzle(const TensorMapDesc &desc) {
+  const SwizzleInfo &swizzle = getInfo(desc.swizzle);
+  const TensorMapTypeInfo &type = getInfo(desc.type);
+  std::string name = swizzle.name;
+  if (desc.interleave == TensorMapInterleave::B32 &&
+      desc.swizzle != Swizzle::B32)
+    return "expected swizzle 32b with interleave 32b, found " + name;
+  if (desc.type == TensorMapType::U6Align16 &&
+      desc.interleave != TensorMapInterleave::None)
+    return "expected interleave none with type u6_align16, found " +
+           std::string(getName(desc.interleave));
+  if (isPadded(desc.type)) {
+    // Swizzles of the padded types; 128b_atom64 serves stores of u6 only.
+    bool legal = desc.swizzle == Swizzle::None ||
+                 desc.swizzle == Swizzle::B128 ||
+                 desc.swizzle == Swizzle::B128Atom32 ||
+                 (desc.swizzle == Swizzle::B128Atom64 &&
+                  desc.type == TensorMapType::U6Align16);
+    if (!legal)
+      return "expected a swizzle that type " + std::string(type.name) +
+             " supports, found " + name;
+  }
+  uint64_t innerBytes = uint64_t(desc.box[0]) * type.smemBits / 8;
+  if (desc.interleave == TensorMapInterleave::None && swizzle.span != 0 &&
+      innerBytes > swizzle.span)
+    return "expected box 0 of at most " + std::to_string(swizzle.span) +
+           " bytes with swizzle " + name + ", found " +
+           std::to_string(innerBytes);
+  return {};
+}
+
+std::string checkFill(const TensorMapDesc &desc) {
+  if (desc.fill == TensorMapFill::NaN && !getInfo(desc.type).isFloat)
+    return "expected a floating-point type with out-of-bounds fill nan, found "
+           "type " +
+           std::string(getInfo(desc.type).name);
+  return {};
+}
+
+} // namespace
+
+const TensorMapTypeInfo &mx::target::getInfo(TensorMapType type) {
+  return kTypes[unsigned(type)];
+}
+
+const char *mx::target::getName(TensorMapInterleave interleave) {
+  constexpr const char *names[] = {"none", "16b", "32b"};
+  return names[unsigned(interleave)];
+}
+
+const char *mx::target::getName(TensorMapL2 l2) {
+  constexpr const char *names[] = {"none", "64b", "128b", "256b"};
+  return names[unsigned(l2)];
+}
+
+const char *mx::target::getName(TensorMapFill fill) {
+  constexpr const char *names[] = {"zero", "nan"};
+  return names[unsigned(fill)];
+}
+
+std::string mx::target::check(const TensorMapDesc &desc) {
+  std::string error = checkRank(desc);
+  if (error.empty())
+    error =
+        multipleOf("global address", desc.globalAddress, globalAlignment(desc));
+  for (auto *rule : {checkDims, checkStrides, checkBox, checkElementStrides,
+                     checkSwizzle, checkFill}) {
+    if (!error.empty())
+      break;
+    error = rule(desc);
+  }
+  return error;
+}
+
+uint32_t mx::target::boxElements(const TensorMapDesc &desc, unsigned dim) {
+  bool ignored = dim == 0 && desc.interleave == TensorMapInterleave::None;
+  uint32_t step = ignored ? 1 : desc.elementStrides[dim];
+  return (desc.box[dim] + step - 1) / step;
+}
+
+namespace {
+
+uint64_t boxRows(const TensorMapDesc &desc) {
+  uint64_t rows = 1;
+  for (unsigned i = 1; i < desc.rank; ++i)
+    rows *= boxElements(desc, i);
+  return rows;
+}
+
+} // namespace
+
+uint64_t mx::target::boxTransactionBytes(const TensorMapDesc &desc) {
+  return boxRows(desc) * boxElements(desc, 0) * getInfo(desc.type).bits / 8;
+}
+
+uint32_t mx::target::boxRowPitch(const TensorMapDesc &desc) {
+  uint32_t span = getInfo(desc.swizzle).span;
+  return span ? span : boxElements(desc, 0) * getInfo(desc.type).smemBits / 8;
+}
+
+uint64_t mx::target::boxSmemBytes(const TensorMapDesc &desc) {
+  return boxRows(desc) * boxRowPitch(desc);
+}
