@@ -1,0 +1,394 @@
+//===- TensorMemory.cpp - tensor memory of one SM -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Allocation by the rules of PTX ISA, tcgen05.alloc, and the register mappings
+// of tcgen05.ld and tcgen05.st.
+//===----------------------------------------------------------------------===//
+
+#include "mx/Simulator/tensor/TensorMemory.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+
+namespace {
+
+constexpr unsigned minColumns = 32;
+constexpr unsigned warpLanes = 32;
+constexpr unsigned maxRegisters = 128;
+
+std::string str(uint64_t value) { return std::to_string(value); }
+
+Fault allocationFault(std::string message) {
+  return {FaultKind::Allocation, std::move(message)};
+}
+
+std::string describeCell(unsigned lane, unsigned column) {
+  return "lane " + str(lane) + ", column " + str(column);
+}
+
+struct Cell {
+  unsigned lane, column;
+};
+
+/// What there is to know about a shape of ld and st. Lanes and columns count
+/// from the base of the access.
+struct ShapeInfo {
+  std::string_view name;
+  unsigned lanes;
+  /// Registers per repeat, largest repeat, columns per repeat.
+  unsigned registers, maxRepeat, columns;
+  Cell (*cell)(unsigned thread, unsigned reg);
+};
+
+// PTX ISA, matrix fragments of tcgen05.ld and tcgen05.st.
+constexpr ShapeInfo shapes[] = {
+    {"32x32b", 32, 1, 128, 1,
+     [](unsigned t, unsigned r) { return Cell{t, r}; }},
+    {"16x64b", 16, 1, 128, 2,
+     [](unsigned t, unsigned r) {
+       return Cell{8 * (t % 2) + t / 4, 2 * r + t / 2 % 2};
+     }},
+    {"16x128b", 16, 2, 64, 4,
+     [](unsigned t, unsigned r) {
+       return Cell{t / 4 + 8 * (r % 2), t % 4 + 4 * (r / 2)};
+     }},
+    {"16x256b", 16, 4, 32, 8,
+     [](unsigned t, unsigned r) {
+       return Cell{t / 4 + 8 * (r / 2 % 2), 2 * (t % 4) + r % 2 + 8 * (r / 4)};
+     }},
+    {"16x32bx2", 16, 1, 128, 1,
+     [](unsigned t, unsigned r) { return Cell{t % 16, r}; }},
+};
+
+const ShapeInfo &info(TmemShape shape) {
+  return shapes[static_cast<unsigned>(shape)];
+}
+
+/// The rectangle a transfer touches; two of them for 16x32bx2.
+struct Window {
+  unsigned lane, lanes, column, columns;
+};
+
+Fault resolve(const TmemTransfer &transfer, Window &window) {
+  const ShapeInfo &shape = info(transfer.shape);
+  if (transfer.registers() == 0)
+    return {FaultKind::Shape, "tensor memory access of shape " +
+                                  std::string(shape.name) + " has no repeat " +
+                                  str(transfer.repeat)};
+  // A warp reaches its own quarter of the lanes; the warp bits of the address
+  // are not looked at.
+  unsigned quarter = warpLanes * (transfer.warp % 4);
+  unsigned lane = tmemLane(transfer.address);
+  if (lane >= warpLanes && (lane & ~31u) != quarter)
+    return {FaultKind::Bounds,
+            "warp " + str(transfer.warp) + " reaches lanes " + str(quarter) +
+                " to " + str(quarter + 31) + " only, got lane " + str(lane)};
+  unsigned inner = lane % warpLanes;
+  bool aligned = inner == 0 || (inner == 16 && shape.lanes == 16);
+  if (!aligned)
+    return {FaultKind::Alignment,
+            "tensor memory access of shape " + std::string(shape.name) +
+                " must begin at lane " + (shape.lanes == 16 ? "0 or 16" : "0") +
+                " of the warp, got " + str(inner)};
+  window.lane = quarter + inner;
+  window.lanes = shape.lanes;
+  window.column = tmemColumn(transfer.address);
+  window.columns = shape.columns * transfer.repeat * (transfer.pack16 ? 2 : 1);
+  return {};
+}
+
+} // namespace
+
+bool mx::sim::parseTmemShape(std::string_view name, TmemShape &shape) {
+  for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]); ++i)
+    if (shapes[i].name == name) {
+      shape = static_cast<TmemShape>(i);
+      return true;
+    }
+  return false;
+}
+
+unsigned TmemTransfer::registers() const {
+  const ShapeInfo &kind = info(shape);
+  bool powerOfTwo = repeat && (repeat & (repeat - 1)) == 0;
+  return powerOfTwo && repeat <= kind.maxRepeat ? repeat * kind.registers : 0;
+}
+
+TensorMemory::TensorMemory() : cells(tmemLanes * tmemColumns) {}
+
+//===----------------------------------------------------------------------===//
+// Allocation
+//===----------------------------------------------------------------------===//
+
+TensorMemory::OwnerState &TensorMemory::state(uint32_t owner) {
+  for (OwnerState &entry : owners)
+    if (entry.owner == owner)
+      return entry;
+  owners.push_back({owner, tmemColumns, false});
+  return owners.back();
+}
+
+const TensorMemory::OwnerState *TensorMemory::findState(uint32_t owner) const {
+  for (const OwnerState &entry : owners)
+    if (entry.owner == owner)
+      return &entry;
+  return nullptr;
+}
+
+Fault TensorMemory::checkAllocate(uint32_t owner, uint32_t columns) const {
+  bool legal = columns >= minColumns && columns <= tmemColumns &&
+               (columns & (columns - 1)) == 0;
+  if (!legal)
+    return allocationFault("tcgen05.alloc takes 32, 64, 128, 256 or 512 "
+                           "columns, got " +
+                           str(columns));
+  const OwnerState *entry = findState(owner);
+  if (!entry)
+    return {};
+  if (entry->relinquished)
+    return allocationFault("tcgen05.alloc after "
+                           "tcgen05.relinquish_alloc_permit");
+  if (columns > entry->lastColumns)
+    return allocationFault("tcgen05.alloc of " + str(columns) +
+                           " columns after one of " + str(entry->lastColumns) +
+                           ": allocations of a CTA must not increase");
+  return {};
+}
+
+bool TensorMemory::isFree(unsigned column, unsigned columns) const {
+  return std::none_of(live.begin(), live.end(), [&](const Allocation &a) {
+    return column < a.column + a.columns && a.column < column + columns;
+  });
+}
+
+void TensorMemory::take(uint32_t owner, unsigned column, unsigned columns) {
+  state(owner).lastColumns = columns;
+  live.push_back({owner, column, columns});
+}
+
+TensorMemory::AllocResult TensorMemory::allocate(uint32_t owner,
+                                                 uint32_t columns) {
+  AllocResult result;
+  if ((result.fault = checkAllocate(owner, columns)))
+    return result;
+  for (unsigned column = 0; column < tmemColumns; column += minColumns)
+    if (column + columns <= tmemColumns && isFree(column, columns)) {
+      take(owner, column, columns);
+      result.status = AllocStatus::Done;
+      result.column = column;
+      return result;
+    }
+  result.status = AllocStatus::Blocked;
+  return result;
+}
+
+TensorMemory::AllocResult TensorMemory::allocatePair(TensorMemory &first,
+                                                     uint32_t firstOwner,
+                                                     TensorMemory &second,
+                                                     uint32_t secondOwner,
+                                                     uint32_t columns) {
+  AllocResult result;
+  if ((result.fault = first.checkAllocate(firstOwner, columns)))
+    return result;
+  if ((result.fault = second.checkAllocate(secondOwner, columns)))
+    return result;
+  for (unsigned column = 0; column < tmemColumns; column += minColumns)
+    if (column + columns <= tmemColumns && first.isFree(column, columns) &&
+        second.isFree(column, columns)) {
+      first.take(firstOwner, column, columns);
+      second.take(secondOwner, column, columns);
+      result.status = AllocStatus::Done;
+      result.column = column;
+      return result;
+    }
+  result.status = AllocStatus::Blocked;
+  return result;
+}
+
+Fault TensorMemory::deallocate(uint32_t owner, uint32_t address,
+                               uint32_t columns) {
+  auto found = std::find_if(live.begin(), live.end(), [&](const Allocation &a) {
+    return a.owner == owner && a.column == address;
+  });
+  if (found == live.end())
+    return allocationFault("tcgen05.dealloc of address " + str(address) +
+                           ", which no live tcgen05.alloc of this CTA "
+                           "returned");
+  if (found->columns != columns)
+    return allocationFault("tcgen05.dealloc of " + str(columns) +
+                           " columns at address " + str(address) + ", where " +
+                           str(found->columns) + " were allocated");
+  for (unsigned lane = 0; lane < tmemLanes; ++lane)
+    undefine(lane, found->column, found->columns);
+  live.erase(found);
+  return {};
+}
+
+Fault TensorMemory::relinquish(uint32_t owner) {
+  OwnerState &entry = state(owner);
+  entry.relinquished = true;
+  return {};
+}
+
+std::vector<TensorMemory::Allocation>
+TensorMemory::allocations(uint32_t owner) const {
+  std::vector<Allocation> result;
+  std::copy_if(live.begin(), live.end(), std::back_inserter(result),
+               [&](const Allocation &a) { return a.owner == owner; });
+  return result;
+}
+
+void TensorMemory::release(uint32_t owner) {
+  for (const Allocation &a : allocations(owner))
+    (void)deallocate(owner, a.column, a.columns);
+  owners.erase(
+      std::remove_if(owners.begin(), owners.end(),
+                     [&](const OwnerState &o) { return o.owner == owner; }),
+      owners.end());
+}
+
+//===----------------------------------------------------------------------===//
+// Access
+//===----------------------------------------------------------------------===//
+
+Fault TensorMemory::checkAccess(uint32_t owner, unsigned lane, unsigned lanes,
+                                unsigned column, unsigned columns,
+                                std::string_view what) const {
+  if (lane + lanes > tmemLanes || column + columns > tmemColumns)
+    return {FaultKind::Bounds,
+            std::string(what) + " covers lanes " + str(lane) + " to " +
+                str(lane + lanes - 1) + " and columns " + str(column) + " to " +
+                str(column + columns - 1) +
+                ", but tensor memory has 128 lanes and 512 columns"};
+  for (const Allocation &a : live)
+    if (a.owner == owner && a.column <= column &&
+        column + columns <= a.column + a.columns)
+      return {};
+  // Adjacent allocations of one CTA may be used as one.
+  unsigned covered = column;
+  for (bool progress = true; progress && covered < column + columns;) {
+    progress = false;
+    for (const Allocation &a : live)
+      if (a.owner == owner && a.column <= covered &&
+          covered < a.column + a.columns) {
+        covered = a.column + a.columns;
+        progress = true;
+      }
+  }
+  if (covered >= column + columns)
+    return {};
+  return allocationFault(std::string(what) + " covers columns " + str(column) +
+                         " to " + str(column + columns - 1) +
+                         ", of which column " + str(covered) +
+                         " is not allocated to this CTA");
+}
+
+/// Calls fn(word, mask) for the bits of a range of columns.
+template <typename Words, typename Fn>
+static void forEachWord(Words &words, unsigned lane, unsigned column,
+                        unsigned columns, Fn fn) {
+  unsigned end = column + columns;
+  while (column < end) {
+    unsigned bit = column % 64;
+    unsigned count = std::min(64 - bit, end - column);
+    uint64_t mask =
+        count == 64 ? ~uint64_t{0} : ((uint64_t{1} << count) - 1) << bit;
+    fn(words[(lane * tmemColumns + column) / 64], mask);
+    column += count;
+  }
+}
+
+bool TensorMemory::isDefined(unsigned lane, unsigned column,
+                             unsigned columns) const {
+  bool all = true;
+  forEachWord(defined, lane, column, columns,
+              [&](const uint64_t &word, uint64_t mask) {
+                all &= (word & mask) == mask;
+              });
+  return all;
+}
+
+void TensorMemory::define(unsigned lane, unsigned column, unsigned columns) {
+  forEachWord(defined, lane, column, columns,
+              [](uint64_t &word, uint64_t mask) { word |= mask; });
+}
+
+void TensorMemory::undefine(unsigned lane, unsigned column, unsigned columns) {
+  forEachWord(defined, lane, column, columns,
+              [](uint64_t &word, uint64_t mask) { word &= ~mask; });
+}
+
+/// Checks the rectangle or the two of 16x32bx2.
+static Fault checkTransfer(const TensorMemory &memory, uint32_t owner,
+                           const TmemTransfer &transfer, const Window &window,
+                           const char *what) {
+  if (Fault fault = memory.checkAccess(owner, window.lane, window.lanes,
+                                       window.column, window.columns, what))
+    return fault;
+  if (transfer.shape != TmemShape::L16x32bx2)
+    return {};
+  return memory.checkAccess(owner, window.lane, window.lanes,
+                            window.column + transfer.splitOffset,
+                            window.columns, what);
+}
+
+Fault TensorMemory::load(uint32_t owner, const TmemTransfer &transfer,
+                         uint32_t *registers) const {
+  Window window;
+  if (Fault fault = resolve(transfer, window))
+    return fault;
+  if (Fault fault = checkTransfer(*this, owner, transfer, window, "tcgen05.ld"))
+    return fault;
+  const ShapeInfo &shape = info(transfer.shape);
+  unsigned count = transfer.registers();
+  unsigned width = transfer.pack16 ? 2 : 1;
+  Fault undefinedCell;
+  for (unsigned t = 0; t < warpLanes; ++t)
+    for (unsigned r = 0; r < count; ++r) {
+      // Packing takes a pair of columns where one stood.
+      Cell at = shape.cell(t, r);
+      unsigned split = transfer.shape == TmemShape::L16x32bx2
+                           ? t / 16 * transfer.splitOffset
+                           : 0;
+      unsigned lane = window.lane + at.lane;
+      unsigned column = window.column + at.column * width + split;
+      const uint32_t *cell = row(lane) + column;
+      registers[r * warpLanes + t] =
+          transfer.pack16 ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
+      if (!undefinedCell && !isDefined(lane, column, width))
+        undefinedCell = {FaultKind::Uninitialized,
+                         "tcgen05.ld reads tensor memory at " +
+                             describeCell(lane, column) +
+                             ", which has not been written"};
+    }
+  return undefinedCell;
+}
+
+Fault TensorMemory::store(uint32_t owner, const TmemTransfer &transfer,
+                          const uint32_t *registers) {
+  Window window;
+  if (Fault fault = resolve(transfer, window))
+    return fault;
+  if (Fault fault = checkTransfer(*this, owner, transfer, window, "tcgen05.st"))
+    return fault;
+  const ShapeInfo &shape = info(transfer.shape);
+  unsigned count = transfer.registers();
+  unsigned width = transfer.pack16 ? 2 : 1;
+  for (unsigned t = 0; t < warpLanes; ++t)
+    for (unsigned r = 0; r < count; ++r) {
+      Cell at = shape.cell(t, r);
+      unsigned split = transfer.shape == TmemShape::L16x32bx2
+                           ? t / 16 * transfer.splitOffset
+                           : 0;
+      unsigned lane = window.lane + at.lane;
+      unsigned column = window.column + at.column * width + split;
+      uint32_t value = registers[r * warpLanes + t];
+      uint32_t *cell = row(lane) + column;
+      cell[0] = transfer.pack16 ? value & 0xFFFF : value;
+      if (transfer.pack16)
+        cell[1] = value >> 16;
+      define(lane, column, width);
+    }
+  return {};
+}
