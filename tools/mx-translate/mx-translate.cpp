@@ -1,0 +1,18 @@
+//===- mx-translate.cpp - Translations from and to MLIR -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Upstream's translations (LLVM IR, C++, SPIR-V, ...) and those of mx.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/InitAllTranslations.h"
+#include "mlir/Support/LogicalResult.h"
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mx/InitAll.h"
+
+int main(int argc, char **argv) {
+  mlir::registerAllTranslations();
+  return mlir::failed(
+      mlir::mlirTranslateMain(argc, argv, "mx translation driver\n"));
+}
