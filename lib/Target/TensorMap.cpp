@@ -93,28 +93,18 @@ std::string checkDims(const TensorMapDesc &desc) {
   return {};
 }
 
-/// Strides are multiples of the alignment below 2^40, and a dimension does not
-/// overlap the one inside it. The products stay below 2^80, so that the extent
-/// is compared by division.
+/// The driver does not compare strides with extents: dimensions may be
+/// permuted, overlap or, with stride 0, repeat.
 std::string checkStrides(const TensorMapDesc &desc) {
-  uint64_t innerBits = desc.dims[0] * getInfo(desc.type).bits;
-  uint64_t extent = (innerBits + 7) / 8;
   for (unsigned i = 0; i + 1 < desc.rank; ++i) {
     uint64_t stride = desc.strides[i];
     std::string what = indexed("stride of dim", i + 1);
-    std::string error = multipleOf(what, stride, globalAlignment(desc));
-    if (error.empty() && stride >= kTensorMapStrideLimit)
-      error =
-          "expected " + what + " below 2^40, found " + std::to_string(stride);
-    if (error.empty() && stride < extent)
-      error = "expected " + what + " of at least " + std::to_string(extent) +
-              ", the extent of the dims inside it, found " +
-              std::to_string(stride);
-    if (!error.empty())
+    if (std::string error = multipleOf(what, stride, globalAlignment(desc));
+        !error.empty())
       return error;
-    uint64_t dim = desc.dims[i + 1];
-    extent = stride > kTensorMapStrideLimit / dim ? kTensorMapStrideLimit
-                                                  : stride * dim;
+    if (stride >= kTensorMapStrideLimit)
+      return "expected " + what + " below 2^40, found " +
+             std::to_string(stride);
   }
   return {};
 }
@@ -134,13 +124,17 @@ std::string checkBox(const TensorMapDesc &desc) {
   if (desc.interleave == TensorMapInterleave::None && innerBits % 128 != 0)
     return "expected box 0 to span a multiple of 16 bytes, found " +
            std::to_string(desc.box[0]) + " elements of type " + name;
+  if (uint64_t bytes = boxTransactionBytes(desc); bytes > kTensorMapMaxBoxBytes)
+    return "expected a box of at most " +
+           std::to_string(kTensorMapMaxBoxBytes) + " bytes, found " +
+           std::to_string(bytes);
   return {};
 }
 
 std::string checkElementStrides(const TensorMapDesc &desc) {
-  // TMA knows no stride in dimension 0 without interleave and ignores it.
-  unsigned first = desc.interleave == TensorMapInterleave::None ? 1 : 0;
-  for (unsigned i = first; i < desc.rank; ++i)
+  // Without interleave TMA ignores the stride of dimension 0, but the driver
+  // still wants it in range.
+  for (unsigned i = 0; i < desc.rank; ++i)
     if (std::string error =
             inRange(indexed("element stride", i), desc.elementStrides[i], 1, 8);
         !error.empty())
@@ -213,7 +207,7 @@ std::string mx::target::check(const TensorMapDesc &desc) {
   if (error.empty())
     error =
         multipleOf("global address", desc.globalAddress, globalAlignment(desc));
-  for (auto *rule : {checkDims, checkStrides, checkBox, checkElementStrides,
+  for (auto *rule : {checkDims, checkStrides, checkElementStrides, checkBox,
                      checkSwizzle, checkFill}) {
     if (!error.empty())
       break;

@@ -50,6 +50,9 @@ inline constexpr unsigned kTensorMapBytes = 128;
 inline constexpr unsigned kTensorMapAlignment = 64;
 inline constexpr unsigned kTensorMapMaxRank = 5;
 inline constexpr unsigned kTensorMapMaxBox = 256;
+/// Not in the manual, but the driver refuses boxes that exceed the shared
+/// memory of an SM.
+inline constexpr uint64_t kTensorMapMaxBoxBytes = 228 * 1024;
 inline constexpr uint64_t kTensorMapMaxDim = uint64_t(1) << 32;
 inline constexpr uint64_t kTensorMapStrideLimit = uint64_t(1) << 40;
 /// cp.async.bulk.tensor writes shared memory at multiples of this.
