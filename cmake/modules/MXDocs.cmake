@@ -1,0 +1,16 @@
+# mx-doc: writes the generated part of the documentation into docs/. The pages
+# are committed, for readers without a build; a test fails when they are stale.
+
+find_program(MX_DOC_PYTHON NAMES python3 REQUIRED)
+mark_as_advanced(MX_DOC_PYTHON)
+set(_mx_doc_command ${MX_DOC_PYTHON} ${CMAKE_SOURCE_DIR}/scripts/gen_docs.py
+  --tblgen ${LLVM_TOOLS_BINARY_DIR}/mlir-tblgen
+  --tools ${CMAKE_BINARY_DIR}/bin)
+foreach(_dir ${MLIR_INCLUDE_DIRS})
+  list(APPEND _mx_doc_command --include ${_dir})
+endforeach()
+get_property(_mx_doc_tools GLOBAL PROPERTY MX_TOOLS)
+add_custom_target(mx-doc
+  COMMAND ${_mx_doc_command}
+  DEPENDS ${_mx_doc_tools}
+  COMMENT "Writing the generated documentation")
