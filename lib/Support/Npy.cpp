@@ -372,7 +372,8 @@ std::string writeTo(int fd, const std::string &header,
     return strerror(error);
   }
   if (fwrite(header.data(), 1, header.size(), file.get()) != header.size() ||
-      fwrite(data.data(), 1, data.size(), file.get()) != data.size())
+      (!data.empty() &&
+       fwrite(data.data(), 1, data.size(), file.get()) != data.size()))
     return strerror(errno);
   // Full disks may speak up only here.
   if (fclose(file.release()) != 0)

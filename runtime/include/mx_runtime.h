@@ -1,0 +1,192 @@
+/*===- mx_runtime.h - Load and launch kernels on a GPU or the simulator ---===*\
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|* The C interface of libmx_runtime. It needs neither CUDA nor LLVM: the      *|
+|* driver is loaded when a GPU is first asked for. Every function may be      *|
+|* called from any thread. Device memory is addressed by plain pointers that  *|
+|* the host must not dereference.                                             *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef MX_RUNTIME_H
+#define MX_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MX_API __attribute__((visibility("default")))
+#else
+#define MX_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*===----------------------------------------------------------------------===*
+ * Errors
+ *===----------------------------------------------------------------------===*/
+
+/* Every function that can fail returns one of these as an int. */
+typedef enum mxStatus {
+  MX_SUCCESS = 0,
+  MX_ERROR_INVALID_VALUE = 1, /* an argument is wrong; nothing was done */
+  MX_ERROR_NO_DEVICE = 2,     /* no driver, no GPU, or an unusable one */
+  MX_ERROR_OUT_OF_MEMORY = 3,
+  MX_ERROR_BAD_MODULE = 4,    /* text or image that does not load */
+  MX_ERROR_WRONG_TARGET = 5,  /* a module for another GPU */
+  MX_ERROR_NOT_FOUND = 6,     /* no kernel of that name */
+  MX_ERROR_BAD_LAUNCH = 7,    /* a launch that the device refuses */
+  MX_ERROR_UNSUPPORTED = 8,   /* this device cannot do it */
+  MX_ERROR_CHECK = 9,         /* the simulator found a fault in a kernel */
+  MX_ERROR_DEADLOCK = 10,     /* the simulator found a deadlock */
+  MX_ERROR_KERNEL = 11,       /* a kernel failed on the GPU */
+  MX_ERROR_DRIVER = 12        /* any other error of the driver */
+} mxStatus;
+
+/* "deadlock", "bad launch", ...; "unknown status" for other numbers. */
+MX_API const char *mxStatusName(int status);
+
+/* Text of the first error since the last mxClearError, from whichever thread;
+ * "" if there was none. It is never null and stays valid until the same thread
+ * calls mxGetLastError again. */
+MX_API const char *mxGetLastError(void);
+MX_API int mxGetLastStatus(void);
+MX_API void mxClearError(void);
+
+/* What happens when an error is recorded. Generated host code calls functions
+ * that cannot report (mgpu*), so by default the text is printed and the
+ * process aborts. A host that looks at the statuses asks for MX_ERRORS_RETURN;
+ * the mgpu* functions then do nothing more until the error is cleared. */
+typedef enum mxErrorPolicy {
+  MX_ERRORS_ABORT = 0,
+  MX_ERRORS_RETURN = 1
+} mxErrorPolicy;
+MX_API void mxSetErrorPolicy(int policy);
+
+/*===----------------------------------------------------------------------===*
+ * Devices
+ *===----------------------------------------------------------------------===*/
+
+/* "cuda", "cuda:N", "sim" or "auto". Without a call the environment variable
+ * MX_DEVICE decides, and without that "auto": the first GPU that can run
+ * `target` ("sm_100a"; null: any GPU of compute capability 9.0 or later), else
+ * the simulator. "auto" is decided when a device is first needed, by the
+ * target of the module if that is loaded first. Modules, streams and memory
+ * belong to the device that made them. */
+MX_API int mxSetDevice(const char *name);
+MX_API int mxSetDeviceForTarget(const char *name, const char *target);
+
+typedef struct mxDeviceInfo {
+  char kind[16];  /* "cuda" or "sim" */
+  char name[256]; /* the product's name */
+  int32_t multiprocessors;
+  int32_t capabilityMajor, capabilityMinor;
+  int64_t sharedMemoryPerBlock; /* largest dynamic shared memory */
+  int64_t globalMemory;
+} mxDeviceInfo;
+MX_API int mxGetDeviceInfo(mxDeviceInfo *info);
+/* The same number as in mxDeviceInfo; 0 on error. */
+MX_API int32_t mxMultiprocessorCount(void);
+
+/* Whether a kernel for `target` can run on the current device: 1 or 0, without
+ * recording an error. The simulator runs every target that it can read. */
+MX_API int mxCanRunTarget(const char *target);
+
+/* Options of the simulator, as text: "seed", "checks" (all, none or a list of
+ * names), "sm-count", "instruction-limit". MX_SIM_SEED, MX_SIM_CHECKS,
+ * MX_SIM_SM_COUNT and MX_SIM_INSTRUCTION_LIMIT set them from outside. Without
+ * effect on a GPU. */
+MX_API int mxSetSimulatorOption(const char *option, const char *value);
+
+/* Counters of the simulator, summed over all launches of the process. */
+typedef struct mxSimulatorCounters {
+  int64_t launches, warpInstructions, mmas, tmaBytes;
+} mxSimulatorCounters;
+MX_API void mxGetSimulatorCounters(mxSimulatorCounters *counters);
+
+/*===----------------------------------------------------------------------===*
+ * Streams and memory
+ *===----------------------------------------------------------------------===*/
+
+/* On a GPU this is the driver's CUstream, so the stream of another library can
+ * be passed. Null is the default stream. */
+typedef void *mxStream;
+
+MX_API int mxStreamCreate(mxStream *stream);
+MX_API int mxStreamDestroy(mxStream stream);
+MX_API int mxStreamSynchronize(mxStream stream);
+/* Waits for everything on the device. */
+MX_API int mxSynchronize(void);
+
+/* At least 256-byte aligned; zero bytes give an address that holds nothing. */
+MX_API int mxMemAlloc(void **memory, size_t bytes);
+MX_API int mxMemFree(void *memory);
+/* Ordered in the stream. Memory of the host must stay until the stream has
+ * been synchronised, unless the stream is null: then the copy is complete. */
+MX_API int mxMemcpyToDevice(void *to, const void *from, size_t bytes,
+                            mxStream stream);
+MX_API int mxMemcpyToHost(void *to, const void *from, size_t bytes,
+                          mxStream stream);
+MX_API int mxMemcpyOnDevice(void *to, const void *from, size_t bytes,
+                            mxStream stream);
+MX_API int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream);
+
+/*===----------------------------------------------------------------------===*
+ * Modules and launches
+ *===----------------------------------------------------------------------===*/
+
+typedef struct mxModuleImpl *mxModule;
+typedef struct mxFunctionImpl *mxFunction;
+
+/* PTX text, a cubin or a fatbin; `bytes` may be 0 for text that ends in NUL.
+ * The simulator takes PTX only. `name` stands in messages and may be null. */
+MX_API int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
+                        const char *name);
+/* Its functions are gone with it. */
+MX_API int mxModuleUnload(mxModule module);
+MX_API int mxModuleGetFunction(mxFunction *function, mxModule module,
+                               const char *name);
+
+enum {
+  /* Programmatic dependent launch: the kernel may start before the one before
+   * it in the stream has ended, and orders itself by griddepcontrol. */
+  MX_LAUNCH_PROGRAMMATIC = 1
+};
+
+typedef struct mxLaunchConfig {
+  int64_t grid[3];    /* in blocks; a zero skips the launch silently */
+  int64_t block[3];   /* in threads */
+  int64_t cluster[3]; /* in blocks; 0, 0, 0: as the kernel was compiled */
+  int64_t dynamicSharedMemory; /* bytes; the kernel's limit is raised to it */
+  mxStream stream;
+  int32_t flags;
+} mxLaunchConfig;
+
+/* `parameters[i]` points at the value of parameter i; `count` is compared with
+ * the kernel, or -1 when the caller does not know. Asynchronous on a GPU; the
+ * simulator runs the kernel to its end, and what it found is the error text. */
+MX_API int mxLaunch(mxFunction function, const mxLaunchConfig *config,
+                    void **parameters, int64_t count);
+
+/*===----------------------------------------------------------------------===*
+ * Tensor maps
+ *===----------------------------------------------------------------------===*/
+
+/* Writes the 128 bytes of a tensor map for the current device. Numbers of the
+ * enumerations are the driver's (CUtensorMapDataType and so on). `dims` are in
+ * elements, innermost first; `strides` in bytes, of dimensions 1 and up;
+ * `elementStrides` may be null for all ones. A dimension of 0 gives 128 zero
+ * bytes and success: a kernel with nothing to do does not use the map. */
+MX_API int mxTensorMapEncodeTiled(void *map, int32_t dataType, int32_t rank,
+                                  void *globalAddress, const int64_t *dims,
+                                  const int64_t *strides, const int32_t *box,
+                                  const int32_t *elementStrides,
+                                  int32_t interleave, int32_t swizzle,
+                                  int32_t l2Promotion, int32_t oobFill);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MX_RUNTIME_H */

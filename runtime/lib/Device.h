@@ -1,0 +1,113 @@
+//===- Device.h - What a device of the runtime does -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one interface behind which a GPU and the simulator look alike. Arguments
+// have been checked for what holds on every device; implementations are
+// thread-safe and report by value.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_RUNTIME_DEVICE_H
+#define MX_RUNTIME_DEVICE_H
+
+#include "mx_runtime.h"
+
+#include "mx/Simulator/tensor/TensorMap.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace mx::runtime {
+
+struct Error {
+  int status = MX_SUCCESS;
+  std::string text;
+
+  Error() = default;
+  Error(int status, std::string text) : status(status), text(std::move(text)) {}
+  explicit operator bool() const { return status != MX_SUCCESS; }
+};
+
+class Function {
+public:
+  virtual ~Function() = default;
+  std::string name;
+};
+
+class Module {
+public:
+  virtual ~Module() = default;
+  virtual Error getFunction(const char *name,
+                            std::unique_ptr<Function> &function) = 0;
+};
+
+/// A module as it came, told apart by its first bytes.
+struct Image {
+  enum Kind { Ptx, Cubin, Fatbin } kind = Ptx;
+  /// PTX: NUL-terminated behind its end.
+  std::string bytes;
+  std::string name;
+  /// The .target of PTX, "" for binaries.
+  std::string target;
+};
+
+struct Launch {
+  uint32_t grid[3], block[3];
+  uint32_t cluster[3]; ///< zeros: as the kernel was compiled
+  uint32_t dynamicSharedMemory;
+  void *stream;
+  bool programmatic;
+};
+
+enum class Copy { ToDevice, ToHost, OnDevice, Guess };
+
+class Device {
+public:
+  virtual ~Device() = default;
+  virtual mxDeviceInfo info() = 0;
+  virtual bool canRun(std::string_view target) = 0;
+
+  /// `shared`: the host may use the memory as well.
+  virtual Error alloc(size_t bytes, bool shared, void *&memory) = 0;
+  virtual Error free(void *memory) = 0;
+  virtual Error copy(Copy kind, void *to, const void *from, size_t bytes,
+                     void *stream) = 0;
+  /// Writes `count` values of `width` bytes (1, 2 or 4).
+  virtual Error fill(void *to, uint32_t value, unsigned width, size_t count,
+                     void *stream) = 0;
+  virtual Error registerHost(void *memory, size_t bytes) = 0;
+  virtual Error unregisterHost(void *memory) = 0;
+
+  virtual Error createStream(void *&stream) = 0;
+  virtual Error destroyStream(void *stream) = 0;
+  virtual Error synchronizeStream(void *stream) = 0;
+  virtual Error createEvent(void *&event) = 0;
+  virtual Error destroyEvent(void *event) = 0;
+  virtual Error synchronizeEvent(void *event) = 0;
+  virtual Error recordEvent(void *event, void *stream) = 0;
+  virtual Error waitEvent(void *stream, void *event) = 0;
+  virtual Error synchronize() = 0;
+
+  virtual Error load(Image &image, int optLevel,
+                     std::unique_ptr<Module> &module) = 0;
+  virtual Error launch(Function &function, const Launch &launch,
+                       void **parameters, int64_t count) = 0;
+  /// `map` has 128 bytes, aligned to 64.
+  virtual Error encodeTensorMap(void *map, const sim::TensorMapDesc &desc) = 0;
+};
+
+/// The simulator. There is one; it lives as long as the process, because
+/// generated code unloads its modules from global destructors. Fails when the
+/// environment holds options that mean nothing.
+Error getSimDevice(Device *&device);
+Error setSimOption(std::string_view option, std::string_view value);
+mxSimulatorCounters getSimCounters();
+
+/// GPU number `ordinal`, or why it cannot be used. Kept for the process.
+Error getCudaDevice(int ordinal, Device *&device);
+/// Number of GPUs, or why there is none.
+Error countCudaDevices(int &count);
+
+} // namespace mx::runtime
+
+#endif // MX_RUNTIME_DEVICE_H

@@ -1,0 +1,94 @@
+//===- Error.cpp - The error that sticks ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One error for the process rather than one per thread: host code may launch
+// from one thread and wait in another.
+//===----------------------------------------------------------------------===//
+
+#include "Error.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+using namespace mx::runtime;
+
+namespace {
+struct State {
+  std::mutex mutex;
+  Error error;
+  int policy = MX_ERRORS_ABORT;
+};
+} // namespace
+
+/// Never destroyed: global destructors of generated code may still report.
+static State &state() {
+  static State *state = new State;
+  return *state;
+}
+
+int mx::runtime::report(const Error &error) {
+  if (!error)
+    return MX_SUCCESS;
+  State &s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  if (!s.error)
+    s.error = error;
+  if (s.policy == MX_ERRORS_ABORT) {
+    fflush(stdout);
+    fprintf(stderr, "mx runtime: %s: %s\n", mxStatusName(error.status),
+            error.text.c_str());
+    fflush(stderr);
+    // The host's crash handler would bury the message under a stack dump.
+    signal(SIGABRT, SIG_DFL);
+    abort();
+  }
+  return error.status;
+}
+
+bool mx::runtime::hasError() { return mxGetLastStatus() != MX_SUCCESS; }
+
+const char *mxStatusName(int status) {
+  static const char *const names[] = {
+      "success",     "invalid value", "no device", "out of memory",
+      "bad module",  "wrong target",  "not found", "bad launch",
+      "unsupported", "check failed",  "deadlock",  "kernel failed",
+      "driver error"};
+  if (status < 0 || size_t(status) >= sizeof(names) / sizeof(*names))
+    return "unknown status";
+  return names[status];
+}
+
+const char *mxGetLastError() {
+  // A copy per thread, so that another thread may clear the error meanwhile.
+  static thread_local std::string text;
+  State &s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  text = s.error.text;
+  return text.c_str();
+}
+
+int mxGetLastStatus() {
+  State &s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  return s.error.status;
+}
+
+void mxClearError() {
+  State &s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  s.error = Error();
+}
+
+void mxSetErrorPolicy(int policy) {
+  if (policy != MX_ERRORS_ABORT && policy != MX_ERRORS_RETURN) {
+    report({MX_ERROR_INVALID_VALUE,
+            "expected error policy 0 (abort) or 1 (return), found " +
+                std::to_string(policy)});
+    return;
+  }
+  State &s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  s.policy = policy;
+}

@@ -1,0 +1,162 @@
+//===- Launch.cpp - What every launch and tensor map must obey ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver answers a bad launch with "invalid value". The limits that hold on
+// every device are checked here, where they can be named (CUDA programming
+// guide, technical specifications per compute capability).
+//===----------------------------------------------------------------------===//
+
+#include "Handles.h"
+#include "Selection.h"
+
+#include <cstring>
+
+using namespace mx::runtime;
+
+namespace {
+
+std::string shape(const int64_t *v) {
+  return std::to_string(v[0]) + "x" + std::to_string(v[1]) + "x" +
+         std::to_string(v[2]);
+}
+
+constexpr int64_t kMaxGrid[3] = {INT32_MAX, 65535, 65535};
+constexpr int64_t kMaxBlock[3] = {1024, 1024, 64};
+constexpr int64_t kMaxThreads = 1024;
+/// 8 is portable, 16 what sm_90 and sm_100 allow on request.
+constexpr int64_t kMaxCluster = 16;
+
+bool within(const int64_t *v, const int64_t *limits) {
+  for (int i = 0; i < 3; ++i)
+    if (v[i] < 1 || v[i] > limits[i])
+      return false;
+  return true;
+}
+
+/// "" or what is wrong.
+std::string checkShape(const mxLaunchConfig &config, int64_t sharedLimit) {
+  const int64_t *block = config.block, *cluster = config.cluster;
+  if (!within(config.grid, kMaxGrid))
+    return "expected a grid of at most " + shape(kMaxGrid) + ", found " +
+           shape(config.grid);
+  if (!within(block, kMaxBlock) || block[0] * block[1] * block[2] > kMaxThreads)
+    return "expected a block of 1 to " + std::to_string(kMaxThreads) +
+           " threads, at most " + shape(kMaxBlock) + ", found " + shape(block);
+  if (cluster[0] || cluster[1] || cluster[2]) {
+    const int64_t limits[3] = {kMaxCluster, kMaxCluster, kMaxCluster};
+    if (!within(cluster, limits) ||
+        cluster[0] * cluster[1] * cluster[2] > kMaxCluster)
+      return "expected a cluster of 1 to " + std::to_string(kMaxCluster) +
+             " blocks, found " + shape(cluster);
+    for (int i = 0; i < 3; ++i)
+      if (config.grid[i] % cluster[i])
+        return "expected a grid that is a multiple of the cluster " +
+               shape(cluster) + ", found " + shape(config.grid);
+  }
+  if (config.dynamicSharedMemory < 0 ||
+      config.dynamicSharedMemory > sharedLimit)
+    return "expected 0 to " + std::to_string(sharedLimit) +
+           " bytes of dynamic shared memory, found " +
+           std::to_string(config.dynamicSharedMemory);
+  if (config.flags & ~MX_LAUNCH_PROGRAMMATIC)
+    return "expected known launch flags, found " + std::to_string(config.flags);
+  return "";
+}
+
+} // namespace
+
+Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
+                          void **parameters, int64_t count) {
+  Device *device;
+  Function *function;
+  if (Error error = resolveFunction(handle, device, function))
+    return error;
+  const int64_t *grid = config.grid;
+  if (grid[0] >= 0 && grid[1] >= 0 && grid[2] >= 0 &&
+      (grid[0] == 0 || grid[1] == 0 || grid[2] == 0))
+    return {};
+  std::string wrong = checkShape(config, device->info().sharedMemoryPerBlock);
+  if (!wrong.empty())
+    return {MX_ERROR_BAD_LAUNCH, "kernel '" + function->name + "': " + wrong};
+  Launch checked = {};
+  for (int i = 0; i < 3; ++i) {
+    checked.grid[i] = config.grid[i];
+    checked.block[i] = config.block[i];
+    checked.cluster[i] = config.cluster[i];
+  }
+  checked.dynamicSharedMemory = config.dynamicSharedMemory;
+  checked.stream = config.stream;
+  checked.programmatic = config.flags & MX_LAUNCH_PROGRAMMATIC;
+  return device->launch(*function, checked, parameters, count);
+}
+
+static Error outOfRange(const char *what, int64_t low, int64_t high,
+                        int64_t found) {
+  return {MX_ERROR_INVALID_VALUE, std::string("tensor map: expected ") + what +
+                                      " from " + std::to_string(low) + " to " +
+                                      std::to_string(high) + ", found " +
+                                      std::to_string(found)};
+}
+
+Error mx::runtime::encodeTensorMap(void *map,
+                                   const TensorMapArguments &arguments) {
+  using namespace mx::sim;
+  const TensorMapArguments &a = arguments;
+  const struct {
+    const char *what;
+    int64_t low, high, found;
+  } ranges[] = {
+      {"a data type", 0, int64_t(TmapType::U6Align16), a.dataType},
+      {"a rank", 1, maxTensorRank, a.rank},
+      {"an interleave", 0, int64_t(TmapInterleave::B32), a.interleave},
+      {"a swizzle", 0, int64_t(TmapSwizzle::B128Atom64), a.swizzle},
+      {"an L2 promotion", 0, int64_t(TmapL2::B256), a.l2Promotion},
+      {"an out-of-bounds fill", 0, int64_t(TmapOob::Nan), a.oobFill},
+  };
+  for (const auto &range : ranges)
+    if (range.found < range.low || range.found > range.high)
+      return outOfRange(range.what, range.low, range.high, range.found);
+  if (!map || !a.dims || !a.box || (a.rank > 1 && !a.strides))
+    return {MX_ERROR_INVALID_VALUE,
+            "tensor map: expected a place for the map, dimensions, strides and "
+            "a box, found a null pointer"};
+
+  TensorMapDesc desc;
+  desc.globalAddress = reinterpret_cast<uint64_t>(a.globalAddress);
+  desc.type = TmapType(a.dataType);
+  desc.rank = a.rank;
+  bool empty = false;
+  for (int64_t i = 0; i < a.rank; ++i) {
+    if (a.dims[i] < 0)
+      return outOfRange("dimensions", 0, INT64_MAX, a.dims[i]);
+    if (i && a.strides[i - 1] < 0)
+      return outOfRange("strides", 0, INT64_MAX, a.strides[i - 1]);
+    int32_t step = a.elementStrides ? a.elementStrides[i] : 1;
+    if (a.box[i] < 1)
+      return outOfRange("box dimensions", 1, 256, a.box[i]);
+    if (step < 1)
+      return outOfRange("element strides", 1, 8, step);
+    empty |= a.dims[i] == 0;
+    desc.dims[i] = a.dims[i];
+    if (i)
+      desc.strides[i - 1] = a.strides[i - 1];
+    desc.box[i] = a.box[i];
+    desc.elementStrides[i] = step;
+  }
+  desc.interleave = TmapInterleave(a.interleave);
+  desc.swizzle = TmapSwizzle(a.swizzle);
+  desc.l2 = TmapL2(a.l2Promotion);
+  desc.oob = TmapOob(a.oobFill);
+
+  // The driver wants 64-byte alignment, which the caller's stack may lack.
+  alignas(tensorMapAlignment) uint8_t image[tensorMapBytes] = {};
+  if (!empty) {
+    Device *device;
+    if (Error error = getDevice(device))
+      return error;
+    if (Error error = device->encodeTensorMap(image, desc))
+      return error;
+  }
+  memcpy(map, image, sizeof(image));
+  return {};
+}

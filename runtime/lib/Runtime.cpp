@@ -1,0 +1,195 @@
+//===- Runtime.cpp - The C interface --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks pointers, finds the device, forwards, records the error: nothing is
+// decided here.
+//===----------------------------------------------------------------------===//
+
+#include "Error.h"
+#include "Handles.h"
+#include "Selection.h"
+
+using namespace mx::runtime;
+
+namespace {
+
+/// Calls a method of the device in use and reports.
+template <typename Call>
+int onDevice(Call call) {
+  Device *device;
+  if (Error error = getDevice(device))
+    return report(error);
+  return report(call(*device));
+}
+
+int nullArgument(const char *function, const char *argument) {
+  return report({MX_ERROR_INVALID_VALUE, std::string(function) + ": expected " +
+                                             argument +
+                                             ", found a null pointer"});
+}
+
+int copyBytes(const char *function, Copy kind, void *to, const void *from,
+              size_t bytes, void *stream) {
+  if (bytes == 0)
+    return MX_SUCCESS;
+  if (!to || !from)
+    return nullArgument(function, !to ? "a destination" : "a source");
+  return onDevice([&](Device &device) {
+    return device.copy(kind, to, from, bytes, stream);
+  });
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+int mxSetDevice(const char *name) {
+  if (!name)
+    return nullArgument("mxSetDevice", "a device name");
+  // A device that was named must be there; auto may wait for a module.
+  return report(setDevice(name, {}, std::string_view(name) != "auto"));
+}
+
+int mxSetDeviceForTarget(const char *name, const char *target) {
+  if (!name)
+    return nullArgument("mxSetDeviceForTarget", "a device name");
+  return report(setDevice(name, target ? target : "", true));
+}
+
+int mxGetDeviceInfo(mxDeviceInfo *info) {
+  if (!info)
+    return nullArgument("mxGetDeviceInfo", "a place for the answer");
+  return onDevice([&](Device &device) {
+    *info = device.info();
+    return Error();
+  });
+}
+
+int32_t mxMultiprocessorCount() {
+  mxDeviceInfo info = {};
+  return mxGetDeviceInfo(&info) ? 0 : info.multiprocessors;
+}
+
+int mxCanRunTarget(const char *target) {
+  Device *device;
+  return target && !getDevice(device, target) && device->canRun(target);
+}
+
+int mxSetSimulatorOption(const char *option, const char *value) {
+  if (!option || !value)
+    return nullArgument("mxSetSimulatorOption", "an option and a value");
+  return report(setSimOption(option, value));
+}
+
+void mxGetSimulatorCounters(mxSimulatorCounters *counters) {
+  if (counters)
+    *counters = getSimCounters();
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and memory
+//===----------------------------------------------------------------------===//
+
+int mxStreamCreate(mxStream *stream) {
+  if (!stream)
+    return nullArgument("mxStreamCreate", "a place for the stream");
+  *stream = nullptr;
+  return onDevice([&](Device &device) { return device.createStream(*stream); });
+}
+
+int mxStreamDestroy(mxStream stream) {
+  if (!stream)
+    return nullArgument("mxStreamDestroy", "a stream");
+  return onDevice([&](Device &device) { return device.destroyStream(stream); });
+}
+
+int mxStreamSynchronize(mxStream stream) {
+  return onDevice(
+      [&](Device &device) { return device.synchronizeStream(stream); });
+}
+
+int mxSynchronize() {
+  return onDevice([](Device &device) { return device.synchronize(); });
+}
+
+int mxMemAlloc(void **memory, size_t bytes) {
+  if (!memory)
+    return nullArgument("mxMemAlloc", "a place for the address");
+  *memory = nullptr;
+  return onDevice(
+      [&](Device &device) { return device.alloc(bytes, false, *memory); });
+}
+
+int mxMemFree(void *memory) {
+  if (!memory)
+    return MX_SUCCESS;
+  return onDevice([&](Device &device) { return device.free(memory); });
+}
+
+int mxMemcpyToDevice(void *to, const void *from, size_t bytes,
+                     mxStream stream) {
+  return copyBytes("mxMemcpyToDevice", Copy::ToDevice, to, from, bytes, stream);
+}
+
+int mxMemcpyToHost(void *to, const void *from, size_t bytes, mxStream stream) {
+  return copyBytes("mxMemcpyToHost", Copy::ToHost, to, from, bytes, stream);
+}
+
+int mxMemcpyOnDevice(void *to, const void *from, size_t bytes,
+                     mxStream stream) {
+  return copyBytes("mxMemcpyOnDevice", Copy::OnDevice, to, from, bytes, stream);
+}
+
+int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream) {
+  if (bytes == 0)
+    return MX_SUCCESS;
+  if (!memory)
+    return nullArgument("mxMemset", "memory");
+  return onDevice([&](Device &device) {
+    return device.fill(memory, byte, 1, bytes, stream);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Modules, launches, tensor maps
+//===----------------------------------------------------------------------===//
+
+int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
+                 const char *name) {
+  if (!module)
+    return nullArgument("mxModuleLoad", "a place for the module");
+  *module = nullptr;
+  return report(loadModule(image, bytes, name, /*optLevel=*/-1, *module));
+}
+
+int mxModuleUnload(mxModule module) {
+  return module ? report(unloadModule(module)) : int(MX_SUCCESS);
+}
+
+int mxModuleGetFunction(mxFunction *function, mxModule module,
+                        const char *name) {
+  if (!function)
+    return nullArgument("mxModuleGetFunction", "a place for the function");
+  *function = nullptr;
+  return report(getFunction(module, name, *function));
+}
+
+int mxLaunch(mxFunction function, const mxLaunchConfig *config,
+             void **parameters, int64_t count) {
+  if (!config)
+    return nullArgument("mxLaunch", "a configuration");
+  return report(launch(function, *config, parameters, count));
+}
+
+int mxTensorMapEncodeTiled(void *map, int32_t dataType, int32_t rank,
+                           void *globalAddress, const int64_t *dims,
+                           const int64_t *strides, const int32_t *box,
+                           const int32_t *elementStrides, int32_t interleave,
+                           int32_t swizzle, int32_t l2Promotion,
+                           int32_t oobFill) {
+  return report(encodeTensorMap(map, {dataType, rank, globalAddress, dims,
+                                      strides, box, elementStrides, interleave,
+                                      swizzle, l2Promotion, oobFill}));
+}

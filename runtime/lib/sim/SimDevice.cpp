@@ -1,0 +1,401 @@
+//===- SimDevice.cpp - The simulator as a device --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every operation is complete when its call returns, which is one legal order
+// of streams and events; these are therefore only handles here.
+//===----------------------------------------------------------------------===//
+
+#include "../Image.h"
+#include "SimOptions.h"
+
+#include "mx/Simulator/Simulator.h"
+
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <sys/mman.h>
+
+using namespace mx::runtime;
+using mx::sim::DeviceMemory;
+
+namespace {
+
+/// Host memory is never mapped here, so an address tells where it belongs.
+constexpr uint64_t kRangeBytes = 1ull << 44;
+
+uint64_t address(const void *pointer) {
+  return reinterpret_cast<uint64_t>(pointer);
+}
+
+bool onDevice(const void *pointer) {
+  return address(pointer) - DeviceMemory::kBase < kRangeBytes;
+}
+
+class SimDevice;
+
+class SimFunction : public Function {
+public:
+  mx::sim::Module *module = nullptr;
+  const mx::sim::KernelInfo *kernel = nullptr;
+};
+
+class SimModule : public Module {
+public:
+  explicit SimModule(SimDevice &device) : device(device) {}
+  ~SimModule() override;
+  Error getFunction(const char *name,
+                    std::unique_ptr<Function> &function) override;
+
+  SimDevice &device;
+  std::unique_ptr<mx::sim::Module> module;
+};
+
+class SimDevice : public Device {
+public:
+  SimDevice();
+
+  mxDeviceInfo info() override;
+  bool canRun(std::string_view target) override { return isTarget(target); }
+  Error alloc(size_t bytes, bool shared, void *&memory) override;
+  Error free(void *memory) override;
+  Error copy(Copy kind, void *to, const void *from, size_t bytes,
+             void *stream) override;
+  Error fill(void *to, uint32_t value, unsigned width, size_t count,
+             void *stream) override;
+  Error registerHost(void *, size_t) override {
+    return {MX_ERROR_UNSUPPORTED,
+            "kernels on the simulator cannot use memory of the host: allocate "
+            "device memory and copy"};
+  }
+  Error unregisterHost(void *) override { return registerHost(nullptr, 0); }
+
+  Error createStream(void *&stream) override { return create(stream); }
+  Error destroyStream(void *stream) override { return destroy(stream); }
+  Error synchronizeStream(void *stream) override { return check(stream); }
+  Error createEvent(void *&event) override { return create(event); }
+  Error destroyEvent(void *event) override { return destroy(event); }
+  Error synchronizeEvent(void *event) override { return check(event); }
+  Error recordEvent(void *event, void *stream) override {
+    Error error = check(stream);
+    return error ? error : check(event);
+  }
+  Error waitEvent(void *stream, void *event) override {
+    return recordEvent(event, stream);
+  }
+  Error synchronize() override { return {}; }
+
+  Error load(Image &image, int optLevel,
+             std::unique_ptr<Module> &module) override;
+  Error launch(Function &function, const Launch &launch, void **parameters,
+               int64_t count) override;
+  Error encodeTensorMap(void *map, const mx::sim::TensorMapDesc &desc) override;
+
+  std::mutex mutex;
+  SimOptions options;
+  mxSimulatorCounters counters = {};
+
+private:
+  Error create(void *&handle);
+  Error destroy(void *handle);
+  /// A stream or event that exists; null is the default stream.
+  Error check(void *handle);
+  Error notAllocated(const char *what, const void *pointer, size_t bytes);
+
+  DeviceMemory memory;
+  std::set<void *> handles;
+};
+
+} // namespace
+
+SimDevice::SimDevice() {
+  // No block of the host may come to lie among the device's addresses. Where
+  // the reservation fails (a limit on address space), Linux does not map there
+  // by itself either.
+  (void)mmap(
+      reinterpret_cast<void *>(DeviceMemory::kBase), kRangeBytes, PROT_NONE,
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+mxDeviceInfo SimDevice::info() {
+  std::lock_guard<std::mutex> lock(mutex);
+  mxDeviceInfo info = {};
+  strcpy(info.kind, "sim");
+  strcpy(info.name, "mx simulator");
+  info.multiprocessors = options.smCount;
+  info.capabilityMajor = 10;
+  info.sharedMemoryPerBlock = mx::sim::LaunchConfig().maxDynamicSharedBytes;
+  info.globalMemory = memory.bytesCapacity();
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Error SimDevice::alloc(size_t bytes, bool shared, void *&result) {
+  if (shared)
+    return registerHost(nullptr, 0);
+  std::lock_guard<std::mutex> lock(mutex);
+  uint64_t allocated = memory.alloc(bytes);
+  if (!allocated)
+    return {MX_ERROR_OUT_OF_MEMORY,
+            "allocating " + std::to_string(bytes) +
+                " bytes on the simulator failed: " +
+                std::to_string(memory.bytesInUse()) + " of " +
+                std::to_string(memory.bytesCapacity()) + " bytes are in use"};
+  result = reinterpret_cast<void *>(allocated);
+  return {};
+}
+
+Error SimDevice::free(void *pointer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (memory.free(address(pointer)))
+    return {};
+  return {MX_ERROR_INVALID_VALUE,
+          "expected the address of an allocation to free, found " +
+              memory.describe(address(pointer), 0)};
+}
+
+Error SimDevice::notAllocated(const char *what, const void *pointer,
+                              size_t bytes) {
+  return {MX_ERROR_INVALID_VALUE,
+          std::string(what) + ": expected allocated device memory, found " +
+              memory.describe(address(pointer), bytes)};
+}
+
+Error SimDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
+                      void *stream) {
+  if (Error error = check(stream))
+    return error;
+  bool toDevice = kind == Copy::ToDevice || kind == Copy::OnDevice;
+  bool fromDevice = kind == Copy::ToHost || kind == Copy::OnDevice;
+  if (kind == Copy::Guess) {
+    toDevice = onDevice(to);
+    fromDevice = onDevice(from);
+  }
+  // Touching it would be a segmentation fault here, as it is with a GPU.
+  if ((!toDevice && onDevice(to)) || (!fromDevice && onDevice(from)))
+    return {MX_ERROR_INVALID_VALUE,
+            "copy: expected host memory, found an address of the device"};
+  std::lock_guard<std::mutex> lock(mutex);
+  if (toDevice && !memory.translate(address(to), bytes))
+    return notAllocated("copy", to, bytes);
+  if (fromDevice && !memory.translate(address(from), bytes))
+    return notAllocated("copy", from, bytes);
+  if (toDevice && fromDevice)
+    memory.copy(address(to), address(from), bytes);
+  else if (toDevice)
+    memory.copyIn(address(to), from, bytes);
+  else if (fromDevice)
+    memory.copyOut(to, address(from), bytes);
+  else
+    memmove(to, from, bytes);
+  return {};
+}
+
+Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
+                      void *stream) {
+  if (Error error = check(stream))
+    return error;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto *bytes =
+      static_cast<uint8_t *>(memory.translate(address(to), count * width));
+  if (!bytes)
+    return notAllocated("fill", to, count * width);
+  for (size_t i = 0; i < count; ++i)
+    memcpy(bytes + i * width, &value, width); // little endian on both sides
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and events
+//===----------------------------------------------------------------------===//
+
+Error SimDevice::create(void *&handle) {
+  std::lock_guard<std::mutex> lock(mutex);
+  handle = new char;
+  handles.insert(handle);
+  return {};
+}
+
+Error SimDevice::destroy(void *handle) {
+  if (Error error = check(handle))
+    return error;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (handles.erase(handle))
+    delete static_cast<char *>(handle);
+  return {};
+}
+
+Error SimDevice::check(void *handle) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!handle || handles.count(handle))
+    return {};
+  return {MX_ERROR_INVALID_VALUE,
+          "expected a stream or event of the simulator, found another handle"};
+}
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+Error SimDevice::load(Image &image, int, std::unique_ptr<Module> &module) {
+  if (image.kind != Image::Ptx)
+    return {MX_ERROR_BAD_MODULE,
+            image.name + ": expected PTX text for the simulator, found a " +
+                (image.kind == Image::Cubin ? "cubin" : "fatbin")};
+  auto result = std::make_unique<SimModule>(*this);
+  std::vector<mx::sim::Diagnostic> errors;
+  result->module = mx::sim::Module::parse(image.bytes, image.name, errors);
+  if (!result->module) {
+    std::string text;
+    for (const mx::sim::Diagnostic &diagnostic : errors) {
+      text += (text.empty() ? "" : "\n") + image.name;
+      if (diagnostic.line)
+        text += ":" + std::to_string(diagnostic.line);
+      if (diagnostic.column)
+        text += ":" + std::to_string(diagnostic.column);
+      text += ": " + diagnostic.message;
+    }
+    return {MX_ERROR_BAD_MODULE, text};
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  if (std::string text = result->module->load(memory); !text.empty())
+    return {MX_ERROR_BAD_MODULE, image.name + ": " + text};
+  module = std::move(result);
+  return {};
+}
+
+SimModule::~SimModule() {
+  if (!module)
+    return;
+  std::lock_guard<std::mutex> lock(device.mutex);
+  module.reset();
+}
+
+Error SimModule::getFunction(const char *name,
+                             std::unique_ptr<Function> &result) {
+  const mx::sim::KernelInfo *kernel = module->findKernel(name);
+  if (!kernel) {
+    std::string known;
+    for (const mx::sim::KernelInfo &info : module->kernels())
+      known += (known.empty() ? " '" : ", '") + info.name + "'";
+    return {MX_ERROR_NOT_FOUND, module->name() + ": there is no kernel '" +
+                                    name + "'" +
+                                    (known.empty() ? "" : ", but") + known};
+  }
+  auto function = std::make_unique<SimFunction>();
+  function->name = name;
+  function->module = module.get();
+  function->kernel = kernel;
+  result = std::move(function);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+static int statusOf(const mx::sim::LaunchReport &report) {
+  switch (report.status) {
+  case mx::sim::LaunchStatus::Clean:
+    return MX_SUCCESS;
+  case mx::sim::LaunchStatus::Deadlock:
+    return MX_ERROR_DEADLOCK;
+  case mx::sim::LaunchStatus::Failed:
+    return MX_ERROR_CHECK;
+  case mx::sim::LaunchStatus::BadInput:
+    break;
+  }
+  for (const mx::sim::Finding &finding : report.findings)
+    if (finding.kind == mx::sim::FindingKind::Unsupported)
+      return MX_ERROR_UNSUPPORTED;
+  return MX_ERROR_BAD_LAUNCH;
+}
+
+Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
+                        int64_t count) {
+  if (Error error = check(launch.stream))
+    return error;
+  auto &function = static_cast<SimFunction &>(base);
+  const mx::sim::KernelInfo &kernel = *function.kernel;
+  if (count >= 0 && size_t(count) != kernel.parameters.size())
+    return {MX_ERROR_BAD_LAUNCH, "kernel '" + kernel.name + "': expected " +
+                                     std::to_string(kernel.parameters.size()) +
+                                     " parameters, found " +
+                                     std::to_string(count)};
+  mx::sim::LaunchConfig config;
+  config.kernel = kernel.name;
+  config.grid = {launch.grid[0], launch.grid[1], launch.grid[2]};
+  config.block = {launch.block[0], launch.block[1], launch.block[2]};
+  config.cluster = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  config.dynamicSharedBytes = launch.dynamicSharedMemory;
+  config.parameters.resize(kernel.parameterBytes);
+  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    const mx::sim::ParameterInfo &parameter = kernel.parameters[i];
+    if (!parameters || !parameters[i])
+      return {MX_ERROR_BAD_LAUNCH,
+              "kernel '" + kernel.name + "': expected a value for parameter " +
+                  std::to_string(i) + ", found a null pointer"};
+    memcpy(config.parameters.data() + parameter.offset, parameters[i],
+           parameter.bytes);
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  config.smCount = options.smCount;
+  config.seed = options.seed;
+  config.checks = options.checks;
+  config.maxInstructions = options.maxInstructions;
+  mx::sim::LaunchReport report =
+      mx::sim::launch(*function.module, memory, config);
+  ++counters.launches;
+  counters.warpInstructions += report.statistics.warpInstructions;
+  counters.mmas += report.statistics.mmas;
+  counters.tmaBytes += report.statistics.tmaBytes;
+  if (report.clean())
+    return {};
+  return {statusOf(report), "kernel '" + kernel.name + "' on the simulator: " +
+                                std::string(toString(report.status)) + "\n" +
+                                report.text()};
+}
+
+Error SimDevice::encodeTensorMap(void *map,
+                                 const mx::sim::TensorMapDesc &desc) {
+  if (std::string rule = mx::sim::validate(desc); !rule.empty())
+    return {MX_ERROR_INVALID_VALUE, "tensor map: " + rule};
+  mx::sim::encodeTensorMap(desc, static_cast<uint8_t *>(map));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The one simulator
+//===----------------------------------------------------------------------===//
+
+static SimDevice &simulator() {
+  static SimDevice *device = new SimDevice;
+  return *device;
+}
+
+Error mx::runtime::getSimDevice(Device *&device) {
+  // Before anything was set through the interface, which then wins.
+  static Error *error = [] {
+    SimDevice &device = simulator();
+    std::lock_guard<std::mutex> lock(device.mutex);
+    return new Error(device.options.readEnvironment());
+  }();
+  device = &simulator();
+  return *error;
+}
+
+Error mx::runtime::setSimOption(std::string_view option,
+                                std::string_view value) {
+  Device *device;
+  if (Error error = getSimDevice(device))
+    return error;
+  std::lock_guard<std::mutex> lock(simulator().mutex);
+  return simulator().options.set(option, value);
+}
+
+mxSimulatorCounters mx::runtime::getSimCounters() {
+  std::lock_guard<std::mutex> lock(simulator().mutex);
+  return simulator().counters;
+}

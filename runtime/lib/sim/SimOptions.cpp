@@ -1,0 +1,129 @@
+//===- SimOptions.cpp - Options of the simulated device -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One table of options and one of checks; a value that does not parse is an
+// error and not a default.
+//===----------------------------------------------------------------------===//
+
+#include "SimOptions.h"
+
+#include "mx/Simulator/Simulator.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+using namespace mx::runtime;
+
+namespace {
+
+struct CheckName {
+  const char *name;
+  uint32_t bit;
+};
+
+const CheckName kChecks[] = {
+    {"uninit-tmem", mx::sim::kCheckUninitTensorMemory},
+    {"ld-before-wait", mx::sim::kCheckLoadBeforeWait},
+    {"uninit-smem", mx::sim::kCheckUninitShared},
+    {"tmem-leak", mx::sim::kCheckTensorMemoryLeak},
+    {"descriptor", mx::sim::kCheckDescriptor},
+    {"mbarrier", mx::sim::kCheckBarrier},
+};
+
+struct OptionName {
+  const char *name;
+  const char *variable;
+};
+
+const OptionName kOptions[] = {
+    {"seed", "MX_SIM_SEED"},
+    {"checks", "MX_SIM_CHECKS"},
+    {"sm-count", "MX_SIM_SM_COUNT"},
+    {"instruction-limit", "MX_SIM_INSTRUCTION_LIMIT"},
+};
+
+/// Decimal digits only, within [low, high].
+bool parseNumber(std::string_view text, uint64_t low, uint64_t high,
+                 uint64_t &value) {
+  value = 0;
+  for (char c : text)
+    if (c < '0' || c > '9' || __builtin_mul_overflow(value, 10u, &value) ||
+        __builtin_add_overflow(value, uint64_t(c - '0'), &value))
+      return false;
+  return !text.empty() && value >= low && value <= high;
+}
+
+Error badValue(std::string_view option, const std::string &expected,
+               std::string_view found) {
+  return {MX_ERROR_INVALID_VALUE, "simulator option " + std::string(option) +
+                                      ": expected " + expected + ", found '" +
+                                      std::string(found) + "'"};
+}
+
+Error parseChecks(std::string_view text, uint32_t &checks) {
+  checks = mx::sim::kCheckNone;
+  std::string names = "all, none or a list of";
+  for (const CheckName &check : kChecks)
+    names += std::string(" ") + check.name;
+  if (text == "all")
+    checks = mx::sim::kCheckAll;
+  if (text == "all" || text == "none")
+    return {};
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    uint32_t bit = 0;
+    for (const CheckName &check : kChecks)
+      if (text.substr(begin, end - begin) == check.name)
+        bit = check.bit;
+    if (!bit)
+      return badValue("checks", names, text);
+    checks |= bit;
+    begin = end + 1;
+  }
+  return {};
+}
+
+} // namespace
+
+Error SimOptions::set(std::string_view option, std::string_view value) {
+  uint64_t number = 0;
+  if (option == "seed") {
+    if (!parseNumber(value, 0, UINT64_MAX, number))
+      return badValue(option, "a number from 0 to 2^64-1", value);
+    seed = number;
+    return {};
+  }
+  if (option == "sm-count") {
+    if (!parseNumber(value, 1, 1024, number))
+      return badValue(option, "a number from 1 to 1024", value);
+    smCount = number;
+    return {};
+  }
+  if (option == "instruction-limit") {
+    if (!parseNumber(value, 1, UINT64_MAX, number))
+      return badValue(option, "a number from 1 to 2^64-1", value);
+    maxInstructions = number;
+    return {};
+  }
+  if (option == "checks") {
+    uint32_t parsed = 0;
+    if (Error error = parseChecks(value, parsed))
+      return error;
+    checks = parsed;
+    return {};
+  }
+  return {MX_ERROR_INVALID_VALUE,
+          "expected a simulator option out of seed, checks, sm-count and "
+          "instruction-limit, found '" +
+              std::string(option) + "'"};
+}
+
+Error SimOptions::readEnvironment() {
+  for (const OptionName &option : kOptions)
+    if (const char *value = getenv(option.variable); value && *value)
+      if (Error error = set(option.name, value)) {
+        error.text = std::string(option.variable) + ": " + error.text;
+        return error;
+      }
+  return {};
+}

@@ -1,0 +1,29 @@
+//===- SimOptions.h - Options of the simulated device -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The same names reach the simulator from the C interface and from the
+// environment.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_RUNTIME_SIM_OPTIONS_H
+#define MX_RUNTIME_SIM_OPTIONS_H
+
+#include "../Device.h"
+
+namespace mx::runtime {
+
+struct SimOptions {
+  uint64_t seed = 0;
+  uint32_t checks = ~0u;
+  uint32_t smCount = 148;
+  uint64_t maxInstructions = 10'000'000'000ull;
+
+  /// Sets one option from text; on error nothing changes.
+  Error set(std::string_view option, std::string_view value);
+  /// Applies MX_SIM_SEED and the like.
+  Error readEnvironment();
+};
+
+} // namespace mx::runtime
+
+#endif // MX_RUNTIME_SIM_OPTIONS_H
