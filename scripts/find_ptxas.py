@@ -2,8 +2,8 @@
 """Finds a ptxas that knows sm_100a, and prints its path.
 
 Looked for in this order: PATH, $CUDA_HOME/bin, /usr/local/cuda/bin, and the
-nvidia-cuda-nvcc package in the project's .venv. Exit status 1 where there is
-none."""
+nvidia-cuda-nvcc package in the project's .venv. Where MX_PTXAS is set, it is the
+only place ("none": nowhere). Exit status 1 where there is none."""
 
 import glob
 import os
@@ -13,6 +13,9 @@ import sys
 
 
 def candidates(source_root):
+    if "MX_PTXAS" in os.environ:
+        yield os.environ["MX_PTXAS"]
+        return
     found = shutil.which("ptxas")
     if found:
         yield found

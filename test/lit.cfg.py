@@ -56,6 +56,7 @@ config.substitutions += [
     ("%ninja", config.mx_ninja),
     ("%cxx", config.mx_cxx_compiler),
     ("%mlir_dir", config.mlir_dir),
+    ("%env_path", config.environment["PATH"]),
     ("%examples", os.path.join(config.mx_src_root, "examples")),
 ]
 

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Arrays of the demo: inputs with the outliers of a language model, and the
+quality of the product. Shares no code with the compiler."""
+
+import argparse
+import sys
+
+import ml_dtypes
+import numpy as np
+
+BLOCK = 32
+
+
+def fail(message):
+    sys.exit(f"error: {message}")
+
+
+def make(args):
+    """Activations have a few channels that are far larger than the others, and
+    weights a few large entries: what block scales are there for."""
+    rng = np.random.default_rng(args.seed)
+    x = rng.standard_normal((args.m, args.k))
+    channels = rng.choice(args.k, size=max(1, args.k // 64), replace=False)
+    x[:, channels] *= rng.uniform(10, 60, size=channels.size)
+    w = rng.standard_normal((args.n, args.k)) / np.sqrt(args.k)
+    w[rng.random(w.shape) < 1e-3] *= 12
+    for path, array in ((args.x, x), (args.w, w)):
+        np.save(path, array.astype(ml_dtypes.bfloat16).view(np.uint16))
+
+
+def load_float(path):
+    """Any 2-D .npy as float64: bf16 bits, f16, f32 or f64."""
+    try:
+        array = np.load(path)
+    except (OSError, ValueError) as error:
+        fail(f"{path}: {error}")
+    if array.ndim != 2:
+        fail(f"{path}: expected a matrix, found {array.ndim} dimensions")
+    if array.dtype == np.uint16 or array.dtype.str == "|V2":
+        return array.view(ml_dtypes.bfloat16).astype(np.float64)
+    if array.dtype.kind == "f":
+        return array.astype(np.float64)
+    fail(f"{path}: expected bf16 bits (u2), f16, f32 or f64, found {array.dtype}")
+
+
+def convert(args):
+    """The user's arrays as the bf16 bits that the example takes."""
+    x, w = load_float(args.user_x), load_float(args.user_w)
+    if x.shape[1] != w.shape[1]:
+        fail(
+            f"expected X (M x K) and W (N x K) with one K, found {x.shape[1]} in "
+            f"{args.user_x} and {w.shape[1]} in {args.user_w}"
+        )
+    if x.shape[1] % BLOCK:
+        fail(f"expected K to be a multiple of {BLOCK}, found {x.shape[1]}")
+    for path, array in ((args.x, x), (args.w, w)):
+        with np.errstate(over="ignore"):
+            np.save(path, array.astype(ml_dtypes.bfloat16).view(np.uint16))
+
+
+def snr(args):
+    """Signal-to-noise ratio against the product of the unquantized inputs."""
+    x, w, y = (load_float(path) for path in (args.x, args.w, args.y))
+    with np.errstate(invalid="ignore", over="ignore"):
+        exact = x @ w.T
+    if y.shape != exact.shape:
+        fail(f"{args.y}: expected shape {exact.shape}, found {y.shape}")
+    if not exact.size:
+        print("SNR against the unquantized product: none, the product is empty")
+        return
+    finite = np.isfinite(exact) & np.isfinite(y)
+    if not finite.any():
+        print("SNR against the unquantized product: none, nothing in it is finite")
+        return
+    signal = np.square(exact[finite]).sum()
+    noise = np.square(exact[finite] - y[finite]).sum()
+    ratio = 10 * np.log10(signal / noise) if noise and signal else float("inf")
+    skipped = exact.size - finite.sum()
+    note = f" ({skipped} entries that are not finite left out)" if skipped else ""
+    print(f"SNR against the unquantized product (float64): {ratio:.1f} dB{note}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("make", help="write random inputs")
+    command.add_argument("x")
+    command.add_argument("w")
+    for name, size in (("m", 512), ("n", 768), ("k", 1024), ("seed", 0)):
+        command.add_argument(f"--{name}", type=int, default=size)
+    command.set_defaults(run=make)
+    command = commands.add_parser("convert", help="write a user's inputs as bf16 bits")
+    for name in ("user_x", "user_w", "x", "w"):
+        command.add_argument(name)
+    command.set_defaults(run=convert)
+    command = commands.add_parser("snr", help="print the quality of a product")
+    for name in ("x", "w", "y"):
+        command.add_argument(name)
+    command.set_defaults(run=snr)
+    args = parser.parse_args()
+    args.run(args)
+
+
+if __name__ == "__main__":
+    main()
