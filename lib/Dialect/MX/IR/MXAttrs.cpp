@@ -8,9 +8,13 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;
+
+/// So that sizes computed from the number of groups cannot overflow.
+static constexpr int64_t kMaxGroups = int64_t{1} << 31;
 
 /// `<` kind (`,` `ragged` `=` kind `,` `groups` `=` integer)? `>`
 Attribute ScaleLayoutAttr::parse(AsmParser &parser, Type) {
@@ -50,6 +54,7 @@ LogicalResult
 ScaleLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                         ScaleLayoutKind kind, RaggedKind ragged,
                         int64_t groups) {
+  // scale_layout C1
   if (ragged == RaggedKind::None) {
     if (groups != 0)
       return emitError() << "expected no groups in a layout that is not "
@@ -57,18 +62,27 @@ ScaleLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << groups;
     return success();
   }
-  if (groups < 1)
-    return emitError() << "expected at least 1 group in a ragged layout, found "
-                       << groups;
+  // scale_layout C2
+  if (groups < 1 || groups > kMaxGroups)
+    return emitError() << "expected 1 to " << kMaxGroups
+                       << " groups in a ragged layout, found " << groups;
   return success();
 }
 
 LogicalResult ScaleLayoutAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {
+  // scale_layout C3
   if (shape.size() < 2)
-    return emitError() << "expected a scale tensor of rank 2 or more, found rank "
-                       << shape.size();
+    return emitError()
+           << "expected a scale tensor of rank 2 or more, found rank "
+           << shape.size();
+  // scale_layout C4
+  if (getRagged() != RaggedKind::None && shape.size() != 2)
+    return emitError()
+           << "expected a ragged scale tensor of rank 2, found rank "
+           << shape.size();
+  // scale_layout C5
   if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(elementType))
     return emitError()
            << "expected scales of type f8E8M0FNU or f8E4M3FN, found "
@@ -78,7 +92,8 @@ LogicalResult ScaleLayoutAttr::verifyEncoding(
 
 ScaleLayoutAttr ScaleLayoutAttr::get(ShapedType type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
-    if (auto layout = dyn_cast_if_present<ScaleLayoutAttr>(tensor.getEncoding()))
+    if (auto layout =
+            dyn_cast_if_present<ScaleLayoutAttr>(tensor.getEncoding()))
       return layout;
   return ScaleLayoutAttr::get(type.getContext(), ScaleLayoutKind::Linear,
                               RaggedKind::None, 0);
@@ -86,9 +101,12 @@ ScaleLayoutAttr ScaleLayoutAttr::get(ShapedType type) {
 
 LogicalResult RaggedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t groups, int64_t align) {
-  if (groups < 1)
-    return emitError() << "expected at least 1 group, found " << groups;
-  if (align != 128)
+  // ragged C1
+  if (groups < 1 || groups > kMaxGroups)
+    return emitError() << "expected 1 to " << kMaxGroups << " groups, found "
+                       << groups;
+  // ragged C2
+  if (align != kRaggedReductionAlign)
     return emitError() << "expected groups aligned to 128, found " << align;
   return success();
 }
@@ -96,6 +114,7 @@ LogicalResult RaggedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult
 RaggedAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                            function_ref<InFlightDiagnostic()> emitError) const {
+  // ragged C3
   if (shape.size() != 2)
     return emitError() << "expected a tensor of rank 2, found rank "
                        << shape.size();

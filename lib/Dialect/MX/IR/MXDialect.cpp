@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Dialect/MX/IR/MX.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -40,12 +40,29 @@ static LogicalResult reifyShapes(OpBuilder &builder,
                                  ReifiedRankedShapedTypeDims &shapes) {
   for (OpOperand &init : op.getDpsInitsMutable())
     if (isa<RankedTensorType>(init.get().getType()))
-      shapes.push_back(
-          tensor::getMixedSizes(builder, op.getLoc(), init.get()));
+      shapes.push_back(tensor::getMixedSizes(builder, op.getLoc(), init.get()));
   return success();
 }
 
-#define MX_DEFINE_INTERFACES(OP, READS_OUTS)                                   \
+/// Sizes that are not known, and offsets, are checked when the operation runs;
+/// an operation that can fail then must not be moved to where it would not run.
+static Speculation::Speculatability
+getSpeculatability(DestinationStyleOpInterface op, Value offsets) {
+  if (offsets || !op.hasPureTensorSemantics())
+    return Speculation::NotSpeculatable;
+  for (Value operand : op->getOperands())
+    if (auto type = dyn_cast<ShapedType>(operand.getType());
+        type && !type.hasStaticShape())
+      return Speculation::NotSpeculatable;
+  return op->getNumRegions() ? Speculation::RecursivelySpeculatable
+                             : Speculation::Speculatable;
+}
+
+#define MX_DEFINE_INTERFACES(OP, READS_OUTS, OFFSETS)                          \
+  Speculation::Speculatability OP::getSpeculatability() {                      \
+    return ::getSpeculatability(                                               \
+        cast<DestinationStyleOpInterface>(getOperation()), OFFSETS);           \
+  }                                                                            \
   void OP::getEffects(                                                         \
       SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {               \
     ::getEffects(cast<DestinationStyleOpInterface>(getOperation()),            \
@@ -53,21 +70,12 @@ static LogicalResult reifyShapes(OpBuilder &builder,
   }                                                                            \
   LogicalResult OP::reifyResultShapes(OpBuilder &builder,                      \
                                       ReifiedRankedShapedTypeDims &shapes) {   \
-    return reifyShapes(builder,                                                \
-                       cast<DestinationStyleOpInterface>(getOperation()),      \
-                       shapes);                                                \
+    return reifyShapes(                                                        \
+        builder, cast<DestinationStyleOpInterface>(getOperation()), shapes);   \
   }
-MX_DEFINE_INTERFACES(QuantizeOp, false)
-MX_DEFINE_INTERFACES(DequantizeOp, false)
-MX_DEFINE_INTERFACES(RelayoutOp, false)
-MX_DEFINE_INTERFACES(MatmulOp, getAccumulate())
-MX_DEFINE_INTERFACES(GroupedMatmulOp, getAccumulate())
+MX_DEFINE_INTERFACES(QuantizeOp, false, getOffsets())
+MX_DEFINE_INTERFACES(DequantizeOp, false, getOffsets())
+MX_DEFINE_INTERFACES(RelayoutOp, false, getOffsets())
+MX_DEFINE_INTERFACES(MatmulOp, getAccumulate(), Value())
+MX_DEFINE_INTERFACES(GroupedMatmulOp, getAccumulate(), getOffsets())
 #undef MX_DEFINE_INTERFACES
-
-LogicalResult QuantizeOp::verify() { return success(); }
-LogicalResult DequantizeOp::verify() { return success(); }
-LogicalResult RelayoutOp::verify() { return success(); }
-LogicalResult MatmulOp::verify() { return success(); }
-LogicalResult GroupedMatmulOp::verify() { return success(); }
-void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &,
-                                             MLIRContext *) {}

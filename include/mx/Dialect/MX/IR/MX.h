@@ -20,7 +20,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "mx/Dialect/MX/IR/MXDialect.h.inc"
-#include "mx/Dialect/MX/IR/MXEnums.h.inc"
+#include "mx/Dialect/MX/IR/MXLayouts.h"
 
 #define GET_ATTRDEF_CLASSES
 #include "mx/Dialect/MX/IR/MXAttrs.h.inc"

@@ -34,9 +34,15 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
 
     - `rows`: group g owns rows `offsets[g-1] .. offsets[g]`; its scales start
       at tile row `offsets[g-1] / 128 + g`, so that no tile holds rows of two
-      groups;
+      groups; there are `rows / 128 + groups` tile rows;
     - `reduction`: group g owns blocks of the reduction dimension that start at
-      `p[g] / 32`, `p[g] = sum of roundup(n[i], 128) for i < g`.
+      `p[g] / 32`, `p[g] = sum of roundup(n[i], 128) for i < g`; the blocks
+      dimension of the type is the capacity `roundup(T + 127 * groups, 128)`
+      divided by the block size, and otherwise nothing is special.
+
+    Materialized, that is after `mx-materialize-layouts`, a tensor in layout
+    `tcgen05` has the physical shape `[batch...] x tile rows x tile columns x
+    32 x 4 x 4` and no encoding. Every operation takes both forms.
 
     Example: `#mx.scale_layout<tcgen05>`,
     `#mx.scale_layout<tcgen05, ragged = rows, groups = 8>`.
@@ -60,8 +66,9 @@ def MX_RaggedAttr : MX_Attr<"Ragged", "ragged",
     The last dimension of the tensor holds the reduction slices of `groups`
     groups. Group g starts at `p[g] = sum of roundup(n[i], align) for i < g`;
     the type's last dimension is the capacity `T + (align - 1) * groups`
-    rounded up to `align`, where T is the sum of the group sizes. Bytes between the end of a group
-    and the start of the next are zero.
+    rounded up to `align`, where T is the sum of the group sizes. What lies
+    between the end of a group and the start of the next is zero. The layout
+    changes no shape: materialized, the encoding is just dropped.
 
     Example: `#mx.ragged<groups = 8, align = 128>`.
   }];

@@ -17,14 +17,31 @@ class MX_Op<string opMnemonic, list<Trait> traits = []>
 
 /// Operands of a destination-style operation: ranked tensors, or memrefs once
 /// the function is bufferized.
+class MX_ShapedOf<list<Type> types, string summary>
+    : AnyTypeOf<[RankedTensorOf<types>, MemRefOf<types>],
+                "ranked tensor or memref of " # summary, "::mlir::ShapedType">;
 def MX_TensorOrMemRef : AnyTypeOf<[AnyRankedTensor, AnyMemRef],
     "ranked tensor or memref", "::mlir::ShapedType">;
+def MX_FloatTensorOrMemRef
+    : MX_ShapedOf<[F32, BF16, F16], "f32, bf16 or f16">;
+def MX_ElementTensorOrMemRef
+    : MX_ShapedOf<[F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN, F4E2M1FN, I8],
+        "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8 elements">;
+def MX_FloatElementTensorOrMemRef
+    : MX_ShapedOf<[F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN, F4E2M1FN],
+        "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements">;
+def MX_ScaleTensorOrMemRef
+    : MX_ShapedOf<[F8E8M0FNU, F8E4M3FN], "f8E8M0FNU or f8E4M3FN scales">;
+def MX_Offsets
+    : AnyTypeOf<[1DTensorOf<[I32, I64]>, MemRefRankOf<[I32, I64], [1]>],
+        "tensor or memref of rank 1 of i32 or i64", "::mlir::ShapedType">;
 
 /// An operation that writes its `outs`: results are the written tensors, and
 /// there are none when the operation works on memrefs.
 class MX_StructuredOp<string opMnemonic, list<Trait> traits = []>
     : MX_Op<opMnemonic, !listconcat([
         AttrSizedOperandSegments, DestinationStyleOpInterface,
+        DeclareOpInterfaceMethods<ConditionallySpeculatable>,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
         DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
           ["reifyResultShapes"]>], traits)> {
@@ -32,6 +49,16 @@ class MX_StructuredOp<string opMnemonic, list<Trait> traits = []>
   code dpsDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return getOutsMutable();
+    }
+    /// The type of the i-th destination.
+    ::mlir::ShapedType getOutType(unsigned i = 0) {
+      return ::llvm::cast<::mlir::ShapedType>(getOuts()[i].getType());
+    }
+  }];
+  code raggedDeclaration = [{
+    /// What the groups divide; `none` for an operation without groups.
+    ::mx::RaggedKind getRaggedOrNone() {
+      return getRagged().value_or(::mx::RaggedKind::None);
     }
   }];
   let extraClassDeclaration = dpsDeclaration;
@@ -51,8 +78,8 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
 
     | axes | outs for an input `[b...] x R x C` |
     |---|---|
-    | `[1]` | elements `[b...] x R x C`, scales `[b...] x R x ceil(C/block)` |
-    | `[0]` | elements `[b...] x C x R`, scales `[b...] x C x ceil(R/block)` |
+    | `[1]` | elements `[b...] x R x C`, scales `[b...] x R x C/block` |
+    | `[0]` | elements `[b...] x C x R`, scales `[b...] x C x R/block` |
     | `[1, 0]` | both of the first row, then both of the second |
 
     Semantics of a block with absolute maximum a (NaN > Inf > finite):
@@ -64,34 +91,53 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     - `even`: `floor` of a rounded to the element's mantissa.
 
     Elements are `round_to_nearest_even(x * 2^(127 - byte))`, saturated; NaN
-    becomes the type's NaN, or its largest value where it has none. Slack of the layout is
-    written as 0.
+    becomes the type's NaN, or its largest value where it has none. Slack of
+    the layout is written as 0.
 
     NVFP4 (`f4E2M1FN` with `f8E4M3FN` scales, block 16) takes the per-tensor
     encode factor as `global_scale`.
 
-    With `offsets` (cumulative group ends, on the device) the destinations have
-    the ragged layout that their types name.
+    `ragged` says which dimension of the *input* the groups divide, and goes
+    with `offsets`, the cumulative ends of the groups, known on the device
+    only: `rows` for the one before the last, `reduction` for the last. The
+    destinations of axis 1 have that same kind; those of axis 0, being
+    transposed, the other one: a `T x N` input whose rows are ragged is written
+    by `axes = [1, 0]` with ragged rows and, transposed, with a ragged
+    reduction. With G groups and an input `T x N` (`N x T`):
 
-    Example:
+    | kind | elements | scales |
+    |---|---|---|
+    | `rows` | `T x N` | `T x N/block`, tiled: `(T/128 + G) x ceil(N/block/4) x 32x4x4` |
+    | `reduction` | `N x cap` | `N x cap/block`, `cap = roundup(T + 127 * G, 128)` |
+
+    Examples:
 
     ```mlir
     %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
         outs(%e, %f : tensor<256x512xf8E4M3FN>,
                       tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
         axes = [1] block_size = 32 scale_rounding = ceil
+        -> tensor<256x512xf8E4M3FN>,
+           tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+
+    %q, %s = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>)
+        offsets(%o : tensor<4xi32>)
+        outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>)
+        -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
     ```
   }];
   let arguments = (ins
-    MX_TensorOrMemRef:$input,
+    MX_FloatTensorOrMemRef:$input,
     Optional<F32>:$global_scale,
-    Optional<MX_TensorOrMemRef>:$offsets,
+    Optional<MX_Offsets>:$offsets,
     Variadic<MX_TensorOrMemRef>:$outs,
+    OptionalAttr<MX_RaggedKindAttr>:$ragged,
     DefaultValuedAttr<DenseI64ArrayAttr, "{1}">:$axes,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
+    (`ragged` `=` $ragged^)?
     `ins` `(` $input `:` type($input) `)`
     (`global_scale` `(` $global_scale^ `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
@@ -99,6 +145,15 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     (`axes` `=` $axes^)? (`block_size` `=` $block_size^)?
     (`scale_rounding` `=` $scale_rounding^)?
     attr-dict (`->` type($results)^)?
+  }];
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration # [{
+    /// The destinations of `getAxes()[i]`.
+    ::mlir::Value getElements(unsigned i) { return getOuts()[2 * i]; }
+    ::mlir::Value getScales(unsigned i) { return getOuts()[2 * i + 1]; }
+    /// What the groups divide in the destinations of an axis, which are
+    /// transposed for axis 0.
+    ::mx::RaggedKind getRaggedOfAxis(int64_t axis);
   }];
 }
 
@@ -108,26 +163,39 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
     `out[i, j] = round(element[i, j] * scale[i, j / block_size])`, one rounding
     to the result type; NaN becomes the result type's canonical NaN.
 
+    For NVFP4 the optional `global_scale` is the tensor's *decode* factor, the
+    reciprocal of what `mx.quantize` took, and is one more exact factor before
+    the rounding.
+
+    With `ragged` and `offsets` the elements and scales have the ragged layout
+    (see `mx.quantize`) and the result is contiguous: a ragged reduction
+    `N x cap` becomes `N x T`. What belongs to no group is unspecified.
+
     Example:
 
     ```mlir
     %x = mx.dequantize ins(%q, %s : tensor<256x512xf8E4M3FN>,
                                     tensor<256x16xf8E8M0FNU>)
-        outs(%init : tensor<256x512xbf16>)
+        outs(%init : tensor<256x512xbf16>) -> tensor<256x512xbf16>
     ```
   }];
   let arguments = (ins
-    MX_TensorOrMemRef:$input, MX_TensorOrMemRef:$scales,
+    MX_ElementTensorOrMemRef:$input, MX_ScaleTensorOrMemRef:$scales,
     Optional<F32>:$global_scale,
-    Variadic<MX_TensorOrMemRef>:$outs,
+    Optional<MX_Offsets>:$offsets,
+    Variadic<MX_FloatTensorOrMemRef>:$outs,
+    OptionalAttr<MX_RaggedKindAttr>:$ragged,
     DefaultValuedAttr<I64Attr, "32">:$block_size);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
+    (`ragged` `=` $ragged^)?
     `ins` `(` $input `,` $scales `:` type($input) `,` type($scales) `)`
     (`global_scale` `(` $global_scale^ `)`)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     (`block_size` `=` $block_size^)? attr-dict (`->` type($results)^)?
   }];
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
 }
 
 def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
@@ -136,36 +204,46 @@ def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
     The logical scales do not change; slack of the destination's layout is
     written as 0.
 
+    With `ragged = rows` and `offsets` one side is linear and the other is
+    tiled with ragged rows. Scales of a ragged reduction are one tiled tensor
+    over the whole capacity and need no offsets.
+
     Example:
 
     ```mlir
     %t = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU>)
         outs(%init : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+        -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
     ```
   }];
   let arguments = (ins
-    MX_TensorOrMemRef:$input,
-    Optional<MX_TensorOrMemRef>:$offsets,
-    Variadic<MX_TensorOrMemRef>:$outs);
+    MX_ScaleTensorOrMemRef:$input,
+    Optional<MX_Offsets>:$offsets,
+    Variadic<MX_ScaleTensorOrMemRef>:$outs,
+    OptionalAttr<MX_RaggedKindAttr>:$ragged);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
+    (`ragged` `=` $ragged^)?
     `ins` `(` $input `:` type($input) `)`
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
   }];
   let hasCanonicalizer = 1;
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
 }
 
-def MX_MatmulOp : MX_StructuredOp<"matmul"> {
+def MX_MatmulOp : MX_StructuredOp<"matmul", [RecursiveMemoryEffects]> {
   let summary = "block-scaled matrix product with the second operand transposed";
   let description = [{
     `C[m, n] = sum over k of (A[m, k] * SA[m, k / block]) * (B[n, k] * SB[n, k / block])`
-    with exact products and f32 accumulation. Both operands are K-major.
+    with exact products and f32 accumulation. Both operands are K-major:
+    A is `[b...] x M x K`, B is `[b...] x N x K`, `outs` is `[b...] x M x N`.
 
-    With `accumulate` the product is added to `outs`; without it `outs` gives
-    the shape only and is not read. `alpha` multiplies the accumulator (tensor
-    scales of NVFP4). The optional `epilogue` region maps the f32 accumulator
-    and its row and column to the stored element.
+    `alpha` multiplies the sum (tensor scales of NVFP4). With `accumulate` the
+    product is then added to `outs`; without it `outs` gives the shape only and
+    is not read. The optional `epilogue` region maps the f32 accumulator
+    and its row and column in the matrix to the stored element; without it the
+    accumulator is rounded to the element type of `outs`.
 
     Example:
 
@@ -173,14 +251,20 @@ def MX_MatmulOp : MX_StructuredOp<"matmul"> {
     %c = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>,
           tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>,
           tensor<128x16xf8E8M0FNU>)
-        outs(%init : tensor<256x128xbf16>)
+        outs(%init : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+        epilogue {
+        ^bb0(%acc: f32, %row: index, %col: index):
+          %half = arith.mulf %acc, %c0_5 : f32
+          %y = arith.truncf %half : f32 to bf16
+          mx.yield %y : bf16
+        }
     ```
   }];
   let arguments = (ins
-    MX_TensorOrMemRef:$a, MX_TensorOrMemRef:$a_scales,
-    MX_TensorOrMemRef:$b, MX_TensorOrMemRef:$b_scales,
+    MX_FloatElementTensorOrMemRef:$a, MX_ScaleTensorOrMemRef:$a_scales,
+    MX_FloatElementTensorOrMemRef:$b, MX_ScaleTensorOrMemRef:$b_scales,
     Optional<F32>:$alpha,
-    Variadic<MX_TensorOrMemRef>:$outs,
+    Variadic<MX_FloatTensorOrMemRef>:$outs,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     UnitAttr:$accumulate);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -195,33 +279,43 @@ def MX_MatmulOp : MX_StructuredOp<"matmul"> {
   }];
 }
 
-def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul"> {
+def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [RecursiveMemoryEffects]> {
   let summary = "block-scaled matrix products over ragged groups";
   let description = [{
-    `offsets` holds the cumulative ends of the groups, on the device.
+    `offsets` holds the cumulative ends of the G groups, on the device.
 
     - `ragged = rows`: group g owns rows `offsets[g-1] .. offsets[g]` of A and
       C and its own `B[g]`: `C[m, n] = sum_k A[m, k] * B[g, n, k]`.
+      A is `T x K`, B is `G x N x K`, `outs` is `T x N`.
     - `ragged = reduction`: group g owns a slice of K and its own
       `C[g, m, n] = sum over k in group g of A[m, k] * B[n, k]`.
+      A is `M x cap`, B is `N x cap`, `outs` is `G x M x N`; the slice of
+      group g starts at `p[g] = sum of roundup(n[i], 128) for i < g`, and
+      `cap = roundup(T + 127 * G, 128)`.
 
     A group without rows writes nothing; a group without reduction elements
-    writes zeros, or leaves the accumulated value.
+    writes zeros (through the epilogue), or leaves the accumulated value. Rows
+    that belong to no group are unspecified.
+
+    Scales, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`; row
+    and column count within `outs` (`rows`) or within `outs[g]` (`reduction`).
 
     Example:
 
     ```mlir
     %c = mx.grouped_matmul ragged = rows
-        ins(%a, %sa, %b, %sb : ...) offsets(%o : tensor<8xi32>)
-        outs(%init : tensor<1024x128xbf16>)
+        ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>,
+          tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>,
+          tensor<4x48x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+        outs(%init : tensor<300x48xbf16>) -> tensor<300x48xbf16>
     ```
   }];
   let arguments = (ins
-    MX_TensorOrMemRef:$a, MX_TensorOrMemRef:$a_scales,
-    MX_TensorOrMemRef:$b, MX_TensorOrMemRef:$b_scales,
-    MX_TensorOrMemRef:$offsets,
+    MX_FloatElementTensorOrMemRef:$a, MX_ScaleTensorOrMemRef:$a_scales,
+    MX_FloatElementTensorOrMemRef:$b, MX_ScaleTensorOrMemRef:$b_scales,
+    MX_Offsets:$offsets,
     Optional<F32>:$alpha,
-    Variadic<MX_TensorOrMemRef>:$outs,
+    Variadic<MX_FloatTensorOrMemRef>:$outs,
     MX_RaggedKindAttr:$ragged,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     UnitAttr:$accumulate);
@@ -242,6 +336,15 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul"> {
 def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
     ParentOneOf<["MatmulOp", "GroupedMatmulOp"]>]> {
   let summary = "terminate an epilogue region with the element to store";
+  let description = [{
+    The value has the element type of the enclosing operation's `outs`.
+
+    Example:
+
+    ```mlir
+    mx.yield %y : bf16
+    ```
+  }];
   let arguments = (ins AnyFloat:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }

@@ -1,0 +1,54 @@
+//===- MXLayouts.h - Shapes of scales and ragged tensors --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What verifiers, tiling, materialization and lowerings ask about the shape of
+// a scale tensor: a type says where scales lie either by its encoding (logical
+// shape) or by its physical shape (materialized). Sizes may be dynamic, which
+// is ShapedType::kDynamic here and stays so.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_IR_MXLAYOUTS_H
+#define MX_DIALECT_MX_IR_MXLAYOUTS_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mx/Dialect/MX/IR/MXEnums.h.inc"
+
+namespace mx {
+
+/// Dimensions that a materialized tcgen05 tensor has beyond its logical ones.
+inline constexpr int64_t kScaleTileRank = 3;
+
+/// True if `scales` is a physical tcgen05 tensor, given the rank of its logical
+/// shape, which is the rank of the elements that it belongs to.
+bool isMaterialized(mlir::ShapedType scales, int64_t logicalRank);
+
+/// The layout kind of scales in either form.
+ScaleLayoutKind getLayoutKind(mlir::ShapedType scales, int64_t logicalRank);
+
+/// [batch..., tile rows, tile columns, 32, 4, 4] for a logical shape
+/// [batch..., rows, blocks].
+llvm::SmallVector<int64_t> getMaterializedShape(llvm::ArrayRef<int64_t> logical,
+                                                RaggedKind ragged,
+                                                int64_t groups);
+
+/// `type` without its encoding: the physical tensor of a tcgen05 layout, and
+/// the same shape for `linear` and `#mx.ragged`. A type without an encoding of
+/// this dialect is returned as it is.
+mlir::RankedTensorType getMaterializedType(mlir::RankedTensorType type);
+
+/// True if the encoding of `type` is one of this dialect's.
+bool hasMXEncoding(mlir::Type type);
+
+/// Size of the last dimension of a ragged reduction over `total` elements in
+/// `groups` groups: the capacity, rounded up so that every row starts at an
+/// aligned address.
+int64_t getRaggedCapacity(int64_t total, int64_t groups);
+
+/// Size of a group list, a 1-D tensor or memref.
+int64_t getNumGroups(mlir::Value offsets);
+
+} // namespace mx
+
+#endif // MX_DIALECT_MX_IR_MXLAYOUTS_H

@@ -1,0 +1,177 @@
+//===- MXCanonicalization.cpp - Folds of the mx operations ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// On a well-formed program no relayout is left: pairs cancel, and what remains
+// moves into the quantizer, which writes the wanted layout at once.
+// dequantize(quantize(x)) is never folded to x: quantization rounds.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+using namespace mlir;
+using namespace mx;
+
+/// True if the two relayouts speak of the same groups.
+static bool haveSameGroups(RelayoutOp a, RelayoutOp b) {
+  return a.getRagged() == b.getRagged() && a.getOffsets() == b.getOffsets();
+}
+
+namespace {
+
+/// relayout(x) to the layout that x has.
+struct FoldIdentityRelayout final : OpRewritePattern<RelayoutOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RelayoutOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getNumResults() != 1)
+      return rewriter.notifyMatchFailure(op, "works on memrefs");
+    if (op.getInput().getType() != op.getResultTypes()[0])
+      return rewriter.notifyMatchFailure(op, "changes the layout");
+    rewriter.replaceOp(op, op.getInput());
+    return success();
+  }
+};
+
+/// relayout(relayout(x)) is one relayout, or x itself.
+struct FoldRelayoutOfRelayout final : OpRewritePattern<RelayoutOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RelayoutOp op,
+                                PatternRewriter &rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<RelayoutOp>();
+    if (!inner || op.getNumResults() != 1)
+      return rewriter.notifyMatchFailure(op, "input is no relayout");
+    if (!haveSameGroups(op, inner))
+      return rewriter.notifyMatchFailure(op, "groups differ");
+    if (inner.getInput().getType() == op.getResultTypes()[0]) {
+      rewriter.replaceOp(op, inner.getInput());
+      return success();
+    }
+    // Between two tiled forms with ragged rows there is no direct relayout,
+    // and a physical tensor does not say which its groups are.
+    if (op.getOffsets())
+      return rewriter.notifyMatchFailure(op, "groups have no direct relayout");
+    auto type = cast<RankedTensorType>(inner.getInput().getType());
+    auto result = cast<RankedTensorType>(op.getResultTypes()[0]);
+    if (type.getRank() != result.getRank())
+      return rewriter.notifyMatchFailure(op, "a side is materialized");
+    auto from = ScaleLayoutAttr::get(type), to = ScaleLayoutAttr::get(result);
+    if (from.getRagged() != to.getRagged() ||
+        from.getGroups() != to.getGroups())
+      return rewriter.notifyMatchFailure(op, "groups differ");
+    rewriter.modifyOpInPlace(
+        op, [&] { op.getInputMutable().assign(inner.getInput()); });
+    return success();
+  }
+};
+
+/// A destination of the type of `out` that dominates `quantize`: `out` itself,
+/// or another empty tensor, whose sizes are those of `old`.
+static Value getDestination(PatternRewriter &rewriter, Value out, Value old,
+                            QuantizeOp quantize) {
+  auto type = cast<RankedTensorType>(out.getType());
+  Operation *producer = out.getDefiningOp();
+  if (producer && producer->getBlock() == quantize->getBlock() &&
+      producer->isBeforeInBlock(quantize))
+    return out;
+  if (!producer && out.getParentBlock() == quantize->getBlock())
+    return out;
+  if (!isa_and_present<tensor::EmptyOp>(producer))
+    return {};
+  auto oldType = cast<RankedTensorType>(old.getType());
+  if (!type.hasStaticShape() && type.getRank() != oldType.getRank())
+    return {};
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (type.isDynamicDim(i))
+      sizes.push_back(
+          tensor::DimOp::create(rewriter, quantize.getLoc(), old, i));
+  return tensor::EmptyOp::create(rewriter, quantize.getLoc(), type, sizes);
+}
+
+/// relayout(scales of quantize(x)): the quantizer writes the wanted layout.
+struct FoldRelayoutIntoQuantize final : OpRewritePattern<RelayoutOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RelayoutOp op,
+                                PatternRewriter &rewriter) const override {
+    auto quantize = op.getInput().getDefiningOp<QuantizeOp>();
+    if (!quantize || op.getNumResults() != 1)
+      return rewriter.notifyMatchFailure(op, "input is not quantized here");
+    if (!op.getInput().hasOneUse())
+      return rewriter.notifyMatchFailure(op, "the old layout is used too");
+    unsigned number = cast<OpResult>(op.getInput()).getResultNumber();
+    if (number % 2 == 0)
+      return rewriter.notifyMatchFailure(op, "input is not a scale tensor");
+    RaggedKind ragged =
+        quantize.getRaggedOfAxis(quantize.getAxes()[number / 2]);
+    bool rows = ragged == RaggedKind::Rows;
+    if (op.getOffsets() != (rows ? quantize.getOffsets() : Value()))
+      return rewriter.notifyMatchFailure(op, "groups differ");
+    auto layout = ScaleLayoutAttr::get(op.getOutType());
+    if (layout.getKind() == ScaleLayoutKind::Tcgen05 &&
+        layout.getRagged() != ragged)
+      return rewriter.notifyMatchFailure(op, "groups differ");
+
+    rewriter.setInsertionPoint(quantize);
+    Value old = quantize.getOuts()[number];
+    Value out = getDestination(rewriter, op.getOuts()[0], old, quantize);
+    if (!out)
+      return rewriter.notifyMatchFailure(op, "destination comes too late");
+    rewriter.modifyOpInPlace(quantize, [&] {
+      quantize.getOutsMutable().slice(number, 1).assign(out);
+      quantize->getResult(number).setType(
+          cast<RankedTensorType>(out.getType()));
+    });
+    rewriter.replaceOp(op, quantize->getResult(number));
+    return success();
+  }
+};
+
+/// An axis whose elements and scales nobody reads is not quantized.
+struct DropUnusedAxis final : OpRewritePattern<QuantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(QuantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getNumResults() != 4)
+      return rewriter.notifyMatchFailure(op, "has not two axes on tensors");
+    bool used[2];
+    for (unsigned i = 0; i < 2; ++i)
+      used[i] = !op->getResult(2 * i).use_empty() ||
+                !op->getResult(2 * i + 1).use_empty();
+    if (used[0] == used[1])
+      return rewriter.notifyMatchFailure(op, "both axes are used, or none");
+    unsigned keep = used[1] ? 1 : 0;
+    auto kept = QuantizeOp::create(
+        rewriter, op.getLoc(), TypeRange(op->getResults().slice(2 * keep, 2)),
+        op.getInput(), op.getGlobalScale(), op.getOffsets(),
+        op.getOuts().slice(2 * keep, 2), op.getRaggedAttr(),
+        rewriter.getDenseI64ArrayAttr(op.getAxes()[keep]),
+        op.getBlockSizeAttr(), op.getScaleRoundingAttr());
+    kept->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    for (unsigned i = 0; i < 2; ++i)
+      rewriter.replaceAllUsesWith(op->getResult(2 * keep + i),
+                                  kept->getResult(i));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void QuantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                             MLIRContext *context) {
+  patterns.add<DropUnusedAxis>(context);
+}
+
+void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                             MLIRContext *context) {
+  patterns.add<FoldIdentityRelayout, FoldRelayoutOfRelayout,
+               FoldRelayoutIntoQuantize>(context);
+}

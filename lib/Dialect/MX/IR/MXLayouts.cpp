@@ -1,0 +1,70 @@
+//===- MXLayouts.cpp - Shapes of scales and ragged tensors ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Carries the layout arithmetic of Support over to types with dynamic sizes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+
+bool mx::isMaterialized(ShapedType scales, int64_t logicalRank) {
+  return scales.getRank() == logicalRank + kScaleTileRank;
+}
+
+ScaleLayoutKind mx::getLayoutKind(ShapedType scales, int64_t logicalRank) {
+  return isMaterialized(scales, logicalRank)
+             ? ScaleLayoutKind::Tcgen05
+             : ScaleLayoutAttr::get(scales).getKind();
+}
+
+SmallVector<int64_t> mx::getMaterializedShape(ArrayRef<int64_t> logical,
+                                              RaggedKind ragged,
+                                              int64_t groups) {
+  int64_t rows = logical[logical.size() - 2], blocks = logical.back();
+  bool dynamicRows =
+      ShapedType::isDynamic(rows) ||
+      (ragged == RaggedKind::Rows && ShapedType::isDynamic(groups));
+  SmallVector<int64_t> shape(logical.drop_back(2));
+  shape.push_back(dynamicRows ? ShapedType::kDynamic
+                  : ragged == RaggedKind::Rows
+                      ? raggedRowsTileRowCount(rows, groups)
+                      : scaleTileRowCount(rows));
+  shape.push_back(ShapedType::isDynamic(blocks) ? blocks
+                                                : scaleTileColumnCount(blocks));
+  // PTX ISA, tcgen05 scale factors: (row % 32, row / 32 % 4, block % 4).
+  shape.append({32, 4, 4});
+  return shape;
+}
+
+bool mx::hasMXEncoding(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor &&
+         isa_and_present<ScaleLayoutAttr, RaggedAttr>(tensor.getEncoding());
+}
+
+RankedTensorType mx::getMaterializedType(RankedTensorType type) {
+  if (!hasMXEncoding(type))
+    return type;
+  auto layout = dyn_cast<ScaleLayoutAttr>(type.getEncoding());
+  if (!layout || layout.getKind() == ScaleLayoutKind::Linear)
+    return RankedTensorType::get(type.getShape(), type.getElementType());
+  return RankedTensorType::get(getMaterializedShape(type.getShape(),
+                                                    layout.getRagged(),
+                                                    layout.getGroups()),
+                               type.getElementType());
+}
+
+int64_t mx::getRaggedCapacity(int64_t total, int64_t groups) {
+  if (ShapedType::isDynamic(total) || ShapedType::isDynamic(groups))
+    return ShapedType::kDynamic;
+  return roundUp(raggedReductionCapacity(total, groups), kRaggedReductionAlign);
+}
+
+int64_t mx::getNumGroups(Value offsets) {
+  return cast<ShapedType>(offsets.getType()).getDimSize(0);
+}

@@ -1,0 +1,661 @@
+//===- MXVerifiers.cpp - Verifiers of the mx operations -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The constraints that types and traits cannot express. Each is numbered in
+// docs/Spec.md, the number stands beside its check, and test/Dialect/MX/IR/
+// invalid.mlir has a function named after it. Dynamic sizes are not checked
+// here but where the operation runs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+
+/// No dimension may be larger, so that sizes in bytes cannot overflow.
+static constexpr int64_t kMaxDimension = int64_t{1} << 40;
+
+namespace {
+/// An operand with the name that messages give it.
+struct Named {
+  Value value;
+  StringRef name;
+
+  ShapedType type() const { return cast<ShapedType>(value.getType()); }
+  int64_t dim(int64_t i) const { return type().getDimSize(i); }
+  int64_t rank() const { return type().getRank(); }
+  Type elementType() const { return type().getElementType(); }
+};
+} // namespace
+
+/// Starts an error of `op` that a note leads from to the operand.
+static InFlightDiagnostic errorAt(Operation *op, const Named &operand) {
+  InFlightDiagnostic diag = op->emitOpError();
+  diag.attachNote(operand.value.getLoc()) << operand.name << " is defined here";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks shared by the operations
+//===----------------------------------------------------------------------===//
+
+/// Tensors and memrefs do not mix, and sizes are such that products of them
+/// can be computed.
+static LogicalResult verifyForm(Operation *op) {
+  Value first;
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<ShapedType>(operand.getType());
+    if (!type)
+      continue;
+    for (int64_t size : type.getShape())
+      if (!ShapedType::isDynamic(size) && size > kMaxDimension)
+        return op->emitOpError("expected dimensions of at most 2^40, found ")
+               << size;
+    if (!first)
+      first = operand;
+    if (isa<MemRefType>(type) != isa<MemRefType>(first.getType()))
+      return op->emitOpError("expected all tensors or all memrefs, found ")
+             << first.getType() << " and " << type;
+  }
+  return success();
+}
+
+static LogicalResult verifyOneOut(Operation *op, OperandRange outs) {
+  if (outs.size() != 1)
+    return op->emitOpError("expected 1 outs, found ") << outs.size();
+  return success();
+}
+
+static LogicalResult verifyMinRank(Operation *op, const Named &operand) {
+  if (operand.rank() < 2)
+    return errorAt(op, operand)
+           << "expected " << operand.name << " of rank 2 or more, found rank "
+           << operand.rank();
+  return success();
+}
+
+static LogicalResult verifyRank(Operation *op, const Named &operand,
+                                int64_t rank) {
+  if (operand.rank() != rank)
+    return errorAt(op, operand) << "expected " << operand.name << " of rank "
+                                << rank << ", found rank " << operand.rank();
+  return success();
+}
+
+static LogicalResult verifyDim(Operation *op, const Named &operand, int64_t dim,
+                               int64_t expected) {
+  int64_t found = operand.dim(dim);
+  if (ShapedType::isDynamic(expected) || ShapedType::isDynamic(found) ||
+      found == expected)
+    return success();
+  return errorAt(op, operand)
+         << "expected dimension " << dim << " of " << operand.name << " to be "
+         << expected << ", found " << found;
+}
+
+static LogicalResult verifyShape(Operation *op, const Named &operand,
+                                 ArrayRef<int64_t> expected) {
+  if (failed(verifyRank(op, operand, expected.size())))
+    return failure();
+  for (auto [dim, size] : llvm::enumerate(expected))
+    if (failed(verifyDim(op, operand, dim, size)))
+      return failure();
+  return success();
+}
+
+static LogicalResult verifyMultiple(Operation *op, const Named &operand,
+                                    int64_t dim, int64_t divisor) {
+  int64_t size = operand.dim(dim);
+  if (ShapedType::isDynamic(size) || size % divisor == 0)
+    return success();
+  return errorAt(op, operand)
+         << "expected dimension " << dim << " of " << operand.name
+         << " to be a multiple of " << divisor << ", found " << size;
+}
+
+/// Only layouts of this dialect may be in an encoding, and only where an
+/// operand can have them.
+static LogicalResult verifyNoEncoding(Operation *op, const Named &operand) {
+  auto tensor = dyn_cast<RankedTensorType>(operand.type());
+  if (!tensor || !tensor.getEncoding())
+    return success();
+  return errorAt(op, operand)
+         << "expected " << operand.name << " without encoding, found "
+         << tensor.getEncoding();
+}
+
+/// Elements have no encoding, but for a ragged reduction they may say so.
+static LogicalResult verifyElementEncoding(Operation *op, const Named &operand,
+                                           RaggedKind ragged, int64_t groups) {
+  auto tensor = dyn_cast<RankedTensorType>(operand.type());
+  if (ragged != RaggedKind::Reduction || !tensor ||
+      !isa_and_present<RaggedAttr>(tensor.getEncoding()))
+    return verifyNoEncoding(op, operand);
+  auto encoding = cast<RaggedAttr>(tensor.getEncoding());
+  if (ShapedType::isDynamic(groups) || encoding.getGroups() == groups)
+    return success();
+  return errorAt(op, operand) << "expected " << operand.name << " in " << groups
+                              << " groups, found " << encoding;
+}
+
+/// The shape of a scale tensor, logical or materialized.
+static LogicalResult verifyScaleShape(Operation *op, const Named &scales,
+                                      ArrayRef<int64_t> logical,
+                                      RaggedKind ragged, int64_t groups) {
+  if (isMaterialized(scales.type(), logical.size()))
+    return verifyShape(op, scales,
+                       getMaterializedShape(logical, ragged, groups));
+  return verifyShape(op, scales, logical);
+}
+
+/// The layout in the encoding of a scale tensor must be that of the operation's
+/// groups; a linear layout need not mention them.
+static LogicalResult verifyScaleLayout(Operation *op, const Named &scales,
+                                       int64_t logicalRank, RaggedKind ragged,
+                                       int64_t groups) {
+  auto tensor = dyn_cast<RankedTensorType>(scales.type());
+  if (!tensor || !tensor.getEncoding())
+    return success();
+  if (isMaterialized(tensor, logicalRank))
+    return verifyNoEncoding(op, scales);
+  auto layout = dyn_cast<ScaleLayoutAttr>(tensor.getEncoding());
+  if (!layout)
+    return errorAt(op, scales) << "expected " << scales.name
+                               << " with a #mx.scale_layout encoding, found "
+                               << tensor.getEncoding();
+  bool mayOmit = layout.getKind() == ScaleLayoutKind::Linear;
+  if (layout.getRagged() != ragged &&
+      !(mayOmit && layout.getRagged() == RaggedKind::None))
+    return errorAt(op, scales)
+           << "expected " << scales.name
+           << " with ragged = " << stringifyRaggedKind(ragged) << ", found "
+           << layout;
+  if (layout.getRagged() != RaggedKind::None &&
+      !ShapedType::isDynamic(groups) && layout.getGroups() != groups)
+    return errorAt(op, scales) << "expected " << scales.name << " in " << groups
+                               << " groups, found " << layout;
+  return success();
+}
+
+static bool isNVFP4Scale(Type type) { return isa<Float8E4M3FNType>(type); }
+
+/// OCP MX: power-of-two scales of 32 elements. NVFP4: E4M3 scales of 16 E2M1
+/// elements.
+static LogicalResult verifyBlock(Operation *op, const Named &elements,
+                                 Type scaleType, int64_t blockSize) {
+  int64_t expected = isNVFP4Scale(scaleType) ? 16 : 32;
+  if (blockSize != expected)
+    return op->emitOpError("expected block_size ")
+           << expected << " with scales of type " << scaleType << ", found "
+           << blockSize;
+  if (isNVFP4Scale(scaleType) && !isa<Float4E2M1FNType>(elements.elementType()))
+    return errorAt(op, elements)
+           << "expected " << elements.name
+           << " of type f4E2M1FN with scales of type f8E4M3FN, found "
+           << elements.elementType();
+  return success();
+}
+
+/// `ragged` and `offsets` go together.
+static LogicalResult
+verifyRagged(Operation *op, std::optional<RaggedKind> ragged, Value offsets) {
+  if (ragged.has_value() != bool(offsets))
+    return op->emitOpError("expected 'ragged' and 'offsets' together, found "
+                           "only ")
+           << (offsets ? "offsets" : "ragged");
+  if (ragged == RaggedKind::None)
+    return op->emitOpError("expected ragged = rows or reduction, found none");
+  if (offsets && getNumGroups(offsets) == 0)
+    return op->emitOpError("expected at least 1 group, found 0");
+  return success();
+}
+
+static LogicalResult verifyEpilogue(Operation *op, Region &epilogue,
+                                    Type outElement, bool terminator) {
+  if (epilogue.empty())
+    return success();
+  Block &block = epilogue.front();
+  MLIRContext *context = op->getContext();
+  SmallVector<Type> expected = {Float32Type::get(context),
+                                IndexType::get(context),
+                                IndexType::get(context)};
+  if (!terminator) {
+    if (!llvm::equal(block.getArgumentTypes(), expected))
+      return op->emitOpError("expected epilogue arguments (f32, index, index), "
+                             "found (")
+             << block.getArgumentTypes() << ")";
+    return success();
+  }
+  if (block.empty() || !isa<YieldOp>(block.back()))
+    return op->emitOpError("expected the epilogue to end with 'mx.yield'");
+  Type yielded = cast<YieldOp>(block.back()).getValue().getType();
+  if (yielded != outElement)
+    return op->emitOpError("expected the epilogue to yield ")
+           << outElement << ", found " << yielded;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Quantize
+//===----------------------------------------------------------------------===//
+
+RaggedKind QuantizeOp::getRaggedOfAxis(int64_t axis) {
+  RaggedKind ragged = getRaggedOrNone();
+  if (axis == 1 || ragged == RaggedKind::None)
+    return ragged;
+  return ragged == RaggedKind::Rows ? RaggedKind::Reduction : RaggedKind::Rows;
+}
+
+static LogicalResult verifyAxes(QuantizeOp op) {
+  ArrayRef<int64_t> axes = op.getAxes();
+  bool distinct = axes.size() == 1 || (axes.size() == 2 && axes[0] != axes[1]);
+  if (distinct &&
+      llvm::all_of(axes, [](int64_t a) { return a == 0 || a == 1; }))
+    return success();
+  return op.emitOpError("expected axes to be 0, 1 or both, found [")
+         << axes << "]";
+}
+
+/// Types and shapes of the elements and scales of one axis.
+static LogicalResult verifyAxis(QuantizeOp op, unsigned index) {
+  int64_t axis = op.getAxes()[index];
+  Named input{op.getInput(), "input"};
+  Named elements{op.getElements(index), "elements"};
+  Named scales{op.getScales(index), "scales"};
+  RaggedKind ragged = op.getRaggedOfAxis(axis);
+  int64_t groups = op.getOffsets() ? getNumGroups(op.getOffsets()) : 0;
+
+  // quantize C5
+  if (!isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType,
+           Float4E2M1FNType>(elements.elementType()) &&
+      !elements.elementType().isSignlessInteger(8))
+    return errorAt(op, elements)
+           << "expected elements of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, "
+              "f4E2M1FN or i8, found "
+           << elements.elementType();
+  // quantize C6
+  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(scales.elementType()))
+    return errorAt(op, scales)
+           << "expected scales of type f8E8M0FNU or f8E4M3FN, found "
+           << scales.elementType();
+  // quantize C7
+  if (failed(
+          verifyBlock(op, elements, scales.elementType(), op.getBlockSize())))
+    return failure();
+  bool nvfp4 = isNVFP4Scale(scales.elementType());
+  // quantize C8
+  if (nvfp4 != bool(op.getGlobalScale()))
+    return op.emitOpError("expected global_scale with f8E4M3FN scales only, "
+                          "found ")
+           << (nvfp4 ? "none" : "it") << " with scales of type "
+           << scales.elementType();
+  // quantize C9
+  if (nvfp4 && op.getScaleRounding() != ScaleRounding::Ceil)
+    return op.emitOpError("expected scale_rounding = ceil with f8E4M3FN "
+                          "scales, found ")
+           << stringifyScaleRounding(op.getScaleRounding());
+
+  int64_t rank = input.rank();
+  int64_t rows = rank - 2 + (axis == 1 ? 0 : 1);
+  int64_t blocked = rank - 2 + (axis == 1 ? 1 : 0);
+  // quantize C12
+  if (ragged != RaggedKind::Reduction &&
+      failed(verifyMultiple(op, input, blocked, op.getBlockSize())))
+    return failure();
+  SmallVector<int64_t> shape(input.type().getShape().drop_back(2));
+  shape.push_back(input.dim(rows));
+  shape.push_back(ragged == RaggedKind::Reduction
+                      ? getRaggedCapacity(input.dim(blocked), groups)
+                      : input.dim(blocked));
+  // quantize C13
+  if (failed(verifyShape(op, elements, shape)))
+    return failure();
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= op.getBlockSize();
+  // quantize C14
+  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)))
+    return failure();
+  // quantize C15
+  if (failed(verifyScaleLayout(op, scales, rank, ragged, groups)))
+    return failure();
+  // quantize C16
+  return verifyElementEncoding(op, elements, ragged, groups);
+}
+
+LogicalResult QuantizeOp::verify() {
+  Named input{getInput(), "input"};
+  // quantize C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // quantize C2
+  if (failed(verifyMinRank(*this, input)))
+    return failure();
+  // quantize C3
+  if (failed(verifyAxes(*this)))
+    return failure();
+  // quantize C4
+  if (getOuts().size() != 2 * getAxes().size())
+    return emitOpError("expected elements and scales in outs for each of ")
+           << getAxes().size() << " axes, found " << getOuts().size()
+           << " outs";
+  // quantize C10
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
+    return failure();
+  // quantize C11
+  if (getRagged() && failed(verifyRank(*this, input, 2)))
+    return failure();
+  // quantize C17
+  if (failed(verifyNoEncoding(*this, input)))
+    return failure();
+  for (unsigned i = 0; i < getAxes().size(); ++i)
+    if (failed(verifyAxis(*this, i)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Dequantize
+//===----------------------------------------------------------------------===//
+
+LogicalResult DequantizeOp::verify() {
+  Named input{getInput(), "input"}, scales{getScales(), "scales"};
+  // dequantize C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // dequantize C2
+  if (failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  Named out{getOuts()[0], "outs"};
+  // dequantize C3
+  if (failed(verifyMinRank(*this, input)))
+    return failure();
+  // dequantize C4
+  if (failed(verifyBlock(*this, input, scales.elementType(), getBlockSize())))
+    return failure();
+  // dequantize C5
+  if (getGlobalScale() && !isNVFP4Scale(scales.elementType()))
+    return emitOpError("expected global_scale with f8E4M3FN scales only, found "
+                       "it with scales of type ")
+           << scales.elementType();
+  // dequantize C6
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
+    return failure();
+  // dequantize C7
+  if (getRagged() && failed(verifyRank(*this, input, 2)))
+    return failure();
+  RaggedKind ragged = getRaggedOrNone();
+  int64_t groups = getOffsets() ? getNumGroups(getOffsets()) : 0;
+  int64_t rank = input.rank();
+  // dequantize C8
+  if (failed(verifyMultiple(*this, input, rank - 1,
+                            ragged == RaggedKind::Reduction
+                                ? kRaggedReductionAlign
+                                : getBlockSize())))
+    return failure();
+  // dequantize C9
+  if (failed(verifyRank(*this, out, rank)))
+    return failure();
+  SmallVector<int64_t> shape(out.type().getShape());
+  if (ragged == RaggedKind::Reduction)
+    shape.back() = getRaggedCapacity(shape.back(), groups);
+  if (failed(verifyShape(*this, input, shape)))
+    return failure();
+  shape.assign(input.type().getShape().begin(), input.type().getShape().end());
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= getBlockSize();
+  // dequantize C10
+  if (failed(verifyScaleShape(*this, scales, shape, ragged, groups)))
+    return failure();
+  // dequantize C11
+  if (failed(verifyScaleLayout(*this, scales, rank, ragged, groups)))
+    return failure();
+  // dequantize C12
+  if (failed(verifyElementEncoding(*this, input, ragged, groups)))
+    return failure();
+  // dequantize C13
+  return verifyNoEncoding(*this, out);
+}
+
+//===----------------------------------------------------------------------===//
+// Relayout
+//===----------------------------------------------------------------------===//
+
+/// The logical shape of one side, and what its layout says about groups.
+static LogicalResult verifyRelayoutEncoding(RelayoutOp op, const Named &side) {
+  auto tensor = dyn_cast<RankedTensorType>(side.type());
+  if (tensor && tensor.getEncoding() &&
+      !isa<ScaleLayoutAttr>(tensor.getEncoding()))
+    return errorAt(op, side) << "expected " << side.name
+                             << " with a #mx.scale_layout encoding, found "
+                             << tensor.getEncoding();
+  return success();
+}
+
+LogicalResult RelayoutOp::verify() {
+  // relayout C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // relayout C2
+  if (failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  Named in{getInput(), "input"}, out{getOuts()[0], "outs"};
+  // relayout C3
+  if (failed(verifyMinRank(*this, in)) || failed(verifyMinRank(*this, out)))
+    return failure();
+  // relayout C4
+  if (in.elementType() != out.elementType())
+    return errorAt(*this, out)
+           << "expected outs of type " << in.elementType()
+           << " like the input, found " << out.elementType();
+  // relayout C5
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
+    return failure();
+  if (getRaggedOrNone() == RaggedKind::Reduction)
+    return emitOpError("expected ragged = rows, found reduction");
+  // relayout C6
+  if (failed(verifyRelayoutEncoding(*this, in)) ||
+      failed(verifyRelayoutEncoding(*this, out)))
+    return failure();
+
+  // relayout C7
+  RaggedKind ragged = getRaggedOrNone();
+  int64_t groups = getOffsets() ? getNumGroups(getOffsets()) : 0;
+  int64_t distance = out.rank() - in.rank();
+  if (distance != 0 && std::abs(distance) != kScaleTileRank)
+    return errorAt(*this, out)
+           << "expected outs of rank " << in.rank() << " or, materialized, "
+           << in.rank() + kScaleTileRank << ", found rank " << out.rank();
+  const Named &logical = distance < 0 ? out : in;
+  const Named &other = distance < 0 ? in : out;
+  if (failed(verifyScaleShape(*this, other, logical.type().getShape(), ragged,
+                              groups)))
+    return failure();
+
+  // relayout C8
+  auto inLayout = ScaleLayoutAttr::get(in.type());
+  auto outLayout = ScaleLayoutAttr::get(out.type());
+  if (distance != 0) {
+    ScaleLayoutAttr layout = distance < 0 ? outLayout : inLayout;
+    if (layout.getKind() != ScaleLayoutKind::Linear)
+      return errorAt(*this, logical)
+             << "expected " << logical.name
+             << " in layout linear beside a materialized tensor, found "
+             << layout;
+    return verifyNoEncoding(*this, other);
+  }
+  bool inTiled = inLayout.getKind() == ScaleLayoutKind::Tcgen05;
+  bool outTiled = outLayout.getKind() == ScaleLayoutKind::Tcgen05;
+  // relayout C9
+  if (ragged == RaggedKind::Rows) {
+    if (inTiled == outTiled)
+      return emitOpError("expected one linear and one tcgen05 layout with "
+                         "ragged = rows, found ")
+             << inLayout << " and " << outLayout;
+    return failed(verifyScaleLayout(*this, in, in.rank(), ragged, groups))
+               ? failure()
+               : verifyScaleLayout(*this, out, out.rank(), ragged, groups);
+  }
+  // relayout C10
+  auto isNone = [](ScaleLayoutAttr layout) {
+    return layout.getRagged() == RaggedKind::None;
+  };
+  bool sameGroups = inLayout.getRagged() == outLayout.getRagged() &&
+                    inLayout.getGroups() == outLayout.getGroups();
+  bool rowsNeedOffsets =
+      inTiled != outTiled &&
+      (inTiled ? inLayout : outLayout).getRagged() == RaggedKind::Rows;
+  if (rowsNeedOffsets)
+    return emitOpError("expected ragged = rows and offsets between ")
+           << inLayout << " and " << outLayout << ", found none";
+  if (!sameGroups && !(!inTiled && isNone(inLayout)) &&
+      !(!outTiled && isNone(outLayout)))
+    return errorAt(*this, out) << "expected outs with the groups of "
+                               << inLayout << ", found " << outLayout;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Matmul and grouped matmul
+//===----------------------------------------------------------------------===//
+
+/// Both operands have scales of one type, and NVFP4's rules hold for both.
+template <typename OpTy>
+static LogicalResult verifyOperandTypes(OpTy op, const Named &a,
+                                        const Named &b) {
+  Named sa{op.getAScales(), "a_scales"}, sb{op.getBScales(), "b_scales"};
+  if (sa.elementType() != sb.elementType())
+    return errorAt(op, sb) << "expected b_scales of type " << sa.elementType()
+                           << " like a_scales, found " << sb.elementType();
+  if (failed(verifyBlock(op, a, sa.elementType(), op.getBlockSize())))
+    return failure();
+  return verifyBlock(op, b, sb.elementType(), op.getBlockSize());
+}
+
+/// The logical shape of the scales of `elements`.
+static SmallVector<int64_t> getScaleShape(const Named &elements,
+                                          int64_t blockSize) {
+  SmallVector<int64_t> shape(elements.type().getShape());
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= blockSize;
+  return shape;
+}
+
+LogicalResult MatmulOp::verify() {
+  // matmul C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // matmul C2
+  if (failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  Named a{getA(), "a"}, b{getB(), "b"}, out{getOuts()[0], "outs"};
+  Named sa{getAScales(), "a_scales"}, sb{getBScales(), "b_scales"};
+  int64_t rank = a.rank();
+  // matmul C3
+  if (failed(verifyMinRank(*this, a)) || failed(verifyRank(*this, b, rank)) ||
+      failed(verifyRank(*this, out, rank)))
+    return failure();
+  // matmul C4
+  if (failed(verifyOperandTypes(*this, a, b)))
+    return failure();
+  // matmul C5
+  for (int64_t i = 0; i < rank - 2; ++i)
+    if (failed(verifyDim(*this, b, i, a.dim(i))) ||
+        failed(verifyDim(*this, out, i, a.dim(i))) ||
+        failed(verifyDim(*this, out, i, b.dim(i))))
+      return failure();
+  // matmul C6
+  if (failed(verifyDim(*this, b, rank - 1, a.dim(rank - 1))))
+    return failure();
+  // matmul C7
+  if (failed(verifyMultiple(*this, a, rank - 1, getBlockSize())) ||
+      failed(verifyMultiple(*this, b, rank - 1, getBlockSize())))
+    return failure();
+  // matmul C8
+  if (failed(verifyDim(*this, out, rank - 2, a.dim(rank - 2))) ||
+      failed(verifyDim(*this, out, rank - 1, b.dim(rank - 2))))
+    return failure();
+  // matmul C9
+  if (failed(verifyScaleShape(*this, sa, getScaleShape(a, getBlockSize()),
+                              RaggedKind::None, 0)) ||
+      failed(verifyScaleShape(*this, sb, getScaleShape(b, getBlockSize()),
+                              RaggedKind::None, 0)))
+    return failure();
+  // matmul C10
+  if (failed(verifyScaleLayout(*this, sa, rank, RaggedKind::None, 0)) ||
+      failed(verifyScaleLayout(*this, sb, rank, RaggedKind::None, 0)))
+    return failure();
+  // matmul C11
+  if (failed(verifyNoEncoding(*this, a)) ||
+      failed(verifyNoEncoding(*this, b)) ||
+      failed(verifyNoEncoding(*this, out)))
+    return failure();
+  // matmul C12
+  if (failed(verifyEpilogue(*this, getEpilogue(), out.elementType(), false)))
+    return failure();
+  // matmul C13
+  return verifyEpilogue(*this, getEpilogue(), out.elementType(), true);
+}
+
+LogicalResult GroupedMatmulOp::verify() {
+  // grouped_matmul C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // grouped_matmul C2
+  if (failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  // grouped_matmul C3
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
+    return failure();
+  Named a{getA(), "a"}, b{getB(), "b"}, out{getOuts()[0], "outs"};
+  Named sa{getAScales(), "a_scales"}, sb{getBScales(), "b_scales"};
+  bool rows = getRagged() == RaggedKind::Rows;
+  // grouped_matmul C4
+  if (failed(verifyRank(*this, a, 2)) ||
+      failed(verifyRank(*this, b, rows ? 3 : 2)) ||
+      failed(verifyRank(*this, out, rows ? 2 : 3)))
+    return failure();
+  // grouped_matmul C5
+  if (failed(verifyOperandTypes(*this, a, b)))
+    return failure();
+  // grouped_matmul C6
+  int64_t groups = getNumGroups(getOffsets());
+  if (failed(verifyDim(*this, rows ? b : out, 0, groups)))
+    return failure();
+  // grouped_matmul C7
+  if (failed(verifyDim(*this, b, b.rank() - 1, a.dim(1))))
+    return failure();
+  // grouped_matmul C8
+  int64_t divisor = rows ? getBlockSize() : kRaggedReductionAlign;
+  if (failed(verifyMultiple(*this, a, 1, divisor)) ||
+      failed(verifyMultiple(*this, b, b.rank() - 1, divisor)))
+    return failure();
+  // grouped_matmul C9
+  if (failed(verifyDim(*this, out, out.rank() - 2, a.dim(0))) ||
+      failed(verifyDim(*this, out, out.rank() - 1, b.dim(b.rank() - 2))))
+    return failure();
+  // In a grouped product by rows, B and its scales are an ordinary batch.
+  RaggedKind raggedB = rows ? RaggedKind::None : RaggedKind::Reduction;
+  // grouped_matmul C10
+  if (failed(verifyScaleShape(*this, sa, getScaleShape(a, getBlockSize()),
+                              getRagged(), groups)) ||
+      failed(verifyScaleShape(*this, sb, getScaleShape(b, getBlockSize()),
+                              raggedB, groups)))
+    return failure();
+  // grouped_matmul C11
+  if (failed(verifyScaleLayout(*this, sa, a.rank(), getRagged(), groups)) ||
+      failed(verifyScaleLayout(*this, sb, b.rank(), raggedB, groups)))
+    return failure();
+  // grouped_matmul C12
+  if (failed(verifyElementEncoding(*this, a, getRagged(), groups)) ||
+      failed(verifyElementEncoding(*this, b, raggedB, groups)) ||
+      failed(verifyNoEncoding(*this, out)))
+    return failure();
+  // grouped_matmul C13
+  if (failed(verifyEpilogue(*this, getEpilogue(), out.elementType(), false)))
+    return failure();
+  // grouped_matmul C14
+  return verifyEpilogue(*this, getEpilogue(), out.elementType(), true);
+}

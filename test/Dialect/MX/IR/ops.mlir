@@ -1,0 +1,198 @@
+// RUN: mx-opt %s | mx-opt | FileCheck %s
+// RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
+// RUN: mx-opt %s --emit-bytecode | mx-opt | FileCheck %s
+
+// Every operation, static and dynamic, on tensors and on memrefs, with logical
+// and with materialized scales, survives printing and parsing.
+
+// CHECK-LABEL: func @quantize
+// CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<256x512xbf16>)
+// CHECK-SAME:      outs(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+// CHECK-SAME:      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @quantize(%x: tensor<256x512xbf16>, %e: tensor<256x512xf8E4M3FN>,
+                    %f: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+    -> (tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) {
+  %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
+      outs(%e, %f : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      axes = [1] block_size = 32 scale_rounding = ceil
+      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  return %q, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+}
+
+// CHECK-LABEL: func @quantize_both_axes
+// CHECK:         mx.quantize
+// CHECK-SAME:      axes = [1, 0] scale_rounding = floor
+func.func @quantize_both_axes(%x: tensor<3x?x64xf32>, %e: tensor<3x?x64xf8E5M2>,
+                              %f: tensor<3x?x2xf8E8M0FNU>, %g: tensor<3x64x?xi8>,
+                              %h: tensor<3x64x?xf8E8M0FNU, #mx.scale_layout<linear>>) {
+  %r:4 = mx.quantize ins(%x : tensor<3x?x64xf32>)
+      outs(%e, %f, %g, %h : tensor<3x?x64xf8E5M2>, tensor<3x?x2xf8E8M0FNU>, tensor<3x64x?xi8>,
+                            tensor<3x64x?xf8E8M0FNU, #mx.scale_layout<linear>>)
+      axes = [1, 0] scale_rounding = floor
+      -> tensor<3x?x64xf8E5M2>, tensor<3x?x2xf8E8M0FNU>, tensor<3x64x?xi8>,
+         tensor<3x64x?xf8E8M0FNU, #mx.scale_layout<linear>>
+  return
+}
+
+// CHECK-LABEL: func @quantize_nvfp4
+// CHECK:         mx.quantize ins(%{{[^ ,)]+}} : memref<64x48xf32>) global_scale(%{{[^ ,)]+}})
+// CHECK-SAME:      outs(%{{[^ ,)]+}}, %{{[^ ,)]+}} : memref<64x48xf4E2M1FN>, memref<1x1x32x4x4xf8E4M3FN>) block_size = 16{{$}}
+func.func @quantize_nvfp4(%x: memref<64x48xf32>, %enc: f32, %e: memref<64x48xf4E2M1FN>,
+                          %f: memref<1x1x32x4x4xf8E4M3FN>) {
+  mx.quantize ins(%x : memref<64x48xf32>) global_scale(%enc)
+      outs(%e, %f : memref<64x48xf4E2M1FN>, memref<1x1x32x4x4xf8E4M3FN>) block_size = 16
+  return
+}
+
+// Rows of the input are ragged: the destinations of axis 0 have a ragged
+// reduction of capacity roundup(300 + 127 * 4, 128).
+// CHECK-LABEL: func @quantize_ragged
+// CHECK:         mx.quantize ragged = rows ins(%{{[^ ,)]+}} : tensor<300x64xbf16>) offsets(%{{[^ ,)]+}} : tensor<4xi32>)
+func.func @quantize_ragged(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %e: tensor<300x64xf8E4M3FN>,
+                           %f: tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>,
+                           %g: tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
+                           %h: tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>) {
+  %r:4 = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>)
+      outs(%e, %f, %g, %h : tensor<300x64xf8E4M3FN>,
+           tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>,
+           tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
+           tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>)
+      axes = [1, 0]
+      -> tensor<300x64xf8E4M3FN>,
+         tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>,
+         tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
+         tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>
+  return
+}
+
+// The same, materialized.
+// CHECK-LABEL: func @quantize_ragged_materialized
+// CHECK:         mx.quantize ragged = rows
+// CHECK-SAME:      -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>, tensor<64x896xf8E4M3FN>, tensor<1x7x32x4x4xf8E8M0FNU>
+func.func @quantize_ragged_materialized(%x: tensor<300x64xbf16>, %o: tensor<4xi32>,
+                                        %e: tensor<300x64xf8E4M3FN>, %f: tensor<6x1x32x4x4xf8E8M0FNU>,
+                                        %g: tensor<64x896xf8E4M3FN>, %h: tensor<1x7x32x4x4xf8E8M0FNU>) {
+  %r:4 = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>)
+      outs(%e, %f, %g, %h : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>,
+           tensor<64x896xf8E4M3FN>, tensor<1x7x32x4x4xf8E8M0FNU>)
+      axes = [1, 0]
+      -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>,
+         tensor<64x896xf8E4M3FN>, tensor<1x7x32x4x4xf8E8M0FNU>
+  return
+}
+
+// CHECK-LABEL: func @dequantize
+// CHECK:         mx.dequantize ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
+// CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+// CHECK:         mx.dequantize ragged = reduction ins(%{{[^ ]*}}, %{{[^ ]*}} : tensor<64x896xi8>, tensor<1x7x32x4x4xf8E8M0FNU>)
+// CHECK-SAME:      offsets(%{{[^ ,)]+}} : tensor<4xi64>) outs(%{{[^ ,)]+}} : tensor<64x300xf32>)
+func.func @dequantize(%q: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>,
+                      %init: tensor<256x512xbf16>, %p: tensor<64x896xi8>,
+                      %t: tensor<1x7x32x4x4xf8E8M0FNU>, %o: tensor<4xi64>,
+                      %unpadded: tensor<64x300xf32>) -> tensor<256x512xbf16> {
+  %x = mx.dequantize ins(%q, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
+      outs(%init : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  %y = mx.dequantize ragged = reduction ins(%p, %t : tensor<64x896xi8>, tensor<1x7x32x4x4xf8E8M0FNU>)
+      offsets(%o : tensor<4xi64>) outs(%unpadded : tensor<64x300xf32>) -> tensor<64x300xf32>
+  return %x : tensor<256x512xbf16>
+}
+
+// CHECK-LABEL: func @relayout
+// CHECK:         mx.relayout ins(%{{[^ ,)]+}} : tensor<256x16xf8E8M0FNU>)
+// CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+// CHECK:         mx.relayout ins(%{{[^ ,)]+}} : memref<256x16xf8E8M0FNU>) outs(%{{[^ ,)]+}} : memref<2x4x32x4x4xf8E8M0FNU>){{$}}
+// CHECK:         mx.relayout ragged = rows ins(%{{[^ ,)]+}} : memref<256x16xf8E8M0FNU>) offsets(%{{[^ ,)]+}} : memref<3xi32>)
+// CHECK-SAME:      outs(%{{[^ ,)]+}} : memref<5x4x32x4x4xf8E8M0FNU>){{$}}
+func.func @relayout(%s: tensor<256x16xf8E8M0FNU>,
+                    %init: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+                    %l: memref<256x16xf8E8M0FNU>, %t: memref<2x4x32x4x4xf8E8M0FNU>,
+                    %o: memref<3xi32>, %r: memref<5x4x32x4x4xf8E8M0FNU>)
+    -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>> {
+  %0 = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU>)
+      outs(%init : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  mx.relayout ins(%l : memref<256x16xf8E8M0FNU>) outs(%t : memref<2x4x32x4x4xf8E8M0FNU>)
+  mx.relayout ragged = rows ins(%l : memref<256x16xf8E8M0FNU>) offsets(%o : memref<3xi32>)
+      outs(%r : memref<5x4x32x4x4xf8E8M0FNU>)
+  return %0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+}
+
+// CHECK-LABEL: func @matmul
+// CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>)
+// CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<256x128xbf16>) -> tensor<256x128xbf16> epilogue {
+// CHECK:         ^bb0(%[[ACC:.*]]: f32, %{{[^ ,)]+}}: index, %{{[^ ,)]+}}: index):
+// CHECK:           mx.yield %{{[^ ,)]+}} : bf16
+func.func @matmul(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>,
+                  %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>,
+                  %init: tensor<256x128xbf16>, %c0_5: f32) -> tensor<256x128xbf16> {
+  %c = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>,
+                     tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>)
+      outs(%init : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+      epilogue {
+      ^bb0(%acc: f32, %row: index, %col: index):
+        %half = arith.mulf %acc, %c0_5 : f32
+        %y = arith.truncf %half : f32 to bf16
+        mx.yield %y : bf16
+      }
+  return %c : tensor<256x128xbf16>
+}
+
+// CHECK-LABEL: func @matmul_mixed
+// CHECK:         mx.matmul ins({{[^:]*}} : memref<2x?x?xf8E5M2>, memref<2x?x?xf8E8M0FNU>, memref<2x?x?xf4E2M1FN>, memref<2x?x?x32x4x4xf8E8M0FNU>)
+// CHECK-SAME:      alpha(%{{[^ ,)]+}}) outs(%{{[^ ,)]+}} : memref<2x?x?xf32>) accumulate{{$}}
+func.func @matmul_mixed(%a: memref<2x?x?xf8E5M2>, %sa: memref<2x?x?xf8E8M0FNU>,
+                        %b: memref<2x?x?xf4E2M1FN>, %sb: memref<2x?x?x32x4x4xf8E8M0FNU>,
+                        %alpha: f32, %c: memref<2x?x?xf32>) {
+  mx.matmul ins(%a, %sa, %b, %sb : memref<2x?x?xf8E5M2>, memref<2x?x?xf8E8M0FNU>,
+                memref<2x?x?xf4E2M1FN>, memref<2x?x?x32x4x4xf8E8M0FNU>)
+      alpha(%alpha) outs(%c : memref<2x?x?xf32>) accumulate
+  return
+}
+
+// A product without rows and one without reduction are products.
+// CHECK-LABEL: func @matmul_empty
+// CHECK:         mx.matmul ins({{.*}} : tensor<0x0xf8E4M3FN>, tensor<0x0xf8E8M0FNU>, tensor<5x0xf8E4M3FN>, tensor<5x0xf8E8M0FNU>)
+func.func @matmul_empty(%a: tensor<0x0xf8E4M3FN>, %sa: tensor<0x0xf8E8M0FNU>,
+                        %b: tensor<5x0xf8E4M3FN>, %sb: tensor<5x0xf8E8M0FNU>,
+                        %init: tensor<0x5xf16>) -> tensor<0x5xf16> {
+  %c = mx.matmul ins(%a, %sa, %b, %sb : tensor<0x0xf8E4M3FN>, tensor<0x0xf8E8M0FNU>,
+                     tensor<5x0xf8E4M3FN>, tensor<5x0xf8E8M0FNU>)
+      outs(%init : tensor<0x5xf16>) -> tensor<0x5xf16>
+  return %c : tensor<0x5xf16>
+}
+
+// CHECK-LABEL: func @grouped_matmul_rows
+// CHECK:         mx.grouped_matmul ragged = rows ins(
+// CHECK-SAME:      offsets(%{{[^ ,)]+}} : tensor<4xi32>) outs(%{{[^ ,)]+}} : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+// CHECK:         mx.grouped_matmul ragged = rows
+// CHECK-SAME:      tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x1x1x32x4x4xf8E8M0FNU>
+func.func @grouped_matmul_rows(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>,
+                               %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>,
+                               %ta: tensor<6x1x32x4x4xf8E8M0FNU>, %tb: tensor<4x1x1x32x4x4xf8E8M0FNU>,
+                               %o: tensor<4xi32>, %init: tensor<300x48xbf16>) -> tensor<300x48xbf16> {
+  %c = mx.grouped_matmul ragged = rows
+      ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>,
+          tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+      outs(%init : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  %d = mx.grouped_matmul ragged = rows
+      ins(%a, %ta, %b, %tb : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>,
+          tensor<4x48x64xf8E4M3FN>, tensor<4x1x1x32x4x4xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+      outs(%c : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return %d : tensor<300x48xbf16>
+}
+
+// CHECK-LABEL: func @grouped_matmul_reduction
+// CHECK:         mx.grouped_matmul ragged = reduction
+// CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<4x64x48xf32>) accumulate -> tensor<4x64x48xf32>
+func.func @grouped_matmul_reduction(
+    %a: tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
+    %sa: tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>,
+    %b: tensor<48x896xf8E5M2>, %sb: tensor<48x28xf8E8M0FNU>,
+    %o: tensor<4xi32>, %init: tensor<4x64x48xf32>) -> tensor<4x64x48xf32> {
+  %c = mx.grouped_matmul ragged = reduction
+      ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
+          tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>,
+          tensor<48x896xf8E5M2>, tensor<48x28xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+      outs(%init : tensor<4x64x48xf32>) accumulate -> tensor<4x64x48xf32>
+  return %c : tensor<4x64x48xf32>
+}
