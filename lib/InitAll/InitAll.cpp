@@ -9,9 +9,10 @@
 #include "mx/InitAll.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 void mx::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mx::MXDialect>();
+  registry.insert<mx::MXDialect, mx::mxgpu::MXGPUDialect>();
 }
 
 void mx::registerAllPasses() {}

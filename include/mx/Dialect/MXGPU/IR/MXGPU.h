@@ -1,0 +1,51 @@
+//===- MXGPU.h - The mxgpu dialect ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Declares the mxgpu dialect: the structure of one warp-specialized kernel and
+// its launch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPU_H
+#define MX_DIALECT_MXGPU_IR_MXGPU_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+#include "mx/Dialect/MXGPU/IR/MXGPUDialect.h.inc"
+#include "mx/Dialect/MXGPU/IR/MXGPUEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "mx/Dialect/MXGPU/IR/MXGPUAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "mx/Dialect/MXGPU/IR/MXGPUTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "mx/Dialect/MXGPU/IR/MXGPUOps.h.inc"
+
+namespace mx::mxgpu {
+
+/// Name of the attribute by which an `mx.matmul` carries its schedule.
+inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
+
+/// The role that `op` is part of, or null.
+inline RoleOp getRole(mlir::Operation *op) {
+  return op->getParentOfType<RoleOp>();
+}
+
+} // namespace mx::mxgpu
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPU_H

@@ -1,0 +1,33 @@
+//===- MXGPUDialect.td - The mxgpu dialect -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPUDIALECT_TD
+#define MX_DIALECT_MXGPU_IR_MXGPUDIALECT_TD
+
+include "mlir/IR/DialectBase.td"
+
+def MXGPU_Dialect : Dialect {
+  let name = "mxgpu";
+  let cppNamespace = "::mx::mxgpu";
+  let summary = "One warp-specialized GPU kernel as drawn on a whiteboard";
+  let description = [{
+    The `mxgpu` dialect says **how** one kernel runs: which roles its warps
+    play, which rings of buffers join the roles, how work is divided, and what
+    each role does with a slot of a ring. Barriers, parities, expected byte
+    counts, fences and addresses do not appear: they follow from the rings'
+    types and are made by the lowering.
+
+    A kernel is a symbol in a `gpu.module`; the host part is
+    `mxgpu.encode_tensor_map` and `mxgpu.launch`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect", "::mx::MXDialect"];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let usePropertiesForAttributes = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{ void registerTypes(); }];
+}
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPUDIALECT_TD

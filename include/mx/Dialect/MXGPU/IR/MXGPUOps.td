@@ -1,0 +1,468 @@
+//===- MXGPUOps.td - Operations of the mxgpu dialect -------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPUOPS_TD
+#define MX_DIALECT_MXGPU_IR_MXGPUOPS_TD
+
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mx/Dialect/MX/IR/MXEnums.td"
+include "mx/Dialect/MXGPU/IR/MXGPUAttrs.td"
+include "mx/Dialect/MXGPU/IR/MXGPUTypes.td"
+
+class MXGPU_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<MXGPU_Dialect, opMnemonic, traits>;
+
+/// Operations that give their results, or their bodies' arguments, names that
+/// make a printed kernel readable.
+def MXGPU_NamesResult
+    : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
+def MXGPU_NamesBlockArguments
+    : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>;
+
+//===----------------------------------------------------------------------===//
+// The kernel and its roles
+//===----------------------------------------------------------------------===//
+
+def MXGPU_KernelOp : MXGPU_Op<"kernel", [
+    IsolatedFromAbove, FunctionOpInterface, SingleBlock, NoTerminator,
+    HasParent<"::mlir::gpu::GPUModuleOp">]> {
+  let summary = "one warp-specialized kernel";
+  let description = [{
+    Holds the rings, the work source and the roles of a kernel. Set-up (barrier
+    initialization and its fence, allocation of tensor memory) and tear-down
+    belong to the kernel and do not appear in its body. `mxgpu-allocate` adds
+    the sizes of shared and tensor memory.
+
+    Arguments are tensor maps (passed by value), memrefs with identity layout
+    (passed as a pointer and their dynamic sizes), indices, integers and floats.
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$sym_name,
+    TypeAttrOf<FunctionType>:$function_type,
+    OptionalAttr<MXGPU_ScheduleAttr>:$schedule,
+    OptionalAttr<I64Attr>:$smem_bytes,
+    OptionalAttr<I64Attr>:$tmem_columns,
+    OptionalAttr<I64Attr>:$tmem_slot,
+    OptionalAttr<DictArrayAttr>:$arg_attrs,
+    OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() {
+      return getFunctionType().getInputs();
+    }
+    ::mlir::ArrayRef<::mlir::Type> getResultTypes() {
+      return getFunctionType().getResults();
+    }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::llvm::LogicalResult verifyType() { return ::llvm::success(); }
+    ::llvm::LogicalResult verifyBody() { return ::llvm::success(); }
+    /// Threads of a CTA: those of all roles.
+    int64_t getNumThreads();
+  }];
+}
+
+def MXGPU_RoleOp : MXGPU_Op<"role", [
+    SingleBlock, NoTerminator, NoRegionArguments, HasParent<"KernelOp">]> {
+  let summary = "what some of the kernel's warps do";
+  let description = [{
+    `warps` warps execute the body; with `elected`, one thread of the (single)
+    warp does. `first_warp` is set by `mxgpu-allocate`.
+
+    Example:
+
+    ```mlir
+    mxgpu.role @load warps(1) elected { ... }
+    ```
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$sym_name,
+    ConfinedAttr<I64Attr, [IntPositive]>:$warps,
+    UnitAttr:$elected,
+    OptionalAttr<I64Attr>:$first_warp);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `warps` `(` $warps `)` (`elected` $elected^)?
+    (`first_warp` `(` $first_warp^ `)`)? $body attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [Pure, MXGPU_NamesResult]> {
+  let summary = "divide a problem into units of work, statically over CTAs";
+  let description = [{
+    The problem has `rows` x `columns` outputs and reduces over `reduction`
+    elements; a unit is a tile of `tile` outputs with the whole reduction. CTA
+    i takes units i, i + number of CTAs, and so on, in the order of `raster`.
+
+    Example:
+
+    ```mlir
+    %work = mxgpu.work_source static raster = linear tile [128, 128]
+        of(%m, %n, %k)
+    ```
+  }];
+  let arguments = (ins
+    Index:$rows, Index:$columns, Index:$reduction,
+    DenseI64ArrayAttr:$tile,
+    MXGPU_RasterAttr:$raster);
+  let results = (outs MXGPU_WorkSourceType:$result);
+  let assemblyFormat = [{
+    `static` `raster` `=` $raster `tile` $tile
+    `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_ForEachWorkOp : MXGPU_Op<"for_each_work", [
+    SingleBlock, NoTerminator, MXGPU_NamesBlockArguments]> {
+  let summary = "visit this CTA's units of work";
+  let description = [{
+    The body's arguments are the unit: expert, first row, first column, start
+    and end of the reduction, all in elements.
+  }];
+  let arguments = (ins MXGPU_WorkSourceType:$work);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getExpert() { return getBody().getArgument(0); }
+    ::mlir::BlockArgument getRow() { return getBody().getArgument(1); }
+    ::mlir::BlockArgument getColumn() { return getBody().getArgument(2); }
+    ::mlir::BlockArgument getStart() { return getBody().getArgument(3); }
+    ::mlir::BlockArgument getEnd() { return getBody().getArgument(4); }
+  }];
+}
+
+def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
+    SingleBlock, NoTerminator, MXGPU_NamesBlockArguments]> {
+  let summary = "visit the tiles of a reduction";
+  let description = [{
+    The body's arguments are the first reduction element of the tile, the
+    number of elements that are left in it (at most `step`), and whether it is
+    the first tile.
+
+    Example:
+
+    ```mlir
+    mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 128 { ... }
+    ```
+  }];
+  let arguments = (ins Index:$start, Index:$end,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$step);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getK() { return getBody().getArgument(0); }
+    ::mlir::BlockArgument getExtent() { return getBody().getArgument(1); }
+    ::mlir::BlockArgument getFirst() { return getBody().getArgument(2); }
+  }];
+}
+
+def MXGPU_ThreadIdOp : MXGPU_Op<"thread_id", [Pure, MXGPU_NamesResult]> {
+  let summary = "number of this thread within its role";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+def MXGPU_RingOp : MXGPU_Op<"ring", [HasParent<"KernelOp">, MXGPU_NamesResult]> {
+  let summary = "make a ring of buffers between two roles";
+  let description = [{
+    `mxgpu-allocate` adds where it lies: `offsets` gives each field's bytes
+    from the start of shared memory (stages of a field are adjacent) or column
+    of tensor memory, `barriers` the bytes where its full barriers, then its
+    empty barriers, start.
+
+    Example:
+
+    ```mlir
+    %in = mxgpu.ring "in" : !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>),
+                                   producer = tma, consumer = mma>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$offsets,
+                       OptionalAttr<I64Attr>:$barriers);
+  let results = (outs MXGPU_RingType:$result);
+  let assemblyFormat = [{
+    $name (`offsets` $offsets^)? (`barriers` `(` $barriers^ `)`)?
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+class MXGPU_TakeSlotOp<string mnemonic> : MXGPU_Op<mnemonic, [
+    MXGPU_NamesResult,
+    TypesMatchWith<"slot belongs to the ring", "ring", "slot",
+                   "::mx::mxgpu::SlotType::get($_self.getContext(), ::llvm::cast<::mx::mxgpu::RingType>($_self))">]> {
+  let arguments = (ins MXGPU_RingType:$ring);
+  let results = (outs MXGPU_SlotType:$slot);
+  let assemblyFormat = "$ring attr-dict `:` type($ring)";
+}
+
+class MXGPU_GiveSlotOp<string mnemonic> : MXGPU_Op<mnemonic> {
+  let arguments = (ins MXGPU_SlotType:$slot);
+  let assemblyFormat = "$slot attr-dict `:` type($slot)";
+  let hasVerifier = 1;
+}
+
+def MXGPU_AcquireOp : MXGPU_TakeSlotOp<"acquire"> {
+  let summary = "wait until the ring's next slot is empty";
+}
+
+def MXGPU_PublishOp : MXGPU_Op<"publish"> {
+  let summary = "hand a filled slot to the consumer";
+  let description = [{
+    The slot becomes full when what the producer started has completed. With
+    `empty` true nothing was started: the slot is full at once and the
+    consumer must not read it.
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, Optional<I1>:$empty);
+  let assemblyFormat = "$slot (`empty` `(` $empty^ `)`)? attr-dict `:` type($slot)";
+  let hasVerifier = 1;
+}
+
+def MXGPU_ConsumeOp : MXGPU_TakeSlotOp<"consume"> {
+  let summary = "wait until the ring's next slot is full";
+}
+
+def MXGPU_ReleaseOp : MXGPU_GiveSlotOp<"release"> {
+  let summary = "hand an emptied slot back to the producer";
+  let description = [{
+    The slot becomes empty when what the consumer started on it has completed.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and the tensor core
+//===----------------------------------------------------------------------===//
+
+def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load"> {
+  let summary = "copy a box of a tensor into a field of a slot";
+  let description = [{
+    `coords` are the box's first element, outermost dimension first; missing
+    trailing coordinates are 0.
+
+    Example:
+
+    ```mlir
+    mxgpu.tma_load %a[%row, %k] into %s["a"] : !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>, !slot
+    ```
+  }];
+  let arguments = (ins MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
+                       MXGPU_SlotType:$slot, StrAttr:$field);
+  let assemblyFormat = [{
+    $map `` `[` $coords `]` `into` $slot `` `[` $field `]` attr-dict
+    `:` type($map) `,` type($slot)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [MXGPU_NamesResult]> {
+  let summary = "copy scale factors from shared to tensor memory";
+  let description = [{
+    `column` is set by `mxgpu-allocate`. Copies and MMAs of a thread execute in
+    order, so that one buffer serves all slots (PTX ISA, tcgen05 pipelined
+    instructions).
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+                       OptionalAttr<I64Attr>:$column);
+  let results = (outs MXGPU_ScalesType:$result);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` (`column` `(` $column^ `)`)? attr-dict
+    `:` type($slot) `->` qualified(type($result))
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_MmaOp : MXGPU_Op<"mma", [AttrSizedOperandSegments]> {
+  let summary = "multiply a tile of A by a tile of B with block scales";
+  let description = [{
+    `d (+)= (a * a_scales) * (b * b_scales)^T` over the first `extent`
+    elements of the tile's reduction dimension, a multiple of 32. Blocks beyond
+    `extent` are not multiplied, whatever they hold. Without `accumulate` true
+    the old accumulator is not read.
+  }];
+  let arguments = (ins
+    MXGPU_SlotType:$inputs, StrAttr:$a, StrAttr:$b,
+    MXGPU_ScalesType:$a_scales, MXGPU_ScalesType:$b_scales,
+    MXGPU_SlotType:$accumulator, StrAttr:$d,
+    Optional<I1>:$accumulate, Optional<Index>:$extent);
+  let assemblyFormat = [{
+    $inputs `` `[` $a `,` $b `]` `scales` `(` $a_scales `,` $b_scales `)`
+    `into` $accumulator `` `[` $d `]`
+    (`accumulate` `(` $accumulate^ `)`)? (`extent` `(` $extent^ `)`)? attr-dict
+    `:` type($inputs) `,` qualified(type($a_scales)) `,` qualified(type($b_scales)) `,` type($accumulator)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogue
+//===----------------------------------------------------------------------===//
+
+def MXGPU_LoadAccumulatorOp : MXGPU_Op<"load_accumulator", [MXGPU_NamesResult]> {
+  let summary = "read part of an accumulator into registers";
+  let description = [{
+    Thread t of the role reads row t, columns `column` and following. With
+    `empty` true the accumulator was never written: the fragment is zero.
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field, Index:$column,
+                       Optional<I1>:$empty);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` `column` `(` $column `)` (`empty` `(` $empty^ `)`)?
+    attr-dict `:` type($slot) `->` qualified(type($result))
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_CastFragmentOp : MXGPU_Op<"cast_fragment", [Pure]> {
+  let summary = "round each element of a fragment to nearest even";
+  let arguments = (ins MXGPU_FragmentType:$input);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = "$input attr-dict `:` qualified(type($input)) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
+  let summary = "write a fragment to memory";
+  let description = [{
+    Thread t of the role writes row `row` + t, columns `column` and following,
+    as far as they lie in `dest`. Any row length is taken: rows whose bytes are
+    no multiple of 16 are written element by element.
+  }];
+  let arguments = (ins MXGPU_FragmentType:$fragment,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dest,
+                       Index:$row, Index:$column);
+  let assemblyFormat = [{
+    $fragment `,` $dest `` `[` $row `,` $column `]` attr-dict
+    `:` qualified(type($fragment)) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Quantization
+//===----------------------------------------------------------------------===//
+
+def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
+  let summary = "read consecutive elements of a row, zeros outside the tensor";
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+                       Index:$row, Index:$column);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = [{
+    $source `` `[` $row `,` $column `]` attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [Pure]> {
+  let summary = "give a block of elements one scale and round them";
+  let description = [{
+    The semantics of `mx.quantize` on one block held in a thread's registers.
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$input,
+                       MX_ScaleRoundingAttr:$scale_rounding);
+  let results = (outs AnyVectorOfNonZeroRank:$elements, AnyFloat:$scale);
+  let assemblyFormat = [{
+    $input `scale_rounding` `=` $scale_rounding attr-dict
+    `:` type($input) `->` type($elements) `,` type($scale)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
+  let summary = "write consecutive elements of a row as far as it is in bounds";
+  let arguments = (ins AnyVectorOfNonZeroRank:$value,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dest,
+                       Index:$row, Index:$column);
+  let assemblyFormat = [{
+    $value `,` $dest `` `[` $row `,` $column `]` attr-dict
+    `:` type($value) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
+  let summary = "write the four scales of a row's 128 elements into their tile";
+  let description = [{
+    `dest` holds scale tiles, `tiles of rows x tiles of blocks x 32 x 4 x 4`;
+    the scales of row r and blocks c .. c + 3 are 4 adjacent bytes.
+  }];
+  let arguments = (ins Variadic<AnyFloat>:$scales,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dest,
+                       Index:$row, Index:$block);
+  let assemblyFormat = [{
+    `(` $scales `)` `into` $dest `` `[` $row `,` $block `]` attr-dict
+    `:` type($scales) `into` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Host side
+//===----------------------------------------------------------------------===//
+
+def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map"> {
+  let summary = "describe a tensor in device memory to the copy engine";
+  let description = [{
+    Dimensions and strides are those of the memref, whose layout is the
+    identity. A tensor without elements gives a map that no kernel uses.
+  }];
+  let arguments = (ins AnyMemRef:$source);
+  let results = (outs MXGPU_TensorMapType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def MXGPU_SmCountOp : MXGPU_Op<"sm_count"> {
+  let summary = "number of streaming multiprocessors of the device";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def MXGPU_RequireOp : MXGPU_Op<"require"> {
+  let summary = "report an error at run time unless a condition holds";
+  let description = [{
+    After an error no kernel of the program is launched; the runtime's
+    `mxGetLastError` returns the message.
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$message);
+  let assemblyFormat = "$condition `,` $message attr-dict";
+  let hasCanonicalizeMethod = 1;
+}
+
+def MXGPU_LaunchOp : MXGPU_Op<"launch", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "launch a kernel on a grid of CTAs";
+  let description = [{
+    An empty grid launches nothing. Block size and shared memory are the
+    kernel's own.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Index:$grid,
+                       Variadic<AnyType>:$args);
+  let assemblyFormat = [{
+    $kernel `grid` `(` $grid `)` `args` `(` ($args^ `:` type($args))? `)` attr-dict
+  }];
+}
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPUOPS_TD

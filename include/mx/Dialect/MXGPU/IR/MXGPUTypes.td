@@ -1,0 +1,126 @@
+//===- MXGPUTypes.td - Types of the mxgpu dialect ----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPUTYPES_TD
+#define MX_DIALECT_MXGPU_IR_MXGPUTYPES_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mx/Dialect/MXGPU/IR/MXGPUEnums.td"
+
+class MXGPU_Type<string name, string typeMnemonic> : TypeDef<MXGPU_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def MXGPU_TensorMapType : MXGPU_Type<"TensorMap", "tensor_map"> {
+  let summary = "a tensor in global memory and the box that one copy moves";
+  let description = [{
+    `box` is the shape of the box, outermost dimension first; `swizzle` is the
+    permutation that the copy applies to shared memory. Reads outside the
+    tensor give zeros.
+
+    Example: `!mxgpu.tensor_map<128x128xf8E4M3FN, sw128>`.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t">:$box,
+    "::mlir::Type":$elementType,
+    "::mx::mxgpu::Swizzle":$swizzle);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
+  let summary = "one field of a ring's slot";
+  let description = [{
+    Shape, element type and memory of a buffer. In a ring's type it is written
+    without the dialect's prefix.
+
+    Example: `smem<128x128xf8E4M3FN, sw128>`, `tmem<128x256xf32>`.
+  }];
+  let parameters = (ins
+    "::mx::mxgpu::Space":$space,
+    ArrayRefParameter<"int64_t">:$shape,
+    "::mlir::Type":$elementType,
+    "::mx::mxgpu::Swizzle":$swizzle);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Bytes of the buffer; elements are whole bytes.
+    int64_t getSizeInBytes() const;
+    static ::mlir::FailureOr<BufferType> parseBody(::mlir::AsmParser &parser);
+    void printBody(::mlir::AsmPrinter &printer) const;
+  }];
+}
+
+def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
+  let summary = "slots that one role fills and another empties";
+  let description = [{
+    A ring of `stages` slots. A slot holds named buffers. `producer` and
+    `consumer` say who fills and empties them, and thereby which barriers,
+    arrivals, byte counts and fences the lowering makes:
+
+    - `tma`: bulk tensor copies; a slot is full when its bytes have arrived;
+    - `mma`: the tensor core; a slot is full or empty when all MMAs issued
+      before have completed;
+    - `threads(n)`: n threads, each of which arrives.
+
+    Example: `!mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sfa:
+    smem<512xf8E8M0FNU>), producer = tma, consumer = mma>`.
+  }];
+  let parameters = (ins
+    "int64_t":$stages,
+    ArrayRefParameter<"::mlir::StringAttr">:$names,
+    ArrayRefParameter<"::mx::mxgpu::BufferType">:$buffers,
+    "::mx::mxgpu::Agent":$producer, "int64_t":$producerThreads,
+    "::mx::mxgpu::Agent":$consumer, "int64_t":$consumerThreads);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Position of a field, or -1.
+    int64_t getFieldIndex(::llvm::StringRef name) const;
+    /// Bytes in shared memory of one slot.
+    int64_t getSlotBytes() const;
+  }];
+}
+
+def MXGPU_SlotType : MXGPU_Type<"Slot", "slot"> {
+  let summary = "the right to fill or empty one slot of a ring";
+  let description = [{
+    A linear token: what `acquire` gives is published exactly once, what
+    `consume` gives is released exactly once.
+  }];
+  let parameters = (ins "::mx::mxgpu::RingType":$ring);
+  let assemblyFormat = "`<` qualified($ring) `>`";
+}
+
+def MXGPU_WorkSourceType : MXGPU_Type<"WorkSource", "work_source"> {
+  let summary = "where a kernel's units of work come from";
+}
+
+def MXGPU_ScalesType : MXGPU_Type<"Scales", "scales"> {
+  let summary = "scale factors of a tile in tensor memory";
+  let description = [{
+    Scales of `rows` rows and 4 blocks of the reduction dimension, as
+    `mxgpu.mma` reads them.
+  }];
+  let parameters = (ins "int64_t":$rows);
+  let assemblyFormat = "`<` $rows `>`";
+}
+
+def MXGPU_FragmentType : MXGPU_Type<"Fragment", "fragment"> {
+  let summary = "the part of a tile that one thread holds in registers";
+  let description = [{
+    `columns` consecutive elements of one row: thread t of the role holds row t
+    of the tile (tensor memory's 32x32b access: a warp reads its own 32 lanes,
+    one lane a thread; PTX ISA, tcgen05 data movement shape .32x32b).
+
+    Example: `!mxgpu.fragment<32xf32>`.
+  }];
+  let parameters = (ins "int64_t":$columns, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    ::mlir::VectorType getVectorType() const;
+  }];
+}
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPUTYPES_TD

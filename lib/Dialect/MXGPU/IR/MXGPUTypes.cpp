@@ -1,0 +1,338 @@
+//===- MXGPUTypes.cpp - Types of the mxgpu dialect ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Syntax and verification of tensor maps, buffers, rings and fragments.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+#define GET_TYPEDEF_CLASSES
+#include "mx/Dialect/MXGPU/IR/MXGPUTypes.cpp.inc"
+
+void MXGPUDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "mx/Dialect/MXGPU/IR/MXGPUTypes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// `<` dimensions `x` type (`,` swizzle)? `>`, the body of maps and buffers.
+struct ShapedBody {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  Swizzle swizzle = Swizzle::None;
+};
+} // namespace
+
+static ParseResult parseShapedBody(AsmParser &parser, ShapedBody &body) {
+  if (parser.parseLess() ||
+      parser.parseDimensionList(body.shape, /*allowDynamic=*/false) ||
+      parser.parseType(body.elementType))
+    return failure();
+  if (succeeded(parser.parseOptionalComma())) {
+    FailureOr<Swizzle> swizzle = FieldParser<Swizzle>::parse(parser);
+    if (failed(swizzle))
+      return failure();
+    body.swizzle = *swizzle;
+  }
+  return parser.parseGreater();
+}
+
+static void printShapedBody(AsmPrinter &printer, ArrayRef<int64_t> shape,
+                            Type elementType, Swizzle swizzle) {
+  printer << '<';
+  for (int64_t size : shape)
+    printer << size << 'x';
+  printer << elementType;
+  if (swizzle != Swizzle::None)
+    printer << ", " << stringifySwizzle(swizzle);
+  printer << '>';
+}
+
+static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape, Type elementType,
+                                 Swizzle swizzle) {
+  if (shape.empty())
+    return emitError() << "expected at least 1 dimension, found none";
+  for (int64_t size : shape)
+    if (size < 1)
+      return emitError() << "expected dimensions of at least 1, found " << size;
+  if (!elementType.isIntOrFloat() || elementType.getIntOrFloatBitWidth() % 8)
+    return emitError() << "expected elements of whole bytes, found "
+                       << elementType;
+  int64_t rowBytes = shape.back() * elementType.getIntOrFloatBitWidth() / 8;
+  if (swizzle != Swizzle::None && rowBytes > static_cast<int64_t>(swizzle))
+    return emitError() << "expected rows of at most "
+                       << static_cast<int64_t>(swizzle)
+                       << " bytes under swizzle " << stringifySwizzle(swizzle)
+                       << ", found " << rowBytes;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// TensorMapType
+//===----------------------------------------------------------------------===//
+
+Type TensorMapType::parse(AsmParser &parser) {
+  ShapedBody body;
+  if (parseShapedBody(parser, body))
+    return {};
+  return parser.getChecked<TensorMapType>(parser.getContext(), body.shape,
+                                          body.elementType, body.swizzle);
+}
+
+void TensorMapType::print(AsmPrinter &printer) const {
+  printShapedBody(printer, getBox(), getElementType(), getSwizzle());
+}
+
+LogicalResult
+TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
+                      ArrayRef<int64_t> box, Type elementType,
+                      Swizzle swizzle) {
+  if (failed(verifyShape(emitError, box, elementType, swizzle)))
+    return failure();
+  // Limits of the driver's cuTensorMapEncodeTiled.
+  if (box.size() > 5)
+    return emitError() << "expected a box of at most 5 dimensions, found "
+                       << box.size();
+  for (int64_t size : box)
+    if (size > 256)
+      return emitError() << "expected box dimensions of at most 256, found "
+                         << size;
+  int64_t rowBytes = box.back() * elementType.getIntOrFloatBitWidth() / 8;
+  if (rowBytes % 16)
+    return emitError() << "expected box rows of a multiple of 16 bytes, found "
+                       << rowBytes;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// BufferType
+//===----------------------------------------------------------------------===//
+
+FailureOr<BufferType> BufferType::parseBody(AsmParser &parser) {
+  FailureOr<Space> space = FieldParser<Space>::parse(parser);
+  ShapedBody body;
+  if (failed(space) || parseShapedBody(parser, body))
+    return failure();
+  auto type = parser.getChecked<BufferType>(
+      parser.getContext(), *space, body.shape, body.elementType, body.swizzle);
+  if (!type)
+    return failure();
+  return type;
+}
+
+void BufferType::printBody(AsmPrinter &printer) const {
+  printer << stringifySpace(getSpace());
+  printShapedBody(printer, getShape(), getElementType(), getSwizzle());
+}
+
+Type BufferType::parse(AsmParser &parser) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<BufferType> type = parseBody(parser);
+  if (failed(type) || parser.parseGreater())
+    return {};
+  return *type;
+}
+
+void BufferType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printBody(printer);
+  printer << '>';
+}
+
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 Space space, ArrayRef<int64_t> shape,
+                                 Type elementType, Swizzle swizzle) {
+  if (failed(verifyShape(emitError, shape, elementType, swizzle)))
+    return failure();
+  if (space == Space::Smem)
+    return success();
+  if (swizzle != Swizzle::None)
+    return emitError() << "expected no swizzle in tensor memory, found "
+                       << stringifySwizzle(swizzle);
+  if (!elementType.isF32())
+    return emitError() << "expected f32 in tensor memory, found "
+                       << elementType;
+  if (shape.size() != 2 || shape[0] != 128)
+    return emitError() << "expected 128 lanes and a number of columns in "
+                          "tensor memory, found shape ["
+                       << shape << "]";
+  return success();
+}
+
+int64_t BufferType::getSizeInBytes() const {
+  int64_t bytes = getElementType().getIntOrFloatBitWidth() / 8;
+  for (int64_t size : getShape())
+    bytes *= size;
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// RingType
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseAgent(AsmParser &parser, StringRef keyword,
+                              Agent &agent, int64_t &threads) {
+  threads = 1;
+  if (parser.parseComma() || parser.parseKeyword(keyword) ||
+      parser.parseEqual())
+    return failure();
+  FailureOr<Agent> parsed = FieldParser<Agent>::parse(parser);
+  if (failed(parsed))
+    return failure();
+  agent = *parsed;
+  if (agent == Agent::Threads)
+    return failure(parser.parseLParen() || parser.parseInteger(threads) ||
+                   parser.parseRParen());
+  return success();
+}
+
+static void printAgent(AsmPrinter &printer, StringRef keyword, Agent agent,
+                       int64_t threads) {
+  printer << ", " << keyword << " = " << stringifyAgent(agent);
+  if (agent == Agent::Threads)
+    printer << '(' << threads << ')';
+}
+
+Type RingType::parse(AsmParser &parser) {
+  int64_t stages = 0;
+  SmallVector<StringAttr> names;
+  SmallVector<BufferType> buffers;
+  auto parseField = [&]() -> ParseResult {
+    std::string name;
+    if (parser.parseKeywordOrString(&name) || parser.parseColon())
+      return failure();
+    FailureOr<BufferType> buffer = BufferType::parseBody(parser);
+    if (failed(buffer))
+      return failure();
+    names.push_back(StringAttr::get(parser.getContext(), name));
+    buffers.push_back(*buffer);
+    return success();
+  };
+  Agent producer{}, consumer{};
+  int64_t producerThreads = 1, consumerThreads = 1;
+  if (parser.parseLess() || parser.parseInteger(stages) ||
+      parser.parseKeyword("x") ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseField) ||
+      parseAgent(parser, "producer", producer, producerThreads) ||
+      parseAgent(parser, "consumer", consumer, consumerThreads) ||
+      parser.parseGreater())
+    return {};
+  return parser.getChecked<RingType>(parser.getContext(), stages, names,
+                                     buffers, producer, producerThreads,
+                                     consumer, consumerThreads);
+}
+
+void RingType::print(AsmPrinter &printer) const {
+  printer << '<' << getStages() << " x (";
+  llvm::interleaveComma(llvm::zip_equal(getNames(), getBuffers()), printer,
+                        [&](auto field) {
+                          auto [name, buffer] = field;
+                          printer.printKeywordOrString(name.getValue());
+                          printer << ": ";
+                          buffer.printBody(printer);
+                        });
+  printer << ')';
+  printAgent(printer, "producer", getProducer(), getProducerThreads());
+  printAgent(printer, "consumer", getConsumer(), getConsumerThreads());
+  printer << '>';
+}
+
+/// What each agent can fill or empty.
+static bool canReach(Agent agent, Space space, bool produces) {
+  switch (agent) {
+  case Agent::Tma:
+    return space == Space::Smem && produces;
+  case Agent::Mma:
+    return produces ? space == Space::Tmem : space == Space::Smem;
+  case Agent::Threads:
+    return space == Space::Tmem && !produces;
+  }
+  return false;
+}
+
+LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t stages, ArrayRef<StringAttr> names,
+                               ArrayRef<BufferType> buffers, Agent producer,
+                               int64_t producerThreads, Agent consumer,
+                               int64_t consumerThreads) {
+  if (stages < 1)
+    return emitError() << "expected at least 1 stage, found " << stages;
+  if (buffers.empty())
+    return emitError() << "expected at least 1 buffer in a slot, found none";
+  llvm::SmallDenseSet<StringAttr> seen;
+  for (StringAttr name : names)
+    if (!seen.insert(name).second)
+      return emitError() << "expected different names, found " << name
+                         << " twice";
+  for (int64_t threads : {producerThreads, consumerThreads})
+    if (threads < 1 || threads > 1024)
+      return emitError() << "expected 1 to 1024 threads, found " << threads;
+  for (BufferType buffer : buffers) {
+    if (!canReach(producer, buffer.getSpace(), /*produces=*/true))
+      return emitError() << "expected a producer that can write "
+                         << stringifySpace(buffer.getSpace()) << ", found "
+                         << stringifyAgent(producer);
+    if (!canReach(consumer, buffer.getSpace(), /*produces=*/false))
+      return emitError() << "expected a consumer that can read "
+                         << stringifySpace(buffer.getSpace()) << ", found "
+                         << stringifyAgent(consumer);
+  }
+  return success();
+}
+
+int64_t RingType::getFieldIndex(StringRef name) const {
+  for (auto [index, field] : llvm::enumerate(getNames()))
+    if (field.getValue() == name)
+      return index;
+  return -1;
+}
+
+int64_t RingType::getSlotBytes() const {
+  int64_t bytes = 0;
+  for (BufferType buffer : getBuffers())
+    if (buffer.getSpace() == Space::Smem)
+      bytes += buffer.getSizeInBytes();
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// FragmentType
+//===----------------------------------------------------------------------===//
+
+Type FragmentType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(elementType) || parser.parseGreater())
+    return {};
+  if (shape.size() != 1) {
+    parser.emitError(loc, "expected 1 dimension, found ") << shape.size();
+    return {};
+  }
+  return FragmentType::get(parser.getContext(), shape[0], elementType);
+}
+
+void FragmentType::print(AsmPrinter &printer) const {
+  printer << '<' << getColumns() << 'x' << getElementType() << '>';
+}
+
+VectorType FragmentType::getVectorType() const {
+  return VectorType::get({getColumns()}, getElementType());
+}

@@ -1,0 +1,133 @@
+// RUN: mx-opt %s | mx-opt | FileCheck %s
+// RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
+// RUN: mx-opt %s --emit-bytecode | mx-opt | FileCheck %s
+
+// A matmul as the compiler builds it, and a quantizer; every operation once.
+
+// CHECK-DAG: [[MAP:!map[0-9]*]] = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+// CHECK-DAG: [[IN:!ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
+// CHECK-DAG: [[ACC:!ring[0-9]*]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!scale_map = !mxgpu.tensor_map<1x1x2x256xf8E8M0FNU>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+    // CHECK-LABEL: mxgpu.kernel @matmul(
+    // CHECK-SAME: schedule(<tile = [128, 128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>)
+    mxgpu.kernel @matmul(%a: !map, %b: !map, %sa: !scale_map, %sb: !scale_map,
+                         %c: memref<?x?xbf16>, %reduction: index)
+        schedule(#mxgpu.schedule<tile = [128, 128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c32 = arith.constant 32 : index
+      %c128 = arith.constant 128 : index
+      %true = arith.constant true
+      %rows = memref.dim %c, %c0 : memref<?x?xbf16>
+      %columns = memref.dim %c, %c1 : memref<?x?xbf16>
+      // CHECK: mxgpu.work_source static raster = linear tile [128, 128] of(
+      %work = mxgpu.work_source static raster = linear tile [128, 128] of(%rows, %columns, %reduction)
+      // CHECK: mxgpu.ring "in" : [[IN]]
+      %in = mxgpu.ring "in" : !in
+      %acc = mxgpu.ring "acc" : !acc
+      // CHECK: mxgpu.role @epilogue warps(4) {
+      mxgpu.role @epilogue warps(4) {
+        // CHECK: mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in
+        mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
+          %none = arith.cmpi eq, %k0, %k1 : index
+          %d = mxgpu.consume %acc : !acc
+          scf.for %j = %c0 to %c128 step %c32 {
+            // CHECK: mxgpu.load_accumulator %{{.*}}["d"] column(%{{.*}}) empty(%{{.*}}) : !slot{{.*}} -> !mxgpu.fragment<32xf32>
+            %f = mxgpu.load_accumulator %d["d"] column(%j) empty(%none) : !mxgpu.slot<!acc> -> !mxgpu.fragment<32xf32>
+            // CHECK: mxgpu.cast_fragment %{{.*}} : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<32xbf16>
+            %g = mxgpu.cast_fragment %f : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<32xbf16>
+            %at = arith.addi %column, %j : index
+            // CHECK: mxgpu.store_fragment %{{.*}}, %{{.*}}[%[[ROW]], %{{.*}}] : !mxgpu.fragment<32xbf16>, memref<?x?xbf16>
+            mxgpu.store_fragment %g, %c[%row, %at] : !mxgpu.fragment<32xbf16>, memref<?x?xbf16>
+          }
+          // CHECK: mxgpu.release
+          mxgpu.release %d : !mxgpu.slot<!acc>
+        }
+      }
+      // CHECK: mxgpu.role @load warps(1) elected {
+      mxgpu.role @load warps(1) elected {
+        mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
+          %row_tile = arith.floordivsi %row, %c128 : index
+          %column_tile = arith.floordivsi %column, %c128 : index
+          // CHECK: mxgpu.for_each_k (%{{.*}}, %{{.*}}, %{{.*}}) from %{{.*}} to %{{.*}} step 128 {
+          mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 128 {
+            %k_tile = arith.floordivsi %k, %c128 : index
+            // CHECK: %[[SLOT:.*]] = mxgpu.acquire %{{.*}} : [[IN]]
+            %s = mxgpu.acquire %in : !in
+            // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[SLOT]]["a"] : [[MAP]], !slot
+            mxgpu.tma_load %a[%row, %k] into %s["a"] : !map, !mxgpu.slot<!in>
+            mxgpu.tma_load %b[%column, %k] into %s["b"] : !map, !mxgpu.slot<!in>
+            mxgpu.tma_load %sa[%row_tile, %k_tile] into %s["sfa"] : !scale_map, !mxgpu.slot<!in>
+            mxgpu.tma_load %sb[%column_tile, %k_tile] into %s["sfb"] : !scale_map, !mxgpu.slot<!in>
+            // CHECK: mxgpu.publish %[[SLOT]] : !slot
+            mxgpu.publish %s : !mxgpu.slot<!in>
+          }
+        }
+      }
+      mxgpu.role @mma warps(1) elected {
+        mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
+          %none = arith.cmpi eq, %k0, %k1 : index
+          %d = mxgpu.acquire %acc : !acc
+          mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 128 {
+            %more = arith.xori %first, %true : i1
+            %s = mxgpu.consume %in : !in
+            // CHECK: mxgpu.copy_scales %{{.*}}["sfa"] : !slot{{.*}} -> !mxgpu.scales<128>
+            %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>
+            %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>
+            // CHECK: mxgpu.mma %{{.*}}["a", "b"] scales(%{{.*}}, %{{.*}}) into %{{.*}}["d"] accumulate(%{{.*}}) extent(%{{.*}}) :
+            mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] accumulate(%more) extent(%extent) : !mxgpu.slot<!in>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc>
+            mxgpu.release %s : !mxgpu.slot<!in>
+          }
+          // CHECK: mxgpu.publish %{{.*}} empty(%{{.*}}) : !slot
+          mxgpu.publish %d empty(%none) : !mxgpu.slot<!acc>
+        }
+      }
+    }
+
+    // CHECK-LABEL: mxgpu.kernel @quantize(
+    mxgpu.kernel @quantize(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c32 = arith.constant 32 : index
+      %m = memref.dim %x, %c0 : memref<?x?xbf16>
+      %n = memref.dim %x, %c1 : memref<?x?xbf16>
+      %work = mxgpu.work_source static raster = linear tile [128, 128] of(%m, %n, %c0)
+      mxgpu.role @quantize warps(4) {
+        // CHECK: mxgpu.thread_id
+        %thread = mxgpu.thread_id
+        mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
+          %r = arith.addi %row, %thread : index
+          // CHECK: mxgpu.load_block %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x?xbf16> -> vector<32xbf16>
+          %v = mxgpu.load_block %x[%r, %column] : memref<?x?xbf16> -> vector<32xbf16>
+          // CHECK: mxgpu.quantize_block %{{.*}} scale_rounding = ceil : vector<32xbf16> -> vector<32xf8E4M3FN>, f8E8M0FNU
+          %e0, %s0 = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xbf16> -> vector<32xf8E4M3FN>, f8E8M0FNU
+          // CHECK: mxgpu.store_block %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : vector<32xf8E4M3FN>, memref<?x?xf8E4M3FN>
+          mxgpu.store_block %e0, %q[%r, %column] : vector<32xf8E4M3FN>, memref<?x?xf8E4M3FN>
+          // CHECK: mxgpu.store_scales
+          mxgpu.store_scales (%s0, %s0, %s0, %s0) into %s[%r, %column] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
+        }
+      }
+    }
+  }
+
+  // CHECK-LABEL: func.func @host
+  func.func @host(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
+    // CHECK: mxgpu.sm_count
+    %grid = mxgpu.sm_count
+    // CHECK: mxgpu.encode_tensor_map %{{.*}} : memref<?x?xf8E4M3FN> -> [[MAP]]
+    %map = mxgpu.encode_tensor_map %q : memref<?x?xf8E4M3FN> -> !map
+    %c0 = arith.constant 0 : index
+    %ok = arith.cmpi sge, %grid, %c0 : index
+    // CHECK: mxgpu.require %{{.*}}, "expected something"
+    mxgpu.require %ok, "expected something"
+    // CHECK: mxgpu.launch @kernels::@quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %{{.*}} : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>)
+    mxgpu.launch @kernels::@quantize grid(%grid) args(%x, %q, %s : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>)
+    return
+  }
+}
