@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import lit.util
 from lit.llvm import llvm_config
 from lit.llvm.subst import ToolSubst
 
@@ -22,6 +23,10 @@ bin_dir = os.path.join(config.mx_obj_root, "bin")
 lib_dir = os.path.join(config.mx_obj_root, "lib")
 
 config.test_format = MXTest(config.mx_build_compiler)
+
+# A test that hangs should fail, not stop the suite. lit needs psutil for that.
+if lit.util.killProcessAndChildrenIsSupported()[0]:
+    lit_config.maxIndividualTestTime = 600
 
 # --- Environment -------------------------------------------------------------
 
