@@ -75,7 +75,9 @@ struct CpOp {
 };
 Fault copyToTensor(const CpOp &op, const CtaView *ctas);
 
-/// tcgen05.shift.down: rows of 32 bytes (8 columns) move up by one lane.
+/// tcgen05.shift.down: in the 32 lanes of the address, row i takes the 32 bytes
+/// (8 columns) of row i + 1; the last row keeps its content. The direction is
+/// the one that tcgen05.cp.4x256b, which refills the last row, implies.
 Fault shiftDown(uint32_t address, unsigned ctaGroup, const CtaView *ctas);
 
 } // namespace mx::sim

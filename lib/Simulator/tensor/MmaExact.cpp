@@ -1,0 +1,216 @@
+//===- MmaExact.cpp - tiles in exact arithmetic ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// D = RZ(C + sum of all products): nothing is rounded but the result. Sums of
+// products go through doubles where the exponents of a row of A and a column
+// of B allow it to be exact, and through a wide fixed-point number where not.
+//===----------------------------------------------------------------------===//
+
+#include "MmaKernels.h"
+#include "MmaTile.h"
+#include "mx/Support/FloatFormats.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mx;
+using namespace mx::sim;
+
+namespace {
+
+constexpr unsigned doubleBits = 53;
+constexpr unsigned blockRows = 8;
+/// Range of a row with NaN or infinity: never small enough.
+constexpr unsigned specialRange = 1u << 16;
+
+/// Significant bits of an element, or of an element times a UE4M3 scale.
+unsigned significantBits(ElementType type, bool ue4m3) {
+  switch (type) {
+  case ElementType::F16:
+  case ElementType::TF32:
+    return 11;
+  case ElementType::BF16:
+    return 8;
+  case ElementType::E4M3:
+  case ElementType::E2M3:
+    return 4;
+  case ElementType::E5M2:
+  case ElementType::E3M2:
+    return 3;
+  default:
+    return ue4m3 ? 6 : 2;
+  }
+}
+
+bool hasSpecial(const double *values, unsigned k) {
+  uint64_t carry = 0;
+  for (unsigned i = 0; i < k; ++i) {
+    uint64_t bits;
+    std::memcpy(&bits, values + i, sizeof(bits));
+    // An exponent of all ones overflows into the sign bit.
+    carry |= (bits & 0x7FF0000000000000u) + 0x0010000000000000u;
+  }
+  return carry >> 63;
+}
+
+/// Bits from the highest that any element can have to the lowest that any can
+/// have: 1 + the difference of exponents + the significand's width - 1.
+unsigned measureRange(const double *values, unsigned k, unsigned significand) {
+  uint64_t largest = 0, smallest = ~uint64_t{0};
+  for (unsigned i = 0; i < k; ++i) {
+    uint64_t bits;
+    std::memcpy(&bits, values + i, sizeof(bits));
+    bits &= 0x7FFFFFFFFFFFFFFFu;
+    largest = std::max(largest, bits);
+    smallest = std::min(smallest, bits - 1); // zero becomes the maximum
+  }
+  if (largest == 0)
+    return 0;
+  auto top = static_cast<unsigned>(largest >> 52);
+  auto bottom = static_cast<unsigned>((smallest + 1) >> 52);
+  return top - bottom + significand;
+}
+
+/// One operand as rows of doubles, scales multiplied in.
+struct Operand {
+  std::vector<double> values;
+  std::vector<unsigned> ranges;
+  unsigned maxRange = 0;
+};
+
+struct OperandSpec {
+  ElementType type;
+  Packing packing;
+  bool negate;
+  /// The range to assume, or 0: measure each row.
+  unsigned range;
+};
+
+void decodeOperand(const InstrDesc &desc, const OperandSpec &spec,
+                   const RawRows &raw, unsigned first, unsigned count,
+                   const std::vector<ScaleRow> &scales, Operand &out) {
+  unsigned k = desc.k;
+  unsigned significand = significantBits(
+      spec.type, desc.scaleBlocks && desc.scale == ScaleType::UE4M3);
+  out.values.resize(count * k);
+  out.ranges.resize(count);
+  out.maxRange = 0;
+  for (unsigned row = 0; row < count; ++row) {
+    double *values = &out.values[row * k];
+    decodeRow(raw.row(first + row), spec.type, spec.packing, k, spec.negate,
+              values);
+    for (unsigned b = 0; b < desc.scaleBlocks; ++b) {
+      double scale = decodeScale(desc.scale, scales[row].bytes[b]);
+      unsigned length = k / desc.scaleBlocks;
+      for (unsigned i = 0; i < length; ++i)
+        values[b * length + i] *= scale;
+    }
+    unsigned range = hasSpecial(values, k) ? specialRange
+                     : spec.range ? spec.range
+                                  : measureRange(values, k, significand);
+    out.ranges[row] = range;
+    out.maxRange = std::max(out.maxRange, range);
+  }
+}
+
+/// The panels of dotPanels: columns of B side by side, eight at a time.
+void pack(const std::vector<double> &values, unsigned columns, unsigned k,
+          std::vector<double> &panels) {
+  panels.resize(columns * k);
+  for (unsigned p = 0; p < columns / panelColumns; ++p)
+    for (unsigned i = 0; i < panelColumns; ++i) {
+      const double *source = &values[(p * panelColumns + i) * k];
+      double *target = &panels[p * panelColumns * k + i];
+      for (unsigned j = 0; j < k; ++j)
+        target[j * panelColumns] = source[j];
+    }
+}
+
+/// Buffers that one thread uses again and again.
+struct Scratch {
+  Operand a, b;
+  std::vector<double> panels;
+};
+
+double oldValue(const MmaContext &context, uint32_t cell) {
+  if (!context.op.enableInputD)
+    return 0;
+  double value = context.desc.d == AccumulatorType::F16
+                     ? widenF32(decode(FloatFormat::F16, cell & 0xFFFF))
+                     : widenF32(floatFromBits(cell));
+  // scale-input-d: a power of two, so the product is exact.
+  return value / (1u << context.op.scaleInputD);
+}
+
+/// Element by element, exact for any operands.
+void finishExactly(const MmaContext &context, const Operand &a,
+                   const Operand &b, unsigned row, unsigned budget,
+                   const double *sums, unsigned columns, uint32_t *cells) {
+  unsigned k = context.desc.k;
+  for (unsigned n = 0; n < columns; ++n) {
+    double c = oldValue(context, cells[n]);
+    Truncated result =
+        a.ranges[row] + b.ranges[n] <= budget
+            ? addExact(sums[n], c)
+            : dotExact(&a.values[row * k], &b.values[n * k], k, c);
+    cells[n] = context.desc.d == AccumulatorType::F16
+                   ? roundToF16Bits(result)
+                   : truncateToF32Bits(result);
+  }
+}
+
+void finishRow(const MmaContext &context, const double *sums, unsigned columns,
+               uint32_t *cells) {
+  constexpr unsigned maxColumns = 256;
+  float old[maxColumns], result[maxColumns];
+  const float *c = nullptr;
+  if (context.op.enableInputD) {
+    std::memcpy(old, cells, columns * sizeof(float));
+    c = old;
+  }
+  addTruncate(sums, c, 1.0 / (1u << context.op.scaleInputD), columns, result);
+  std::memcpy(cells, result, columns * sizeof(float));
+}
+
+} // namespace
+
+void mx::sim::runExact(const MmaContext &context, const MmaTile &tile) {
+  thread_local Scratch scratch;
+  const InstrDesc &desc = context.desc;
+  unsigned k = desc.k, logK = 0;
+  while (1u << logK < k)
+    ++logK;
+  // Exact when range of A + range of B + log2 K fits in a double.
+  unsigned budget = doubleBits - logK;
+  // A scale per row does not widen the range of the row.
+  unsigned rangeA = staticRange(desc.a), rangeB = staticRange(desc.b);
+  bool known =
+      desc.scaleBlocks <= 1 && rangeA && rangeB && rangeA + rangeB <= budget;
+  OperandSpec specA{desc.a, context.packingA, desc.negateA, known ? rangeA : 0};
+  OperandSpec specB{desc.b, context.packingB, desc.negateB, known ? rangeB : 0};
+  decodeOperand(desc, specA, tile.a, 0, tile.rows, tile.scaleA, scratch.a);
+  decodeOperand(desc, specB, context.b, tile.firstB, tile.columns, tile.scaleB,
+                scratch.b);
+  pack(scratch.b.values, tile.columns, k, scratch.panels);
+
+  double sums[blockRows * 256];
+  for (unsigned first = 0; first < tile.rows; first += blockRows) {
+    dotPanels(&scratch.a.values[first * k], blockRows, k, scratch.panels.data(),
+              tile.columns / panelColumns, sums, tile.columns);
+    for (unsigned i = 0; i < blockRows; ++i) {
+      unsigned row = first + i, lane = tile.lane(row);
+      if (context.isDisabled(tile, lane))
+        continue;
+      uint32_t *cells = tile.cta->tensor->row(lane) + tile.column;
+      const double *rowSums = sums + i * tile.columns;
+      bool simple = desc.d == AccumulatorType::F32 &&
+                    scratch.a.ranges[row] + scratch.b.maxRange <= budget;
+      if (simple)
+        finishRow(context, rowSums, tile.columns, cells);
+      else
+        finishExactly(context, scratch.a, scratch.b, row, budget, rowSums,
+                      tile.columns, cells);
+      tile.cta->tensor->define(lane, tile.column, tile.columns);
+    }
+  }
+}

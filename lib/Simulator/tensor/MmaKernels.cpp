@@ -1,0 +1,350 @@
+//===- MmaKernels.cpp - the arithmetic of one MMA instruction -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The hot loops are written once with vectors of eight doubles, which the
+// compiler maps to whatever the target has, and instantiated for AVX-512,
+// AVX2 and the baseline; the processor is asked at run time. All variants give
+// the same bits: every operation in them is exact or correctly rounded, and
+// the sums are exact by the caller's guarantee.
+//===----------------------------------------------------------------------===//
+
+#include "MmaKernels.h"
+#include "mx/Support/FloatFormats.h"
+
+#include <cmath>
+#include <cstring>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define MX_SIM_X86_VARIANTS 1
+#else
+#define MX_SIM_X86_VARIANTS 0
+#endif
+#define MX_SIM_INLINE inline __attribute__((always_inline))
+
+using namespace mx;
+using namespace mx::sim;
+
+namespace {
+
+typedef double Vec8d __attribute__((vector_size(64)));
+typedef int64_t Vec8l __attribute__((vector_size(64)));
+typedef float Vec8f __attribute__((vector_size(32)));
+
+constexpr int64_t magnitudeMask = 0x7FFFFFFFFFFFFFFF;
+/// Bits of a double's significand that an f32 does not have.
+constexpr int64_t dropped = 0x1FFFFFFF;
+constexpr int64_t minNormalF32 = 0x3810000000000000; // 2^-126
+constexpr int64_t overflowF32 = 0x47F0000000000000;  // 2^128
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Rows x (panels * 8) sums held in registers.
+template <int rows, int panels>
+MX_SIM_INLINE void dotBlock(const double *a, unsigned k, const double *b,
+                            double *sums, unsigned stride) {
+  Vec8d acc[rows][panels] = {};
+  for (unsigned i = 0; i < k; ++i) {
+    Vec8d column[panels];
+    for (int p = 0; p < panels; ++p)
+      std::memcpy(&column[p], b + (p * k + i) * panelColumns, sizeof(Vec8d));
+    for (int r = 0; r < rows; ++r)
+      for (int p = 0; p < panels; ++p)
+        acc[r][p] += a[r * k + i] * column[p];
+  }
+  for (int r = 0; r < rows; ++r)
+    for (int p = 0; p < panels; ++p)
+      std::memcpy(sums + r * stride + p * panelColumns, &acc[r][p],
+                  sizeof(Vec8d));
+}
+
+template <int blockRows, int blockPanels>
+MX_SIM_INLINE void dotBody(const double *a, unsigned rows, unsigned k,
+                           const double *panels, unsigned numPanels,
+                           double *sums, unsigned stride) {
+  for (unsigned row = 0; row < rows; row += blockRows) {
+    const double *aRows = a + row * k;
+    double *out = sums + row * stride;
+    unsigned p = 0;
+    for (; p + blockPanels <= numPanels; p += blockPanels)
+      dotBlock<blockRows, blockPanels>(aRows, k, panels + p * k * panelColumns,
+                                       out + p * panelColumns, stride);
+    for (; p < numPanels; ++p)
+      dotBlock<blockRows, 1>(aRows, k, panels + p * k * panelColumns,
+                             out + p * panelColumns, stride);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Sum with the accumulator
+//===----------------------------------------------------------------------===//
+
+/// The common case of addTruncate for whole groups of eight. Returns false
+/// when some result is no normal f32 nor zero; such a row is done again one by
+/// one, so `out` must not be `c`.
+MX_SIM_INLINE bool addTruncateBody(const double *sums, const float *c,
+                                   double scale, unsigned count, float *out) {
+  Vec8l odd = {};
+  for (unsigned n = 0; n < count; n += 8) {
+    Vec8d s, addend = {};
+    std::memcpy(&s, sums + n, sizeof(s));
+    if (c) {
+      Vec8f old;
+      std::memcpy(&old, c + n, sizeof(old));
+      addend = __builtin_convertvector(old, Vec8d) * scale;
+    }
+    // Knuth's TwoSum: high + low is the exact sum.
+    Vec8d high = s + addend;
+    Vec8d part = high - s;
+    Vec8d low = (s - (high - part)) + (addend - part);
+    Vec8l bits, lowBits;
+    std::memcpy(&bits, &high, sizeof(bits));
+    std::memcpy(&lowBits, &low, sizeof(lowBits));
+    // Rounding went away from zero where low has the other sign: step back.
+    bits += (low != Vec8d{}) & ((bits ^ lowBits) < Vec8l{});
+    Vec8l magnitude = bits & magnitudeMask;
+    odd |= (magnitude != Vec8l{}) & (magnitude < minNormalF32);
+    odd |= magnitude >= overflowF32;
+    bits &= ~dropped;
+    Vec8d cut;
+    std::memcpy(&cut, &bits, sizeof(cut));
+    Vec8f result = __builtin_convertvector(cut, Vec8f);
+    std::memcpy(out + n, &result, sizeof(result));
+  }
+  int64_t any = 0;
+  for (int i = 0; i < 8; ++i)
+    any |= odd[i];
+  return any == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Variants
+//===----------------------------------------------------------------------===//
+
+struct Kernels {
+  void (*dot)(const double *, unsigned, unsigned, const double *, unsigned,
+              double *, unsigned);
+  bool (*add)(const double *, const float *, double, unsigned, float *);
+};
+
+void dotBaseline(const double *a, unsigned rows, unsigned k,
+                 const double *panels, unsigned numPanels, double *sums,
+                 unsigned stride) {
+  dotBody<2, 1>(a, rows, k, panels, numPanels, sums, stride);
+}
+bool addBaseline(const double *sums, const float *c, double scale,
+                 unsigned count, float *out) {
+  return addTruncateBody(sums, c, scale, count, out);
+}
+
+#if MX_SIM_X86_VARIANTS
+__attribute__((target("avx2,fma"))) void
+dotAvx2(const double *a, unsigned rows, unsigned k, const double *panels,
+        unsigned numPanels, double *sums, unsigned stride) {
+  dotBody<4, 1>(a, rows, k, panels, numPanels, sums, stride);
+}
+__attribute__((target("avx2,fma"))) bool addAvx2(const double *sums,
+                                                 const float *c, double scale,
+                                                 unsigned count, float *out) {
+  return addTruncateBody(sums, c, scale, count, out);
+}
+__attribute__((target("avx512f,avx512dq,avx512vl,fma"))) void
+dotAvx512(const double *a, unsigned rows, unsigned k, const double *panels,
+          unsigned numPanels, double *sums, unsigned stride) {
+  dotBody<8, 2>(a, rows, k, panels, numPanels, sums, stride);
+}
+__attribute__((target("avx512f,avx512dq,avx512vl,fma"))) bool
+addAvx512(const double *sums, const float *c, double scale, unsigned count,
+          float *out) {
+  return addTruncateBody(sums, c, scale, count, out);
+}
+#endif
+
+Kernels chooseKernels() {
+#if MX_SIM_X86_VARIANTS
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    return {dotAvx512, addAvx512};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return {dotAvx2, addAvx2};
+#endif
+  return {dotBaseline, addBaseline};
+}
+
+const Kernels &kernels() {
+  static const Kernels chosen = chooseKernels();
+  return chosen;
+}
+
+//===----------------------------------------------------------------------===//
+// Exact sums of any exponents
+//===----------------------------------------------------------------------===//
+
+/// A fixed-point number of 32-bit digits, each kept in 64 bits so that carries
+/// wait until the end. Covers every product of two scaled elements: 2^-576 is
+/// below the last bit of the smallest, 2^512 above the sum of the largest.
+class WideSum {
+public:
+  void add(double value) {
+    int exponent;
+    double fraction = std::frexp(value, &exponent);
+    if (fraction == 0)
+      return;
+    auto significand = static_cast<int64_t>(std::ldexp(fraction, 53));
+    bool negative = significand < 0;
+    uint64_t magnitude = negative ? -static_cast<uint64_t>(significand)
+                                  : static_cast<uint64_t>(significand);
+    unsigned position = static_cast<unsigned>(exponent - 53 - lowest);
+    unsigned digit = position / 32, shift = position % 32;
+    // Three digits take 53 bits at any shift.
+    uint64_t low = magnitude << shift;
+    uint64_t high = shift ? magnitude >> (64 - shift) : 0;
+    int64_t parts[3] = {static_cast<int64_t>(low & 0xFFFFFFFFu),
+                        static_cast<int64_t>(low >> 32),
+                        static_cast<int64_t>(high)};
+    for (int i = 0; i < 3; ++i)
+      digits[digit + i] += negative ? -parts[i] : parts[i];
+  }
+
+  Truncated result() {
+    bool negative = carry();
+    if (negative) {
+      for (int64_t &digit : digits)
+        digit = -digit;
+      carry();
+    }
+    int top = numDigits - 1;
+    while (top >= 0 && digits[top] == 0)
+      --top;
+    Truncated out;
+    if (top < 0)
+      return out;
+    // Two digits hold 33 to 64 bits; 53 are wanted.
+    int next = top - 1;
+    auto window = static_cast<uint64_t>(digits[top]);
+    if (next >= 0)
+      window = window << 32 | static_cast<uint64_t>(digits[next--]);
+    int exponent = lowest + 32 * (next + 1);
+    int width = 1;
+    while (width < 64 && window >> width != 0)
+      ++width;
+    if (width < 53 && next >= 0) {
+      int missing = 53 - width;
+      auto digit = static_cast<uint64_t>(digits[next--]);
+      window = window << missing | digit >> (32 - missing);
+      out.inexact = (digit & ((uint64_t{1} << (32 - missing)) - 1)) != 0;
+      exponent -= missing;
+    } else if (width > 53) {
+      int extra = width - 53;
+      out.inexact = (window & ((uint64_t{1} << extra) - 1)) != 0;
+      window >>= extra;
+      exponent += extra;
+    }
+    for (; next >= 0 && !out.inexact; --next)
+      out.inexact = digits[next] != 0;
+    out.value = std::ldexp(static_cast<double>(window), exponent);
+    if (negative)
+      out.value = -out.value;
+    return out;
+  }
+
+private:
+  static constexpr int lowest = -640;
+  static constexpr int numDigits = 40;
+  int64_t digits[numDigits] = {};
+
+  /// Brings all digits but the last into 0 .. 2^32 - 1; true when the number
+  /// is negative.
+  bool carry() {
+    for (int i = 0; i + 1 < numDigits; ++i) {
+      int64_t over = digits[i] >> 32;
+      digits[i] -= over * (int64_t{1} << 32);
+      digits[i + 1] += over;
+    }
+    return digits[numDigits - 1] < 0;
+  }
+};
+
+} // namespace
+
+void mx::sim::dotPanels(const double *a, unsigned rows, unsigned k,
+                        const double *panels, unsigned numPanels, double *sums,
+                        unsigned stride) {
+  kernels().dot(a, rows, k, panels, numPanels, sums, stride);
+}
+
+void mx::sim::addTruncate(const double *sums, const float *c, double scale,
+                          unsigned count, float *out) {
+  // Rows that turn out odd are done again, so the old values must survive.
+  constexpr unsigned most = 256;
+  float result[most];
+  for (unsigned first = 0; first < count; first += most) {
+    unsigned part = count - first < most ? count - first : most;
+    const float *old = c ? c + first : nullptr;
+    if (!kernels().add(sums + first, old, scale, part, result))
+      for (unsigned n = 0; n < part; ++n) {
+        double addend = old ? widenF32(old[n]) * scale : 0.0;
+        result[n] =
+            floatFromBits(truncateToF32Bits(addExact(sums[first + n], addend)));
+      }
+    std::memcpy(out + first, result, part * sizeof(float));
+  }
+}
+
+Truncated mx::sim::addExact(double sum, double c) {
+  double high = sum + c;
+  if (!std::isfinite(high))
+    return {high, false};
+  double part = high - sum;
+  double low = (sum - (high - part)) + (c - part);
+  if (low != 0 && std::signbit(low) != std::signbit(high))
+    high = doubleFromBits(bitsOf(high) - 1);
+  return {high, low != 0};
+}
+
+Truncated mx::sim::dotExact(const double *a, const double *b, unsigned k,
+                            double c) {
+  WideSum sum;
+  double special = std::isfinite(c) ? 0.0 : c;
+  bool finite = std::isfinite(c);
+  for (unsigned i = 0; i < k; ++i) {
+    double product = a[i] * b[i];
+    if (std::isfinite(product)) {
+      sum.add(product);
+      continue;
+    }
+    finite = false;
+    special += product;
+  }
+  if (!finite)
+    return {special, false};
+  sum.add(c);
+  return sum.result();
+}
+
+uint32_t mx::sim::truncateToF32Bits(const Truncated &value) {
+  double x = value.value;
+  if (std::isnan(x))
+    return kF32CanonicalNaN;
+  uint32_t sign = std::signbit(x) ? 0x80000000u : 0;
+  double magnitude = std::fabs(x);
+  if (magnitude >= 0x1p128)
+    return sign | 0x7F800000u;
+  if (magnitude < 0x1p-126) // units of the smallest subnormal
+    return sign | static_cast<uint32_t>(std::ldexp(magnitude, 149));
+  uint64_t bits = bitsOf(magnitude);
+  auto exponent = static_cast<uint32_t>(bits >> 52) - 1023 + 127;
+  return sign | exponent << 23 | (static_cast<uint32_t>(bits >> 29) & 0x7FFFFF);
+}
+
+uint16_t mx::sim::roundToF16Bits(const Truncated &value) {
+  double x = value.value;
+  if (std::isnan(x))
+    return static_cast<uint16_t>(kF16CanonicalNaN);
+  // Rounding to odd first makes the second rounding right.
+  if (value.inexact)
+    x = doubleFromBits(bitsOf(x) | 1);
+  return static_cast<uint16_t>(encodeF64(FloatFormat::F16, x));
+}

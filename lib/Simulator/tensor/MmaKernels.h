@@ -1,0 +1,49 @@
+//===- MmaKernels.h - the arithmetic of one MMA instruction ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to the engines. The inner loops work on operands that are already
+// doubles: every product of two elements is exact in a double, and so is their
+// sum over one K step unless exponents are far apart, which is tested for.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_TENSOR_MMAKERNELS_H
+#define MX_LIB_SIMULATOR_TENSOR_MMAKERNELS_H
+
+#include <cstdint>
+
+namespace mx::sim {
+
+/// Columns of B are packed in panels: panel[column / 8][k][column % 8].
+constexpr unsigned panelColumns = 8;
+
+/// sums[i * stride + n] = sum over k of a[i * k_ + k] * panels(n, k), for
+/// `rows` rows (a multiple of 8) and `panels` panels.
+void dotPanels(const double *a, unsigned rows, unsigned k, const double *panels,
+               unsigned numPanels, double *sums, unsigned stride);
+
+/// out[n] = RZ(sums[n] + c[n]) in f32, where each sum is an exact value. c may
+/// be null (zero) and may be out. `scale` multiplies c: a power of two.
+void addTruncate(const double *sums, const float *c, double scale,
+                 unsigned count, float *out);
+
+/// A real number as a double truncated toward zero and whether anything was
+/// cut off. NaN and infinities have no remainder.
+struct Truncated {
+  double value = 0;
+  bool inexact = false;
+};
+
+/// sum + c, both exact.
+Truncated addExact(double sum, double c);
+/// c + sum of a[i] * b[i] exactly, whatever the exponents are, with IEEE rules
+/// for NaN and infinities. Products must be exact in a double.
+Truncated dotExact(const double *a, const double *b, unsigned k, double c);
+
+/// Rounds toward zero to f32; beyond the range to infinity; NaN to 0x7FFFFFFF.
+uint32_t truncateToF32Bits(const Truncated &value);
+/// Rounds to nearest even to f16; NaN to 0x7FFF.
+uint16_t roundToF16Bits(const Truncated &value);
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_TENSOR_MMAKERNELS_H
