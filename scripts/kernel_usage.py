@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Prints what each kernel uses: registers and spills as ptxas reports them,
+shared memory as the launches ask for it, tensor memory as the PTX allocates it.
+
+usage: kernel_usage.py MODULE.mlir KERNELS.ptx [PTXAS.log]"""
+
+import re
+import sys
+
+
+def dynamic_shared_memory(ir):
+    """Bytes of dynamic shared memory by kernel, from the gpu.launch_func's of
+    printed IR whose sizes are constants."""
+    constants = dict(
+        re.findall(r"(%[\w#]+) = (?:arith|llvm\.mlir)\.constant\s*\(?(\d+)", ir)
+    )
+    found = {}
+    for statement in re.findall(r"gpu\.launch_func\s[^\n]*", ir):
+        kernel = re.search(r"@[\w$.]+::@([\w$.]+)", statement)[1]
+        size = re.search(r"dynamic_shared_memory_size (%[\w#]+)", statement)
+        found[kernel] = constants.get(size[1], "?") if size else "0"
+    return found
+
+
+def kernel_bodies(ptx):
+    """(name, text) of each kernel."""
+    parts = re.split(r"^\s*(?:\.visible\s+)?\.entry\s+([\w$.]+)", ptx, flags=re.MULTILINE)
+    return zip(parts[1::2], parts[2::2])
+
+
+def tensor_memory_columns(body):
+    """Columns of tensor memory that a kernel allocates; the operand is a number
+    or a register that was set to one."""
+    total = 0
+    for operand in re.findall(r"tcgen05\.alloc\.[^;]*,\s*([%\w]+)\s*;", body):
+        if operand.startswith("%"):
+            moved = re.search(rf"mov\.[bu]32\s+{re.escape(operand)},\s*(\d+);", body)
+            operand = moved[1] if moved else "0"
+        total += int(operand)
+    return total
+
+
+def ptxas_report(log):
+    """(registers, spill bytes, stack bytes, static shared memory) by kernel."""
+    found = {}
+    for part in re.split(r"Compiling entry function '", log)[1:]:
+        name = part.split("'", 1)[0]
+        number = lambda pattern: int(m[1]) if (m := re.search(pattern, part)) else 0
+        found[name] = {
+            "registers": number(r"Used (\d+) registers"),
+            "spills": number(r"(\d+) bytes spill stores")
+            + number(r"(\d+) bytes spill loads"),
+            "stack": number(r"(\d+) bytes stack frame"),
+            "static": number(r"(\d+) bytes smem"),
+        }
+    return found
+
+
+def main(ir_path, ptx_path, log_path=None):
+    with open(ir_path) as f:
+        dynamic = dynamic_shared_memory(f.read())
+    with open(ptx_path) as f:
+        ptx = f.read()
+    assembled = {}
+    if log_path:
+        with open(log_path) as f:
+            assembled = ptxas_report(f.read())
+    for name, body in kernel_bodies(ptx):
+        words = []
+        if name in assembled:
+            use = assembled[name]
+            words.append(f"{use['registers']} registers")
+            words.append(f"{use['spills']} bytes of spills")
+            words.append(f"{use['stack']} bytes of stack")
+            words.append(
+                f"{use['static']} + {dynamic.get(name, '?')} bytes of shared memory"
+            )
+        else:
+            words.append(f"{dynamic.get(name, '?')} bytes of dynamic shared memory")
+        words.append(f"{tensor_memory_columns(body)} columns of tensor memory")
+        print(f"kernel {name}: " + ", ".join(words))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
