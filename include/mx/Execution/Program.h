@@ -1,0 +1,88 @@
+//===- Program.h - A compiled function that takes arrays --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Compiles one function of a module for a device, in process, and calls it on
+// arrays. The function's arguments are copied to the device before and its
+// results from there after each call, so that a call never changes its inputs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_EXECUTION_PROGRAM_H
+#define MX_EXECUTION_PROGRAM_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mx/Execution/Arrays.h"
+#include <memory>
+
+namespace mlir {
+class ExecutionEngine;
+} // namespace mlir
+
+namespace mx {
+
+/// Where a program runs. `Sim` and `CUDA` run the same code on different
+/// devices of the runtime.
+enum class DeviceKind { CPU, Sim, CUDA };
+
+llvm::StringRef stringifyDeviceKind(DeviceKind device);
+
+struct CompileOptions {
+  DeviceKind device = DeviceKind::CPU;
+  /// The GPU to compile for; not used by the CPU.
+  std::string chip = "sm_100a";
+  /// When not empty, the module after every pass and the PTX of every kernel
+  /// are written to this directory.
+  std::string saveTemps;
+};
+
+/// Adds the dialects, translations and interfaces that files, pipelines and
+/// the JIT need, and nothing else: start-up time is part of every run.
+void registerExecutionDialects(mlir::DialectRegistry &registry);
+
+/// Chooses the device: "cpu", "sim", "cuda", "cuda:N" or "auto", which is a GPU
+/// that runs `chip` where there is one and the simulator elsewhere.
+llvm::Expected<DeviceKind> selectDevice(llvm::StringRef name,
+                                        const std::string &chip);
+
+/// The function `name` of `module`, if it can be called on arrays.
+llvm::Expected<mlir::func::FuncOp> lookupEntry(mlir::ModuleOp module,
+                                               llvm::StringRef name);
+
+/// Compares the concrete shapes of the arguments with what the operations of
+/// `entry` ask for, as far as shapes can be propagated; diagnostics name the
+/// operation.
+mlir::LogicalResult verifyShapes(mlir::func::FuncOp entry,
+                                 llvm::ArrayRef<NpyArray> arguments);
+
+/// One compiled function.
+class Program {
+public:
+  /// Compiles the function `entry` of `module`, which is lowered in place.
+  /// Problems with the IR are reported through the context's diagnostics.
+  static llvm::Expected<std::unique_ptr<Program>>
+  compile(mlir::ModuleOp module, llvm::StringRef entry,
+          const CompileOptions &options);
+  ~Program();
+
+  llvm::ArrayRef<ArrayType> argumentTypes() const { return arguments; }
+  llvm::ArrayRef<ArrayType> resultTypes() const { return results; }
+
+  /// Calls the function. Shapes and dtypes of the arrays are checked.
+  llvm::Expected<std::vector<NpyArray>>
+  run(llvm::ArrayRef<const NpyArray *> inputs);
+
+private:
+  Program() = default;
+
+  std::unique_ptr<mlir::ExecutionEngine> engine;
+  void (*function)(void **) = nullptr;
+  llvm::SmallVector<ArrayType> arguments, results;
+  DeviceKind device = DeviceKind::CPU;
+};
+
+} // namespace mx
+
+#endif // MX_EXECUTION_PROGRAM_H

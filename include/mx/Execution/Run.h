@@ -1,0 +1,39 @@
+//===- Run.h - Compile a file and run it on arrays --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What mx-run does, as a library: a tool only parses flags.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_EXECUTION_RUN_H
+#define MX_EXECUTION_RUN_H
+
+#include <string>
+#include <vector>
+
+namespace mx {
+
+struct RunOptions {
+  std::string inputFile;
+  std::string entry = "main";
+  std::string device = "auto";
+  std::string chip = "sm_100a";
+  std::vector<std::string> argumentFiles, resultFiles;
+  bool checkWithCPU = false;
+  /// Where the report of the check goes as JSON, when not empty.
+  std::string checkReport;
+  /// Directory for the IR of every stage and the PTX, when not empty.
+  std::string saveTemps;
+  /// Print how long compiling and running took.
+  bool printTiming = false;
+};
+
+/// 0: all is well; 1: the device reported an error or the check failed;
+/// 2: bad input. Messages go to stderr, the text of a check to stdout. Result
+/// files are written only when the run itself succeeded.
+int run(const RunOptions &options);
+
+} // namespace mx
+
+#endif // MX_EXECUTION_RUN_H

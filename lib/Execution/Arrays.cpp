@@ -1,0 +1,113 @@
+//===- Arrays.cpp - How values of a function appear as arrays -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The table of dtypes and the arithmetic of physical shapes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Execution/Arrays.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Support/ScaleLayout.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mx;
+
+llvm::Error mx::makeError(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+std::string ArrayType::str() const {
+  std::string text;
+  for (int64_t extent : shape)
+    text += (ShapedType::isDynamic(extent) ? "?" : std::to_string(extent)) +
+            std::string("x");
+  return text + dtype;
+}
+
+/// The dtype of one element; empty where there is none.
+static std::string getDtype(Type type) {
+  if (type.isIndex())
+    return "i8";
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    unsigned width = integer.getWidth();
+    if (width != 8 && width != 16 && width != 32 && width != 64)
+      return "";
+    return (integer.isUnsigned() ? "u" : "i") + std::to_string(width / 8);
+  }
+  if (type.isF16())
+    return "f2";
+  if (type.isF32())
+    return "f4";
+  if (type.isF64())
+    return "f8";
+  if (type.isBF16())
+    return "u2";
+  // Formats of eight bits and fewer: one code per byte, or packed (fp4).
+  if (auto narrow = dyn_cast<FloatType>(type))
+    if (narrow.getWidth() <= 8)
+      return "u1";
+  return "";
+}
+
+SmallVector<int64_t> mx::getPhysicalShape(RankedTensorType type,
+                                          ArrayRef<int64_t> shape) {
+  ScaleLayoutAttr layout = ScaleLayoutAttr::get(type);
+  if (layout.getKind() == ScaleLayoutKind::Linear)
+    return SmallVector<int64_t>(shape);
+  SmallVector<int64_t> physical(shape.drop_back(2));
+  int64_t rows = shape[shape.size() - 2], blocks = shape.back();
+  if (!ShapedType::isDynamic(rows))
+    rows = layout.getRagged() == RaggedKind::Rows
+               ? raggedRowsTileRowCount(rows, layout.getGroups())
+               : scaleTileRowCount(rows);
+  if (!ShapedType::isDynamic(blocks))
+    blocks = scaleTileColumnCount(blocks);
+  physical.append({rows, blocks, 32, 4, 4});
+  return physical;
+}
+
+llvm::Expected<ArrayType> mx::getArrayType(Type type) {
+  auto describe = [&] {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  };
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  Type element = tensor ? tensor.getElementType() : type;
+  ArrayType array;
+  array.dtype = getDtype(element);
+  array.isScalar = !tensor;
+  bool isNarrowScalar =
+      !tensor && isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 16;
+  if (array.dtype.empty() || isNarrowScalar)
+    return makeError("expected a ranked tensor or a number, found " +
+                     describe());
+  if (!tensor)
+    return array;
+  array.shape = getPhysicalShape(tensor, tensor.getShape());
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 4) {
+    array.packing = 2;
+    if (array.shape.empty() || array.shape.back() % 2 != 0)
+      if (array.shape.empty() || !ShapedType::isDynamic(array.shape.back()))
+        return makeError("expected an even last dimension, since 4-bit "
+                         "elements are packed two per byte, found " +
+                         describe());
+    if (!ShapedType::isDynamic(array.shape.back()))
+      array.shape.back() /= 2;
+  }
+  return array;
+}
+
+llvm::Error mx::checkArray(const ArrayType &type, const NpyArray &array) {
+  bool same =
+      type.dtype == array.dtype && type.shape.size() == array.shape.size();
+  for (size_t i = 0; same && i < type.shape.size(); ++i)
+    same =
+        ShapedType::isDynamic(type.shape[i]) || type.shape[i] == array.shape[i];
+  if (same)
+    return llvm::Error::success();
+  return makeError("expected " + type.str() + ", found " +
+                   npyTypeString(array));
+}

@@ -1,0 +1,348 @@
+//===- Compare.cpp - Compare one stage with its reference -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// For a product of n matrix instructions with K = 32 each the device's y obeys
+//   |y - y64| <= n * (33 * 2^-25 + 2^-23) * sum|a||b| + ulp(out) / 2,
+// where the first term of the factor allows the instruction to truncate its
+// products to 25 bits below the largest before adding them, and the second is
+// the rounding of the f32 accumulator; the simulator adds exactly and keeps the
+// second only. y64 and the sum of magnitudes come from the reference path with
+// f32 results; their own half ulp is added.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Execution/Check.h"
+#include "mx/Support/FloatFormats.h"
+#include "mx/Support/ScaleLayout.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mx;
+
+namespace {
+
+/// A float type of results, as numbers.
+struct Numbers {
+  enum Kind { F32, BF16, F16, None } kind = None;
+
+  static Numbers get(Type type) {
+    if (type.isF32())
+      return {F32};
+    if (type.isBF16())
+      return {BF16};
+    if (type.isF16())
+      return {F16};
+    return {None};
+  }
+  double at(const NpyArray &array, int64_t i) const {
+    if (kind == F32) {
+      float value;
+      std::memcpy(&value, array.data.data() + 4 * i, 4);
+      return value;
+    }
+    uint16_t code;
+    std::memcpy(&code, array.data.data() + 2 * i, 2);
+    return decode(kind == BF16 ? FloatFormat::BF16 : FloatFormat::F16, code);
+  }
+  /// Distance of neighbours around `value`.
+  double ulp(double value) const {
+    int mantissa = kind == F32 ? 23 : kind == BF16 ? 7 : 10;
+    int emin = kind == F16 ? -14 : -126;
+    int exponent = emin;
+    if (value != 0 && std::isfinite(value))
+      exponent = std::max(emin, std::ilogb(value));
+    return std::ldexp(1.0, exponent - mantissa);
+  }
+  /// Where an infinity begins: 2^emax+1. Overflow is judged as that number.
+  double infinity() const { return kind == F16 ? 65536.0 : 0x1p128; }
+};
+
+/// Bits of a byte that hold signs; 0xFF for two's complement, 0 for others.
+uint8_t signMask(Type element) {
+  auto narrow = dyn_cast<FloatType>(element);
+  if (!narrow)
+    return 0;
+  switch (narrow.getWidth()) {
+  case 8:
+    return isa<Float8E8M0FNUType>(element) ? 0 : 0x80;
+  case 6:
+    return 0x20;
+  case 4:
+    return 0x88;
+  default:
+    return 0;
+  }
+}
+
+/// The array with the magnitudes of its elements.
+NpyArray magnitudes(const NpyArray &array, Type type) {
+  Type element = getElementTypeOrSelf(type);
+  NpyArray result = array;
+  if (element.isInteger(8)) {
+    for (uint8_t &byte : result.data)
+      byte = uint8_t(std::min(std::abs(int(int8_t(byte))), 127));
+    return result;
+  }
+  if (uint8_t mask = signMask(element)) {
+    for (uint8_t &byte : result.data)
+      byte &= uint8_t(~mask);
+    return result;
+  }
+  // Wide floats: the sign is the top bit of each item.
+  size_t item = npyItemSize(array.dtype);
+  if (isa<FloatType>(element) && item > 1)
+    for (size_t i = item - 1; i < result.data.size(); i += item)
+      result.data[i] &= 0x7F;
+  return result;
+}
+
+/// The same numbers as f32.
+NpyArray widen(const NpyArray &array, Type type) {
+  Numbers numbers = Numbers::get(getElementTypeOrSelf(type));
+  if (numbers.kind == Numbers::F32 || numbers.kind == Numbers::None)
+    return array;
+  NpyArray result;
+  result.dtype = "f4";
+  result.shape = array.shape;
+  size_t count = array.data.size() / 2;
+  result.data.resize(4 * count);
+  for (size_t i = 0; i < count; ++i) {
+    float value = numbers.at(array, i);
+    std::memcpy(result.data.data() + 4 * i, &value, 4);
+  }
+  return result;
+}
+
+llvm::Expected<std::vector<NpyArray>> runReference(const Stage &stage,
+                                                   const StageArrays &arrays,
+                                                   StageVariant variant,
+                                                   bool asMagnitudes) {
+  auto module = buildStage(stage, arrays, variant);
+  if (!module)
+    return module.takeError();
+  auto program = Program::compile(**module, "stage", CompileOptions());
+  if (!program)
+    return program.takeError();
+  auto structured = cast<DestinationStyleOpInterface>(stage.op);
+  std::vector<NpyArray> storage(arrays.operands.size());
+  SmallVector<const NpyArray *> inputs;
+  for (auto [index, array] : llvm::enumerate(arrays.operands)) {
+    if (!array)
+      continue;
+    inputs.push_back(array);
+    if (index >= stage.op->getNumOperands())
+      continue;
+    Type type = stage.op->getOperand(index).getType();
+    bool isInit = structured.isDpsInit(&stage.op->getOpOperand(index));
+    bool isInteger = type.isIntOrIndex() ||
+                     getElementTypeOrSelf(type).isInteger(32) ||
+                     getElementTypeOrSelf(type).isInteger(64);
+    bool widens = isInit && variant == StageVariant::F32Result;
+    if ((asMagnitudes && !isInteger) || widens) {
+      storage[index] = *array;
+      if (asMagnitudes && !isInteger)
+        storage[index] = magnitudes(storage[index], type);
+      if (widens)
+        storage[index] = widen(storage[index], type);
+      inputs.back() = &storage[index];
+    }
+  }
+  return (*program)->run(inputs);
+}
+
+ResultComparison compareBits(const NpyArray &device,
+                             const NpyArray &reference) {
+  ResultComparison found;
+  found.isExact = true;
+  found.elements = device.data.size() / npyItemSize(device.dtype);
+  if (device.shape != reference.shape) {
+    found.unequalBytes = std::max(device.data.size(), reference.data.size());
+    return found;
+  }
+  for (size_t i = 0, e = device.data.size(); i < e; ++i)
+    if (device.data[i] != reference.data[i]) {
+      if (found.unequalBytes++ == 0)
+        found.worst = i / npyItemSize(device.dtype);
+    }
+  return found;
+}
+
+/// What the bound of a product depends on besides its operands.
+struct ProductBound {
+  double steps = 0;     ///< MMA steps along K and other f32 additions
+  double factor = 0;    ///< of the sum of magnitudes, per step
+  double extraUlps = 0; ///< f32 roundings after the sum
+  int64_t elements = 0; ///< leading elements that are defined
+};
+
+ResultComparison compareProduct(Numbers out, const NpyArray &device,
+                                const NpyArray &reference,
+                                const NpyArray &magnitude,
+                                const ProductBound &bound) {
+  ResultComparison found;
+  Numbers f32 = {Numbers::F32};
+  found.elements = bound.elements;
+  for (int64_t i = 0; i < bound.elements; ++i) {
+    double y = out.at(device, i), ref = f32.at(reference, i),
+           sum = f32.at(magnitude, i);
+    if (std::isnan(ref) || std::isnan(y)) {
+      // A NaN operand makes NaN on both sides. Where magnitudes overflow,
+      // infinities of both signs may meet on the device only.
+      bool mayMeet = !std::isnan(ref) && !std::isfinite(sum);
+      found.unbounded += mayMeet;
+      if (std::isnan(ref) != std::isnan(y) && !mayMeet &&
+          found.violations++ == 0)
+        found.worst = i;
+      continue;
+    }
+    if (std::isinf(y) && std::isinf(ref) &&
+        std::signbit(y) == std::signbit(ref))
+      continue;
+    if (!std::isfinite(sum)) {
+      ++found.unbounded;
+      continue;
+    }
+    // An overflow is as good as the first number that overflows.
+    if (std::isinf(y))
+      y = std::copysign(out.infinity(), y);
+    if (std::isinf(ref))
+      ref = std::copysign(f32.infinity(), ref);
+    // A finite result of a wide type may overflow a narrow one.
+    if (std::fabs(y) == out.infinity() && std::fabs(ref) > out.infinity() &&
+        std::signbit(y) == std::signbit(ref))
+      continue;
+    double largest = std::max(std::fabs(y), std::fabs(ref));
+    double limit = bound.steps * bound.factor * sum * (1 + 0x1p-22) +
+                   0.5 * out.ulp(std::min(largest, out.infinity() / 2)) +
+                   (0.5 + bound.extraUlps) * f32.ulp(ref);
+    double deviation = std::fabs(y - ref);
+    double ratio = deviation / limit;
+    found.maxDeviation = std::max(found.maxDeviation, deviation);
+    if (ratio > found.maxBoundRatio) {
+      found.maxBoundRatio = ratio;
+      if (found.violations == 0)
+        found.worst = i;
+    }
+    found.violations += deviation > limit;
+  }
+  return found;
+}
+
+/// The number of K elements of a product, and of defined result elements.
+template <typename OpT>
+int64_t reductionExtent(OpT matmul, const StageArrays &arrays) {
+  const NpyArray &a = *arrays.operands[0];
+  int64_t packing =
+      llvm::cantFail(getArrayType(matmul.getA().getType())).packing;
+  return a.shape.back() * packing;
+}
+
+int64_t definedElements(Operation *op, const StageArrays &arrays) {
+  const NpyArray &result = *arrays.results[0];
+  int64_t count = result.data.size() / npyItemSize(result.dtype);
+  auto grouped = dyn_cast<GroupedMatmulOp>(op);
+  if (!grouped || grouped.getRagged() != RaggedKind::Rows)
+    return count;
+  // Rows beyond the last group are nobody's.
+  const NpyArray *offsets = arrays.operands[4];
+  if (!offsets || offsets->data.size() < 4)
+    return count;
+  int32_t end;
+  std::memcpy(&end, offsets->data.data() + offsets->data.size() - 4, 4);
+  return result.shape.empty() || result.shape[0] == 0
+             ? count
+             : std::min(count, count / result.shape[0] * end);
+}
+
+template <typename OpT>
+llvm::Expected<StageComparison> compareMatmul(OpT matmul, const Stage &stage,
+                                              const StageArrays &arrays,
+                                              bool isExactSum) {
+  Numbers out =
+      Numbers::get(getElementTypeOrSelf(matmul->getResult(0).getType()));
+  if (out.kind == Numbers::None)
+    return makeError("expected f32, bf16 or f16 results of " +
+                     describeStage(stage.op));
+  if (!matmul.getEpilogue().empty())
+    return makeError("cannot bound the rounding of an epilogue in " +
+                     describeStage(stage.op));
+  auto reference = runReference(stage, arrays, StageVariant::F32Result, false);
+  if (!reference)
+    return reference.takeError();
+  auto magnitude = runReference(stage, arrays, StageVariant::F32Result, true);
+  if (!magnitude)
+    return magnitude.takeError();
+  ProductBound bound;
+  bound.steps = ceilDiv(reductionExtent(matmul, arrays), 32) +
+                (matmul.getAccumulate() ? 1 : 0);
+  bound.factor = isExactSum ? 0x1p-23 : 33 * 0x1p-25 + 0x1p-23;
+  bound.extraUlps = matmul.getAlpha() ? 0.5 : 0;
+  bound.elements = definedElements(stage.op, arrays);
+  StageComparison comparison;
+  const NpyArray &device = *arrays.results[0];
+  if (device.shape != reference->front().shape)
+    comparison.results.push_back(compareBits(device, reference->front()));
+  else
+    comparison.results.push_back(compareProduct(out, device, reference->front(),
+                                                magnitude->front(), bound));
+  return comparison;
+}
+
+} // namespace
+
+static llvm::Expected<StageComparison>
+compareExactly(const Stage &stage, const StageArrays &arrays) {
+  auto reference = runReference(stage, arrays, StageVariant::Same, false);
+  if (!reference)
+    return reference.takeError();
+  StageComparison comparison;
+  for (auto [device, expected] : llvm::zip_equal(arrays.results, *reference))
+    comparison.results.push_back(compareBits(*device, expected));
+  return comparison;
+}
+
+llvm::Expected<StageComparison> mx::compareStage(const Stage &stage,
+                                                 const StageArrays &arrays,
+                                                 bool isExactSum) {
+  auto comparison =
+      llvm::TypeSwitch<Operation *, llvm::Expected<StageComparison>>(stage.op)
+          .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
+            return compareMatmul(matmul, stage, arrays, isExactSum);
+          })
+          .Default([&](Operation *) { return compareExactly(stage, arrays); });
+  if (!comparison)
+    return comparison;
+  comparison->stage = describeStage(stage.op);
+  for (auto [index, result] : llvm::enumerate(comparison->results))
+    result.result = index;
+  return comparison;
+}
+
+llvm::Expected<EndToEnd> mx::compareEndToEnd(unsigned index, Type type,
+                                             const NpyArray &device,
+                                             const NpyArray &reference) {
+  EndToEnd found;
+  found.result = index;
+  Numbers numbers = Numbers::get(getElementTypeOrSelf(type));
+  if (device.shape != reference.shape)
+    return makeError("result " + llvm::Twine(index) + ": expected " +
+                     npyTypeString(reference) + ", found " +
+                     npyTypeString(device));
+  if (numbers.kind == Numbers::None || device.data == reference.data)
+    return found;
+  double signal = 0, noise = 0;
+  for (size_t i = 0, e = device.data.size() / npyItemSize(device.dtype); i < e;
+       ++i) {
+    double y = numbers.at(device, i), ref = numbers.at(reference, i);
+    if (!std::isfinite(y) || !std::isfinite(ref))
+      continue;
+    signal += ref * ref;
+    noise += (y - ref) * (y - ref);
+  }
+  if (noise != 0)
+    found.snr = 10 * std::log10(signal / noise);
+  return found;
+}

@@ -1,0 +1,179 @@
+//===- Run.cpp - Compile a file and run it on arrays ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Parses, checks the arrays against the entry, compiles, runs, writes the
+// results and compares them with the reference path.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Execution/Run.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mx/Execution/Check.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace mx;
+
+namespace {
+
+/// Exit statuses.
+enum { kClean = 0, kFailed = 1, kBadInput = 2 };
+
+int report(int status, const llvm::Twine &message) {
+  llvm::errs() << "mx-run: " << message << '\n';
+  return status;
+}
+int report(int status, llvm::Error error) {
+  return report(status, llvm::toString(std::move(error)));
+}
+
+/// Prints what took how long, where that was asked for.
+class Stopwatch {
+public:
+  explicit Stopwatch(bool enabled) : enabled(enabled) {}
+  void lap(llvm::StringRef what) {
+    auto now = std::chrono::steady_clock::now();
+    if (enabled)
+      llvm::errs() << llvm::format(
+          "time: %s %.3f s\n", what.str().c_str(),
+          std::chrono::duration<double>(now - start).count());
+    start = std::chrono::steady_clock::now();
+  }
+
+private:
+  bool enabled;
+  std::chrono::steady_clock::time_point start =
+      std::chrono::steady_clock::now();
+};
+
+llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
+                          std::vector<NpyArray> &arguments) {
+  auto count = [&](size_t expected, size_t found, StringRef what) {
+    return makeError("expected " + llvm::Twine(expected) + " " + what +
+                     " of entry '" + entry.getSymName() + "', found " +
+                     llvm::Twine(found));
+  };
+  if (options.argumentFiles.size() != entry.getNumArguments())
+    return count(entry.getNumArguments(), options.argumentFiles.size(),
+                 "--arg, one for each argument");
+  // Running without keeping the results is useful; keeping some would leave
+  // open which.
+  if (!options.resultFiles.empty() &&
+      options.resultFiles.size() != entry.getNumResults())
+    return count(entry.getNumResults(), options.resultFiles.size(),
+                 "--result, one for each result");
+  for (auto [index, path] : llvm::enumerate(options.argumentFiles)) {
+    NpyArray array;
+    if (std::string error = readNpy(path, array); !error.empty())
+      return makeError(error);
+    ArrayType type =
+        llvm::cantFail(getArrayType(entry.getArgumentTypes()[index]));
+    if (llvm::Error error = checkArray(type, array)) {
+      std::string text;
+      llvm::raw_string_ostream(text)
+          << path << ": argument " << index << " of type "
+          << entry.getArgumentTypes()[index] << ": "
+          << llvm::toString(std::move(error));
+      return makeError(text);
+    }
+    arguments.push_back(std::move(array));
+  }
+  return llvm::Error::success();
+}
+
+/// All results or none: a file that cannot be written takes the others with it
+/// only as far as they were not yet renamed into place.
+llvm::Error writeResults(const std::vector<std::string> &paths,
+                         const std::vector<NpyArray> &results) {
+  for (auto [path, result] : llvm::zip(paths, results))
+    if (std::string error = writeNpy(path, result); !error.empty())
+      return makeError(error);
+  return llvm::Error::success();
+}
+
+llvm::Error writeReport(const std::string &path, const CheckReport &check) {
+  std::error_code error;
+  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_Text);
+  if (error)
+    return makeError(path + ": cannot write: " + error.message());
+  file.os() << llvm::formatv("{0:2}", check.json()) << '\n';
+  file.os().flush();
+  if (file.os().has_error()) {
+    error = file.os().error();
+    file.os().clear_error();
+    return makeError(path + ": cannot write: " + error.message());
+  }
+  file.keep();
+  return llvm::Error::success();
+}
+
+} // namespace
+
+int mx::run(const RunOptions &options) {
+  Stopwatch watch(options.printTiming);
+  llvm::Expected<DeviceKind> device =
+      selectDevice(options.device, options.chip);
+  if (!device)
+    return report(kBadInput, device.takeError());
+
+  DialectRegistry registry;
+  registerExecutionDialects(registry);
+  // One small module: threads would cost more than they save.
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(options.inputFile, sources, &context);
+  if (!module)
+    return kBadInput;
+  llvm::Expected<func::FuncOp> entry = lookupEntry(*module, options.entry);
+  if (!entry)
+    return report(kBadInput, makeError(options.inputFile + ": " +
+                                       llvm::toString(entry.takeError())));
+  std::vector<NpyArray> arguments;
+  if (llvm::Error error = readArguments(*entry, options, arguments))
+    return report(kBadInput, std::move(error));
+  if (failed(verifyShapes(*entry, arguments)))
+    return kBadInput;
+  watch.lap("read");
+
+  CompileOptions compile;
+  compile.device = *device;
+  compile.chip = options.chip;
+  compile.saveTemps = options.saveTemps;
+  OwningOpRef<ModuleOp> lowered = module->clone();
+  auto program = Program::compile(*lowered, options.entry, compile);
+  if (!program)
+    return report(kBadInput, program.takeError());
+  watch.lap("compile");
+
+  SmallVector<const NpyArray *> inputs;
+  for (const NpyArray &argument : arguments)
+    inputs.push_back(&argument);
+  auto results = (*program)->run(inputs);
+  if (!results)
+    return report(kFailed, results.takeError());
+  watch.lap("run");
+  if (llvm::Error error = writeResults(options.resultFiles, *results))
+    return report(kBadInput, std::move(error));
+  if (!options.checkWithCPU)
+    return kClean;
+
+  auto check = checkRun(*module, options.entry, compile, arguments, *results);
+  if (!check)
+    return report(kFailed, check.takeError());
+  watch.lap("check");
+  llvm::outs() << check->text();
+  if (!options.checkReport.empty())
+    if (llvm::Error error = writeReport(options.checkReport, *check))
+      return report(kBadInput, std::move(error));
+  return check->passed() ? kClean : kFailed;
+}

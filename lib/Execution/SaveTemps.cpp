@@ -1,0 +1,109 @@
+//===- SaveTemps.cpp - Keep the IR after every pass -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A pass instrumentation that writes files.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SaveTemps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/Pass.h"
+#include "mx/Execution/Arrays.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mx;
+
+static std::string print(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  op->print(stream);
+  stream << '\n';
+  return text;
+}
+
+static llvm::Error write(StringRef directory, const llvm::Twine &name,
+                         StringRef text) {
+  llvm::SmallString<128> path(directory);
+  llvm::sys::path::append(path, name);
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (!error) {
+    file << text;
+    file.close();
+    error = file.error();
+    file.clear_error();
+  }
+  if (error)
+    return makeError(path + ": cannot write: " + error.message());
+  return llvm::Error::success();
+}
+
+llvm::Error mx::saveInput(const std::string &directory, ModuleOp module) {
+  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+    return makeError(directory + ": cannot create: " + error.message());
+  return write(directory, "00-input.mlir", print(module));
+}
+
+namespace {
+class SaveTemps final : public PassInstrumentation {
+public:
+  explicit SaveTemps(std::string directory) : directory(std::move(directory)) {}
+
+  void runBeforePass(Pass *, Operation *op) override {
+    if (isRoot(op) && last.empty())
+      last = print(op);
+  }
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    if (!isRoot(op) || failedToWrite)
+      return;
+    std::string text = print(op);
+    if (text == last)
+      return;
+    last = std::move(text);
+    // A pass manager nested on functions has no name of its own.
+    StringRef name = pass->getArgument();
+    std::string number;
+    llvm::raw_string_ostream(number) << llvm::format_decimal(++count, 1);
+    if (number.size() < 2)
+      number.insert(0, "0");
+    save(number + "-" + (name.empty() ? "nested" : name.str()) + ".mlir", last);
+    op->walk([&](gpu::BinaryOp binary) {
+      for (Attribute attribute : binary.getObjects()) {
+        auto object = dyn_cast<gpu::ObjectAttr>(attribute);
+        if (object && object.getFormat() == gpu::CompilationTarget::Assembly)
+          save(binary.getSymName().str() + ".ptx",
+               object.getObject().getValue().rtrim('\0'));
+      }
+    });
+  }
+
+private:
+  static bool isRoot(Operation *op) {
+    return isa<ModuleOp>(op) && !op->getParentOp();
+  }
+  void save(const std::string &name, StringRef text) {
+    if (failedToWrite)
+      return;
+    if (llvm::Error error = write(directory, name, text)) {
+      failedToWrite = true;
+      llvm::errs() << "mx: " << llvm::toString(std::move(error)) << '\n';
+    }
+  }
+
+  std::string directory;
+  std::string last;
+  unsigned count = 0;
+  bool failedToWrite = false;
+};
+} // namespace
+
+std::unique_ptr<PassInstrumentation>
+mx::createSaveTempsInstrumentation(const std::string &directory) {
+  return std::make_unique<SaveTemps>(directory);
+}

@@ -1,0 +1,320 @@
+//===- Stages.cpp - Look at every operation of a run ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Exposes the mx operations of a function and rebuilds each of them alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Execution/Stages.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Support/ScaleLayout.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx;
+
+static bool isStage(Operation *op) {
+  return op->getDialect() && isa<MXDialect>(op->getDialect()) &&
+         isa<DestinationStyleOpInterface>(op);
+}
+
+static bool readsDestinations(Operation *op) {
+  if (auto matmul = dyn_cast<MatmulOp>(op))
+    return matmul.getAccumulate();
+  if (auto matmul = dyn_cast<GroupedMatmulOp>(op))
+    return matmul.getAccumulate();
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Exposing
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Exposer {
+public:
+  explicit Exposer(func::FuncOp entry) : entry(entry) {
+    terminator = entry.getBody().front().getTerminator();
+    returned.assign(terminator->operand_begin(), terminator->operand_end());
+  }
+
+  StageList run() {
+    StageList list;
+    list.ownResults = returned.size();
+    Block *body = &entry.getBody().front();
+    entry.walk([&](Operation *op) {
+      if (!isStage(op))
+        return;
+      if (op->getBlock() != body || op->getNumResults() == 0) {
+        list.hidden.push_back(op);
+        return;
+      }
+      list.stages.push_back(expose(op));
+    });
+    terminator->setOperands(returned);
+    entry.setType(FunctionType::get(entry.getContext(),
+                                    entry.getArgumentTypes(),
+                                    terminator->getOperandTypes()));
+    return list;
+  }
+
+private:
+  Stage expose(Operation *op) {
+    Stage stage;
+    stage.op = op;
+    auto structured = cast<DestinationStyleOpInterface>(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (structured.isDpsInit(&operand) && !readsDestinations(op))
+        stage.operands.push_back({});
+      else
+        stage.operands.push_back(place(operand.get()));
+    }
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    for (Value value : captured)
+      stage.operands.push_back(place(value));
+    for (Value value : op->getResults())
+      stage.results.push_back(place(value));
+    return stage;
+  }
+
+  StageValue place(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return {StageValue::Argument, argument.getArgNumber(), value};
+    if (matchPattern(value, m_Constant()))
+      return {StageValue::Constant, 0, value};
+    auto *found = llvm::find(returned, value);
+    unsigned index = found - returned.begin();
+    if (found == returned.end())
+      returned.push_back(value);
+    return {StageValue::Result, index, value};
+  }
+
+  func::FuncOp entry;
+  Operation *terminator;
+  SmallVector<Value> returned;
+};
+} // namespace
+
+FailureOr<StageList> mx::exposeStages(func::FuncOp entry) {
+  auto module = entry->getParentOfType<ModuleOp>();
+  std::string name = entry.getSymName().str();
+  // Other functions' operations can be looked at once they are part of this
+  // one; the inliner must not take the entry itself for a dead function.
+  entry.setPublic();
+  PassManager pm(module->getContext());
+  pm.addPass(createInlinerPass());
+  if (failed(pm.run(module)))
+    return failure();
+  auto inlined = cast<func::FuncOp>(module.lookupSymbol(name));
+  if (!inlined.getBody().hasOneBlock())
+    return inlined.emitError("expected one block in a function whose "
+                             "operations are compared one by one, found ")
+           << inlined.getBody().getBlocks().size();
+  StageList list = Exposer(inlined).run();
+  module.walk([&](func::FuncOp function) {
+    if (function != inlined)
+      function.walk([&](Operation *op) {
+        if (isStage(op) && !SymbolTable::symbolKnownUseEmpty(function, module))
+          list.hidden.push_back(op);
+      });
+  });
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Rebuilding
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The logical shapes of a stage's tensors. Elements have the shape of their
+/// array; the shape behind tiled scales follows from the elements they belong
+/// to, or from the scales on the other side of a relayout.
+class StageShapes {
+public:
+  StageShapes(Operation *op, const StageArrays &arrays) : arrays(arrays) {
+    for (auto [value, array] : llvm::zip(op->getOperands(), arrays.operands))
+      infer(value, array);
+    for (auto [value, array] : llvm::zip(op->getResults(), arrays.results))
+      infer(value, array);
+    // Destinations that are not read have no array: they look like results.
+    auto structured = cast<DestinationStyleOpInterface>(op);
+    for (auto [init, result] :
+         llvm::zip(structured.getDpsInits(), op->getResults()))
+      alike(init, result);
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<QuantizeOp>([&](QuantizeOp quantize) {
+          for (unsigned i = 0; i + 1 < quantize->getNumResults(); i += 2)
+            scalesOf(quantize->getResult(i), quantize->getResult(i + 1),
+                     quantize.getBlockSize());
+        })
+        .Case<DequantizeOp>([&](DequantizeOp dequantize) {
+          scalesOf(dequantize.getInput(), dequantize.getScales(),
+                   dequantize.getBlockSize());
+        })
+        .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
+          scalesOf(matmul.getA(), matmul.getAScales(), matmul.getBlockSize());
+          scalesOf(matmul.getB(), matmul.getBScales(), matmul.getBlockSize());
+        })
+        .Case<RelayoutOp>([&](RelayoutOp relayout) {
+          alike(relayout.getInput(), relayout->getResult(0));
+        });
+    for (auto [init, result] :
+         llvm::zip(structured.getDpsInits(), op->getResults()))
+      alike(init, result);
+  }
+
+  /// The static type of `value`; null if its shape is not known.
+  RankedTensorType getType(Value value) const {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.hasStaticShape())
+      return type;
+    auto found = shapes.find(value);
+    return found == shapes.end() ? RankedTensorType()
+                                 : type.clone(found->second);
+  }
+
+private:
+  void infer(Value value, const NpyArray *array) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return;
+    if (type.hasStaticShape()) {
+      shapes[value] = llvm::to_vector(type.getShape());
+      return;
+    }
+    if (!array ||
+        ScaleLayoutAttr::get(type).getKind() != ScaleLayoutKind::Linear)
+      return;
+    SmallVector<int64_t> shape(array->shape.begin(), array->shape.end());
+    if (int64_t packing = llvm::cantFail(getArrayType(type)).packing;
+        packing != 1)
+      shape.back() *= packing;
+    shapes[value] = shape;
+  }
+
+  void scalesOf(Value elements, Value scales, int64_t block) {
+    auto found = shapes.find(elements);
+    if (found == shapes.end() || shapes.count(scales))
+      return;
+    SmallVector<int64_t> shape = found->second;
+    shape.back() = ceilDiv(shape.back(), block);
+    shapes[scales] = shape;
+  }
+
+  void alike(Value a, Value b) {
+    auto foundA = shapes.find(a), foundB = shapes.find(b);
+    if (foundA != shapes.end() && foundB == shapes.end())
+      shapes[b] = SmallVector<int64_t>(foundA->second);
+    else if (foundA == shapes.end() && foundB != shapes.end())
+      shapes[a] = SmallVector<int64_t>(foundB->second);
+  }
+
+  const StageArrays &arrays;
+  DenseMap<Value, SmallVector<int64_t>> shapes;
+};
+} // namespace
+
+/// The constant `value` again, widened where `type` asks for f32.
+static Value cloneConstant(OpBuilder &builder, Value value, Type type) {
+  Operation *copy = builder.clone(*value.getDefiningOp());
+  DenseFPElementsAttr elements;
+  auto constant = dyn_cast<arith::ConstantOp>(copy);
+  if (constant && copy->getResult(0).getType() != type &&
+      matchPattern(value, m_Constant(&elements))) {
+    constant.setValueAttr(cast<TypedAttr>(elements.mapValues(
+        getElementTypeOrSelf(type), [](const APFloat &number) {
+          APFloat wide = number;
+          bool losesInfo;
+          wide.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven,
+                       &losesInfo);
+          return wide.bitcastToAPInt();
+        })));
+    copy->getResult(0).setType(type);
+  }
+  return copy->getResult(cast<OpResult>(value).getResultNumber());
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>> mx::buildStage(const Stage &stage,
+                                                     const StageArrays &arrays,
+                                                     StageVariant variant) {
+  Operation *op = stage.op;
+  MLIRContext *context = op->getContext();
+  Location loc = op->getLoc();
+  StageShapes shapes(op, arrays);
+  OpBuilder builder(context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto function = func::FuncOp::create(builder, loc, "stage",
+                                       builder.getFunctionType({}, {}));
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+
+  // A destination has the type of its result.
+  auto retype = [&](RankedTensorType type) {
+    return variant == StageVariant::F32Result ? type.clone(builder.getF32Type())
+                                              : type;
+  };
+  auto structured = cast<DestinationStyleOpInterface>(op);
+  IRMapping mapping;
+  SmallVector<Value> operands;
+  for (auto [index, source] : llvm::enumerate(stage.operands)) {
+    bool isCaptured = index >= op->getNumOperands();
+    Value value = isCaptured ? source.value : op->getOperand(index);
+    bool isInit = !isCaptured && structured.isDpsInit(&op->getOpOperand(index));
+    Type type = value.getType();
+    if (isa<RankedTensorType>(type)) {
+      RankedTensorType known = shapes.getType(value);
+      if (!known)
+        return makeError("cannot tell the logical shape of operand " +
+                         llvm::Twine(index) + " of " + describeStage(op));
+      type = isInit ? retype(known) : known;
+    }
+    Value mapped;
+    if (source.kind == StageValue::Unread)
+      mapped = tensor::EmptyOp::create(
+          builder, loc, cast<RankedTensorType>(type).getShape(),
+          cast<RankedTensorType>(type).getElementType(),
+          cast<RankedTensorType>(type).getEncoding());
+    else if (source.kind == StageValue::Constant)
+      mapped = cloneConstant(builder, value, type);
+    else
+      mapped = body->addArgument(type, loc);
+    if (isCaptured)
+      mapping.map(value, mapped);
+    else
+      operands.push_back(mapped);
+  }
+  Operation *copy = builder.clone(*op, mapping);
+  copy->setOperands(operands);
+  for (auto [result, init] :
+       llvm::zip_equal(copy->getResults(),
+                       cast<DestinationStyleOpInterface>(copy).getDpsInits()))
+    result.setType(init.getType());
+  func::ReturnOp::create(builder, loc, copy->getResults());
+  function.setType(builder.getFunctionType(body->getArgumentTypes(),
+                                           copy->getResultTypes()));
+  if (failed(verify(*module)))
+    return makeError("cannot build the reference of " + describeStage(op));
+  return module;
+}
+
+std::string mx::describeStage(Operation *op) {
+  std::string text = op->getName().getStringRef().str() + " at ";
+  llvm::raw_string_ostream stream(text);
+  if (auto location = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    stream << location.getFilename().getValue() << ':' << location.getLine()
+           << ':' << location.getColumn();
+  else
+    stream << op->getLoc();
+  return text;
+}

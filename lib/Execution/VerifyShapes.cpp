@@ -1,0 +1,66 @@
+//===- VerifyShapes.cpp - Find wrong shapes before running ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A function of dynamic shapes says nothing wrong until it is called. Before a
+// call the concrete shapes of the arguments are propagated through a copy of
+// the function, so that the verifiers of the operations can compare them: a
+// mismatch becomes the same message, at the same place, as in static IR.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Execution/Program.h"
+
+using namespace mlir;
+using namespace mx;
+
+/// The type of an argument whose array is known; the logical shape behind a
+/// tiled scale layout cannot be told from its tiles and stays dynamic.
+static RankedTensorType refine(RankedTensorType type, const NpyArray &array) {
+  if (ScaleLayoutAttr::get(type).getKind() != ScaleLayoutKind::Linear)
+    return type;
+  ArrayType layout = llvm::cantFail(getArrayType(type));
+  SmallVector<int64_t> shape(array.shape.begin(), array.shape.end());
+  if (layout.packing != 1)
+    shape.back() *= layout.packing;
+  return type.clone(shape);
+}
+
+LogicalResult mx::verifyShapes(func::FuncOp entry,
+                               ArrayRef<NpyArray> arguments) {
+  OwningOpRef<ModuleOp> module = entry->getParentOfType<ModuleOp>().clone();
+  auto function = cast<func::FuncOp>(module->lookupSymbol(entry.getSymName()));
+  // Nobody calls the copy: its type may change.
+  function.setSymName(
+      (entry.getSymName() + "__with_shapes_of_arguments").str());
+  Block &body = function.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  for (auto [argument, array] :
+       llvm::zip_equal(body.getArguments(), arguments)) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || type.hasStaticShape())
+      continue;
+    RankedTensorType refined = refine(type, array);
+    if (refined == type)
+      continue;
+    argument.setType(refined);
+    auto cast =
+        tensor::CastOp::create(builder, argument.getLoc(), type, argument);
+    argument.replaceAllUsesExcept(cast.getResult(), cast);
+  }
+  function.setType(builder.getFunctionType(body.getArgumentTypes(),
+                                           function.getResultTypes()));
+
+  PassManager pm(module->getContext());
+  // The point is what the verifier says afterwards, once.
+  pm.enableVerifier(false);
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  if (failed(pm.run(*module)))
+    return failure();
+  return verify(function);
+}

@@ -1,0 +1,74 @@
+//===- mx-run.cpp - Compile a file and run it on arrays -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "mx/Execution/Run.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
+
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("mx-run options");
+
+static cl::opt<std::string> inputFile(cl::Positional, cl::Required,
+                                      cl::desc("FILE.mlir"), cl::cat(category));
+static cl::opt<std::string> entry("entry", cl::init("main"),
+                                  cl::desc("function to run"),
+                                  cl::cat(category));
+static cl::opt<std::string>
+    device("device",
+           cl::desc("auto, sim, cuda, cuda:N or cpu; auto is a GPU that runs "
+                    "the chip's code where there is one, else the simulator"),
+           cl::cat(category));
+static cl::opt<std::string> chip("chip", cl::init("sm_100a"),
+                                 cl::desc("GPU to compile for"),
+                                 cl::cat(category));
+static cl::list<std::string>
+    arguments("arg", cl::value_desc("X.npy"),
+              cl::desc("an argument of the function, in order"),
+              cl::cat(category));
+static cl::list<std::string> results("result", cl::value_desc("Y.npy"),
+                                     cl::desc("where a result goes, in order"),
+                                     cl::cat(category));
+static cl::opt<std::string>
+    check("check", cl::value_desc("cpu"),
+          cl::desc("compare every operation with the reference path"),
+          cl::cat(category));
+static cl::opt<std::string> checkReport("check-report",
+                                        cl::value_desc("FILE.json"),
+                                        cl::desc("write what the check found"),
+                                        cl::cat(category));
+static cl::opt<std::string>
+    saveTemps("save-temps", cl::value_desc("DIR"),
+              cl::desc("keep the IR after every pass and the PTX"),
+              cl::cat(category));
+static cl::opt<bool> timing("time", cl::desc("print how long each part took"),
+                            cl::cat(category));
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "mx: compile and run on arrays\n");
+  if (!check.empty() && check != "cpu") {
+    llvm::errs() << "mx-run: expected --check=cpu, found --check=" << check
+                 << '\n';
+    return 2;
+  }
+  mx::RunOptions options;
+  options.inputFile = inputFile;
+  options.entry = entry;
+  if (const char *name = std::getenv("MX_DEVICE"))
+    options.device = name;
+  if (device.getNumOccurrences())
+    options.device = device;
+  options.chip = chip;
+  options.argumentFiles = arguments;
+  options.resultFiles = results;
+  options.checkWithCPU = !check.empty() || !checkReport.empty();
+  options.checkReport = checkReport;
+  options.saveTemps = saveTemps;
+  options.printTiming = timing;
+  return mx::run(options);
+}
