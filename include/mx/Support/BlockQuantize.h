@@ -31,8 +31,10 @@ struct ScaleRecipe {
   uint32_t maxReciprocalBits; ///< fl(1 / largest element) as binary32
   int emax;                   ///< exponent of the largest element
   unsigned mantissaBits;
-  /// Mantissas of a above this one need the next power of two (`Ceil` in
-  /// integers; it differs from the multiplication in one f32 per format).
+  /// `Ceil` in integers: exponent of a - emax, plus 1 if the mantissa of a is
+  /// above this, clamped to 0 .. 254; 0 for subnormals. That equals the
+  /// multiplication for every bf16 value, and for every f32 but one per
+  /// floating-point element type (0x04600001 for E4M3).
   uint32_t ceilThreshold;
 };
 

@@ -1,0 +1,102 @@
+//===- SwizzleTest.cpp - shared-memory swizzles ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Each swizzle against the PTX ISA's description in lines and chunks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Support/Swizzle.h"
+#include "gtest/gtest.h"
+
+using namespace mx;
+
+namespace {
+
+Swizzle swizzleAt(unsigned i) { return Swizzle(i); }
+
+TEST(Swizzle, TableIsInOrder) {
+  for (unsigned i = 0; i < kNumSwizzles; ++i)
+    EXPECT_EQ(unsigned(getInfo(swizzleAt(i)).swizzle), i);
+  EXPECT_STREQ(getInfo(Swizzle::B128).name, "128b");
+  EXPECT_EQ(getInfo(Swizzle::B128).alignment, 1024u);
+  EXPECT_EQ(getInfo(Swizzle::B64).alignment, 512u);
+  EXPECT_EQ(getInfo(Swizzle::B32).alignment, 256u);
+  EXPECT_EQ(getInfo(Swizzle::B128Atom32).alignment, 512u);
+  EXPECT_EQ(getInfo(Swizzle::B128Atom64).alignment, 256u);
+}
+
+/// Chunks of 16 bytes in a line of 128 bytes, exchanged as the PTX ISA's
+/// tables show: the chunk in which chunk `c` of line `line` lies.
+unsigned chunkOf(Swizzle swizzle, unsigned line, unsigned c) {
+  switch (swizzle) {
+  case Swizzle::None:
+    return c;
+  case Swizzle::B32: // Pairs of chunks; every second line exchanges them.
+    return c ^ line % 2;
+  case Swizzle::B64: // Groups of four.
+    return c / 4 * 4 + (c % 4 ^ line % 4);
+  case Swizzle::B128: // All eight.
+    return c ^ line % 8;
+  case Swizzle::B128Atom32:
+  case Swizzle::B128Atom32Flip8: // Pairs of chunks move together.
+    return (c / 2 ^ line % 4) * 2 + c % 2;
+  case Swizzle::B128Atom64: // Halves of the line.
+    return (c / 4 ^ line % 2) * 4 + c % 4;
+  }
+  return c;
+}
+
+TEST(Swizzle, MovesChunksAsTheTablesShow) {
+  for (unsigned i = 0; i < kNumSwizzles; ++i)
+    for (uint32_t address = 0; address < 4096; ++address) {
+      Swizzle swizzle = swizzleAt(i);
+      uint32_t line = address / 128, byte = address % 16;
+      if (swizzle == Swizzle::B128Atom32Flip8 && line % 2)
+        byte = (byte + 8) % 16;
+      uint32_t expected =
+          line * 128 + chunkOf(swizzle, line, address / 16 % 8) * 16 + byte;
+      ASSERT_EQ(swizzleAddress(swizzle, address), expected)
+          << getInfo(swizzle).name << " " << address;
+    }
+}
+
+TEST(Swizzle, IsItsOwnInverseAndRepeats) {
+  for (unsigned i = 0; i < kNumSwizzles; ++i) {
+    Swizzle swizzle = swizzleAt(i);
+    uint32_t period = getInfo(swizzle).alignment;
+    for (uint32_t address = 0; address < 8192; ++address)
+      for (uint32_t base : {0u, 1u, 5u}) {
+        uint32_t there = swizzleAddress(swizzle, address, base);
+        ASSERT_EQ(swizzleAddress(swizzle, there, base), address);
+        ASSERT_EQ(swizzleAddress(swizzle, address + period, base),
+                  there + period);
+      }
+  }
+}
+
+TEST(Swizzle, BaseOffsetRotatesTheLines) {
+  // A pattern that begins at line b: line b is laid out as line 0.
+  for (Swizzle swizzle : {Swizzle::B32, Swizzle::B64, Swizzle::B128})
+    for (uint32_t base = 0; base < 8; ++base)
+      for (uint32_t address = 0; address < 1024; ++address)
+        EXPECT_EQ(swizzleAddress(swizzle, address + base * 128, base),
+                  swizzleAddress(swizzle, address) + base * 128);
+}
+
+// The law that TMA and descriptors rely on: advancing the start of a K-major
+// operand inside its span commutes with the swizzle.
+TEST(Swizzle, AdvancingTheStartSelectsTheSameBytes) {
+  for (Swizzle swizzle : {Swizzle::B32, Swizzle::B64, Swizzle::B128}) {
+    uint32_t span = getInfo(swizzle).span;
+    for (uint32_t row = 0; row < 64; ++row)
+      for (uint32_t k = 0; k < span; ++k) {
+        uint32_t start = 4096 + k / 32 * 32; // As the descriptor advances.
+        uint32_t read = start + row / 8 * (8 * span) + row % 8 * span + k % 32;
+        EXPECT_EQ(swizzleAddress(swizzle, read),
+                  swizzleAddress(swizzle, 4096 + row * span + k));
+      }
+  }
+}
+
+} // namespace
