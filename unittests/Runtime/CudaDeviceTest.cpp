@@ -1,0 +1,427 @@
+//===- CudaDeviceTest.cpp - What the runtime asks of the CUDA driver ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs over a driver that takes notes (FakeCuda); the same paths on a real GPU
+// are checked by scripts/check-cuda.
+//===----------------------------------------------------------------------===//
+
+#include "FakeCuda.h"
+#include "Mgpu.h"
+
+#include "mx_runtime.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using Log = std::vector<std::string>;
+
+namespace {
+
+const char kPtx[] = ".version 8.0\n.target sm_90a\n.address_size 64\n";
+
+class CudaDevice : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    // The first use of the driver in this process decides.
+    setenv("MX_CUDA_DRIVER", MX_FAKE_CUDA, 1);
+    mxSetErrorPolicy(MX_ERRORS_RETURN);
+  }
+  void SetUp() override {
+    mxClearError();
+    *fakeCuda() = FakeCuda();
+    ASSERT_EQ(mxSetDevice("cuda"), MX_SUCCESS) << mxGetLastError();
+  }
+  void TearDown() override {
+    EXPECT_EQ(fakeCuda()->contextDepth, 0);
+    EXPECT_EQ(fakeCuda()->liveAllocations, 0);
+  }
+
+  mxFunction kernel() {
+    if (!module) {
+      EXPECT_EQ(mxModuleLoad(&module, kPtx, 0, "test.ptx"), MX_SUCCESS)
+          << mxGetLastError();
+    }
+    mxFunction function = nullptr;
+    EXPECT_EQ(mxModuleGetFunction(&function, module, "kernel"), MX_SUCCESS)
+        << mxGetLastError();
+    fakeCuda()->log.clear();
+    return function;
+  }
+  ~CudaDevice() override { mxModuleUnload(module); }
+
+  /// Launches with two parameters, 7 and 9.
+  int launch(mxFunction function, mxLaunchConfig config, int64_t count = 2) {
+    uint64_t a = 7, b = 9;
+    void *parameters[] = {&a, &b};
+    return mxLaunch(function, &config, parameters, count);
+  }
+
+  Log takeLog() { return std::exchange(fakeCuda()->log, {}); }
+
+  mxModule module = nullptr;
+};
+
+TEST_F(CudaDevice, TellsAboutTheDevice) {
+  mxDeviceInfo info;
+  ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_STREQ(info.kind, "cuda");
+  EXPECT_STREQ(info.name, "Fake GPU");
+  EXPECT_EQ(info.multiprocessors, 132);
+  EXPECT_EQ(info.capabilityMajor, 9);
+  EXPECT_EQ(info.capabilityMinor, 0);
+  EXPECT_EQ(info.sharedMemoryPerBlock, 232448);
+  EXPECT_EQ(mxMultiprocessorCount(), 132);
+  EXPECT_EQ(mxCanRunTarget("sm_90a"), 1);
+  EXPECT_EQ(mxCanRunTarget("sm_80"), 1);
+  EXPECT_EQ(mxCanRunTarget("sm_100a"), 0);
+  EXPECT_EQ(mxCanRunTarget("sm_100f"), 0);
+}
+
+TEST_F(CudaDevice, AutoTakesAGpuThatFits) {
+  mxDeviceInfo info;
+  ASSERT_EQ(mxSetDeviceForTarget("auto", "sm_90a"), MX_SUCCESS);
+  ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_STREQ(info.kind, "cuda");
+  ASSERT_EQ(mxSetDeviceForTarget("auto", "sm_100a"), MX_SUCCESS);
+  ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_STREQ(info.kind, "sim");
+}
+
+TEST_F(CudaDevice, AutoIsDecidedByTheFirstModule) {
+  ASSERT_EQ(mxSetDevice("auto"), MX_SUCCESS);
+  std::string ptx = kPtx;
+  ptx.replace(ptx.find("sm_90a"), 6, "sm_100a");
+  mxModule blackwell;
+  ASSERT_EQ(mxModuleLoad(&blackwell, ptx.c_str(), 0, nullptr), MX_SUCCESS)
+      << mxGetLastError();
+  mxDeviceInfo info;
+  ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_STREQ(info.kind, "sim");
+  EXPECT_EQ(mxModuleUnload(blackwell), MX_SUCCESS);
+}
+
+TEST_F(CudaDevice, RefusesAModuleForAnotherGpu) {
+  std::string ptx = kPtx;
+  ptx.replace(ptx.find("sm_90a"), 6, "sm_100a");
+  mxModule blackwell;
+  EXPECT_EQ(mxModuleLoad(&blackwell, ptx.c_str(), 0, "mx.ptx"),
+            MX_ERROR_WRONG_TARGET);
+  EXPECT_EQ(blackwell, nullptr);
+  EXPECT_STREQ(mxGetLastError(), "mx.ptx: expected a module for Fake GPU "
+                                 "(sm_90), found one for sm_100a");
+}
+
+TEST_F(CudaDevice, RefusesAGpuThatIsNotThere) {
+  EXPECT_EQ(mxSetDevice("cuda:1"), MX_ERROR_NO_DEVICE);
+  EXPECT_STREQ(mxGetLastError(), "expected a GPU number below 1, found 1");
+}
+
+TEST_F(CudaDevice, PassesOnTheAssemblersLog) {
+  fakeCuda()->failing = "cuModuleLoadDataEx";
+  fakeCuda()->failure = 218; // CUDA_ERROR_INVALID_PTX
+  fakeCuda()->jitLog = "ptxas application ptx input, line 9; fatal : bad\n";
+  mxModule bad;
+  EXPECT_EQ(mxModuleLoad(&bad, kPtx, 0, "bad.ptx"), MX_ERROR_BAD_MODULE);
+  EXPECT_STREQ(mxGetLastError(),
+               "bad.ptx: loading it on Fake GPU (sm_90) failed: CUDA_ERROR_218 "
+               "(as the test wished)\nptxas application ptx input, line 9; "
+               "fatal : bad");
+}
+
+TEST_F(CudaDevice, LaunchesWithNothingSpecial) {
+  mxFunction function = kernel();
+  EXPECT_EQ(launch(function, {{3, 4, 5}, {32, 2, 1}, {}, 48 << 10, nullptr, 0}),
+            MX_SUCCESS);
+  EXPECT_EQ(takeLog(), Log{"cuLaunchKernelEx grid=3,4,5 block=32,2,1 "
+                           "smem=49152 stream=0 p0=7 p1=9"});
+}
+
+TEST_F(CudaDevice, RaisesLimitsOnceAndPassesAttributes) {
+  mxFunction function = kernel();
+  mxLaunchConfig config = {{32, 1, 1}, {128, 1, 1},  {16, 1, 1},
+                           212992,     (void *)0x50, MX_LAUNCH_PROGRAMMATIC};
+  EXPECT_EQ(launch(function, config), MX_SUCCESS) << mxGetLastError();
+  std::string call = "cuLaunchKernelEx grid=32,1,1 block=128,1,1 smem=212992 "
+                     "stream=80 cluster=16,1,1 programmatic=1 p0=7 p1=9";
+  EXPECT_EQ(takeLog(), (Log{"cuFuncSetAttribute 8=212992",
+                            "cuFuncSetAttribute 14=1", call}));
+  EXPECT_EQ(launch(function, config), MX_SUCCESS);
+  EXPECT_EQ(takeLog(), Log{call});
+  // The handle is the same, so it remembers.
+  EXPECT_EQ(kernel(), function);
+}
+
+TEST_F(CudaDevice, AllowsTheClusterThatTheKernelWasCompiledFor) {
+  fakeCuda()->requiredCluster[0] = 4;
+  fakeCuda()->requiredCluster[1] = 4;
+  mxFunction function = kernel();
+  EXPECT_EQ(launch(function, {{16, 4, 1}, {32, 1, 1}, {}, 0, nullptr, 0}),
+            MX_SUCCESS);
+  EXPECT_EQ(takeLog(), (Log{"cuFuncSetAttribute 14=1",
+                            "cuLaunchKernelEx grid=16,4,1 block=32,1,1 smem=0 "
+                            "stream=0 p0=7 p1=9"}));
+}
+
+TEST_F(CudaDevice, RefusesBadLaunchesBeforeTheDriver) {
+  mxFunction function = kernel();
+  const struct {
+    mxLaunchConfig config;
+    int64_t count;
+    const char *message;
+  } cases[] = {
+      {{{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0},
+       3,
+       "kernel 'kernel': expected 2 parameters, found 3"},
+      {{{1, 1, 1}, {32, 1, 1}, {}, 232448, nullptr, 0},
+       2,
+       "kernel 'kernel': expected at most 232448 bytes of shared memory, found "
+       "233472 (1024 static)"},
+      {{{1, 1, 1}, {32, 1, 1}, {}, 232449, nullptr, 0},
+       2,
+       "kernel 'kernel': expected 0 to 232448 bytes of dynamic shared memory, "
+       "found 232449"},
+      {{{1, 65536, 1}, {32, 1, 1}, {}, 0, nullptr, 0},
+       2,
+       "kernel 'kernel': expected a grid of at most 2147483647x65535x65535, "
+       "found 1x65536x1"},
+      {{{1, -1, 0}, {32, 1, 1}, {}, 0, nullptr, 0},
+       2,
+       "kernel 'kernel': expected a grid of at most 2147483647x65535x65535, "
+       "found 1x-1x0"},
+      {{{1, 1, 1}, {1024, 2, 1}, {}, 0, nullptr, 0},
+       2,
+       "kernel 'kernel': expected a block of 1 to 1024 threads, at most "
+       "1024x1024x64, found 1024x2x1"},
+      {{{1, 1, 1}, {0, 1, 1}, {}, 0, nullptr, 0},
+       2,
+       "kernel 'kernel': expected a block of 1 to 1024 threads, at most "
+       "1024x1024x64, found 0x1x1"},
+      {{{17, 1, 1}, {32, 1, 1}, {17, 1, 1}, 0, nullptr, 0},
+       2,
+       "kernel 'kernel': expected a cluster of 1 to 16 blocks, found 17x1x1"},
+      {{{4, 1, 1}, {32, 1, 1}, {2, 0, 1}, 0, nullptr, 0},
+       2,
+       "kernel 'kernel': expected a cluster of 1 to 16 blocks, found 2x0x1"},
+      {{{3, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, nullptr, 0},
+       2,
+       "kernel 'kernel': expected a grid that is a multiple of the cluster "
+       "2x1x1, found 3x1x1"},
+      {{{3, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 6},
+       2,
+       "kernel 'kernel': expected known launch flags, found 6"},
+  };
+  for (const auto &entry : cases) {
+    mxClearError();
+    EXPECT_EQ(launch(function, entry.config, entry.count), MX_ERROR_BAD_LAUNCH);
+    EXPECT_STREQ(mxGetLastError(), entry.message);
+    EXPECT_EQ(takeLog(), Log{});
+  }
+}
+
+TEST_F(CudaDevice, SkipsEmptyGrids) {
+  mxFunction function = kernel();
+  EXPECT_EQ(launch(function, {{1, 0, 1}, {32, 1, 1}, {}, 0, nullptr, 0}),
+            MX_SUCCESS);
+  EXPECT_EQ(takeLog(), Log{});
+}
+
+TEST_F(CudaDevice, DescribesALaunchThatTheDriverRefuses) {
+  mxFunction function = kernel();
+  fakeCuda()->failing = "cuLaunchKernelEx";
+  fakeCuda()->failure = 701; // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+  EXPECT_EQ(
+      launch(function, {{4, 1, 1}, {64, 1, 1}, {2, 1, 1}, 16, nullptr, 0}),
+      MX_ERROR_BAD_LAUNCH);
+  EXPECT_STREQ(mxGetLastError(),
+               "launching kernel 'kernel' failed: CUDA_ERROR_701 (as the test "
+               "wished); grid 4x1x1, block 64x1x1, cluster 2x1x1, 16 bytes of "
+               "dynamic shared memory");
+}
+
+TEST_F(CudaDevice, NamesTheKernelWhenItFailedMeanwhile) {
+  ASSERT_EQ(launch(kernel(), {{1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
+            MX_SUCCESS);
+  fakeCuda()->failing = "cuStreamSynchronize";
+  fakeCuda()->failure = 700; // CUDA_ERROR_ILLEGAL_ADDRESS
+  EXPECT_EQ(mxStreamSynchronize(nullptr), MX_ERROR_KERNEL);
+  EXPECT_STREQ(mxGetLastError(),
+               "waiting for a stream failed: CUDA_ERROR_700 (as the test "
+               "wished); the last kernel launched was 'kernel'");
+}
+
+TEST_F(CudaDevice, ReportsMissingKernels) {
+  (void)kernel();
+  mxFunction function;
+  EXPECT_EQ(mxModuleGetFunction(&function, module, "other"),
+            MX_ERROR_NOT_FOUND);
+  EXPECT_STREQ(mxGetLastError(), "test.ptx: there is no kernel 'other'");
+  EXPECT_EQ(function, nullptr);
+}
+
+TEST_F(CudaDevice, RefusesDeadHandles) {
+  mxFunction function = kernel();
+  mxModule dead = module;
+  ASSERT_EQ(mxModuleUnload(module), MX_SUCCESS);
+  module = nullptr;
+  EXPECT_EQ(launch(function, {{1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
+            MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(mxGetLastError(), "expected a kernel of a loaded module, found "
+                                 "a handle that is none");
+  mxClearError();
+  EXPECT_EQ(mxModuleUnload(dead), MX_ERROR_INVALID_VALUE);
+}
+
+TEST_F(CudaDevice, CopiesInTheStreamItIsGiven) {
+  char host[16] = "sixteen letters", back[16] = {};
+  void *a = nullptr, *b = nullptr;
+  mxStream stream;
+  ASSERT_EQ(mxMemAlloc(&a, 16), MX_SUCCESS);
+  ASSERT_EQ(mxMemAlloc(&b, 16), MX_SUCCESS);
+  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+  takeLog();
+  EXPECT_EQ(mxMemcpyToDevice(a, host, 16, nullptr), MX_SUCCESS);
+  EXPECT_EQ(mxMemcpyOnDevice(b, a, 16, stream), MX_SUCCESS);
+  EXPECT_EQ(mxMemset(b, 'x', 3, stream), MX_SUCCESS);
+  EXPECT_EQ(mxMemcpyToHost(back, b, 16, stream), MX_SUCCESS);
+  EXPECT_EQ(mxStreamSynchronize(stream), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+  EXPECT_EQ(takeLog(),
+            (Log{"cuMemcpyHtoD 16 stream=0", "cuMemcpyDtoDAsync 16 stream=80",
+                 "cuMemsetD8Async 3", "cuMemcpyDtoHAsync 16 stream=80",
+                 "cuStreamSynchronize 80", "cuStreamDestroy 80"}));
+  EXPECT_STREQ(back, "xxxteen letters");
+  // Nothing to do is nothing to ask for.
+  EXPECT_EQ(mxMemcpyToDevice(nullptr, nullptr, 0, nullptr), MX_SUCCESS);
+  EXPECT_EQ(mxMemFree(nullptr), MX_SUCCESS);
+  EXPECT_EQ(mxMemFree(a), MX_SUCCESS);
+  EXPECT_EQ(mxMemFree(b), MX_SUCCESS);
+  void *empty = nullptr;
+  EXPECT_EQ(mxMemAlloc(&empty, 0), MX_SUCCESS);
+  EXPECT_NE(empty, nullptr);
+  EXPECT_EQ(mxMemFree(empty), MX_SUCCESS);
+}
+
+TEST_F(CudaDevice, ReportsMemoryThatIsNotThere) {
+  fakeCuda()->failing = "cuMemAlloc";
+  fakeCuda()->failure = 2; // CUDA_ERROR_OUT_OF_MEMORY
+  void *memory;
+  EXPECT_EQ(mxMemAlloc(&memory, 123), MX_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(memory, nullptr);
+  EXPECT_STREQ(mxGetLastError(),
+               "allocating 123 bytes failed: CUDA_ERROR_2 (as "
+               "the test wished)");
+}
+
+TEST_F(CudaDevice, EncodesTensorMaps) {
+  alignas(8) uint8_t map[136] = {};
+  const int64_t dims[] = {128, 300}, strides[] = {128};
+  const int32_t box[] = {128, 64};
+  // Misaligned on purpose: the caller's stack need not be aligned to 64.
+  uint8_t *place = map + ((reinterpret_cast<uintptr_t>(map) % 64) ? 0 : 8);
+  EXPECT_EQ(mxTensorMapEncodeTiled(place, 0, 2, (void *)0x1000, dims, strides,
+                                   box, nullptr, 0, 3, 2, 0),
+            MX_SUCCESS)
+      << mxGetLastError();
+  EXPECT_EQ(place[0], 0x5A);
+  EXPECT_EQ(place[127], 0x5A);
+  EXPECT_EQ(takeLog(),
+            Log{"cuTensorMapEncodeTiled type=0 dim=128 box=128 step=1 dim=300 "
+                "stride=128 box=64 step=1 0 3 2 0"});
+}
+
+TEST_F(CudaDevice, TranslatesTheDriversNoIntoTheRule) {
+  uint8_t map[128] = {};
+  const int64_t dims[] = {128, 300}, strides[] = {130};
+  const int32_t box[] = {128, 64};
+  fakeCuda()->failing = "cuTensorMapEncodeTiled";
+  fakeCuda()->failure = 1; // CUDA_ERROR_INVALID_VALUE
+  EXPECT_EQ(mxTensorMapEncodeTiled(map, 0, 2, (void *)0x1000, dims, strides,
+                                   box, nullptr, 0, 3, 2, 0),
+            MX_ERROR_INVALID_VALUE);
+  EXPECT_NE(std::string(mxGetLastError()).find("130"), std::string::npos)
+      << mxGetLastError();
+  EXPECT_EQ(map[0], 0);
+  // The driver refuses what the rules allow: its own words are kept.
+  mxClearError();
+  fakeCuda()->failing = "cuTensorMapEncodeTiled";
+  const int64_t good[] = {128};
+  EXPECT_EQ(mxTensorMapEncodeTiled(map, 0, 2, (void *)0x1000, dims, good, box,
+                                   nullptr, 0, 3, 2, 0),
+            MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(mxGetLastError(), "encoding a tensor map failed: CUDA_ERROR_1 "
+                                 "(as the test wished)");
+}
+
+TEST_F(CudaDevice, LeavesOutMapsOfNothing) {
+  uint8_t map[128], zeros[128] = {};
+  memset(map, 0xFF, sizeof(map));
+  const int64_t dims[] = {128, 0}, strides[] = {128};
+  const int32_t box[] = {128, 64};
+  EXPECT_EQ(mxTensorMapEncodeTiled(map, 0, 2, nullptr, dims, strides, box,
+                                   nullptr, 0, 3, 2, 0),
+            MX_SUCCESS);
+  EXPECT_EQ(memcmp(map, zeros, sizeof(map)), 0);
+  EXPECT_EQ(takeLog(), Log{});
+}
+
+TEST_F(CudaDevice, MgpuFunctionsReachTheDriver) {
+  void *mgpuModule = mgpuModuleLoadJIT((void *)kPtx, 3);
+  ASSERT_NE(mgpuModule, nullptr) << mxGetLastError();
+  void *function = mgpuModuleGetFunction(mgpuModule, "kernel");
+  uint64_t a = 1, b = 2;
+  void *parameters[] = {&a, &b};
+  void *stream = mgpuStreamCreate();
+  takeLog();
+  mgpuLaunchClusterKernel(function, 2, 1, 1, 4, 1, 1, 64, 1, 1, 100, stream,
+                          parameters, nullptr);
+  mgpuLaunchKernel(function, 4, 1, 1, 64, 1, 1, 0, stream, parameters, nullptr,
+                   2);
+  void *event = mgpuEventCreate();
+  mgpuEventRecord(event, stream);
+  mgpuStreamWaitEvent(stream, event);
+  mgpuEventSynchronize(event);
+  mgpuEventDestroy(event);
+  mgpuStreamSynchronize(stream);
+  mgpuStreamDestroy(stream);
+  void *shared = mgpuMemAlloc(8, nullptr, true);
+  mgpuMemset32(shared, 0x01020304, 2, nullptr);
+  mgpuMemset16(shared, 0x0506, 1, nullptr);
+  EXPECT_EQ(memcmp(shared, "\x06\5\2\1\4\3\2\1", 8), 0);
+  uint64_t copy = 0;
+  mgpuMemcpy(&copy, shared, 8, nullptr);
+  EXPECT_EQ(copy, 0x0102030401020506u);
+  mgpuMemFree(shared, nullptr);
+  mgpuMemHostRegister(&copy, 8);
+  mgpuMemHostUnregister(&copy);
+  mgpuModuleUnload(mgpuModule);
+  EXPECT_STREQ(mxGetLastError(), "");
+  EXPECT_EQ(
+      takeLog(),
+      (Log{"cuLaunchKernelEx grid=4,1,1 block=64,1,1 smem=100 stream=80 "
+           "cluster=2,1,1 p0=1 p1=2",
+           "cuLaunchKernelEx grid=4,1,1 block=64,1,1 smem=0 stream=80 p0=1 "
+           "p1=2",
+           "cuEventCreate flags=2", "cuEventRecord 96 80",
+           "cuStreamWaitEvent 80 96", "cuEventSynchronize 96",
+           "cuEventDestroy 96", "cuStreamSynchronize 80", "cuStreamDestroy 80",
+           "cuMemAllocManaged flags=1", "cuMemAlloc 8", "cuMemsetD32Async 2",
+           "cuMemsetD16Async 1", "cuMemcpyAsync 8 stream=0", "cuMemFree",
+           "cuMemHostRegister 8", "cuMemHostUnregister", "cuModuleUnload"}));
+}
+
+TEST_F(CudaDevice, MgpuFunctionsStopAfterAnError) {
+  fakeCuda()->failing = "cuMemAlloc";
+  fakeCuda()->failure = 2;
+  void *memory = mgpuMemAlloc(16, nullptr, false);
+  EXPECT_EQ(memory, nullptr);
+  takeLog();
+  mgpuMemset32(memory, 1, 4, nullptr);
+  mgpuMemcpy(memory, memory, 16, nullptr);
+  mgpuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr, 0);
+  EXPECT_EQ(mgpuStreamCreate(), nullptr);
+  EXPECT_EQ(takeLog(), Log{});
+  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_OUT_OF_MEMORY);
+}
+
+} // namespace

@@ -1,0 +1,316 @@
+//===- FakeCuda.cpp - A CUDA driver that only takes notes -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device memory is host memory, so copies and fills are real; launches are
+// written down. Types are those of the runtime, which CudaAbiTest compares
+// with cuda.h.
+//===----------------------------------------------------------------------===//
+
+#include "FakeCuda.h"
+
+#include "../../runtime/lib/cuda/Driver.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace mx::runtime::cuda;
+
+#define FAKE extern "C" __attribute__((visibility("default"))) CUresult
+
+FakeCuda *fakeCuda() {
+  static FakeCuda state;
+  return &state;
+}
+
+namespace {
+
+FakeCuda &fake = *fakeCuda();
+
+CUresult call(const char *function, const std::string &details = "") {
+  if (fake.contextDepth < 1)
+    return 201; // CUDA_ERROR_INVALID_CONTEXT
+  fake.log.push_back(std::string(function) + (details.empty() ? "" : " ") +
+                     details);
+  if (fake.failing != function)
+    return CUDA_SUCCESS;
+  fake.failing.clear();
+  return fake.failure;
+}
+
+std::string text(const unsigned *v) {
+  return std::to_string(v[0]) + "," + std::to_string(v[1]) + "," +
+         std::to_string(v[2]);
+}
+
+std::string handle(void *pointer) {
+  return std::to_string(reinterpret_cast<uintptr_t>(pointer));
+}
+
+void *pointer(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
+
+template <typename T>
+CUresult fill(const char *function, CUdeviceptr to, T value, size_t count) {
+  CUresult result = call(function, std::to_string(count));
+  for (size_t i = 0; !result && i < count; ++i)
+    static_cast<T *>(pointer(to))[i] = value;
+  return result;
+}
+
+} // namespace
+
+FAKE cuInit(unsigned) { return CUDA_SUCCESS; }
+FAKE cuDriverGetVersion(int *version) {
+  *version = fake.version;
+  return CUDA_SUCCESS;
+}
+FAKE cuGetErrorName(CUresult result, const char **name) {
+  static char names[4][32];
+  static int next = 0;
+  char *slot = names[next++ % 4];
+  snprintf(slot, sizeof(names[0]), "CUDA_ERROR_%d", result);
+  *name = slot;
+  return CUDA_SUCCESS;
+}
+FAKE cuGetErrorString(CUresult, const char **text) {
+  *text = "as the test wished";
+  return CUDA_SUCCESS;
+}
+FAKE cuDeviceGetCount(int *count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+FAKE cuDeviceGet(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+FAKE cuDeviceGetName(char *name, int size, CUdevice) {
+  snprintf(name, size, "Fake GPU");
+  return CUDA_SUCCESS;
+}
+FAKE cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
+  switch (attribute) {
+  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+    *value = 132;
+    return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+    *value = fake.capabilityMajor;
+    return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+    *value = fake.capabilityMinor;
+    return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+    *value = 232448;
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+FAKE cuDeviceTotalMem_v2(size_t *bytes, CUdevice) {
+  *bytes = size_t(1) << 37;
+  return CUDA_SUCCESS;
+}
+FAKE cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
+  *context = reinterpret_cast<CUcontext>(0x1234);
+  return CUDA_SUCCESS;
+}
+FAKE cuCtxPushCurrent_v2(CUcontext context) {
+  if (context != reinterpret_cast<CUcontext>(0x1234))
+    return CUDA_ERROR_INVALID_VALUE;
+  ++fake.contextDepth;
+  return CUDA_SUCCESS;
+}
+FAKE cuCtxPopCurrent_v2(CUcontext *) {
+  --fake.contextDepth;
+  return CUDA_SUCCESS;
+}
+FAKE cuCtxSynchronize() { return call("cuCtxSynchronize"); }
+
+FAKE cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
+                        int *options, void **values) {
+  std::string details;
+  size_t logBytes = 0;
+  char *log = nullptr;
+  for (unsigned i = 0; i < count; ++i) {
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+      log = static_cast<char *>(values[i]);
+    else if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+      logBytes = reinterpret_cast<size_t>(values[i]);
+    else if (options[i] == CU_JIT_OPTIMIZATION_LEVEL)
+      details = "O" + handle(values[i]);
+  }
+  CUresult result = call("cuModuleLoadDataEx", details);
+  if (result)
+    snprintf(log, logBytes, "%s", fake.jitLog.c_str());
+  *module = static_cast<CUmodule>(const_cast<void *>(image));
+  return result;
+}
+FAKE cuModuleUnload(CUmodule) { return call("cuModuleUnload"); }
+FAKE cuModuleGetFunction(CUfunction *function, CUmodule, const char *name) {
+  if (CUresult result = call("cuModuleGetFunction", name))
+    return result;
+  for (const std::string &kernel : fake.kernels)
+    if (kernel == name) {
+      *function = reinterpret_cast<CUfunction>(0x77);
+      return CUDA_SUCCESS;
+    }
+  return CUDA_ERROR_NOT_FOUND;
+}
+FAKE cuFuncGetAttribute(int *value, int attribute, CUfunction) {
+  *value = attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+               ? fake.staticShared
+               : fake.requiredCluster[attribute -
+                                      CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+  return CUDA_SUCCESS;
+}
+FAKE cuFuncSetAttribute(CUfunction, int attribute, int value) {
+  return call("cuFuncSetAttribute",
+              std::to_string(attribute) + "=" + std::to_string(value));
+}
+FAKE cuFuncGetParamInfo(CUfunction, size_t index, size_t *offset,
+                        size_t *size) {
+  *offset = index * 8;
+  *size = 8;
+  return index < size_t(fake.parameters) ? CUDA_SUCCESS
+                                         : CUDA_ERROR_INVALID_VALUE;
+}
+FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction,
+                      void **parameters, void **extra) {
+  std::string details = "grid=" + text(config->gridDim) +
+                        " block=" + text(config->blockDim) +
+                        " smem=" + std::to_string(config->sharedMemBytes) +
+                        " stream=" + handle(config->hStream);
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute &attribute = config->attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      details += " cluster=" + text(attribute.value.clusterDim);
+    else if (attribute.id ==
+             CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      details += " programmatic=" +
+                 std::to_string(
+                     attribute.value.programmaticStreamSerializationAllowed);
+    else
+      details += " attribute " + std::to_string(attribute.id);
+  }
+  if (extra)
+    details += " extra";
+  for (int i = 0; i < fake.parameters; ++i) {
+    uint64_t value;
+    memcpy(&value, parameters[i], sizeof(value));
+    details += " p" + std::to_string(i) + "=" + std::to_string(value);
+  }
+  return call("cuLaunchKernelEx", details);
+}
+
+FAKE cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
+  if (bytes == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  CUresult result = call("cuMemAlloc", std::to_string(bytes));
+  if (!result) {
+    *address = reinterpret_cast<CUdeviceptr>(malloc(bytes));
+    ++fake.liveAllocations;
+  }
+  return result;
+}
+FAKE cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
+  CUresult result = call("cuMemAllocManaged", "flags=" + std::to_string(flags));
+  return result ? result : cuMemAlloc_v2(address, bytes);
+}
+FAKE cuMemFree_v2(CUdeviceptr address) {
+  if (CUresult result = call("cuMemFree"))
+    return result;
+  free(pointer(address));
+  --fake.liveAllocations;
+  return CUDA_SUCCESS;
+}
+
+static CUresult copy(const char *function, void *to, const void *from,
+                     size_t bytes, CUstream stream) {
+  CUresult result =
+      call(function, std::to_string(bytes) + " stream=" + handle(stream));
+  if (!result)
+    memmove(to, from, bytes);
+  return result;
+}
+
+FAKE cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
+  return copy("cuMemcpyHtoD", pointer(to), from, bytes, nullptr);
+}
+FAKE cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
+  return copy("cuMemcpyDtoH", to, pointer(from), bytes, nullptr);
+}
+FAKE cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes,
+                          CUstream stream) {
+  return copy("cuMemcpyHtoDAsync", pointer(to), from, bytes, stream);
+}
+FAKE cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes,
+                          CUstream stream) {
+  return copy("cuMemcpyDtoHAsync", to, pointer(from), bytes, stream);
+}
+FAKE cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                          CUstream stream) {
+  return copy("cuMemcpyDtoDAsync", pointer(to), pointer(from), bytes, stream);
+}
+FAKE cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                   CUstream stream) {
+  return copy("cuMemcpyAsync", pointer(to), pointer(from), bytes, stream);
+}
+FAKE cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count,
+                     CUstream) {
+  return fill("cuMemsetD8Async", to, value, count);
+}
+FAKE cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count,
+                      CUstream) {
+  return fill("cuMemsetD16Async", to, value, count);
+}
+FAKE cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream) {
+  return fill("cuMemsetD32Async", to, value, count);
+}
+FAKE cuMemHostRegister_v2(void *, size_t bytes, unsigned) {
+  return call("cuMemHostRegister", std::to_string(bytes));
+}
+FAKE cuMemHostUnregister(void *) { return call("cuMemHostUnregister"); }
+
+FAKE cuStreamCreate(CUstream *stream, unsigned flags) {
+  *stream = reinterpret_cast<CUstream>(0x50);
+  return call("cuStreamCreate", "flags=" + std::to_string(flags));
+}
+FAKE cuStreamDestroy_v2(CUstream stream) {
+  return call("cuStreamDestroy", handle(stream));
+}
+FAKE cuStreamSynchronize(CUstream stream) {
+  return call("cuStreamSynchronize", handle(stream));
+}
+FAKE cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  return call("cuStreamWaitEvent", handle(stream) + " " + handle(event));
+}
+FAKE cuEventCreate(CUevent *event, unsigned flags) {
+  *event = reinterpret_cast<CUevent>(0x60);
+  return call("cuEventCreate", "flags=" + std::to_string(flags));
+}
+FAKE cuEventDestroy_v2(CUevent event) {
+  return call("cuEventDestroy", handle(event));
+}
+FAKE cuEventSynchronize(CUevent event) {
+  return call("cuEventSynchronize", handle(event));
+}
+FAKE cuEventRecord(CUevent event, CUstream stream) {
+  return call("cuEventRecord", handle(event) + " " + handle(stream));
+}
+
+FAKE cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *,
+                            const uint64_t *dims, const uint64_t *strides,
+                            const unsigned *box, const unsigned *elementStrides,
+                            int interleave, int swizzle, int l2, int oob) {
+  std::string details = "type=" + std::to_string(type);
+  for (unsigned i = 0; i < rank; ++i)
+    details += " dim=" + std::to_string(dims[i]) +
+               (i ? " stride=" + std::to_string(strides[i - 1]) : "") +
+               " box=" + std::to_string(box[i]) +
+               " step=" + std::to_string(elementStrides[i]);
+  for (int value : {interleave, swizzle, l2, oob})
+    details += " " + std::to_string(value);
+  if (reinterpret_cast<uintptr_t>(map) % 64)
+    return CUDA_ERROR_INVALID_VALUE;
+  memset(map, 0x5A, 128);
+  return call("cuTensorMapEncodeTiled", details);
+}

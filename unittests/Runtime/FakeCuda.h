@@ -1,0 +1,39 @@
+//===- FakeCuda.h - A CUDA driver that only takes notes ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stands in for libcuda, so that what the runtime asks of the driver can be
+// tested without a GPU.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_UNITTESTS_RUNTIME_FAKECUDA_H
+#define MX_UNITTESTS_RUNTIME_FAKECUDA_H
+
+#include <string>
+#include <vector>
+
+struct FakeCuda {
+  // What the machine is like. Set these before the runtime first asks.
+  int version = 12080;
+  int capabilityMajor = 9, capabilityMinor = 0;
+
+  /// The kernels that every module has, and their parameters.
+  std::vector<std::string> kernels = {"kernel"};
+  int parameters = 2;
+  int staticShared = 1024;
+  int requiredCluster[3] = {0, 0, 0};
+
+  /// The next call of this function fails with this result.
+  std::string failing;
+  int failure = 0;
+  std::string jitLog;
+
+  /// One line per call that changes or uses something.
+  std::vector<std::string> log;
+  /// Contexts pushed and not popped; must be 0 between calls.
+  int contextDepth = 0;
+  int liveAllocations = 0;
+};
+
+extern "C" __attribute__((visibility("default"))) FakeCuda *fakeCuda();
+
+#endif // MX_UNITTESTS_RUNTIME_FAKECUDA_H

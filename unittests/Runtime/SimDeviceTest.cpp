@@ -1,0 +1,526 @@
+//===- SimDeviceTest.cpp - The C interface and mgpu on the simulator ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Real kernels from PTX text, and every way in which a caller or a kernel can
+// be wrong.
+//===----------------------------------------------------------------------===//
+
+#include "Mgpu.h"
+
+#include "mx_runtime.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+namespace {
+
+std::string kernels() {
+  std::ifstream file(MX_TEST_KERNELS);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+/// Whether `text` contains all of `parts`.
+testing::AssertionResult contains(const std::string &text,
+                                  std::vector<std::string> parts) {
+  for (const std::string &part : parts)
+    if (text.find(part) == std::string::npos)
+      return testing::AssertionFailure() << "no '" << part << "' in:\n" << text;
+  return testing::AssertionSuccess();
+}
+
+class SimDevice : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    // As on a machine without a driver.
+    setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
+  }
+  void SetUp() override {
+    mxSetErrorPolicy(MX_ERRORS_RETURN);
+    mxClearError();
+    ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS) << mxGetLastError();
+    ASSERT_EQ(mxModuleLoad(&module, kernels().c_str(), 0, "kernels.ptx"),
+              MX_SUCCESS)
+        << mxGetLastError();
+  }
+  void TearDown() override {
+    mxModuleUnload(module);
+    for (void *memory : allocations)
+      EXPECT_EQ(mxMemFree(memory), MX_SUCCESS) << mxGetLastError();
+  }
+
+  mxFunction kernel(const char *name) {
+    mxFunction function = nullptr;
+    EXPECT_EQ(mxModuleGetFunction(&function, module, name), MX_SUCCESS)
+        << mxGetLastError();
+    return function;
+  }
+
+  void *alloc(size_t bytes) {
+    void *memory = nullptr;
+    EXPECT_EQ(mxMemAlloc(&memory, bytes), MX_SUCCESS) << mxGetLastError();
+    allocations.push_back(memory);
+    return memory;
+  }
+
+  template <typename T>
+  void *upload(const std::vector<T> &values) {
+    void *memory = alloc(values.size() * sizeof(T));
+    EXPECT_EQ(mxMemcpyToDevice(memory, values.data(), values.size() * sizeof(T),
+                               nullptr),
+              MX_SUCCESS);
+    return memory;
+  }
+
+  template <typename T>
+  std::vector<T> download(void *memory, size_t count) {
+    std::vector<T> values(count);
+    EXPECT_EQ(mxMemcpyToHost(values.data(), memory, count * sizeof(T), nullptr),
+              MX_SUCCESS)
+        << mxGetLastError();
+    return values;
+  }
+
+  mxModule module = nullptr;
+  std::vector<void *> allocations;
+};
+
+TEST_F(SimDevice, AddsVectors) {
+  const uint32_t n = 1000;
+  std::vector<float> a(n), b(n);
+  for (uint32_t i = 0; i < n; ++i) {
+    a[i] = 0.5f * i;
+    b[i] = 1000.0f - i;
+  }
+  void *da = upload(a), *db = upload(b), *dc = alloc(n * 4);
+  void *parameters[] = {&da, &db, &dc, (void *)&n};
+  mxLaunchConfig config = {{8, 1, 1}, {128, 1, 1}, {}, 0, nullptr, 0};
+  ASSERT_EQ(mxLaunch(kernel("vector_add"), &config, parameters, 4), MX_SUCCESS)
+      << mxGetLastError();
+  ASSERT_EQ(mxSynchronize(), MX_SUCCESS);
+  std::vector<float> c = download<float>(dc, n);
+  for (uint32_t i = 0; i < n; ++i)
+    ASSERT_EQ(c[i], a[i] + b[i]) << i;
+}
+
+/// A 2-D u8 tensor of `rows` x 128 in which every byte tells its place.
+std::vector<uint8_t> numberedBytes(int rows) {
+  std::vector<uint8_t> bytes(rows * 128);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = uint8_t(i * 7 + i / 128);
+  return bytes;
+}
+
+TEST_F(SimDevice, LoadsThroughATensorMapByValue) {
+  const int rows = 20, boxRows = 16;
+  std::vector<uint8_t> tensor = numberedBytes(rows);
+  void *source = upload(tensor), *out = alloc(2 * boxRows * 128);
+  alignas(64) uint8_t map[128];
+  const int64_t dims[] = {128, rows}, strides[] = {128};
+  const int32_t box[] = {128, boxRows};
+  for (int swizzle : {0, 3}) {
+    ASSERT_EQ(mxTensorMapEncodeTiled(map, 0, 2, source, dims, strides, box,
+                                     nullptr, 0, swizzle, 0, 0),
+              MX_SUCCESS)
+        << mxGetLastError();
+    int32_t x = 0, y = 8;
+    uint32_t slotBytes = boxRows * 128, slots = 2;
+    void *parameters[] = {map, &out, &x, &y, &slotBytes, &slotBytes, &slots};
+    mxLaunchConfig config = {{1, 1, 1}, {64, 1, 1}, {}, 4096, nullptr, 0};
+    ASSERT_EQ(mxLaunch(kernel("tma_load"), &config, parameters, 7), MX_SUCCESS)
+        << mxGetLastError();
+    std::vector<uint8_t> result = download<uint8_t>(out, 2 * boxRows * 128);
+    for (int slot = 0; slot < 2; ++slot)
+      for (int row = 0; row < boxRows; ++row)
+        for (int column = 0; column < 128; ++column) {
+          int at = slot * boxRows * 128 + row * 128 + column;
+          // 128-byte swizzle: bits 4-6 of the address ^= bits 7-9.
+          int place = swizzle ? at ^ ((at >> 7 & 7) << 4) : at;
+          int from = y + slot + row;
+          int expected = from < rows ? tensor[from * 128 + column] : 0;
+          ASSERT_EQ(result[place], expected)
+              << swizzle << " " << slot << " " << row << " " << column;
+        }
+  }
+}
+
+TEST_F(SimDevice, ExchangesThroughAClusterOfTheLaunch) {
+  void *out = alloc(8 * 32 * 4);
+  void *parameters[] = {&out};
+  mxLaunchConfig config = {{8, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, nullptr, 0};
+  ASSERT_EQ(mxLaunch(kernel("cluster_exchange"), &config, parameters, 1),
+            MX_SUCCESS)
+      << mxGetLastError();
+  std::vector<int32_t> result = download<int32_t>(out, 8 * 32);
+  for (int i = 0; i < 8 * 32; ++i)
+    ASSERT_EQ(result[i], (1 - i / 32 % 2) * 1000 + i % 32) << i;
+}
+
+TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
+  mxDeviceInfo info;
+  ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_STREQ(info.kind, "sim");
+  EXPECT_EQ(info.sharedMemoryPerBlock, 232448);
+  ASSERT_EQ(mxSetSimulatorOption("sm-count", "4"), MX_SUCCESS);
+  EXPECT_EQ(mxMultiprocessorCount(), 4);
+  ASSERT_EQ(mxSetSimulatorOption("sm-count", "148"), MX_SUCCESS);
+  EXPECT_EQ(mxMultiprocessorCount(), 148);
+  EXPECT_EQ(mxCanRunTarget("sm_100a"), 1);
+  EXPECT_EQ(mxCanRunTarget("gfx90"), 0);
+  for (const char *checks : {"none", "uninit-tmem,mbarrier", "all"})
+    EXPECT_EQ(mxSetSimulatorOption("checks", checks), MX_SUCCESS);
+  const struct {
+    const char *option, *value, *message;
+  } cases[] = {
+      {"seed", "-1",
+       "simulator option seed: expected a number from 0 to 2^64-1, found '-1'"},
+      {"sm-count", "0",
+       "simulator option sm-count: expected a number from 1 to 1024, found "
+       "'0'"},
+      {"checks", "all,none",
+       "simulator option checks: expected all, none or a list of uninit-tmem "
+       "ld-before-wait uninit-smem tmem-leak descriptor mbarrier, found "
+       "'all,none'"},
+      {"speed", "9",
+       "expected a simulator option out of seed, checks, sm-count and "
+       "instruction-limit, found 'speed'"},
+  };
+  for (const auto &entry : cases) {
+    mxClearError();
+    EXPECT_EQ(mxSetSimulatorOption(entry.option, entry.value),
+              MX_ERROR_INVALID_VALUE);
+    EXPECT_STREQ(mxGetLastError(), entry.message);
+  }
+}
+
+TEST_F(SimDevice, StopsAtTheInstructionLimit) {
+  void *out = alloc(128);
+  uint32_t n = 32;
+  void *parameters[] = {&out, &n};
+  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  ASSERT_EQ(mxSetSimulatorOption("instruction-limit", "3"), MX_SUCCESS);
+  EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2),
+            MX_ERROR_CHECK);
+  ASSERT_EQ(mxSetSimulatorOption("instruction-limit", "1000000"), MX_SUCCESS);
+  mxClearError();
+  EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2), MX_SUCCESS)
+      << mxGetLastError();
+}
+
+TEST_F(SimDevice, CountsWhatItRuns) {
+  mxSimulatorCounters before, after;
+  mxGetSimulatorCounters(&before);
+  void *out = alloc(128);
+  uint32_t n = 32;
+  void *parameters[] = {&out, &n};
+  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  ASSERT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2), MX_SUCCESS);
+  mxGetSimulatorCounters(&after);
+  EXPECT_EQ(after.launches, before.launches + 1);
+  EXPECT_GT(after.warpInstructions, before.warpInstructions);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+TEST_F(SimDevice, SaysPlainlyThatThereIsNoDriver) {
+  EXPECT_EQ(mxSetDevice("cuda"), MX_ERROR_NO_DEVICE);
+  EXPECT_TRUE(contains(mxGetLastError(),
+                       {"no CUDA driver: cannot load /no/such/libcuda.so"}));
+  mxClearError();
+  EXPECT_EQ(mxSetDevice("tpu"), MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(mxGetLastError(),
+               "expected device auto, sim, cuda or cuda:N, found 'tpu'");
+  // The device in use is still the one before.
+  mxDeviceInfo info;
+  EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_STREQ(info.kind, "sim");
+  // Without a GPU, auto is the simulator.
+  EXPECT_EQ(mxSetDeviceForTarget("auto", "sm_90a"), MX_SUCCESS);
+  EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_STREQ(info.kind, "sim");
+}
+
+TEST_F(SimDevice, KeepsTheFirstError) {
+  EXPECT_STREQ(mxGetLastError(), "");
+  EXPECT_EQ(mxGetLastStatus(), MX_SUCCESS);
+  EXPECT_EQ(mxSetDevice("first"), MX_ERROR_INVALID_VALUE);
+  EXPECT_EQ(mxMemAlloc(nullptr, 1), MX_ERROR_INVALID_VALUE);
+  std::string seen;
+  std::thread([&] { seen = mxGetLastError(); }).join();
+  EXPECT_TRUE(contains(seen, {"'first'"}));
+  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE);
+  mxClearError();
+  EXPECT_STREQ(mxGetLastError(), "");
+  EXPECT_STREQ(mxStatusName(MX_ERROR_DEADLOCK), "deadlock");
+  EXPECT_STREQ(mxStatusName(-1), "unknown status");
+  EXPECT_STREQ(mxStatusName(99), "unknown status");
+}
+
+TEST_F(SimDevice, RefusesBadModules) {
+  mxModule bad;
+  EXPECT_EQ(mxModuleLoad(&bad, "garbage", 0, "bad.ptx"), MX_ERROR_BAD_MODULE);
+  EXPECT_TRUE(contains(mxGetLastError(), {"bad.ptx", "expected PTX text"}));
+  mxClearError();
+  const char *broken = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                       ".visible .entry k() {\n  mov.u32 %r1, ;\n}\n";
+  EXPECT_EQ(mxModuleLoad(&bad, broken, 0, "bad.ptx"), MX_ERROR_BAD_MODULE);
+  EXPECT_TRUE(contains(mxGetLastError(), {"bad.ptx:5:"}));
+  mxClearError();
+  EXPECT_EQ(mxModuleLoad(&bad,
+                         "\x7f"
+                         "ELF....",
+                         8, "k.cubin"),
+            MX_ERROR_BAD_MODULE);
+  EXPECT_STREQ(mxGetLastError(),
+               "k.cubin: expected PTX text for the simulator, found a cubin");
+  mxClearError();
+  EXPECT_EQ(mxModuleLoad(&bad, nullptr, 0, nullptr), MX_ERROR_INVALID_VALUE);
+  EXPECT_EQ(bad, nullptr);
+}
+
+TEST_F(SimDevice, NamesTheKernelsThereAre) {
+  mxFunction function;
+  EXPECT_EQ(mxModuleGetFunction(&function, module, "vector_sub"),
+            MX_ERROR_NOT_FOUND);
+  EXPECT_TRUE(contains(mxGetLastError(),
+                       {"kernels.ptx: there is no kernel 'vector_sub'",
+                        "'vector_add'", "'tma_load'"}));
+}
+
+TEST_F(SimDevice, RefusesWrongParameters) {
+  void *parameters[] = {nullptr, nullptr};
+  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 1),
+            MX_ERROR_BAD_LAUNCH);
+  EXPECT_STREQ(mxGetLastError(),
+               "kernel 'store_ids': expected 2 parameters, found 1");
+  mxClearError();
+  EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2),
+            MX_ERROR_BAD_LAUNCH);
+  EXPECT_STREQ(mxGetLastError(), "kernel 'store_ids': expected a value for "
+                                 "parameter 0, found a null pointer");
+  mxClearError();
+  EXPECT_EQ(mxLaunch(nullptr, &config, parameters, 2), MX_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SimDevice, SkipsEmptyGrids) {
+  mxLaunchConfig config = {{0, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  EXPECT_EQ(mxLaunch(kernel("wait_forever"), &config, nullptr, 0), MX_SUCCESS);
+}
+
+TEST_F(SimDevice, ReportsWildStores) {
+  void *out = alloc(31 * 4);
+  uint32_t n = 32;
+  void *parameters[] = {&out, &n};
+  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2),
+            MX_ERROR_CHECK);
+  EXPECT_TRUE(contains(mxGetLastError(), {"kernel 'store_ids' on the simulator",
+                                          "out-of-bounds", "kernels.ptx"}));
+}
+
+TEST_F(SimDevice, ReportsDeadlocks) {
+  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  EXPECT_EQ(mxLaunch(kernel("wait_forever"), &config, nullptr, 0),
+            MX_ERROR_DEADLOCK);
+  EXPECT_TRUE(contains(mxGetLastError(), {"'wait_forever'", "deadlock"}));
+}
+
+TEST_F(SimDevice, ChecksCopies) {
+  void *memory = alloc(64);
+  char host[128] = {};
+  const struct {
+    int status;
+    const char *message;
+  } cases[] = {
+      {mxMemcpyToDevice(memory, host, 65, nullptr), "copy: expected allocated"},
+      {mxMemcpyToHost(host, host, 8, nullptr), "copy: expected allocated"},
+      {mxMemcpyToHost(memory, memory, 8, nullptr), "copy: expected host"},
+      {mxMemcpyToDevice(nullptr, host, 8, nullptr), "expected a destination"},
+      {mxMemset(host, 0, 8, nullptr), "fill: expected allocated"},
+      {mxMemFree(host), "expected the address of an allocation to free"},
+      {mxStreamSynchronize(host), "expected a stream or event"},
+  };
+  for (const auto &entry : cases)
+    EXPECT_EQ(entry.status, MX_ERROR_INVALID_VALUE) << entry.message;
+  // The first of them stuck.
+  EXPECT_TRUE(contains(mxGetLastError(), {cases[0].message}));
+  mxClearError();
+  EXPECT_EQ(mxMemFree((char *)memory + 16), MX_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SimDevice, ChecksTensorMaps) {
+  void *memory = alloc(4096);
+  uint8_t map[128];
+  const int64_t dims[] = {64, 16}, good[] = {64}, bad[] = {72};
+  const int32_t box[] = {64, 16}, large[] = {64, 257}, none[] = {64, 0};
+  auto encode = [&](int type, int rank, const int64_t *strides,
+                    const int32_t *boxes, int swizzle) {
+    mxClearError();
+    return mxTensorMapEncodeTiled(map, type, rank, memory, dims, strides, boxes,
+                                  nullptr, 0, swizzle, 0, 0);
+  };
+  EXPECT_EQ(encode(0, 2, good, box, 2), MX_SUCCESS) << mxGetLastError();
+  EXPECT_EQ(encode(0, 2, bad, box, 2), MX_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(contains(mxGetLastError(), {"tensor map", "16", "72"}));
+  EXPECT_EQ(encode(0, 2, good, large, 2), MX_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(contains(mxGetLastError(), {"256", "257"}));
+  EXPECT_EQ(encode(0, 2, good, none, 2), MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(mxGetLastError(),
+               "tensor map: expected box dimensions from 1 to 256, found 0");
+  EXPECT_EQ(encode(0, 2, good, box, 1), MX_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(contains(mxGetLastError(), {"64", "32"}));
+  EXPECT_EQ(encode(16, 2, good, box, 0), MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(mxGetLastError(),
+               "tensor map: expected a data type from 0 to 15, found 16");
+  EXPECT_EQ(encode(0, 6, good, box, 0), MX_ERROR_INVALID_VALUE);
+  EXPECT_EQ(encode(0, 2, nullptr, box, 0), MX_ERROR_INVALID_VALUE);
+}
+
+//===----------------------------------------------------------------------===//
+// mgpu
+//===----------------------------------------------------------------------===//
+
+TEST_F(SimDevice, RunsThroughMgpu) {
+  std::string ptx = kernels();
+  void *mgpuModule = mgpuModuleLoadJIT(ptx.data(), 2);
+  ASSERT_NE(mgpuModule, nullptr) << mxGetLastError();
+  void *function = mgpuModuleGetFunction(mgpuModule, "vector_add");
+  void *stream = mgpuStreamCreate();
+  std::vector<float> a(40, 1.5f), c(40);
+  uint32_t n = 40;
+  void *da = mgpuMemAlloc(160, stream, false),
+       *db = mgpuMemAlloc(160, stream, false),
+       *dc = mgpuMemAlloc(160, stream, false);
+  mgpuMemcpy(da, a.data(), 160, stream);
+  mgpuMemset32(db, 0x3f800000, 40, stream);
+  mgpuMemset16(dc, 0, 80, stream);
+  void *event = mgpuEventCreate();
+  mgpuEventRecord(event, stream);
+  mgpuStreamWaitEvent(stream, event);
+  void *parameters[] = {&da, &db, &dc, &n};
+  mgpuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, stream, parameters, nullptr,
+                   4);
+  mgpuEventSynchronize(event);
+  mgpuEventDestroy(event);
+  mgpuStreamSynchronize(stream);
+  mgpuMemcpy(db, dc, 160, stream); // on the device
+  mgpuMemcpy(c.data(), db, 160, stream);
+  mgpuStreamDestroy(stream);
+  EXPECT_EQ(c, std::vector<float>(40, 2.5f));
+  for (void *memory : {da, db, dc})
+    mgpuMemFree(memory, nullptr);
+  mgpuModuleUnload(mgpuModule);
+  mgpuSetDefaultDevice(0);
+  EXPECT_STREQ(mxGetLastError(), "");
+}
+
+TEST_F(SimDevice, EncodesTensorMapsOfMemrefs) {
+  // A memref<18x128xi8> that starts two rows into its buffer.
+  const int rows = 18;
+  std::vector<uint8_t> tensor = numberedBytes(rows + 2);
+  struct {
+    void *allocated, *aligned;
+    int64_t offset, sizes[2], strides[2];
+  } memref = {upload(tensor), nullptr, 256, {rows, 128}, {128, 1}};
+  memref.aligned = memref.allocated;
+  int64_t box[] = {8, 128};
+  void *map = mgpuTensorMapEncodeTiledMemref(2, &memref, 0, 0, 0, 0, 0, box);
+  ASSERT_NE(map, nullptr) << mxGetLastError();
+  // Once per content: nobody frees them.
+  EXPECT_EQ(mgpuTensorMapEncodeTiledMemref(2, &memref, 0, 0, 0, 0, 0, box),
+            map);
+
+  alignas(64) uint8_t image[128];
+  mgpuMemcpy(image, map, 128, nullptr);
+  void *out = alloc(1024);
+  int32_t x = 0, y = 1;
+  uint32_t bytes = 1024, slots = 1;
+  void *parameters[] = {image, &out, &x, &y, &bytes, &bytes, &slots};
+  mgpuLaunchClusterKernel(kernel("tma_load"), 1, 1, 1, 1, 1, 1, 32, 1, 1, 1024,
+                          nullptr, parameters, nullptr);
+  ASSERT_STREQ(mxGetLastError(), "");
+  std::vector<uint8_t> result = download<uint8_t>(out, 1024);
+  EXPECT_EQ(memcmp(result.data(), tensor.data() + 3 * 128, 1024), 0);
+
+  EXPECT_EQ(mgpuTensorMapEncodeTiledMemref(6, &memref, 0, 0, 0, 0, 0, box),
+            nullptr);
+  EXPECT_STREQ(mxGetLastError(),
+               "tensor map: expected a rank from 1 to 5, found 6");
+}
+
+TEST_F(SimDevice, MgpuErrorsStickAndStop) {
+  mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
+                   nullptr, nullptr, 0);
+  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
+  EXPECT_EQ(mgpuMemAlloc(16, nullptr, false), nullptr);
+  EXPECT_EQ(mgpuStreamCreate(), nullptr);
+  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
+  mxClearError();
+  EXPECT_EQ(mgpuMemAlloc(16, nullptr, true), nullptr);
+  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_UNSUPPORTED);
+  mxClearError();
+  mgpuSetDefaultDevice(1);
+  EXPECT_STREQ(mxGetLastError(),
+               "expected device 0, the only one of the simulator, found 1");
+}
+
+using SimDeviceDeathTest = SimDevice;
+
+TEST_F(SimDeviceDeathTest, AbortsWithTheTextByDefault) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        mxSetErrorPolicy(MX_ERRORS_ABORT);
+        mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
+                         nullptr, nullptr, 0);
+      },
+      testing::KilledBySignal(SIGABRT),
+      "mx runtime: deadlock: kernel 'wait_forever' on the simulator");
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+TEST_F(SimDevice, ServesManyThreads) {
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4, -1);
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::string ptx = kernels();
+      int bad = 0;
+      for (int round = 0; round < 5; ++round) {
+        mxModule own = nullptr;
+        mxFunction function = nullptr;
+        void *out = nullptr;
+        mxStream stream = nullptr;
+        uint32_t n = 32;
+        bad += mxModuleLoad(&own, ptx.c_str(), 0, nullptr) != MX_SUCCESS;
+        bad += mxModuleGetFunction(&function, own, "store_ids") != MX_SUCCESS;
+        bad += mxStreamCreate(&stream) != MX_SUCCESS;
+        bad += mxMemAlloc(&out, 128) != MX_SUCCESS;
+        void *parameters[] = {&out, &n};
+        mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, stream, 0};
+        bad += mxLaunch(function, &config, parameters, 2) != MX_SUCCESS;
+        uint32_t result[32] = {};
+        bad += mxMemcpyToHost(result, out, 128, stream) != MX_SUCCESS;
+        for (uint32_t i = 0; i < 32; ++i)
+          bad += result[i] != i;
+        bad += mxMemFree(out) != MX_SUCCESS;
+        bad += mxStreamDestroy(stream) != MX_SUCCESS;
+        bad += mxModuleUnload(own) != MX_SUCCESS;
+      }
+      wrong[t] = bad;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(4, 0)) << mxGetLastError();
+}
+
+} // namespace
