@@ -4,9 +4,9 @@
 
 // A matmul as the compiler builds it, and a quantizer; every operation once.
 
-// CHECK-DAG: [[MAP:!map[0-9]*]] = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-// CHECK-DAG: [[IN:!ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
-// CHECK-DAG: [[ACC:!ring[0-9]*]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+// CHECK-DAG: [[$MAP:!map[0-9]*]] = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+// CHECK-DAG: [[$IN:!ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
+// CHECK-DAG: [[$ACC:!ring[0-9]*]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_map = !mxgpu.tensor_map<1x1x2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
@@ -28,7 +28,7 @@ module attributes {gpu.container_module} {
       %columns = memref.dim %c, %c1 : memref<?x?xbf16>
       // CHECK: mxgpu.work_source static raster = linear tile [128, 128] of(
       %work = mxgpu.work_source static raster = linear tile [128, 128] of(%rows, %columns, %reduction)
-      // CHECK: mxgpu.ring "in" : [[IN]]
+      // CHECK: mxgpu.ring "in" : [[$IN]]
       %in = mxgpu.ring "in" : !in
       %acc = mxgpu.ring "acc" : !acc
       // CHECK: mxgpu.role @epilogue warps(4) {
@@ -58,9 +58,9 @@ module attributes {gpu.container_module} {
           // CHECK: mxgpu.for_each_k (%{{.*}}, %{{.*}}, %{{.*}}) from %{{.*}} to %{{.*}} step 128 {
           mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 128 {
             %k_tile = arith.floordivsi %k, %c128 : index
-            // CHECK: %[[SLOT:.*]] = mxgpu.acquire %{{.*}} : [[IN]]
+            // CHECK: %[[SLOT:.*]] = mxgpu.acquire %{{.*}} : [[$IN]]
             %s = mxgpu.acquire %in : !in
-            // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[SLOT]]["a"] : [[MAP]], !slot
+            // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[SLOT]]["a"] : [[$MAP]], !slot
             mxgpu.tma_load %a[%row, %k] into %s["a"] : !map, !mxgpu.slot<!in>
             mxgpu.tma_load %b[%column, %k] into %s["b"] : !map, !mxgpu.slot<!in>
             mxgpu.tma_load %sa[%row_tile, %k_tile] into %s["sfa"] : !scale_map, !mxgpu.slot<!in>
@@ -120,7 +120,7 @@ module attributes {gpu.container_module} {
   func.func @host(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
     // CHECK: mxgpu.sm_count
     %grid = mxgpu.sm_count
-    // CHECK: mxgpu.encode_tensor_map %{{.*}} : memref<?x?xf8E4M3FN> -> [[MAP]]
+    // CHECK: mxgpu.encode_tensor_map %{{.*}} : memref<?x?xf8E4M3FN> -> [[$MAP]]
     %map = mxgpu.encode_tensor_map %q : memref<?x?xf8E4M3FN> -> !map
     %c0 = arith.constant 0 : index
     %ok = arith.cmpi sge, %grid, %c0 : index
