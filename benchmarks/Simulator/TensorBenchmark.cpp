@@ -50,7 +50,6 @@ struct Cta {
 
 void runMma(benchmark::State &state, Cta &cta, MmaKind kind, ScaleVec vec,
             uint32_t idesc, unsigned k, Numerics numerics = Numerics::Exact) {
-  Cta cta(mask);
   MmaOp op;
   op.kind = kind;
   op.scaleVec = vec;
