@@ -1,0 +1,107 @@
+//===- TargetInfoTest.cpp - the table of chips ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Pins every number of the table: a change must be meant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Target/TargetInfo.h"
+#include "gtest/gtest.h"
+#include <set>
+
+using namespace mx::target;
+
+namespace {
+
+TEST(TargetInfo, DataCenterChips) {
+  for (const char *chip : {"sm_100a", "sm_100f", "sm_103a", "sm_90a"}) {
+    const TargetInfo *t = lookupTarget(chip);
+    ASSERT_TRUE(t) << chip;
+    bool blackwell = std::string(chip) != "sm_90a";
+    EXPECT_STREQ(t->chip, chip);
+    EXPECT_STREQ(t->ptxasArch, chip);
+    EXPECT_STREQ(t->features, "+ptx88");
+    EXPECT_EQ(t->hasTcgen05(), blackwell);
+    EXPECT_EQ(t->tmemColumns, blackwell ? 512u : 0u);
+    EXPECT_EQ(t->tmemLanes, blackwell ? 128u : 0u);
+    EXPECT_EQ(t->smemPerSm, 233472u);
+    EXPECT_EQ(t->smemPerCta, 232448u);
+    EXPECT_EQ(t->smemReserved, 1024u);
+    EXPECT_EQ(t->registersPerSm, 65536u);
+    EXPECT_EQ(t->registersPerThread, 255u);
+    EXPECT_EQ(t->threadsPerCta, 1024u);
+    EXPECT_EQ(t->threadsPerSm, 2048u);
+    EXPECT_EQ(t->ctasPerSm, 32u);
+    EXPECT_EQ(t->clusterPortable, 8u);
+    EXPECT_EQ(t->clusterMax, 16u);
+    EXPECT_EQ(t->namedBarriers, 16u);
+    EXPECT_TRUE(t->hasSetMaxNReg);
+    EXPECT_EQ(t->smCount, blackwell ? 148u : 132u);
+  }
+  EXPECT_EQ(lookupTarget("sm_100a")->computeCapability, 100u);
+  EXPECT_EQ(lookupTarget("sm_103a")->computeCapability, 103u);
+  EXPECT_EQ(lookupTarget("sm_90a")->tensorCore, TensorCore::Wgmma);
+  EXPECT_TRUE(lookupTarget("sm_100a")->hasI8Mma);
+  EXPECT_FALSE(lookupTarget("sm_100f")->hasI8Mma);
+  EXPECT_FALSE(lookupTarget("sm_103a")->hasI8Mma);
+}
+
+TEST(TargetInfo, RowsAreDistinctAndConsistent) {
+  std::set<std::string> chips;
+  for (size_t i = 0; i < numTargets(); ++i) {
+    const TargetInfo &t = targetsBegin()[i];
+    EXPECT_TRUE(chips.insert(t.chip).second) << t.chip;
+    EXPECT_EQ(lookupTarget(t.chip), &t);
+    EXPECT_EQ(t.smemPerCta + t.smemReserved, t.smemPerSm);
+    EXPECT_EQ(t.hasTcgen05(), t.tmemColumns != 0);
+    EXPECT_LE(t.clusterPortable, t.clusterMax);
+  }
+  EXPECT_EQ(kMBarrierMaxTxBytes, 1048575u);
+  EXPECT_EQ(kMBarrierMaxCount, 1048575u);
+}
+
+TEST(TargetInfo, UnknownAndUnsupportedChips) {
+  std::string error;
+  EXPECT_FALSE(lookupTarget("sm_100", error));
+  EXPECT_EQ(error, "unknown chip 'sm_100': expected one of 'sm_100a', "
+                   "'sm_100f', 'sm_103a', 'sm_90a', 'sm_120a'");
+  EXPECT_FALSE(lookupTarget(""));
+  EXPECT_FALSE(lookupTarget("sm_100a "));
+  EXPECT_TRUE(lookupTarget("sm_100a", error));
+  EXPECT_EQ(checkTcgen05(*lookupTarget("sm_103a")), "");
+  for (const char *chip : {"sm_90a", "sm_120a"})
+    EXPECT_EQ(checkTcgen05(*lookupTarget(chip)),
+              "chip '" + std::string(chip) +
+                  "' has no tcgen05 instructions: expected one of 'sm_100a', "
+                  "'sm_100f', 'sm_103a'");
+}
+
+TEST(TargetInfo, TensorMemoryIsAllocatedInPowersOfTwo) {
+  const TargetInfo &t = *lookupTarget("sm_100a");
+  struct {
+    unsigned columns, size;
+  } cases[] = {{0, 32},    {1, 32},    {32, 32},   {33, 64}, {128, 128},
+               {129, 256}, {268, 512}, {512, 512}, {513, 0}};
+  for (auto c : cases)
+    EXPECT_EQ(tmemAllocationColumns(t, c.columns), c.size) << c.columns;
+  EXPECT_EQ(tmemAllocationColumns(*lookupTarget("sm_90a"), 32), 0u);
+}
+
+TEST(TargetInfo, LaunchLimits) {
+  const TargetInfo &t = *lookupTarget("sm_100a");
+  EXPECT_EQ(checkLaunch(t, 1024, 232448, 16), "");
+  EXPECT_EQ(checkLaunch(t, 1025, 0, 1),
+            "expected threads per CTA of at most 1024 on 'sm_100a', found "
+            "1025");
+  EXPECT_EQ(checkLaunch(t, 32, 232449, 1),
+            "expected bytes of shared memory per CTA of at most 232448 on "
+            "'sm_100a', found 232449");
+  EXPECT_EQ(checkLaunch(t, 32, 0, 17),
+            "expected CTAs per cluster of at most 16 on 'sm_100a', found 17");
+  EXPECT_NE(checkLaunch(t, 0, 0, 1), "");
+  EXPECT_NE(checkLaunch(t, 32, 0, 0), "");
+  EXPECT_NE(checkLaunch(*lookupTarget("sm_120a"), 32, 128 * 1024, 1), "");
+}
+
+} // namespace
