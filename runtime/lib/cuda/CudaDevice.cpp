@@ -107,6 +107,16 @@ public:
     CUresult result = current.result ? current.result : call();
     return result ? driver.error(what, result) : Error();
   }
+  /// The same for what is given back: when global destructors run, the driver
+  /// may have shut down already and taken everything with it.
+  template <typename Call>
+  Error release(const std::string &what, Call call) {
+    Current current(driver, context);
+    CUresult result = current.result ? current.result : call();
+    return result && result != CUDA_ERROR_DEINITIALIZED
+               ? driver.error(what, result)
+               : Error();
+  }
   /// Waits, and names the kernel if one has failed meanwhile.
   template <typename Call>
   Error wait(const std::string &what, Call call) {
@@ -182,13 +192,8 @@ Error CudaDevice::alloc(size_t bytes, bool shared, void *&memory) {
 }
 
 Error CudaDevice::free(void *memory) {
-  Error error =
-      run("freeing memory", [&]() { return driver.memFree(address(memory)); });
-  // The context may be gone when global destructors run.
-  return error.status == MX_ERROR_DRIVER &&
-                 error.text.find("DEINITIALIZED") != std::string::npos
-             ? Error()
-             : error;
+  return release("freeing memory",
+                 [&]() { return driver.memFree(address(memory)); });
 }
 
 Error CudaDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
@@ -227,8 +232,8 @@ Error CudaDevice::registerHost(void *memory, size_t bytes) {
 }
 
 Error CudaDevice::unregisterHost(void *memory) {
-  return run("unregistering host memory",
-             [&]() { return driver.memHostUnregister(memory); });
+  return release("unregistering host memory",
+                 [&]() { return driver.memHostUnregister(memory); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,8 +247,8 @@ Error CudaDevice::createStream(void *&stream) {
 }
 
 Error CudaDevice::destroyStream(void *stream) {
-  return run("destroying a stream",
-             [&]() { return driver.streamDestroy(stream); });
+  return release("destroying a stream",
+                 [&]() { return driver.streamDestroy(stream); });
 }
 
 Error CudaDevice::synchronizeStream(void *stream) {
@@ -258,8 +263,8 @@ Error CudaDevice::createEvent(void *&event) {
 }
 
 Error CudaDevice::destroyEvent(void *event) {
-  return run("destroying an event",
-             [&]() { return driver.eventDestroy(event); });
+  return release("destroying an event",
+                 [&]() { return driver.eventDestroy(event); });
 }
 
 Error CudaDevice::synchronizeEvent(void *event) {
@@ -287,9 +292,8 @@ Error CudaDevice::synchronize() {
 //===----------------------------------------------------------------------===//
 
 CudaModule::~CudaModule() {
-  // What can fail here is the driver having shut down before us.
-  (void)device.run("unloading a module",
-                   [&]() { return device.driver.moduleUnload(module); });
+  (void)device.release("unloading a module",
+                       [&]() { return device.driver.moduleUnload(module); });
 }
 
 Error CudaDevice::load(Image &image, int optLevel,

@@ -1,0 +1,77 @@
+/*===- vector_add.c - The shortest use of the runtime from C --------------===*\
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|* Loads a PTX file, launches one kernel, looks at the result. docs/Runtime.md *|
+|* shows it; a test runs it.                                                  *|
+\*===----------------------------------------------------------------------===*/
+
+#include "mx_runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(call)                                                            \
+  do {                                                                         \
+    if (call) {                                                                \
+      fprintf(stderr, "vector_add: %s\n", mxGetLastError());                   \
+      return 1;                                                                \
+    }                                                                          \
+  } while (0)
+
+enum { N = 1000 };
+
+static char *readText(const char *path) {
+  FILE *file = fopen(path, "rb");
+  char *text = calloc(1, 1 << 20);
+  if (!file || !text || fread(text, 1, (1 << 20) - 1, file) == 0)
+    return NULL;
+  fclose(file);
+  return text;
+}
+
+int main(int argc, char **argv) {
+  static float x[N], y[N], z[N];
+  char *ptx = argc > 1 ? readText(argv[1]) : NULL;
+  if (!ptx) {
+    fprintf(stderr, "usage: vector_add KERNELS.ptx\n");
+    return 2;
+  }
+  for (int i = 0; i < N; ++i) {
+    x[i] = (float)i;
+    y[i] = 0.5f;
+  }
+
+  mxSetErrorPolicy(MX_ERRORS_RETURN);
+  mxModule module;
+  mxFunction add;
+  CHECK(mxModuleLoad(&module, ptx, 0, argv[1]));
+  CHECK(mxModuleGetFunction(&add, module, "vector_add"));
+
+  void *a, *b, *c;
+  CHECK(mxMemAlloc(&a, sizeof x));
+  CHECK(mxMemAlloc(&b, sizeof y));
+  CHECK(mxMemAlloc(&c, sizeof z));
+  CHECK(mxMemcpyToDevice(a, x, sizeof x, NULL));
+  CHECK(mxMemcpyToDevice(b, y, sizeof y, NULL));
+
+  uint32_t n = N;
+  void *parameters[] = {&a, &b, &c, &n};
+  mxLaunchConfig config = {.grid = {(N + 127) / 128, 1, 1},
+                           .block = {128, 1, 1}};
+  CHECK(mxLaunch(add, &config, parameters, 4));
+  CHECK(mxMemcpyToHost(z, c, sizeof z, NULL));
+
+  int wrong = 0;
+  for (int i = 0; i < N; ++i)
+    wrong += z[i] != x[i] + y[i];
+  mxDeviceInfo info;
+  CHECK(mxGetDeviceInfo(&info));
+  printf("%s: %d of %d sums are wrong\n", info.name, wrong, N);
+
+  CHECK(mxMemFree(a));
+  CHECK(mxMemFree(b));
+  CHECK(mxMemFree(c));
+  CHECK(mxModuleUnload(module));
+  free(ptx);
+  return wrong != 0;
+}
