@@ -72,8 +72,9 @@ MX_API void mxSetErrorPolicy(int policy);
  * MX_DEVICE decides, and without that "auto": the first GPU that can run
  * `target` ("sm_100a"; null: any GPU of compute capability 9.0 or later), else
  * the simulator. "auto" is decided when a device is first needed, by the
- * target of the module if that is loaded first. Modules, streams and memory
- * belong to the device that made them. */
+ * target of the module if that is loaded first; mxSetDeviceForTarget decides at
+ * once, and takes null as a name for what would hold without a call. Modules,
+ * streams and memory belong to the device that made them. */
 MX_API int mxSetDevice(const char *name);
 MX_API int mxSetDeviceForTarget(const char *name, const char *target);
 

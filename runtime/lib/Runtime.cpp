@@ -53,9 +53,7 @@ int mxSetDevice(const char *name) {
 }
 
 int mxSetDeviceForTarget(const char *name, const char *target) {
-  if (!name)
-    return nullArgument("mxSetDeviceForTarget", "a device name");
-  return report(setDevice(name, target ? target : "", true));
+  return report(setDevice(name ? name : "", target ? target : "", true));
 }
 
 int mxGetDeviceInfo(mxDeviceInfo *info) {

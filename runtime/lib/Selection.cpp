@@ -79,21 +79,28 @@ static Error resolve(std::string_view name, std::string_view target,
   return getSimDevice(device);
 }
 
+/// `requested`, or without it what the environment says, resolved.
+static Error resolveDefault(std::string_view requested, std::string_view target,
+                            Device *&device) {
+  const char *variable = getenv("MX_DEVICE");
+  if (!requested.empty())
+    return resolve(requested, target, device);
+  if (!variable || !*variable)
+    return resolve("auto", target, device);
+  Error error = resolve(variable, target, device);
+  if (error)
+    error.text = "MX_DEVICE: " + error.text;
+  return error;
+}
+
 Error mx::runtime::getDevice(Device *&device, std::string_view target) {
   Selection &s = selection();
   std::lock_guard<std::mutex> lock(s.mutex);
   if (!s.device) {
-    const char *variable = getenv("MX_DEVICE");
-    bool fromVariable = s.requested.empty() && variable && *variable;
-    std::string name = !s.requested.empty() ? s.requested
-                       : fromVariable       ? variable
-                                            : "auto";
-    if (Error error = resolve(name, target, s.device)) {
-      s.device = nullptr;
-      if (fromVariable)
-        error.text = "MX_DEVICE: " + error.text;
+    Device *resolved = nullptr;
+    if (Error error = resolveDefault(s.requested, target, resolved))
       return error;
-    }
+    s.device = resolved;
   }
   device = s.device;
   return {};
@@ -102,7 +109,8 @@ Error mx::runtime::getDevice(Device *&device, std::string_view target) {
 Error mx::runtime::setDevice(std::string_view name, std::string_view target,
                              bool now) {
   Device *device = nullptr;
-  if (Error error = now ? resolve(name, target, device) : checkName(name))
+  if (Error error =
+          now ? resolveDefault(name, target, device) : checkName(name))
     return error;
   Selection &s = selection();
   std::lock_guard<std::mutex> lock(s.mutex);

@@ -16,7 +16,8 @@ namespace mx::runtime {
 /// helps to choose.
 Error getDevice(Device *&device, std::string_view target = {});
 
-/// Requests a device by name; with `now` it must be usable at once.
+/// Requests a device by name, or by "" what the environment says; with `now` it
+/// must be usable at once.
 Error setDevice(std::string_view name, std::string_view target, bool now);
 
 /// Changes to GPU `ordinal` where GPUs are in use.

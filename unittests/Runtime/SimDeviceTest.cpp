@@ -245,6 +245,22 @@ TEST_F(SimDevice, SaysPlainlyThatThereIsNoDriver) {
   EXPECT_STREQ(info.kind, "sim");
 }
 
+TEST_F(SimDevice, ObeysTheEnvironmentWhereNothingIsNamed) {
+  mxDeviceInfo info;
+  setenv("MX_DEVICE", "sim", 1);
+  EXPECT_EQ(mxSetDeviceForTarget(nullptr, "sm_90a"), MX_SUCCESS);
+  EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+  EXPECT_STREQ(info.kind, "sim");
+  setenv("MX_DEVICE", "cuda", 1);
+  EXPECT_EQ(mxSetDeviceForTarget(nullptr, "sm_90a"), MX_ERROR_NO_DEVICE);
+  EXPECT_TRUE(contains(mxGetLastError(), {"MX_DEVICE: no CUDA driver"}));
+  // A name is stronger than the environment.
+  EXPECT_EQ(mxSetDevice("sim"), MX_SUCCESS);
+  unsetenv("MX_DEVICE");
+  mxClearError();
+  EXPECT_EQ(mxSetDeviceForTarget(nullptr, nullptr), MX_SUCCESS);
+}
+
 TEST_F(SimDevice, KeepsTheFirstError) {
   EXPECT_STREQ(mxGetLastError(), "");
   EXPECT_EQ(mxGetLastStatus(), MX_SUCCESS);

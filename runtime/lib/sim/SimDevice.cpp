@@ -202,8 +202,11 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
       static_cast<uint8_t *>(memory.translate(address(to), count * width));
   if (!bytes)
     return notAllocated("fill", to, count * width);
-  for (size_t i = 0; i < count; ++i)
-    memcpy(bytes + i * width, &value, width); // little endian on both sides
+  if (width == 1)
+    memset(bytes, int(value), count);
+  else
+    for (size_t i = 0; i < count; ++i)
+      memcpy(bytes + i * width, &value, width); // little endian on both sides
   return {};
 }
 
