@@ -8,11 +8,16 @@
 
 #include "mx/InitAll.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mx/Conversion/MXToCPU/Passes.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Pipelines/Pipelines.h"
 
 void mx::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mx::MXDialect, mx::mxgpu::MXGPUDialect>();
 }
 
-void mx::registerAllPasses() {}
+void mx::registerAllPasses() {
+  mx::registerMXToCPUPasses();
+  mx::registerMXPipelines();
+}

@@ -1,0 +1,69 @@
+//===- Passes.td - Passes of the CPU reference path --------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_CONVERSION_MXTOCPU_PASSES_TD
+#define MX_CONVERSION_MXTOCPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
+  let summary = "Lower bufferized mx operations to loops";
+  let description = [{
+    Lowers mx operations on memrefs to `scf`, `arith`, `vector` and `memref`:
+    the reference path. Quantization works on the bits of f32 numbers, so that
+    neither a flush-to-zero mode nor the host's lack of narrow types can change
+    a result; elements and scales are decoded through constant 256-entry tables;
+    `mx.matmul` adds exact f64 products in ascending order of k and rounds
+    once. What depends on the number format alone becomes a private function
+    `@__mx_...`.
+
+    Elements narrower than a byte get a storage type, in function signatures
+    too: `f4E2M1FN` becomes `i8` with two elements, the lower one in the low
+    nibble, and half as many in the last dimension; `f6E3M2FN` and `f6E2M3FN`
+    become one `i8` each.
+
+    Sizes that are not static are compared at run time. Where they do not fit
+    together the program prints `LOCATION: error: OPERATION: expected ..., found
+    ...` to the standard error stream and calls `exit(1)`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def ExpandHalfConversions
+    : Pass<"mx-expand-half-conversions", "::mlir::ModuleOp"> {
+  let summary = "Expand f16 and bf16 conversions to integer arithmetic";
+  let description = [{
+    Rewrites `arith.extf` and `arith.truncf` between f16 or bf16 and f32 or f64,
+    which become library calls on hosts without such instructions. Each rounds
+    once, to nearest even; a NaN becomes 0x7FFF, except that bf16 widens by a
+    shift.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def RequestEntryWrappers : Pass<"mx-request-entry-wrappers", "::mlir::ModuleOp"> {
+  let summary = "Give every public function definition a C interface";
+  let description = [{
+    Sets `llvm.emit_c_interface` on public `func.func` definitions, so that the
+    function `f` can be called as `_mlir_ciface_f` with pointers to memref
+    descriptors. Declarations are left alone: they name functions of others.
+  }];
+}
+
+def VerifyLowered : Pass<"mx-verify-lowered", "::mlir::ModuleOp"> {
+  let summary = "Fail if an operation outside the LLVM dialect is left";
+  let description = [{
+    The dialect conversions of a pipeline are partial and leave silently what
+    they do not know. This pass ends such a pipeline: every operation that is
+    not of the LLVM dialect is an error at its location.
+  }];
+}
+
+#endif // MX_CONVERSION_MXTOCPU_PASSES_TD

@@ -1,0 +1,178 @@
+//===- Dequantize.cpp - mx.dequantize and mx.relayout as loops ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Both walk over logical coordinates and leave the places to the Emitter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::cpu;
+
+namespace {
+
+struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (failed(expectBufferized(op, rewriter)))
+      return failure();
+    Emitter emitter(rewriter, op);
+    Numbers &numbers = emitter.getNumbers();
+    int64_t blockSize = op.getBlockSize();
+    int64_t rank = op.getInput().getType().getRank();
+    Elements elements = getElements(op.getInput(), adaptor.getInput());
+    Scales scales = getScales(adaptor.getScales(), rank);
+    Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
+    Type outType = getElementTypeOrSelf(out.getType());
+    RaggedKind ragged = op.getRaggedOrNone();
+    bool reduction = ragged == RaggedKind::Reduction;
+
+    Int rows = emitter.dim(out, rank - 2), columns = emitter.dim(out, rank - 1);
+    std::optional<Int> groups;
+    if (offsets) {
+      groups = emitter.dim(offsets, 0);
+      emitter.checkOffsets(offsets, reduction ? columns : rows);
+    }
+    Int width = columns;
+    if (reduction)
+      width = (columns + *groups * 127).roundUp(128); // the ragged capacity
+    else
+      emitter.checkColumns("the quantized dimension", columns, blockSize);
+    for (int64_t i = 0; i < rank - 1; ++i)
+      emitter.checkDim("input", elements, i, emitter.dim(out, i));
+    emitter.checkDim("input", elements, rank - 1, width);
+    emitter.checkScales("scales", scales, elements, rows, width, blockSize,
+                        reduction ? std::nullopt : groups);
+
+    Value values = numbers.decodeTable(elements.type, /*isScale=*/false);
+    Value scaleValues = numbers.decodeTable(
+        getElementTypeOrSelf(scales.memref.getType()), /*isScale=*/true);
+    Value global;
+    if (op.getGlobalScale())
+      global = numbers.widenToF64(emitter.wrap(
+          emitter.wrap(adaptor.getGlobalScale()).as(rewriter.getI32Type())));
+
+    auto multiply = [&](Value x, Value y) {
+      return arith::MulFOp::create(rewriter, op.getLoc(), x, y);
+    };
+    // Elements `from` to `from + length` of rows first to end become columns
+    // `to` and following; f64 holds the product exactly.
+    auto dequantize = [&](const Scales &scales, ArrayRef<Value> batch,
+                          Int first, Int end, Int from, Int length, Int to) {
+      Int zero = emitter.index(0);
+      emitter.loop(first, end, 1, [&](Int row) {
+        emitter.loop(zero, length.ceilDiv(blockSize), 1, [&](Int block) {
+          Value scale = emitter.lookup(
+              scaleValues,
+              emitter.loadScale(scales, batch, row, from / blockSize + block));
+          Int begin = block * blockSize;
+          Int stop = (begin + blockSize).min(length);
+          emitter.loop(begin, stop, 1, [&](Int position) {
+            SmallVector<Value> source(batch), target(batch);
+            source.append({row, from + position});
+            target.append({row, to + position});
+            Value value = multiply(
+                emitter.lookup(values, emitter.loadCode(elements, source)),
+                scale);
+            if (global)
+              value = multiply(value, global);
+            memref::StoreOp::create(rewriter, op.getLoc(),
+                                    numbers.round(value, outType), out, target);
+          });
+        });
+      });
+    };
+
+    Int zero = emitter.index(0);
+    emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
+      if (ragged == RaggedKind::None)
+        return dequantize(scales, batch, zero, rows, zero, columns, zero);
+      emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
+        if (reduction)
+          return dequantize(scales, batch, zero, rows, group.start,
+                            group.end - group.begin, group.begin);
+        dequantize(emitter.inGroup(scales, group), batch, group.begin,
+                   group.end, zero, columns, zero);
+      });
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(RelayoutOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (failed(expectBufferized(op, rewriter)))
+      return failure();
+    Emitter emitter(rewriter, op);
+    Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
+    Value offsets = adaptor.getOffsets();
+    auto inputType = cast<MemRefType>(input.getType());
+    auto outType = cast<MemRefType>(out.getType());
+    if (inputType.getRank() == outType.getRank()) {
+      for (int64_t i = 0; i < outType.getRank(); ++i)
+        emitter.checkDim("input", {input, inputType.getElementType()}, i,
+                         emitter.dim(out, i));
+      rewriter.replaceOpWithNewOp<memref::CopyOp>(op, input, out);
+      return success();
+    }
+
+    // One side is linear and gives the logical shape.
+    int64_t rank = std::min(inputType.getRank(), outType.getRank());
+    Scales from = getScales(input, rank), to = getScales(out, rank);
+    Value linear = to.tiled ? input : out;
+    Int rows = emitter.dim(linear, rank - 2);
+    Int blocks = emitter.dim(linear, rank - 1);
+    bool raggedRows = op.getRaggedOrNone() == RaggedKind::Rows;
+    std::optional<Int> groups;
+    if (raggedRows) {
+      groups = emitter.dim(offsets, 0);
+      emitter.checkOffsets(offsets, rows);
+    }
+    emitter.checkScales(to.tiled ? "outs" : "input", to.tiled ? to : from,
+                        {linear, inputType.getElementType()}, rows, blocks,
+                        /*blockSize=*/1, groups);
+
+    auto copyRows = [&](const Scales &from, const Scales &to,
+                        ArrayRef<Value> batch, Int first, Int end) {
+      emitter.loop(first, end, 1, [&](Int row) {
+        emitter.loop(emitter.index(0), blocks, 1, [&](Int block) {
+          emitter.storeScale(emitter.loadScale(from, batch, row, block), to,
+                             batch, row, block);
+        });
+      });
+    };
+    if (to.tiled)
+      emitter.fillZero(out);
+    emitter.loopOverDims(linear, rank - 2, [&](ArrayRef<Value> batch) {
+      if (!raggedRows)
+        return copyRows(from, to, batch, emitter.index(0), rows);
+      emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
+        copyRows(emitter.inGroup(from, group), emitter.inGroup(to, group),
+                 batch, group.begin, group.end);
+      });
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::cpu::populateDequantizePatterns(const TypeConverter &converter,
+                                         RewritePatternSet &patterns) {
+  patterns.add<DequantizeOpLowering, RelayoutOpLowering>(converter,
+                                                         patterns.getContext());
+}

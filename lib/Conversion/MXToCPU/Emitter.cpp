@@ -1,0 +1,187 @@
+//===- Emitter.cpp - Loops and arrays of the lowering ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Knows how elements are packed and where scales lie; the formulas of the
+// operations above it see logical coordinates only.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::cpu;
+
+IntegerType mx::cpu::getStorageType(Type element) {
+  if (isa<Float4E2M1FNType, Float6E3M2FNType, Float6E2M3FNType>(element))
+    return IntegerType::get(element.getContext(), 8);
+  return {};
+}
+
+Emitter::Emitter(OpBuilder &builder, Operation *op)
+    : builder(builder), op(op), loc(op->getLoc()),
+      module(op->getParentOfType<ModuleOp>()), numbers(builder, loc, module) {}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void Emitter::loop(Int begin, Int end, int64_t step,
+                   llvm::function_ref<void(Int)> body) {
+  auto forOp = scf::ForOp::create(builder, loc, begin, end, index(step));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(forOp.getBody()->getTerminator());
+  body(wrap(forOp.getInductionVar()));
+}
+
+Int Emitter::reduce(Int begin, Int end, Int initial,
+                    llvm::function_ref<Int(Int, Int)> body) {
+  auto forOp = scf::ForOp::create(builder, loc, begin, end, index(1),
+                                  ValueRange{initial});
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(forOp.getBody());
+  Int next =
+      body(wrap(forOp.getInductionVar()), wrap(forOp.getRegionIterArg(0)));
+  scf::YieldOp::create(builder, loc, ValueRange{next});
+  return wrap(forOp.getResult(0));
+}
+
+void Emitter::loopOverDims(Value memref, unsigned count,
+                           llvm::function_ref<void(ArrayRef<Value>)> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Value> indices;
+  for (unsigned i = 0; i < count; ++i) {
+    auto forOp =
+        scf::ForOp::create(builder, loc, index(0), dim(memref, i), index(1));
+    indices.push_back(forOp.getInductionVar());
+    builder.setInsertionPoint(forOp.getBody()->getTerminator());
+  }
+  body(indices);
+}
+
+void Emitter::loopOverGroups(Value offsets,
+                             llvm::function_ref<void(Group)> body) {
+  Int zero = index(0);
+  auto forOp = scf::ForOp::create(builder, loc, zero, dim(offsets, 0), index(1),
+                                  ValueRange{zero, zero});
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(forOp.getBody());
+  Int g = wrap(forOp.getInductionVar());
+  Int end = wrap(load(offsets, {g})).to(builder.getIndexType());
+  Group group{g, wrap(forOp.getRegionIterArg(0)), end,
+              wrap(forOp.getRegionIterArg(1))};
+  body(group);
+  Int next =
+      group.start + (group.end - group.begin).roundUp(kRaggedReductionAlign);
+  scf::YieldOp::create(builder, loc, ValueRange{end, next});
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+Int Emitter::dim(Value memref, int64_t dimension) {
+  return wrap(builder.createOrFold<memref::DimOp>(loc, memref, dimension));
+}
+
+Int Emitter::dim(const Elements &array, int64_t dimension) {
+  Int size = dim(array.memref, dimension);
+  bool isLast =
+      dimension + 1 == cast<MemRefType>(array.memref.getType()).getRank();
+  return isLast && isa<Float4E2M1FNType>(array.type) ? size * 2 : size;
+}
+
+Value Emitter::load(Value memref, ArrayRef<Value> indices) {
+  return memref::LoadOp::create(builder, loc, memref, indices);
+}
+
+/// Splits the last index of a packed array into byte and bit.
+static std::pair<Int, Int> getNibble(SmallVectorImpl<Value> &indices,
+                                     Int column, Type i8) {
+  indices.back() = column / 2;
+  return {column, ((column % 2) * 4).to(i8)};
+}
+
+Int Emitter::loadCode(const Elements &array, ArrayRef<Value> indices) {
+  Type i8 = builder.getI8Type();
+  if (!isa<Float4E2M1FNType>(array.type))
+    return wrap(wrap(load(array.memref, indices)).as(i8));
+  SmallVector<Value> place(indices);
+  Int shift = getNibble(place, wrap(indices.back()), i8).second;
+  return (wrap(load(array.memref, place)) >> shift) & 15;
+}
+
+void Emitter::storeCode(Int code, const Elements &array,
+                        ArrayRef<Value> indices) {
+  Type i8 = builder.getI8Type();
+  SmallVector<Value> place(indices);
+  if (isa<Float4E2M1FNType>(array.type)) {
+    Int shift = getNibble(place, wrap(indices.back()), i8).second;
+    Int kept =
+        wrap(load(array.memref, place)) & ((shift.like(15) << shift) ^ 0xFF);
+    code = kept | (code << shift);
+  }
+  Type stored = cast<MemRefType>(array.memref.getType()).getElementType();
+  memref::StoreOp::create(builder, loc, code.as(stored), array.memref, place);
+}
+
+Value Emitter::lookup(Value table, Int code) {
+  return load(table, {code.to(builder.getIndexType())});
+}
+
+void Emitter::fillZero(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  Type bits = builder.getIntegerType(type.getElementTypeBitWidth());
+  Value zero = Int::constant(builder, loc, bits, 0).as(type.getElementType());
+  loopOverDims(memref, type.getRank(), [&](ArrayRef<Value> indices) {
+    memref::StoreOp::create(builder, loc, zero, memref, indices);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Scales
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> Emitter::scaleIndices(const Scales &scales,
+                                         ArrayRef<Value> batch, Int row,
+                                         Int block) {
+  SmallVector<Value> indices(batch);
+  if (!scales.tiled) {
+    indices.append({row, block});
+    return indices;
+  }
+  if (scales.groupStart)
+    row = row - *scales.groupStart;
+  Int tileRow = row / kScaleTileRows;
+  if (scales.groupTileRow)
+    tileRow = tileRow + *scales.groupTileRow;
+  // PTX ISA, tcgen05 scale factors: see mx::scaleOffsetInTile.
+  indices.append({tileRow, block / kScaleTileBlocks, row % 32, (row / 32) % 4,
+                  block % kScaleTileBlocks});
+  return indices;
+}
+
+Int Emitter::loadScale(const Scales &scales, ArrayRef<Value> batch, Int row,
+                       Int block) {
+  Int value =
+      wrap(load(scales.memref, scaleIndices(scales, batch, row, block)));
+  return wrap(value.as(builder.getI8Type()));
+}
+
+void Emitter::storeScale(Int byte, const Scales &scales, ArrayRef<Value> batch,
+                         Int row, Int block) {
+  Type stored = cast<MemRefType>(scales.memref.getType()).getElementType();
+  Value value = byte.to(builder.getI8Type()).as(stored);
+  memref::StoreOp::create(builder, loc, value, scales.memref,
+                          scaleIndices(scales, batch, row, block));
+}
+
+Scales Emitter::inGroup(Scales scales, const Group &group) {
+  scales.groupStart = group.begin;
+  scales.groupTileRow = group.begin / kScaleTileRows + group.number;
+  return scales;
+}

@@ -1,0 +1,131 @@
+//===- Emitter.h - Loops, arrays and checks of the lowering -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What the lowerings of all operations share: loops, access to elements and
+// scales wherever they lie, walking over ragged groups, and checks at run time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOCPU_EMITTER_H
+#define MX_LIB_CONVERSION_MXTOCPU_EMITTER_H
+
+#include "Numbers.h"
+
+namespace mx::cpu {
+
+/// An array of elements: a memref, and the element type that it had before
+/// types narrower than a byte got a storage type.
+struct Elements {
+  mlir::Value memref;
+  mlir::Type type;
+};
+
+/// Scales, linear or tiled, with the rows of a group starting at a tile row of
+/// their own where `groupStart` is set.
+struct Scales {
+  mlir::Value memref;
+  bool tiled;
+  std::optional<Int> groupStart, groupTileRow;
+};
+
+class Emitter {
+public:
+  Emitter(mlir::OpBuilder &builder, mlir::Operation *op);
+
+  mlir::OpBuilder &getBuilder() { return builder; }
+  mlir::Location getLoc() const { return loc; }
+  Numbers &getNumbers() { return numbers; }
+
+  Int index(int64_t value) {
+    return Int::constant(builder, loc, builder.getIndexType(), value);
+  }
+  Int wrap(mlir::Value value) { return {builder, loc, value}; }
+
+  //===--------------------------------------------------------------------===//
+  // Loops
+  //===--------------------------------------------------------------------===//
+
+  void loop(Int begin, Int end, int64_t step,
+            llvm::function_ref<void(Int)> body);
+  /// A loop that carries one value and returns it.
+  Int reduce(Int begin, Int end, Int initial,
+             llvm::function_ref<Int(Int, Int)> body);
+  /// A nest over the first `count` dimensions of a memref.
+  void loopOverDims(mlir::Value memref, unsigned count,
+                    llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> body);
+
+  /// Begin and end of group g as `offsets` says, and its start p[g] in a ragged
+  /// reduction.
+  struct Group {
+    Int number, begin, end, start;
+  };
+  void loopOverGroups(mlir::Value offsets,
+                      llvm::function_ref<void(Group)> body);
+
+  //===--------------------------------------------------------------------===//
+  // Arrays
+  //===--------------------------------------------------------------------===//
+
+  Int dim(mlir::Value memref, int64_t dimension);
+  /// Rank and size of the logical array, in elements.
+  Int dim(const Elements &array, int64_t dimension);
+
+  mlir::Value load(mlir::Value memref, llvm::ArrayRef<mlir::Value> indices);
+  /// The code of an element as an i8.
+  Int loadCode(const Elements &array, llvm::ArrayRef<mlir::Value> indices);
+  void storeCode(Int code, const Elements &array,
+                 llvm::ArrayRef<mlir::Value> indices);
+  Int loadScale(const Scales &scales, llvm::ArrayRef<mlir::Value> batch,
+                Int row, Int block);
+  void storeScale(Int byte, const Scales &scales,
+                  llvm::ArrayRef<mlir::Value> batch, Int row, Int block);
+  /// The value that `table` has for a code.
+  mlir::Value lookup(mlir::Value table, Int code);
+  /// Writes 0 to every byte.
+  void fillZero(mlir::Value memref);
+  void fillZero(const Elements &array) { fillZero(array.memref); }
+
+  /// `scales` as group g of ragged rows sees them.
+  Scales inGroup(Scales scales, const Group &group);
+
+  //===--------------------------------------------------------------------===//
+  // Checks at run time
+  //===--------------------------------------------------------------------===//
+
+  /// Ends the program with "expected TEXT" if `condition` is false; each %ld
+  /// in the text stands for one of the values. Nothing is emitted for what is
+  /// known to be true.
+  void check(Int condition, llvm::Twine text, llvm::ArrayRef<Int> values);
+  /// Checks that a dimension of `name` has a size.
+  void checkDim(llvm::StringRef name, const Elements &array, int64_t dimension,
+                Int expected);
+  /// Checks the shape of the scales of `rows` x `columns` elements whose batch
+  /// dimensions are those of `like`.
+  void checkScales(llvm::StringRef name, const Scales &scales,
+                   const Elements &like, Int rows, Int columns,
+                   int64_t blockSize, std::optional<Int> groups = {});
+  /// Checks that group ends do not decrease and stay within `total`.
+  void checkOffsets(mlir::Value offsets, Int total);
+  /// Checks that columns are a whole number of blocks, and of bytes.
+  void checkColumns(llvm::StringRef name, Int columns, int64_t blockSize);
+
+private:
+  llvm::SmallVector<mlir::Value> scaleIndices(const Scales &scales,
+                                              llvm::ArrayRef<mlir::Value> batch,
+                                              Int row, Int block);
+  mlir::Value getMessage(llvm::Twine text);
+
+  mlir::OpBuilder &builder;
+  mlir::Operation *op;
+  mlir::Location loc;
+  mlir::ModuleOp module;
+  Numbers numbers;
+};
+
+/// The type that elements narrower than a byte are stored as, or null.
+mlir::IntegerType getStorageType(mlir::Type element);
+
+} // namespace mx::cpu
+
+#endif // MX_LIB_CONVERSION_MXTOCPU_EMITTER_H

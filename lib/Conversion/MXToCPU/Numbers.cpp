@@ -1,0 +1,345 @@
+//===- Numbers.cpp - Number formats as functions in the IR ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// One rounding routine, on integers, serves every format. A number is taken
+// apart into a significand with its hidden bit and the exponent field that it
+// has, or would have, in the target format; where that field is below 1, the
+// significand is shifted further right, which makes subnormals.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Numbers.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Support/BlockQuantize.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::cpu;
+
+namespace {
+
+constexpr int64_t kF32Infinity = 0x7F800000;
+constexpr int64_t kF32Max = 0x7F7FFFFF;
+constexpr int64_t kF32Magnitude = 0x7FFFFFFF;
+constexpr int64_t kF64Infinity = 0x7FF0000000000000;
+constexpr int64_t kOneSixth = 0x3E2AAAAB; // fl(1/6)
+/// An exponent field beyond every format's, for infinities.
+constexpr int64_t kHugeField = 1 << 10;
+
+FloatFormat formatOf(Type type) {
+  return llvm::TypeSwitch<Type, FloatFormat>(type)
+      .Case([](Float8E4M3FNType) { return FloatFormat::E4M3; })
+      .Case([](Float8E5M2Type) { return FloatFormat::E5M2; })
+      .Case([](Float6E3M2FNType) { return FloatFormat::E3M2; })
+      .Case([](Float6E2M3FNType) { return FloatFormat::E2M3; })
+      .Case([](Float4E2M1FNType) { return FloatFormat::E2M1; })
+      .Case([](Float8E8M0FNUType) { return FloatFormat::E8M0; })
+      .Case([](BFloat16Type) { return FloatFormat::BF16; })
+      .Case([](Float16Type) { return FloatFormat::F16; });
+}
+
+std::string nameOf(Type type) {
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  return name;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Functions and tables of the module
+//===----------------------------------------------------------------------===//
+
+Value Numbers::call(llvm::Twine name, ArrayRef<Value> arguments, Type result,
+                    Body body) {
+  std::string symbol = ("__mx_" + name).str();
+  auto function = module.lookupSymbol<func::FuncOp>(symbol);
+  if (!function) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(module.getBody());
+    SmallVector<Type> types(ValueRange(arguments).getTypes());
+    function = func::FuncOp::create(builder, loc, symbol,
+                                    builder.getFunctionType(types, {result}));
+    function.setPrivate();
+    SmallVector<Location> locs(types.size(), loc);
+    Block *entry = builder.createBlock(&function.getBody(), {}, types, locs);
+    SmallVector<Int> parameters;
+    for (Value argument : entry->getArguments())
+      parameters.push_back(number(argument));
+    Value value = body(*this, parameters);
+    func::ReturnOp::create(builder, loc, value);
+  }
+  return func::CallOp::create(builder, loc, function, arguments).getResult(0);
+}
+
+Value Numbers::decodeTable(Type type, bool isScale) {
+  std::string symbol =
+      (isScale ? "__mx_scale_values_" : "__mx_values_") + nameOf(type);
+  auto tableType = MemRefType::get({256}, builder.getF64Type());
+  if (!module.lookupSymbol(symbol)) {
+    FloatFormat format = type.isInteger() ? FloatFormat::E4M3 : formatOf(type);
+    if (isScale && format == FloatFormat::E4M3)
+      format = FloatFormat::UE4M3;
+    SmallVector<double> values;
+    for (unsigned code = 0; code < 256; ++code)
+      values.push_back(widenF32(type.isInteger() ? decodeInt8(int8_t(code))
+                                                 : decode(format, code)));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    auto initial = DenseElementsAttr::get(
+        RankedTensorType::get({256}, builder.getF64Type()),
+        ArrayRef<double>(values));
+    memref::GlobalOp::create(builder, loc, symbol,
+                             builder.getStringAttr("private"), tableType,
+                             initial, /*constant=*/true, /*alignment=*/{});
+  }
+  return memref::GetGlobalOp::create(builder, loc, tableType, symbol);
+}
+
+//===----------------------------------------------------------------------===//
+// Rounding
+//===----------------------------------------------------------------------===//
+
+/// What a number is rounded to.
+struct Numbers::Rounding {
+  unsigned mantissaBits;
+  int64_t bias;
+  int64_t maxCode;
+  int64_t overflowCode; ///< of what is larger: infinity, or saturated
+  int64_t nanCode;
+  int64_t signCode;
+};
+
+Numbers::Rounding Numbers::getRounding(Type type) {
+  if (type.isF32())
+    return {23, 127, kF32Max, kF32Infinity, kF32CanonicalNaN, 1ll << 31};
+  const FloatFormatInfo &info = getInfo(formatOf(type));
+  bool isResult = isa<BFloat16Type, Float16Type>(type);
+  return {info.mantissaBits, info.bias,
+          info.maxCode,      isResult ? info.maxCode + 1 : info.maxCode,
+          info.nanCode,      1ll << (info.bits - 1)};
+}
+
+/// The code, without its sign, of a significand with `fraction` bits below the
+/// hidden one and the exponent field that the number has in the format. Adding
+/// half a unit less one, plus the last bit kept, rounds to nearest even; a
+/// carry moves into the exponent by itself.
+Int Numbers::roundMagnitude(const Rounding &to, Int significand,
+                            unsigned fraction, Int field) {
+  int64_t width = significand.type().getIntOrFloatBitWidth();
+  Int one = significand.like(1);
+  Int shift = ((one - field).max(0) + (fraction - to.mantissaBits))
+                  .min(width - 2); // everything is shifted out
+  Int even = (significand >> shift) & 1;
+  Int kept = (significand + ((one << (shift - 1)) - 1) + even) >> shift;
+  Int code = kept + ((field.max(1) - 1) << int64_t(to.mantissaBits));
+  return (code > to.maxCode).select(to.overflowCode, code);
+}
+
+Int Numbers::countLeadingZeros(Int value) {
+  return number(builder.createOrFold<math::CountLeadingZerosOp>(loc, value));
+}
+
+Value Numbers::round(Value f64, Type type) {
+  Type i64 = builder.getI64Type();
+  Type code = builder.getIntegerType(type.getIntOrFloatBitWidth());
+  Value result =
+      call("round_f64_to_" + nameOf(type), {number(f64).as(i64)}, code,
+           [&](Numbers &n, ArrayRef<Int> args) -> Value {
+             Rounding to = getRounding(type);
+             Int bits = args[0];
+             Int magnitude = bits & INT64_MAX;
+             Int field = magnitude >> 52;
+             Int hidden = (field > 0).select(field.like(1ll << 52), int64_t(0));
+             Int significand = (magnitude & ((1ll << 52) - 1)) | hidden;
+             Int rounded = n.roundMagnitude(to, significand, 52,
+                                            field - (1023 - to.bias));
+             Int sign = (bits < 0).select(to.signCode, bits.like(0));
+             return (magnitude > kF64Infinity)
+                 .select(to.nanCode, rounded | sign)
+                 .to(code);
+           });
+  return number(result).as(type);
+}
+
+//===----------------------------------------------------------------------===//
+// Widening
+//===----------------------------------------------------------------------===//
+
+/// An f32 with its hidden bit at bit 23, subnormals too, which then have a
+/// field of 0 or less. Infinities and NaNs have a huge field, zero has a
+/// significand of 0.
+struct Numbers::Unpacked {
+  Int magnitude, significand, field;
+};
+
+Numbers::Unpacked Numbers::unpackF32(Int bits) {
+  Int magnitude = bits & kF32Magnitude;
+  Int field = magnitude >> 23;
+  Int hidden = (field > 0).select(field.like(1 << 23), int64_t(0));
+  Int significand = (magnitude & 0x7FFFFF) | hidden;
+  Int shift = countLeadingZeros(significand) - 8;
+  Int finite = field.max(1) - shift;
+  return {magnitude, significand << shift,
+          (magnitude >= kF32Infinity).select(kHugeField, finite)};
+}
+
+Int Numbers::widenToF32(Value value) {
+  Type i32 = builder.getI32Type();
+  if (value.getType().isF32())
+    return number(number(value).as(i32));
+  Int half = number(number(value).as(builder.getI16Type()));
+  if (value.getType().isBF16())
+    return half.to(i32) << 16;
+  return number(
+      call("widen_f16", {half}, i32, [&](Numbers &n, ArrayRef<Int> args) {
+        Int code = args[0].to(i32);
+        Int magnitude = code & 0x7FFF;
+        // The exponents' biases differ by 112; once more for infinity and NaN.
+        Int normal = (magnitude << 13) + (112 << 23);
+        normal = (magnitude >= 0x7C00).select(normal + (112 << 23), normal);
+        // A subnormal is magnitude * 2^-24: move its first bit to bit 10.
+        Int shift = n.countLeadingZeros(magnitude) - 21;
+        Int subnormal = ((shift.like(113) - shift) << 23) |
+                        (((magnitude << shift) & 0x3FF) << 13);
+        Int small = (magnitude == 0).select(int64_t(0), subnormal);
+        Int widened = (magnitude < 0x400).select(small, normal);
+        return widened | ((code & 0x8000) << 16);
+      }));
+}
+
+Value Numbers::widenToF64(Int f32Bits) {
+  Type i64 = builder.getI64Type();
+  Value bits =
+      call("widen_f32", {f32Bits}, i64, [&](Numbers &n, ArrayRef<Int> args) {
+        Unpacked x = n.unpackF32(args[0]);
+        // The biases differ by 896.
+        Int field = (x.magnitude >= kF32Infinity).select(2047, x.field + 896);
+        Int wide =
+            (field.to(i64) << 52) | ((x.significand & 0x7FFFFF).to(i64) << 29);
+        Int sign = (args[0] >> 31).to(i64) << 63;
+        return (x.magnitude == 0).select(int64_t(0), wide) | sign;
+      });
+  return number(bits).as(builder.getF64Type());
+}
+
+/// RN(x * y) as f32 bits: f64 holds the product of two f32 exactly.
+Value Numbers::multiply(Int xBits, Int yBits) {
+  return call("mul_f32", {xBits, yBits}, xBits.type(),
+              [](Numbers &n, ArrayRef<Int> args) -> Value {
+                Value x = n.widenToF64(args[0]), y = n.widenToF64(args[1]);
+                Value product = arith::MulFOp::create(n.builder, n.loc, x, y);
+                return n.widenToF32(n.round(product, n.builder.getF32Type()));
+              });
+}
+
+//===----------------------------------------------------------------------===//
+// MX blocks (OCP MX v1.0, section 6.3)
+//===----------------------------------------------------------------------===//
+
+Int Numbers::blockScale(Type element, ScaleMode mode, Int absMax) {
+  static constexpr llvm::StringLiteral kNames[] = {"ceil", "floor", "even"};
+  return number(
+      call("scale_" + nameOf(element) + "_" + kNames[unsigned(mode)], {absMax},
+           absMax.type(), [&](Numbers &n, ArrayRef<Int> args) -> Value {
+             const ScaleRecipe &recipe =
+                 element.isInteger() ? getInt8ScaleRecipe()
+                                     : getScaleRecipe(formatOf(element));
+             Int a = args[0];
+             auto finite = [&]() -> Int {
+               if (mode == ScaleMode::Floor)
+                 return (a >> 23) - recipe.emax;
+               if (mode == ScaleMode::Even)
+                 return ((a + (1 << (22 - recipe.mantissaBits))) >> 23) -
+                        recipe.emax;
+               // cvt.rp.satfinite.ue8m0: the next power of two; 2^-127 is
+               // the f32 subnormal 0x00400000.
+               Int t = n.number(
+                   n.multiply(a, a.like(int64_t(recipe.maxReciprocalBits))));
+               Int exact = (t < 0x800000).select(0x400000, t.like(0));
+               Int more = ((t & 0x7FFFFF) > exact).to(t.type());
+               return (t >> 23) + more;
+             };
+             Int byte = finite().max(0).min(254);
+             byte = (a == kF32Infinity).select(254, byte);
+             return (a > kF32Infinity).select(255, byte);
+           }));
+}
+
+/// In units of 1/64 the value is significand * 2^(field - byte - 17). Anything
+/// shifted right by less than 17 is beyond 127.
+Int Numbers::quantizeInt8(Int xBits, Int scaleByte) {
+  Unpacked x = unpackF32(xBits);
+  Int shift = (scaleByte + 17 - x.field).max(16).min(30);
+  Int even = (x.significand >> shift) & 1;
+  Int kept =
+      (x.significand + ((shift.like(1) << (shift - 1)) - 1) + even) >> shift;
+  kept = kept.min(127);
+  Int isNaN = (x.magnitude > kF32Infinity) | (scaleByte == 255);
+  Int signedCode = (xBits < 0).select(kept.like(0) - kept, kept);
+  return isNaN.select(int64_t(0), signedCode);
+}
+
+Int Numbers::quantize(Type element, Int xBits, Int scaleByte) {
+  Type i8 = builder.getI8Type();
+  return number(
+      call("quantize_" + nameOf(element), {xBits, scaleByte}, i8,
+           [&](Numbers &n, ArrayRef<Int> args) -> Value {
+             if (element.isInteger())
+               return n.quantizeInt8(args[0], args[1]).to(i8);
+             Rounding to = getRounding(element);
+             Unpacked x = n.unpackF32(args[0]);
+             // RN(x * 2^(127 - byte)) as an f32 differs from the exact product
+             // only below 2^-126, where every element type has 0: one rounding
+             // will do.
+             Int field = x.field + to.bias - args[1];
+             Int code = n.roundMagnitude(to, x.significand, 23, field);
+             Int sign = (args[0] < 0).select(to.signCode, code.like(0));
+             Int isNaN = (x.magnitude > kF32Infinity) | (args[1] == 255);
+             return isNaN.select(to.nanCode, code | sign).to(i8);
+           }));
+}
+
+//===----------------------------------------------------------------------===//
+// NVFP4
+//===----------------------------------------------------------------------===//
+
+Int Numbers::nvfp4Scale(Int absMax, Int encodeBits) {
+  return number(call(
+      "nvfp4_scale", {absMax, encodeBits}, absMax.type(),
+      [](Numbers &n, ArrayRef<Int> args) -> Value {
+        Int sixth = n.number(n.multiply(args[0], args[0].like(kOneSixth)));
+        Int scaled = n.number(n.multiply(sixth, args[1]));
+        Type e4m3 = Float8E4M3FNType::get(n.builder.getContext());
+        return n.quantize(e4m3, scaled, scaled.like(127)).to(scaled.type());
+      }));
+}
+
+/// min(RN(encode / scale), FLT_MAX), 0 for a scale of 0. The f64 quotient has
+/// more than twice the bits of an f32 and 2 to spare, so that rounding twice
+/// gives what rounding once gives.
+Int Numbers::nvfp4Inverse(Int scale, Int encodeBits) {
+  return number(call(
+      "nvfp4_inverse", {scale, encodeBits}, scale.type(),
+      [](Numbers &n, ArrayRef<Int> args) -> Value {
+        Type e4m3 = Float8E4M3FNType::get(n.builder.getContext());
+        Int index = args[0].to(n.builder.getIndexType());
+        Value divisor = memref::LoadOp::create(
+            n.builder, n.loc, n.decodeTable(e4m3, /*isScale=*/true),
+            ValueRange{index});
+        Value quotient = arith::DivFOp::create(n.builder, n.loc,
+                                               n.widenToF64(args[1]), divisor);
+        Int inverse = n.widenToF32(n.round(quotient, n.builder.getF32Type()));
+        inverse = (inverse == kF32Infinity).select(kF32Max, inverse);
+        return (args[0] == 0).select(int64_t(0), inverse);
+      }));
+}
+
+Int Numbers::nvfp4Quantize(Int xBits, Int inverseBits) {
+  Type e2m1 = Float4E2M1FNType::get(builder.getContext());
+  Int product = number(multiply(xBits, inverseBits));
+  return quantize(e2m1, product, product.like(127));
+}

@@ -1,0 +1,79 @@
+//===- Numbers.h - Number formats as functions in the IR --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rounding, decoding and the scale recipes, each a private function or a
+// constant table of the module that is made when it is first needed. All
+// constants come from Support's tables. f32 numbers travel as i32, f64 as i64
+// where their bits are meant.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOCPU_NUMBERS_H
+#define MX_LIB_CONVERSION_MXTOCPU_NUMBERS_H
+
+#include "IntExpr.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace mx::cpu {
+
+/// The values of the dialect's `scale_rounding`; see `Numbers::blockScale`.
+enum class ScaleMode { Ceil, Floor, Even };
+
+/// Makes and calls the number functions of one module.
+class Numbers {
+public:
+  Numbers(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module)
+      : builder(builder), loc(loc), module(module) {}
+
+  /// f16 or bf16 or f32 as f32 bits, exactly.
+  Int widenToF32(mlir::Value number);
+  /// f32 bits as an f64, exactly, whatever the processor does to subnormals.
+  mlir::Value widenToF64(Int f32Bits);
+  /// f64 rounded once to f32, f16 or bf16: nearest even, infinities, NaN
+  /// becomes 0x7FFFFFFF or 0x7FFF.
+  mlir::Value round(mlir::Value f64, mlir::Type type);
+
+  /// The memref<256xf64> of the values of an element or scale type.
+  mlir::Value decodeTable(mlir::Type type, bool isScale);
+
+  /// The E8M0 byte (i32) of a block whose largest magnitude is `absMax`.
+  Int blockScale(mlir::Type element, ScaleMode mode, Int absMax);
+  /// The code (i8) of x * 2^(127 - byte) in `element`, rounded to nearest even
+  /// and saturated.
+  Int quantize(mlir::Type element, Int xBits, Int scaleByte);
+
+  /// NVFP4: the E4M3 scale (i32) of a block, and the f32 bits of the factor
+  /// that its elements are multiplied by.
+  Int nvfp4Scale(Int absMax, Int encodeBits);
+  Int nvfp4Inverse(Int scale, Int encodeBits);
+  /// The E2M1 code (i8) of RN(x * inverse).
+  Int nvfp4Quantize(Int xBits, Int inverseBits);
+
+private:
+  struct Rounding;
+  using Body = llvm::function_ref<mlir::Value(Numbers &, llvm::ArrayRef<Int>)>;
+
+  /// Calls the private function `name`; `body` makes it if it is not there.
+  mlir::Value call(llvm::Twine name, llvm::ArrayRef<mlir::Value> arguments,
+                   mlir::Type result, Body body);
+  Int number(mlir::Value value) { return {builder, loc, value}; }
+  mlir::Value multiply(Int xBits, Int yBits);
+  static Rounding getRounding(mlir::Type type);
+  Int roundMagnitude(const Rounding &to, Int significand, unsigned fraction,
+                     Int field);
+  Int countLeadingZeros(Int value);
+  struct Unpacked;
+  Unpacked unpackF32(Int bits);
+  Int quantizeInt8(Int xBits, Int scaleByte);
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  mlir::ModuleOp module;
+};
+
+} // namespace mx::cpu
+
+#endif // MX_LIB_CONVERSION_MXTOCPU_NUMBERS_H

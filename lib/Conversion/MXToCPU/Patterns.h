@@ -1,0 +1,49 @@
+//===- Patterns.h - Lowering patterns of the CPU path -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// One pattern per mx operation, and those that give arrays of sub-byte elements
+// their storage type.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOCPU_PATTERNS_H
+#define MX_LIB_CONVERSION_MXTOCPU_PATTERNS_H
+
+#include "Emitter.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mx::cpu {
+
+void populateQuantizePatterns(const mlir::TypeConverter &converter,
+                              mlir::RewritePatternSet &patterns);
+void populateDequantizePatterns(const mlir::TypeConverter &converter,
+                                mlir::RewritePatternSet &patterns);
+void populateMatmulPatterns(const mlir::TypeConverter &converter,
+                            mlir::RewritePatternSet &patterns);
+
+/// Gives memrefs of f4 and f6 elements a storage type of i8.
+void addStorageConversions(mlir::TypeConverter &converter);
+void populateStoragePatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns,
+                             mlir::ConversionTarget &target);
+
+/// The array that an operand has become: `original` is the operand before type
+/// conversion.
+inline Elements getElements(mlir::Value original, mlir::Value converted) {
+  return {converted, mlir::getElementTypeOrSelf(original.getType())};
+}
+/// Scales of an array of rank `logicalRank`.
+Scales getScales(mlir::Value scales, int64_t logicalRank);
+
+/// Lowers only operations on memrefs.
+template <typename OpTy>
+mlir::LogicalResult expectBufferized(OpTy op, mlir::PatternRewriter &rewriter) {
+  if (op->getNumResults() == 0)
+    return mlir::success();
+  return rewriter.notifyMatchFailure(op, "expected an operation on memrefs");
+}
+
+} // namespace mx::cpu
+
+#endif // MX_LIB_CONVERSION_MXTOCPU_PATTERNS_H

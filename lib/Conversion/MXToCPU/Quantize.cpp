@@ -1,0 +1,195 @@
+//===- Quantize.cpp - mx.quantize as loops --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A line is a row of a destination: a row of the input for axis 1, a column for
+// axis 0. Each block of a line is read twice, for its maximum and for its
+// elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::cpu;
+
+namespace {
+
+/// One orientation of a quantization.
+struct Orientation {
+  Value input;
+  bool transposed; // axis 0
+  Elements elements;
+  Scales scales;
+  int64_t blockSize;
+  ScaleMode mode;
+  std::optional<Int> encodeBits; // NVFP4
+};
+
+/// The part of it that a call of quantizeLines covers. Position `from` of the
+/// input goes to position `to` of the destination.
+struct Extent {
+  ArrayRef<Value> batch;
+  Int firstLine, endLine, from, length, to;
+};
+
+void quantizeBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
+                   Int line, Int block) {
+  Numbers &numbers = emitter.getNumbers();
+  Int begin = block * o.blockSize;
+  Int end = (begin + o.blockSize).min(extent.length);
+  auto loadBits = [&](Int position) {
+    SmallVector<Value> place(extent.batch);
+    Int from = extent.from + position;
+    if (o.transposed)
+      place.append({from, line});
+    else
+      place.append({line, from});
+    return numbers.widenToF32(emitter.load(o.input, place));
+  };
+
+  Int zero = Int::constant(emitter.getBuilder(), emitter.getLoc(),
+                           emitter.getBuilder().getI32Type(), 0);
+  Int absMax = emitter.reduce(begin, end, zero, [&](Int position, Int maximum) {
+    return maximum.max(loadBits(position) & 0x7FFFFFFF);
+  });
+  // What the elements need: the scale, or for NVFP4 the factor.
+  Int scale = o.encodeBits
+                  ? numbers.nvfp4Scale(absMax, *o.encodeBits)
+                  : numbers.blockScale(o.elements.type, o.mode, absMax);
+  Int factor =
+      o.encodeBits ? numbers.nvfp4Inverse(scale, *o.encodeBits) : scale;
+  emitter.storeScale(scale, o.scales, extent.batch, line,
+                     extent.to / o.blockSize + block);
+  emitter.loop(begin, end, 1, [&](Int position) {
+    Int bits = loadBits(position);
+    Int code = o.encodeBits ? numbers.nvfp4Quantize(bits, factor)
+                            : numbers.quantize(o.elements.type, bits, factor);
+    SmallVector<Value> place(extent.batch);
+    place.append({line, extent.to + position});
+    emitter.storeCode(code, o.elements, place);
+  });
+}
+
+void quantizeLines(Emitter &emitter, const Orientation &o,
+                   const Extent &extent) {
+  Int zero = emitter.index(0), blocks = extent.length.ceilDiv(o.blockSize);
+  // The inner loop runs along the rows of the input.
+  if (o.transposed)
+    emitter.loop(zero, blocks, 1, [&](Int block) {
+      emitter.loop(extent.firstLine, extent.endLine, 1, [&](Int line) {
+        quantizeBlock(emitter, o, extent, line, block);
+      });
+    });
+  else
+    emitter.loop(extent.firstLine, extent.endLine, 1, [&](Int line) {
+      emitter.loop(zero, blocks, 1, [&](Int block) {
+        quantizeBlock(emitter, o, extent, line, block);
+      });
+    });
+}
+
+void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
+                  RaggedKind ragged) {
+  int64_t rank = cast<MemRefType>(o.input.getType()).getRank();
+  Int zero = emitter.index(0);
+  Int lines = emitter.dim(o.input, rank - (o.transposed ? 1 : 2));
+  Int length = emitter.dim(o.input, rank - (o.transposed ? 2 : 1));
+
+  bool reduction = ragged == RaggedKind::Reduction;
+  std::optional<Int> groups;
+  if (offsets) {
+    groups = emitter.dim(offsets, 0);
+    emitter.checkOffsets(offsets, reduction ? length : lines);
+  }
+  Int columns = length;
+  if (reduction)
+    columns = (length + *groups * 127).roundUp(128); // the ragged capacity
+  else
+    emitter.checkColumns("the quantized dimension", length, o.blockSize);
+  for (int64_t i = 0; i < rank - 2; ++i)
+    emitter.checkDim("elements", o.elements, i, emitter.dim(o.input, i));
+  emitter.checkDim("elements", o.elements, rank - 2, lines);
+  emitter.checkDim("elements", o.elements, rank - 1, columns);
+  emitter.checkScales("scales", o.scales, o.elements, lines, columns,
+                      o.blockSize, reduction ? std::nullopt : groups);
+
+  // Slack is 0; so are the ends of the groups of a ragged reduction.
+  if (o.scales.tiled || reduction)
+    emitter.fillZero(o.scales.memref);
+  if (reduction)
+    emitter.fillZero(o.elements.memref);
+  emitter.loopOverDims(o.input, rank - 2, [&](ArrayRef<Value> batch) {
+    if (ragged == RaggedKind::None)
+      return quantizeLines(emitter, o,
+                           {batch, zero, lines, zero, length, zero});
+    emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
+      if (reduction)
+        return quantizeLines(emitter, o,
+                             {batch, zero, lines, group.begin,
+                              group.end - group.begin, group.start});
+      Orientation inGroup = o;
+      inGroup.scales = emitter.inGroup(o.scales, group);
+      quantizeLines(emitter, inGroup,
+                    {batch, group.begin, group.end, zero, length, zero});
+    });
+  });
+}
+
+struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (failed(expectBufferized(op, rewriter)))
+      return failure();
+    Emitter emitter(rewriter, op);
+    int64_t rank = op.getInput().getType().getRank();
+    bool nvfp4 =
+        isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getScales(0).getType()));
+    std::optional<Int> encodeBits;
+    if (nvfp4) {
+      Type i32 = rewriter.getI32Type();
+      encodeBits =
+          op.getGlobalScale()
+              ? emitter.wrap(emitter.wrap(adaptor.getGlobalScale()).as(i32))
+              : Int::constant(rewriter, op.getLoc(), i32, 0x3F800000);
+      emitter.check((*encodeBits > 0) & (*encodeBits <= 0x7F800000),
+                    "a global_scale greater than 0, found one with bits %ld",
+                    {*encodeBits});
+    }
+    for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
+      Orientation orientation{
+          adaptor.getInput(),
+          axis == 0,
+          getElements(op.getElements(i), adaptor.getOuts()[2 * i]),
+          getScales(adaptor.getOuts()[2 * i + 1], rank),
+          int64_t(op.getBlockSize()),
+          ScaleMode(op.getScaleRounding()),
+          encodeBits};
+      quantizeAxis(emitter, orientation, adaptor.getOffsets(),
+                   op.getRaggedOfAxis(axis));
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+static_assert(unsigned(ScaleMode::Ceil) == unsigned(ScaleRounding::Ceil) &&
+              unsigned(ScaleMode::Floor) == unsigned(ScaleRounding::Floor) &&
+              unsigned(ScaleMode::Even) == unsigned(ScaleRounding::Even));
+
+Scales mx::cpu::getScales(Value scales, int64_t logicalRank) {
+  auto type = cast<MemRefType>(scales.getType());
+  return {scales, isMaterialized(type, logicalRank), {}, {}};
+}
+
+void mx::cpu::populateQuantizePatterns(const TypeConverter &converter,
+                                       RewritePatternSet &patterns) {
+  patterns.add<QuantizeOpLowering>(converter, patterns.getContext());
+}

@@ -1,0 +1,137 @@
+//===- Storage.cpp - Arrays of elements narrower than a byte --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// LLVM gives an f4 or f6 a byte of its own and says nothing of its other bits.
+// Arrays come from files and go to a GPU, so their bytes are ours to define:
+// f4 two to a byte, the first in the low nibble; f6 one to a byte.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::cpu;
+
+namespace {
+
+bool isPacked(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && isa<Float4E2M1FNType>(memref.getElementType());
+}
+
+/// The memref of bytes; null where f4 elements do not fill whole bytes.
+Type convertStorage(MemRefType type) {
+  IntegerType storage = getStorageType(type.getElementType());
+  if (!storage)
+    return type;
+  if (!isPacked(type))
+    return MemRefType::Builder(type).setElementType(storage);
+  if (type.getRank() == 0 || !type.getLayout().isIdentity())
+    return {};
+  SmallVector<int64_t> shape(type.getShape());
+  if (!ShapedType::isDynamic(shape.back())) {
+    if (shape.back() % 2 != 0)
+      return {};
+    shape.back() /= 2;
+  }
+  return MemRefType::Builder(type).setElementType(storage).setShape(shape);
+}
+
+/// Rebuilds an operation that does not look at the elements, or at the last
+/// dimension where they are packed, on the converted types.
+struct ConvertMemRefOp final : ConversionPattern {
+  ConvertMemRefOp(const TypeConverter &converter, MLIRContext *context)
+      : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult
+  matchAndRewrite(Operation *op, ArrayRef<Value> operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa<memref::AllocOp, memref::AllocaOp, memref::DeallocOp,
+             memref::CopyOp, memref::CastOp, memref::SubViewOp,
+             memref::ReinterpretCastOp>(op))
+      return rewriter.notifyMatchFailure(op,
+                                         "not an operation on whole arrays");
+    bool packed = llvm::any_of(op->getOperandTypes(), isPacked) ||
+                  llvm::any_of(op->getResultTypes(), isPacked);
+    if (packed && isa<memref::SubViewOp, memref::ReinterpretCastOp>(op))
+      return rewriter.notifyMatchFailure(op, "a view of packed elements");
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertTypes(op->getResultTypes(), types)))
+      return rewriter.notifyMatchFailure(op, "elements do not fill bytes");
+    SmallVector<Value> values(operands);
+    auto type = op->getNumResults() == 1
+                    ? dyn_cast<MemRefType>(op->getResult(0).getType())
+                    : MemRefType();
+    if (isa<memref::AllocOp, memref::AllocaOp>(op) && packed &&
+        ShapedType::isDynamic(type.getShape().back())) {
+      // Its size is the last of the dynamic sizes.
+      Value &size = values[type.getNumDynamicDims() - 1];
+      size = Int(rewriter, op->getLoc(), size).ceilDiv(2);
+    }
+    Operation *converted =
+        rewriter.create(op->getLoc(), op->getName().getIdentifier(), values,
+                        types, op->getAttrs());
+    rewriter.replaceOp(op, converted);
+    return success();
+  }
+};
+
+struct ConvertDim final : OpConversionPattern<memref::DimOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DimOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getSource().getType());
+    std::optional<int64_t> dimension = op.getConstantIndex();
+    if (isPacked(type) && !dimension)
+      return rewriter.notifyMatchFailure(op, "dimension is not a constant");
+    Int size(rewriter, op.getLoc(),
+             memref::DimOp::create(rewriter, op.getLoc(), adaptor.getSource(),
+                                   adaptor.getIndex()));
+    bool isLast = isPacked(type) && *dimension + 1 == type.getRank();
+    rewriter.replaceOp(op, Value(isLast ? size * 2 : size));
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::cpu::addStorageConversions(TypeConverter &converter) {
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([](MemRefType type) -> std::optional<Type> {
+    return convertStorage(type);
+  });
+  auto materialize = [](OpBuilder &builder, Type type, ValueRange inputs,
+                        Location loc) -> Value {
+    return UnrealizedConversionCastOp::create(builder, loc, type, inputs)
+        .getResult(0);
+  };
+  converter.addSourceMaterialization(materialize);
+  converter.addTargetMaterialization(materialize);
+}
+
+void mx::cpu::populateStoragePatterns(const TypeConverter &converter,
+                                      RewritePatternSet &patterns,
+                                      ConversionTarget &target) {
+  patterns.add<ConvertMemRefOp, ConvertDim>(converter, patterns.getContext());
+  populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
+                                                                 converter);
+  populateCallOpTypeConversionPattern(patterns, converter);
+  populateReturnOpTypeConversionPattern(patterns, converter);
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       target);
+  target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp op) {
+    return converter.isSignatureLegal(op.getFunctionType()) &&
+           converter.isLegal(&op.getBody());
+  });
+  target.addDynamicallyLegalDialect<memref::MemRefDialect>(
+      [&](Operation *op) { return converter.isLegal(op); });
+  target.addDynamicallyLegalOp<func::CallOp, func::ReturnOp>(
+      [&](Operation *op) { return converter.isLegal(op); });
+}

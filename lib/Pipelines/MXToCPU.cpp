@@ -1,0 +1,62 @@
+//===- MXToCPU.cpp - The reference path -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Tensors become buffers, mx operations become loops, and the rest goes the
+// way of every upstream module. Entry functions return buffers that they own
+// alone: the caller frees their allocated pointers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+#include "mx/Conversion/MXToCPU/Passes.h"
+#include "mx/Pipelines/Pipelines.h"
+
+using namespace mlir;
+
+/// Functions on tensors -> functions on memrefs with identity layouts.
+static void addBufferization(OpPassManager &pm) {
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(options));
+  pm.addPass(createCanonicalizerPass());
+}
+
+/// Loops and memrefs -> the LLVM dialect.
+static void addUpstreamLowering(OpPassManager &pm) {
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void mx::buildMXToCPUPipeline(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  addBufferization(pm);
+  pm.addPass(createConvertLinalgToLoopsPass());
+  pm.addPass(createConvertMXToCPU());
+  bufferization::buildBufferDeallocationPipeline(
+      pm, bufferization::BufferDeallocationPipelineOptions());
+  pm.addPass(createConvertBufferizationToMemRefPass());
+  pm.addPass(createExpandHalfConversions());
+  pm.addPass(createRequestEntryWrappers());
+  addUpstreamLowering(pm);
+  pm.addPass(createVerifyLowered());
+}
