@@ -1,0 +1,42 @@
+//===- Passes.h - Passes on the mx dialect ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Passes that stay within the mx dialect, and the interfaces through which
+// upstream passes work on it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_TRANSFORMS_PASSES_H
+#define MX_DIALECT_MX_TRANSFORMS_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class RewritePatternSet;
+class TypeConverter;
+} // namespace mlir
+
+namespace mx {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+
+/// Maps encoded tensors to their physical ones and keeps every other type.
+void populateMXMaterializeLayoutsTypes(mlir::TypeConverter &converter);
+
+/// Rewrites mx operations, tensor.empty and arith.select on encoded tensors.
+void populateMXMaterializeLayoutsPatterns(const mlir::TypeConverter &converter,
+                                          mlir::RewritePatternSet &patterns);
+
+/// Tiling (scf.for, scf.forall, tile and fuse) of the mx operations.
+void registerTilingInterfaceExternalModels(mlir::DialectRegistry &registry);
+
+/// One-shot bufferization of the mx operations.
+void registerBufferizableOpInterfaceExternalModels(
+    mlir::DialectRegistry &registry);
+
+} // namespace mx
+
+#endif // MX_DIALECT_MX_TRANSFORMS_PASSES_H

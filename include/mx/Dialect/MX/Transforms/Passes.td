@@ -1,0 +1,52 @@
+//===- Passes.td - Passes on the mx dialect ----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_TRANSFORMS_PASSES_TD
+#define MX_DIALECT_MX_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
+  let summary = "Turn layout encodings into explicit physical tensors";
+  let description = [{
+    Replaces every tensor that has a `#mx.scale_layout` or `#mx.ragged`
+    encoding by the physical tensor that the encoding describes, everywhere:
+    functions, calls, `scf.for`, `scf.if`, `scf.while`, `arith.select`,
+    `tensor.empty`, `tensor.dim` and the mx operations.
+
+    | encoding | physical tensor for a logical `R x C` |
+    |---|---|
+    | `linear`, `#mx.ragged` | `R x C` |
+    | `tcgen05` | `ceil(R/128) x ceil(C/4) x 32 x 4 x 4` |
+    | `tcgen05`, ragged rows of G groups | `(R/128 + G) x ceil(C/4) x 32 x 4 x 4` |
+
+    It must run before bufferization, which would drop encodings silently and
+    give a row-major memref. Any other operation that carries or changes an
+    encoding is an error, because on the physical tensor it would mean
+    something else.
+
+    `tensor.dim` keeps giving the logical size. Where that is dynamic it is
+    taken from the `tensor.empty`, or from the elements that an mx operation
+    pairs the scales with; where neither is at hand it is an error.
+
+    Example: with
+
+    ```mlir
+    func.func @f(%x: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+    ```
+
+    the pass gives
+
+    ```mlir
+    func.func @f(%x: tensor<2x4x32x4x4xf8E8M0FNU>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numMaterialized", "num-materialized",
+              "Number of tensors whose layout became explicit">];
+}
+
+#endif // MX_DIALECT_MX_TRANSFORMS_PASSES_TD

@@ -1,0 +1,92 @@
+//===- BufferizableOpInterfaceImpl.cpp - Bufferization of mx --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The mx operations are destination-style, so that each result reuses the
+// buffer of its outs. The contents of outs are read by `accumulate` alone;
+// saying so spares a copy, or even an allocation, for every other operation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+using namespace mx;
+
+template <typename OpTy>
+static bool readsOuts(OpTy) {
+  return false;
+}
+static bool readsOuts(MatmulOp op) { return op.getAccumulate(); }
+static bool readsOuts(GroupedMatmulOp op) { return op.getAccumulate(); }
+
+namespace {
+
+template <typename OpTy>
+struct MXOpInterface final
+    : DstBufferizableOpInterfaceExternalModel<MXOpInterface<OpTy>, OpTy> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) ||
+           readsOuts(cast<OpTy>(op));
+  }
+
+  /// The epilogue runs once for each element, in no order.
+  bool isRepetitiveRegion(Operation *, unsigned) const { return true; }
+  bool isParallelRegion(Operation *, unsigned) const { return true; }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto dstOp = cast<DestinationStyleOpInterface>(op);
+    if (dstOp.hasPureBufferSemantics())
+      return success();
+    SmallVector<Value> operands, buffers;
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<TensorType>(operand.get().getType())) {
+        operands.push_back(operand.get());
+        continue;
+      }
+      // A memref has no encoding: the layout would be lost without a word.
+      if (hasMXEncoding(operand.get().getType()))
+        return op->emitOpError("expected tensors without layout encoding to "
+                               "bufferize, found ")
+               << operand.get().getType()
+               << "; mx-materialize-layouts makes layouts explicit";
+      FailureOr<Value> buffer =
+          getBuffer(rewriter, operand.get(), options, state);
+      if (failed(buffer))
+        return failure();
+      operands.push_back(*buffer);
+      if (dstOp.isDpsInit(&operand))
+        buffers.push_back(*buffer);
+    }
+    OperationState newState(op->getLoc(), op->getName(), operands, TypeRange(),
+                            op->getDiscardableAttrDictionary().getValue());
+    newState.propertiesAttr = op->getPropertiesAsAttribute();
+    for (unsigned i = 0; i < op->getNumRegions(); ++i)
+      newState.addRegion();
+    Operation *newOp = rewriter.create(newState);
+    for (auto [from, to] : llvm::zip(op->getRegions(), newOp->getRegions()))
+      rewriter.inlineRegionBefore(from, to, to.begin());
+    replaceOpWithBufferizedValues(rewriter, op, buffers);
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::registerBufferizableOpInterfaceExternalModels(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, MXDialect *) {
+    QuantizeOp::attachInterface<MXOpInterface<QuantizeOp>>(*context);
+    DequantizeOp::attachInterface<MXOpInterface<DequantizeOp>>(*context);
+    RelayoutOp::attachInterface<MXOpInterface<RelayoutOp>>(*context);
+    MatmulOp::attachInterface<MXOpInterface<MatmulOp>>(*context);
+    GroupedMatmulOp::attachInterface<MXOpInterface<GroupedMatmulOp>>(*context);
+  });
+}

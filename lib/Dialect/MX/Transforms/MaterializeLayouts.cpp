@@ -1,0 +1,389 @@
+//===- MaterializeLayouts.cpp - From encodings to physical tensors --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Encodings do not survive bufferization: a tensor of scales would become a
+// row-major memref of its logical shape, and a cast between two layouts a
+// no-op. This pass makes the layout explicit in the shape before that, and
+// refuses operations that it cannot carry over.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+
+namespace mx {
+#define GEN_PASS_DEF_MXMATERIALIZELAYOUTS
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+//===----------------------------------------------------------------------===//
+// What may carry an encoding
+//===----------------------------------------------------------------------===//
+
+/// The first encoding of this dialect in a type or attribute, at any depth.
+template <typename T>
+static Attribute findEncoding(T typeOrAttr) {
+  Attribute found;
+  typeOrAttr.walk([&](RankedTensorType type) {
+    if (!hasMXEncoding(type))
+      return WalkResult::advance();
+    found = type.getEncoding();
+    return WalkResult::interrupt();
+  });
+  return found;
+}
+
+static bool isConverted(Operation *op) {
+  return isa_and_nonnull<MXDialect>(op->getDialect()) ||
+         isa<func::FuncOp, func::CallOp, func::ReturnOp, scf::ForOp, scf::IfOp,
+             scf::WhileOp, scf::YieldOp, scf::ConditionOp, arith::SelectOp,
+             tensor::EmptyOp, tensor::DimOp>(op);
+}
+
+/// An encoding that `op` carries and that cannot be made explicit: any at all
+/// on an unknown operation; on a known one those inside other types.
+static Attribute findObstacle(Operation *op) {
+  bool known = isConverted(op);
+  auto check = [&](Type type) {
+    return known && hasMXEncoding(type) ? Attribute() : findEncoding(type);
+  };
+  for (Type type : op->getOperandTypes())
+    if (Attribute found = check(type))
+      return found;
+  for (Type type : op->getResultTypes())
+    if (Attribute found = check(type))
+      return found;
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (BlockArgument argument : block.getArguments())
+        if (Attribute found = block.isEntryBlock()
+                                  ? check(argument.getType())
+                                  : findEncoding(argument.getType()))
+          return found;
+  if (auto function = dyn_cast<func::FuncOp>(op)) {
+    for (Type type : function.getFunctionType().getInputs())
+      if (Attribute found = check(type))
+        return found;
+    for (Type type : function.getFunctionType().getResults())
+      if (Attribute found = check(type))
+        return found;
+    return {};
+  }
+  return findEncoding(Attribute(op->getAttrDictionary()));
+}
+
+static LogicalResult verifyCarriers(ModuleOp module) {
+  bool failed = false;
+  module.walk([&](Operation *op) {
+    if (Attribute found = findObstacle(op)) {
+      op->emitOpError("cannot carry the layout ")
+          << found
+          << " to a physical tensor; expected an mx operation, func, "
+             "scf.for, scf.if, scf.while, arith.select, tensor.empty or "
+             "tensor.dim";
+      failed = true;
+    }
+  });
+  return failure(failed);
+}
+
+//===----------------------------------------------------------------------===//
+// tensor.dim: logical sizes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A size: a value, or a dimension of another tensor, divided by a constant.
+struct SizeSource {
+  Value value;
+  Value tensor;
+  int64_t dim = 0;
+  int64_t divisor = 1;
+};
+} // namespace
+
+/// The elements that `use` pairs a scale tensor with, and the block size; none
+/// for other operands.
+static std::pair<Value, int64_t> getElements(OpOperand &use) {
+  Operation *op = use.getOwner();
+  auto is = [&](OpOperand &operand) { return &operand == &use; };
+  if (auto quantize = dyn_cast<QuantizeOp>(op)) {
+    for (unsigned i = 0; i < quantize.getAxes().size(); ++i)
+      if (is(quantize.getOutsMutable()[2 * i + 1]))
+        return {quantize.getElements(i), quantize.getBlockSize()};
+  } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
+    if (is(dequantize.getScalesMutable()))
+      return {dequantize.getInput(), dequantize.getBlockSize()};
+  } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    if (is(matmul.getAScalesMutable()))
+      return {matmul.getA(), matmul.getBlockSize()};
+    if (is(matmul.getBScalesMutable()))
+      return {matmul.getB(), matmul.getBlockSize()};
+  } else if (auto grouped = dyn_cast<GroupedMatmulOp>(op)) {
+    if (is(grouped.getAScalesMutable()))
+      return {grouped.getA(), grouped.getBlockSize()};
+    if (is(grouped.getBScalesMutable()))
+      return {grouped.getB(), grouped.getBlockSize()};
+  } else if (auto relayout = dyn_cast<RelayoutOp>(op)) {
+    Value other = is(relayout.getInputMutable()) ? relayout.getOuts()[0]
+                                                 : relayout.getInput();
+    if (&relayout.getOutsMutable()[0] == &use || is(relayout.getInputMutable()))
+      return {other, 0};
+  }
+  return {};
+}
+
+/// Where the logical size of dimension `dim` of scales can be read before
+/// `user`. Follows relayouts and destinations; `depth` bounds the search.
+static std::optional<SizeSource> findSize(Value scales, int64_t dim,
+                                          Operation *user,
+                                          const DominanceInfo &dominance,
+                                          unsigned depth = 0) {
+  auto type = cast<RankedTensorType>(scales.getType());
+  // The physical shape of all but tcgen05's rows and blocks is the logical one.
+  if (depth > 0 && (!hasMXEncoding(type) || !type.isDynamicDim(dim)) &&
+      dominance.properlyDominates(scales, user))
+    return SizeSource{Value(), scales, dim, 1};
+  if (depth > 16)
+    return std::nullopt;
+
+  auto fromElements = [&](OpOperand &use) -> std::optional<SizeSource> {
+    auto [other, blockSize] = getElements(use);
+    if (!other || !dominance.properlyDominates(other, user))
+      return std::nullopt;
+    if (blockSize == 0) { // a relayout: the same scales
+      if (cast<ShapedType>(other.getType()).getRank() != type.getRank())
+        return std::nullopt;
+      return findSize(other, dim, user, dominance, depth + 1);
+    }
+    return SizeSource{Value(), other, dim,
+                      dim == type.getRank() - 1 ? blockSize : 1};
+  };
+  if (Operation *producer = scales.getDefiningOp()) {
+    if (auto empty = dyn_cast<tensor::EmptyOp>(producer))
+      return SizeSource{empty.getDynamicSize(dim), Value()};
+    if (auto destination = dyn_cast<DestinationStyleOpInterface>(producer);
+        destination && isa<MXDialect>(producer->getDialect())) {
+      OpOperand *init = destination.getTiedOpOperand(cast<OpResult>(scales));
+      if (auto source = fromElements(*init))
+        return source;
+      return findSize(init->get(), dim, user, dominance, depth + 1);
+    }
+  }
+  // An operation that runs whenever the size is asked for.
+  for (OpOperand &use : scales.getUses())
+    if (use.getOwner()->getBlock() == user->getBlock() ||
+        dominance.properlyDominates(use.getOwner(), user))
+      if (auto source = fromElements(use))
+        return source;
+  return std::nullopt;
+}
+
+/// Replaces tensor.dim of the rows and blocks of tcgen05 tensors, which their
+/// physical tensors no longer tell.
+static LogicalResult resolveSizes(ModuleOp module) {
+  DominanceInfo dominance(module);
+  SmallVector<tensor::DimOp> dims;
+  module.walk([&](tensor::DimOp op) {
+    if (hasMXEncoding(op.getSource().getType()))
+      dims.push_back(op);
+  });
+  for (tensor::DimOp op : dims) {
+    auto type = cast<RankedTensorType>(op.getSource().getType());
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (!dim || *dim < 0 || *dim >= type.getRank())
+      return op.emitOpError("expected a constant dimension below ")
+             << type.getRank() << " of a tensor in layout "
+             << type.getEncoding() << ", found "
+             << (dim ? std::to_string(*dim) : "a variable");
+    OpBuilder builder(op);
+    Value size;
+    if (!type.isDynamicDim(*dim)) {
+      size = arith::ConstantIndexOp::create(builder, op.getLoc(),
+                                            type.getDimSize(*dim));
+    } else {
+      RankedTensorType physical = getMaterializedType(type);
+      if (physical.getRank() == type.getRank() || *dim < type.getRank() - 2)
+        continue; // the physical tensor has this dimension too
+      std::optional<SizeSource> source =
+          findSize(op.getSource(), *dim, op, dominance);
+      if (!source)
+        return op.emitOpError("expected a tensor.empty or an mx operation "
+                              "that gives the logical size of dimension ")
+               << *dim << " of a tensor in layout " << type.getEncoding()
+               << ", found none";
+      size = source->value;
+      if (!size)
+        size = tensor::DimOp::create(builder, op.getLoc(), source->tensor,
+                                     source->dim);
+      if (source->divisor != 1)
+        size =
+            arith::DivUIOp::create(builder, op.getLoc(), size,
+                                   arith::ConstantIndexOp::create(
+                                       builder, op.getLoc(), source->divisor));
+    }
+    op.getResult().replaceAllUsesWith(size);
+    op.erase();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Any mx operation: same attributes and regions, physical types.
+struct ConvertMXOp final : ConversionPattern {
+  ConvertMXOp(const TypeConverter &converter, MLIRContext *context)
+      : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult
+  matchAndRewrite(Operation *op, ArrayRef<Value> operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa_and_nonnull<MXDialect>(op->getDialect()))
+      return rewriter.notifyMatchFailure(op, "not an mx operation");
+    SmallVector<Type> types;
+    if (failed(typeConverter->convertTypes(op->getResultTypes(), types)))
+      return rewriter.notifyMatchFailure(op, "a result has no physical type");
+    OperationState state(op->getLoc(), op->getName(), operands, types,
+                         op->getDiscardableAttrDictionary().getValue());
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+    for (unsigned i = 0; i < op->getNumRegions(); ++i)
+      state.addRegion();
+    Operation *converted = rewriter.create(state);
+    for (auto [from, to] : llvm::zip(op->getRegions(), converted->getRegions()))
+      rewriter.inlineRegionBefore(from, to, to.begin());
+    rewriter.replaceOp(op, converted->getResults());
+    return success();
+  }
+};
+
+/// tensor.empty of an encoded type: sizes in tiles.
+struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tensor::EmptyOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    auto physical =
+        dyn_cast_or_null<RankedTensorType>(typeConverter->convertType(type));
+    if (!physical || physical == type)
+      return rewriter.notifyMatchFailure(op, "has no layout");
+    auto layout = ScaleLayoutAttr::get(type);
+    bool tiled = physical.getRank() != type.getRank();
+    Location loc = op.getLoc();
+    auto constant = [&](int64_t value) {
+      return arith::ConstantIndexOp::create(rewriter, loc, value);
+    };
+    SmallVector<Value> sizes;
+    for (int64_t i = 0; i < type.getRank(); ++i) {
+      if (!type.isDynamicDim(i))
+        continue;
+      Value size = op.getDynamicSize(i);
+      bool isRow = i == type.getRank() - 2, isBlock = i == type.getRank() - 1;
+      if (tiled && isRow && layout.getRagged() == RaggedKind::Rows)
+        size = arith::AddIOp::create(
+            rewriter, loc,
+            arith::DivUIOp::create(rewriter, loc, size,
+                                   constant(kScaleTileRows)),
+            constant(layout.getGroups()));
+      else if (tiled && (isRow || isBlock))
+        size = arith::CeilDivUIOp::create(
+            rewriter, loc, size,
+            constant(isRow ? kScaleTileRows : kScaleTileBlocks));
+      sizes.push_back(size);
+    }
+    rewriter.replaceOpWithNewOp<tensor::EmptyOp>(op, physical, sizes);
+    return success();
+  }
+};
+
+/// tensor.dim of a dimension that the physical tensor has too.
+struct ConvertDim final : OpConversionPattern<tensor::DimOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tensor::DimOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<tensor::DimOp>(op, adaptor.getSource(),
+                                               adaptor.getIndex());
+    return success();
+  }
+};
+
+struct ConvertSelect final : OpConversionPattern<arith::SelectOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::SelectOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, adaptor.getCondition(),
+                                                 adaptor.getTrueValue(),
+                                                 adaptor.getFalseValue());
+    return success();
+  }
+};
+
+struct MaterializeLayouts final
+    : mx::impl::MXMaterializeLayoutsBase<MaterializeLayouts> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(verifyCarriers(module)) || failed(resolveSizes(module)))
+      return signalPassFailure();
+    module.walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        numMaterialized += hasMXEncoding(type);
+    });
+
+    MLIRContext *context = &getContext();
+    TypeConverter converter;
+    populateMXMaterializeLayoutsTypes(converter);
+    RewritePatternSet patterns(context);
+    populateMXMaterializeLayoutsPatterns(converter, patterns);
+    populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
+                                                                   converter);
+    populateCallOpTypeConversionPattern(patterns, converter);
+    populateReturnOpTypeConversionPattern(patterns, converter);
+    ConversionTarget target(*context);
+    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                         target);
+    target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp op) {
+      return converter.isSignatureLegal(op.getFunctionType()) &&
+             converter.isLegal(&op.getBody());
+    });
+    target.markUnknownOpDynamicallyLegal(
+        [&](Operation *op) { return converter.isLegal(op); });
+    if (failed(applyFullConversion(module, target, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+void mx::populateMXMaterializeLayoutsTypes(TypeConverter &converter) {
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion(
+      [](RankedTensorType type) { return getMaterializedType(type); });
+}
+
+void mx::populateMXMaterializeLayoutsPatterns(const TypeConverter &converter,
+                                              RewritePatternSet &patterns) {
+  patterns.add<ConvertMXOp, ConvertEmpty, ConvertDim, ConvertSelect>(
+      converter, patterns.getContext());
+}
