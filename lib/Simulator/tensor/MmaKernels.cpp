@@ -122,12 +122,6 @@ MX_SIM_INLINE bool addTruncateBody(const double *sums, const float *c,
 // Variants
 //===----------------------------------------------------------------------===//
 
-struct Kernels {
-  void (*dot)(const double *, unsigned, unsigned, const double *, unsigned,
-              double *, unsigned);
-  bool (*add)(const double *, const float *, double, unsigned, float *);
-};
-
 void dotBaseline(const double *a, unsigned rows, unsigned k,
                  const double *panels, unsigned numPanels, double *sums,
                  unsigned stride) {
@@ -161,20 +155,33 @@ addAvx512(const double *sums, const float *c, double scale, unsigned count,
 }
 #endif
 
-Kernels chooseKernels() {
+bool always() { return true; }
 #if MX_SIM_X86_VARIANTS
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    return {dotAvx512, addAvx512};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {dotAvx2, addAvx2};
-#endif
-  return {dotBaseline, addBaseline};
+bool hasAvx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
+bool hasAvx512() {
+  return __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+struct Variant {
+  bool (*isAvailable)();
+  Kernels kernels;
+};
+// Best first.
+constexpr Variant variants[] = {
+#if MX_SIM_X86_VARIANTS
+    {hasAvx512, {"avx512", dotAvx512, addAvx512}},
+    {hasAvx2, {"avx2", dotAvx2, addAvx2}},
+#endif
+    {always, {"baseline", dotBaseline, addBaseline}},
+};
 
 const Kernels &kernels() {
-  static const Kernels chosen = chooseKernels();
+  static const Kernels chosen = availableKernels().front();
   return chosen;
 }
 
@@ -268,6 +275,17 @@ private:
 };
 
 } // namespace
+
+std::vector<Kernels> mx::sim::availableKernels() {
+#if MX_SIM_X86_VARIANTS
+  __builtin_cpu_init();
+#endif
+  std::vector<Kernels> result;
+  for (const Variant &variant : variants)
+    if (variant.isAvailable())
+      result.push_back(variant.kernels);
+  return result;
+}
 
 void mx::sim::dotPanels(const double *a, unsigned rows, unsigned k,
                         const double *panels, unsigned numPanels, double *sums,

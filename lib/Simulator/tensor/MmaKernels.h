@@ -10,11 +10,24 @@
 #define MX_LIB_SIMULATOR_TENSOR_MMAKERNELS_H
 
 #include <cstdint>
+#include <vector>
 
 namespace mx::sim {
 
 /// Columns of B are packed in panels: panel[column / 8][k][column % 8].
 constexpr unsigned panelColumns = 8;
+
+/// One compilation of the hot loops. `add` returns false, having written
+/// nothing of use, when a result is neither zero nor a normal f32.
+struct Kernels {
+  const char *name;
+  void (*dot)(const double *a, unsigned rows, unsigned k, const double *panels,
+              unsigned numPanels, double *sums, unsigned stride);
+  bool (*add)(const double *sums, const float *c, double scale, unsigned count,
+              float *out);
+};
+/// Those that this processor can run, the fastest first.
+std::vector<Kernels> availableKernels();
 
 /// sums[i * stride + n] = sum over k of a[i * k_ + k] * panels(n, k), for
 /// `rows` rows (a multiple of 8) and `panels` panels.

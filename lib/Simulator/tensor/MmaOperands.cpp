@@ -260,15 +260,15 @@ Fault mx::sim::readScales(const CtaView &cta, const ScalePlace &place,
       unsigned lane = i % 32 + 32 * (place.firstPartition + p);
       if (!uninitialized && !cta.tensor->isDefined(lane, at, 1))
         uninitialized = {FaultKind::Uninitialized,
-                         std::string(what) + " of row " + str(i) +
+                         std::string(what) + ": row " + str(i) +
                              " reads tensor memory at lane " + str(lane) +
                              ", column " + str(at) +
                              ", which has not been written"};
       uint32_t copy = cta.tensor->row(lane)[at];
       if (p && ((copy ^ word) & mask))
         return {FaultKind::Descriptor,
-                std::string(what) + " of row " + str(i) +
-                    " differ between lane partitions: lane " + str(lane) +
+                std::string(what) + ": row " + str(i) +
+                    " differs between lane partitions: lane " + str(lane) +
                     ", column " + str(at) + " holds another value than lane " +
                     str(i % 32 + 32 * place.firstPartition)};
       if (!p)
