@@ -1,0 +1,986 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics
+
+// One fault per function, named after the constraint of docs/Spec.md that it
+// breaks; functions without a number break the declared type of an operand.
+
+// expected-error @below {{expected no groups in a layout that is not ragged, found 3}}
+func.func private @scale_layout_c1(tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = none, groups = 3>>)
+
+// -----
+// expected-error @below {{expected 1 to 2147483648 groups in a ragged layout, found 0}}
+func.func private @scale_layout_c2(tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 0>>)
+
+// -----
+// expected-error @below {{expected 1 to 2147483648 groups in a ragged layout, found 2147483649}}
+func.func private @scale_layout_c2_large(tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 2147483649>>)
+
+// -----
+// expected-error @below {{expected a scale tensor of rank 2 or more, found rank 1}}
+func.func private @scale_layout_c3(tensor<128xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+
+// -----
+// expected-error @below {{expected a ragged scale tensor of rank 2, found rank 3}}
+func.func private @scale_layout_c4(tensor<2x128x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 2>>)
+
+// -----
+// expected-error @below {{expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
+func.func private @scale_layout_c5(tensor<128x4xf32, #mx.scale_layout<tcgen05>>)
+
+// -----
+// expected-error @below {{expected one of [linear, tcgen05] for physical arrangement of the scales of a tensor, got: swizzled}}
+func.func private @scale_layout_syntax(tensor<128x4xf8E8M0FNU, #mx.scale_layout<swizzled>>)
+
+// -----
+// expected-error @below {{expected 1 to 2147483648 groups, found 0}}
+func.func private @ragged_c1(tensor<64x128xf8E4M3FN, #mx.ragged<groups = 0, align = 128>>)
+
+// -----
+// expected-error @below {{expected groups aligned to 128, found 64}}
+func.func private @ragged_c2(tensor<64x128xf8E4M3FN, #mx.ragged<groups = 2, align = 64>>)
+
+// -----
+// expected-error @below {{expected a tensor of rank 2, found rank 1}}
+func.func private @ragged_c3(tensor<128xf8E4M3FN, #mx.ragged<groups = 2, align = 128>>)
+
+// -----
+func.func @quantize_input_type(%x: tensor<256x512xf64>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op operand #0 must be ranked tensor or memref of f32, bf16 or f16, but got 'tensor<256x512xf64>'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf64>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_offsets_type(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %g: tensor<4xi8>) {
+  // expected-error @below {{'mx.quantize' op operand #1 must be tensor or memref of rank 1 of i32 or i64, but got 'tensor<4xi8>'}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi8>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_result_type(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected type of operand #1 ('tensor<256x512xf8E4M3FN>') to match type of corresponding result ('tensor<256x512xf8E5M2>')}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E5M2>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c1(%x: memref<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected all tensors or all memrefs, found 'memref<256x512xbf16>' and 'tensor<256x512xf8E4M3FN>'}}
+  %r:2 = mx.quantize ins(%x : memref<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c1_size(%x: tensor<1099511627808x512xbf16>, %o0: tensor<1099511627808x512xf8E4M3FN>, %o1: tensor<1099511627808x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimensions of at most 2^40, found 1099511627808}}
+  %r:2 = mx.quantize ins(%x : tensor<1099511627808x512xbf16>) outs(%o0, %o1 : tensor<1099511627808x512xf8E4M3FN>, tensor<1099511627808x16xf8E8M0FNU>) -> tensor<1099511627808x512xf8E4M3FN>, tensor<1099511627808x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @quantize_c2(%x: tensor<512xbf16>, %o0: tensor<512xf8E4M3FN>, %o1: tensor<16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected input of rank 2 or more, found rank 1}}
+  %r:2 = mx.quantize ins(%x : tensor<512xbf16>) outs(%o0, %o1 : tensor<512xf8E4M3FN>, tensor<16xf8E8M0FNU>) -> tensor<512xf8E4M3FN>, tensor<16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c3(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected axes to be 0, 1 or both, found [2]}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) axes = [2] -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c3_negative(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected axes to be 0, 1 or both, found [-1]}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) axes = [-1] -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c3_twice(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected axes to be 0, 1 or both, found [1, 1]}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) axes = [1, 1] -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c3_empty(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected axes to be 0, 1 or both, found []}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) axes = [] -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c4(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>) {
+  // expected-error @below {{'mx.quantize' op expected elements and scales in outs for each of 1 axes, found 1 outs}}
+  %r:1 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0 : tensor<256x512xf8E4M3FN>) -> tensor<256x512xf8E4M3FN>
+  return
+}
+
+// -----
+func.func @quantize_c4_axes(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected elements and scales in outs for each of 2 axes, found 2 outs}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) axes = [1, 0] -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c5(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected elements of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'f8E4M3'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c5_unsigned(%x: tensor<256x512xbf16>, %o0: tensor<256x512xui8>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected elements of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'ui8'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xui8>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xui8>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @quantize_c6(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf32>) {
+  // expected-error @below {{'mx.quantize' op expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf32>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf32>
+  return
+}
+
+// -----
+func.func @quantize_c7(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x32xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected block_size 32 with scales of type 'f8E8M0FNU', found 16}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x32xf8E8M0FNU>) block_size = 16 -> tensor<256x512xf8E4M3FN>, tensor<256x32xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c7_negative(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected block_size 32 with scales of type 'f8E8M0FNU', found -32}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) block_size = -32 -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c7_zero(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected block_size 32 with scales of type 'f8E8M0FNU', found 0}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) block_size = 0 -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c7_nvfp4(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x16xf8E4M3FN>, %s: f32) {
+  // expected-error @below {{'mx.quantize' op expected block_size 16 with scales of type 'f8E4M3FN', found 32}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%s) outs(%o0, %o1 : tensor<256x512xf4E2M1FN>, tensor<256x16xf8E4M3FN>) -> tensor<256x512xf4E2M1FN>, tensor<256x16xf8E4M3FN>
+  return
+}
+
+// -----
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c7_elements(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x32xf8E4M3FN>, %s: f32) {
+  // expected-error @below {{'mx.quantize' op expected elements of type f4E2M1FN with scales of type f8E4M3FN, found 'f8E4M3FN'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%s) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x32xf8E4M3FN>) block_size = 16 -> tensor<256x512xf8E4M3FN>, tensor<256x32xf8E4M3FN>
+  return
+}
+
+// -----
+func.func @quantize_c8(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>) {
+  // expected-error @below {{'mx.quantize' op expected global_scale with f8E4M3FN scales only, found none with scales of type 'f8E4M3FN'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>) block_size = 16 -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>
+  return
+}
+
+// -----
+func.func @quantize_c8_superfluous(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %s: f32) {
+  // expected-error @below {{'mx.quantize' op expected global_scale with f8E4M3FN scales only, found it with scales of type 'f8E8M0FNU'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%s) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c9(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>, %s: f32) {
+  // expected-error @below {{'mx.quantize' op expected scale_rounding = ceil with f8E4M3FN scales, found floor}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%s) outs(%o0, %o1 : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>) block_size = 16 scale_rounding = floor -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>
+  return
+}
+
+// -----
+func.func @quantize_c10(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected 'ragged' and 'offsets' together, found only ragged}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c10_offsets(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.quantize' op expected 'ragged' and 'offsets' together, found only offsets}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c10_none(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.quantize' op expected ragged = rows or reduction, found none}}
+  %r:2 = mx.quantize ragged = none ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c10_groups(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %g: tensor<0xi32>) {
+  // expected-error @below {{'mx.quantize' op expected at least 1 group, found 0}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<0xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @quantize_c11(%x: tensor<2x256x512xbf16>, %o0: tensor<2x256x512xf8E4M3FN>, %o1: tensor<2x256x16xf8E8M0FNU>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.quantize' op expected input of rank 2, found rank 3}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<2x256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<2x256x512xf8E4M3FN>, tensor<2x256x16xf8E8M0FNU>) -> tensor<2x256x512xf8E4M3FN>, tensor<2x256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @quantize_c12(%x: tensor<256x500xbf16>, %o0: tensor<256x500xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 32, found 500}}
+  %r:2 = mx.quantize ins(%x : tensor<256x500xbf16>) outs(%o0, %o1 : tensor<256x500xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x500xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @quantize_c12_axis0(%x: tensor<100x64xbf16>, %o0: tensor<64x100xf8E4M3FN>, %o1: tensor<64x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 0 of input to be a multiple of 32, found 100}}
+  %r:2 = mx.quantize ins(%x : tensor<100x64xbf16>) outs(%o0, %o1 : tensor<64x100xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) axes = [0] -> tensor<64x100xf8E4M3FN>, tensor<64x4xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c13(%x: tensor<256x512xbf16>, %o0: tensor<512x256xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 0 of elements to be 256, found 512}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<512x256xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<512x256xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c13_rank(%x: tensor<256x512xbf16>, %o0: tensor<131072xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected elements of rank 2, found rank 1}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<131072xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<131072xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c13_axis0(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 0 of elements to be 512, found 256}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) axes = [0] -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c13_capacity(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of elements to be 1024, found 512}}
+  %r:2 = mx.quantize ragged = reduction ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @quantize_c14(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x15xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of scales to be 16, found 15}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x15xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x15xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @quantize_c14_rank(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<2x4x32x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected scales of rank 2, found rank 4}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<2x4x32x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<2x4x32x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @quantize_c14_tiles(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<2x4x32x16x1xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 3 of scales to be 4, found 16}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<2x4x32x16x1xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<2x4x32x16x1xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @quantize_c14_ragged(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<2x4x32x4x4xf8E8M0FNU>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 0 of scales to be 6, found 2}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<2x4x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @quantize_c15(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>) {
+  // expected-error @below {{'mx.quantize' op expected scales with ragged = none, found #mx.scale_layout<tcgen05, ragged = rows, groups = 4>}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @quantize_c15_missing(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.quantize' op expected scales with ragged = rows, found #mx.scale_layout<tcgen05>}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @quantize_c15_groups(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.quantize' op expected scales in 4 groups, found #mx.scale_layout<tcgen05, ragged = rows, groups = 3>}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @quantize_c15_materialized(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>) {
+  // expected-error @below {{'mx.quantize' op expected scales without encoding, found #mx.scale_layout<tcgen05>}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>) -> tensor<256x512xf8E4M3FN>, tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @quantize_c15_other(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, "row major">) {
+  // expected-error @below {{'mx.quantize' op expected scales with a #mx.scale_layout encoding, found "row major"}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, "row major">) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, "row major">
+  return
+}
+
+// -----
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c16(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected elements without encoding, found #mx.ragged<groups = 4, align = 128>}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c16_groups(%x: tensor<256x4xbf16>, %o0: tensor<256x512xf8E4M3FN, #mx.ragged<groups = 3, align = 128>>, %o1: tensor<256x16xf8E8M0FNU>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.quantize' op expected elements in 4 groups, found #mx.ragged<groups = 3, align = 128>}}
+  %r:2 = mx.quantize ragged = reduction ins(%x : tensor<256x4xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN, #mx.ragged<groups = 3, align = 128>>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN, #mx.ragged<groups = 3, align = 128>>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @quantize_c17(%x: tensor<256x512xbf16, "sparse">, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected input without encoding, found "sparse"}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16, "sparse">) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @dequantize_input_type(%i: tensor<256x512xf16>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.dequantize' op operand #0 must be ranked tensor or memref of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8 elements, but got 'tensor<256x512xf16>'}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x512xf16>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+func.func @dequantize_c1(%i: tensor<256x512xf8E4M3FN>, %s: memref<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected all tensors or all memrefs, found 'tensor<256x512xf8E4M3FN>' and 'memref<256x16xf8E8M0FNU>'}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, memref<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+func.func @dequantize_c2(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>, %o1: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected 1 outs, found 2}}
+  %r:2 = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xbf16>, tensor<256x512xbf16>) -> tensor<256x512xbf16>, tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @dequantize_c3(%i: tensor<512xf8E4M3FN>, %s: tensor<16xf8E8M0FNU>, %o0: tensor<512xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected input of rank 2 or more, found rank 1}}
+  %r = mx.dequantize ins(%i, %s : tensor<512xf8E4M3FN>, tensor<16xf8E8M0FNU>) outs(%o0 : tensor<512xbf16>) -> tensor<512xbf16>
+  return
+}
+
+// -----
+func.func @dequantize_c4(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x8xf8E8M0FNU>, %o0: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected block_size 32 with scales of type 'f8E8M0FNU', found 64}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x8xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16>) block_size = 64 -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+func.func @dequantize_c5(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>, %g: f32) {
+  // expected-error @below {{'mx.dequantize' op expected global_scale with f8E4M3FN scales only, found it with scales of type 'f8E8M0FNU'}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) global_scale(%g) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+func.func @dequantize_c6(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected 'ragged' and 'offsets' together, found only ragged}}
+  %r = mx.dequantize ragged = rows ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @dequantize_c7(%i: tensor<2x256x512xi8>, %s: tensor<2x256x16xf8E8M0FNU>, %o0: tensor<2x256x512xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.dequantize' op expected input of rank 2, found rank 3}}
+  %r = mx.dequantize ragged = rows ins(%i, %s : tensor<2x256x512xi8>, tensor<2x256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<2x256x512xf32>) -> tensor<2x256x512xf32>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @dequantize_c8(%i: tensor<256x500xf8E4M3FN>, %s: tensor<256x15xf8E8M0FNU>, %o0: tensor<256x500xf16>) {
+  // expected-error @below {{'mx.dequantize' op expected dimension 1 of input to be a multiple of 32, found 500}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x500xf8E4M3FN>, tensor<256x15xf8E8M0FNU>) outs(%o0 : tensor<256x500xf16>) -> tensor<256x500xf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @dequantize_c8_ragged(%i: tensor<256x544xf8E4M3FN>, %s: tensor<256x17xf8E8M0FNU>, %o0: tensor<256x32xf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.dequantize' op expected dimension 1 of input to be a multiple of 128, found 544}}
+  %r = mx.dequantize ragged = reduction ins(%i, %s : tensor<256x544xf8E4M3FN>, tensor<256x17xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x32xf16>) -> tensor<256x32xf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @dequantize_c9(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<512x256xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected dimension 0 of input to be 512, found 256}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<512x256xbf16>) -> tensor<512x256xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @dequantize_c9_capacity(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.dequantize' op expected dimension 1 of input to be 1024, found 512}}
+  %r = mx.dequantize ragged = reduction ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @dequantize_c9_rank(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<1x256x512xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected outs of rank 2, found rank 3}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<1x256x512xbf16>) -> tensor<1x256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @dequantize_c10(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x8xf8E8M0FNU>, %o0: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected dimension 1 of scales to be 16, found 8}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x8xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @dequantize_c11(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear, ragged = rows, groups = 2>>, %o0: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected scales with ragged = none, found #mx.scale_layout<linear, ragged = rows, groups = 2>}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear, ragged = rows, groups = 2>>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @dequantize_c12(%i: tensor<256x512xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected input without encoding, found #mx.ragged<groups = 4, align = 128>}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @dequantize_c13(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16, "sparse">) {
+  // expected-error @below {{'mx.dequantize' op expected outs without encoding, found "sparse"}}
+  %r = mx.dequantize ins(%i, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16, "sparse">) -> tensor<256x512xbf16, "sparse">
+  return
+}
+
+// -----
+func.func @relayout_input_type(%i: tensor<256x16xi8>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op operand #0 must be ranked tensor or memref of f8E8M0FNU or f8E4M3FN scales, but got 'tensor<256x16xi8>'}}
+  %r = mx.relayout ins(%i : tensor<256x16xi8>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @relayout_c1(%i: memref<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected all tensors or all memrefs, found 'memref<256x16xf8E8M0FNU>' and 'tensor<2x4x32x4x4xf8E8M0FNU>'}}
+  %r = mx.relayout ins(%i : memref<256x16xf8E8M0FNU>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @relayout_c2(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected 1 outs, found 2}}
+  %r:2 = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x16xf8E8M0FNU>, tensor<256x16xf8E8M0FNU>) -> tensor<256x16xf8E8M0FNU>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @relayout_c3(%i: tensor<16xf8E8M0FNU>, %o0: tensor<16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected input of rank 2 or more, found rank 1}}
+  %r = mx.relayout ins(%i : tensor<16xf8E8M0FNU>) outs(%o0 : tensor<16xf8E8M0FNU>) -> tensor<16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @relayout_c4(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E4M3FN>) {
+  // expected-error @below {{'mx.relayout' op expected outs of type 'f8E8M0FNU' like the input, found 'f8E4M3FN'}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<2x4x32x4x4xf8E4M3FN>) -> tensor<2x4x32x4x4xf8E4M3FN>
+  return
+}
+
+// -----
+func.func @relayout_c5(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected 'ragged' and 'offsets' together, found only ragged}}
+  %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @relayout_c5_reduction(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.relayout' op expected ragged = rows, found reduction}}
+  %r = mx.relayout ragged = reduction ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @relayout_c6(%i: tensor<256x16xf8E8M0FNU, "row major">, %o0: tensor<2x4x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected input with a #mx.scale_layout encoding, found "row major"}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU, "row major">) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @relayout_c7(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<1x4x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected dimension 0 of outs to be 2, found 1}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<1x4x32x4x4xf8E8M0FNU>) -> tensor<1x4x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @relayout_c7_logical(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<128x32xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected dimension 0 of outs to be 256, found 128}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<128x32xf8E8M0FNU>) -> tensor<128x32xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @relayout_c7_rank(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected outs of rank 2 or, materialized, 5, found rank 4}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<2x4x32x16xf8E8M0FNU>) -> tensor<2x4x32x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @relayout_c7_ragged(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.relayout' op expected dimension 0 of outs to be 6, found 2}}
+  %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @relayout_c8(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected input in layout linear beside a materialized tensor, found #mx.scale_layout<tcgen05>}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @relayout_c8_materialized(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>) {
+  // expected-error @below {{'mx.relayout' op expected outs without encoding, found #mx.scale_layout<tcgen05>}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>) -> tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  return
+}
+
+// -----
+func.func @relayout_c9(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.relayout' op expected one linear and one tcgen05 layout with ragged = rows, found #mx.scale_layout<linear> and #mx.scale_layout<linear>}}
+  %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x16xf8E8M0FNU>) -> tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @relayout_c9_kind(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.relayout' op expected outs with ragged = rows, found #mx.scale_layout<tcgen05>}}
+  %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @relayout_c9_groups(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.relayout' op expected outs in 4 groups, found #mx.scale_layout<tcgen05, ragged = rows, groups = 3>}}
+  %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>
+  return
+}
+
+// -----
+func.func @relayout_c10(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>) {
+  // expected-error @below {{'mx.relayout' op expected ragged = rows and offsets between #mx.scale_layout<linear> and #mx.scale_layout<tcgen05, ragged = rows, groups = 3>, found none}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @relayout_c10_groups(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 2>>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 3>>) {
+  // expected-error @below {{'mx.relayout' op expected outs with the groups of #mx.scale_layout<tcgen05, ragged = reduction, groups = 2>, found #mx.scale_layout<tcgen05, ragged = reduction, groups = 3>}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 2>>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 3>>
+  return
+}
+
+// -----
+func.func @matmul_input_type(%a: tensor<256x512xi8>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op operand #0 must be ranked tensor or memref of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements, but got 'tensor<256x512xi8>'}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xi8>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+func.func @matmul_c1(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: memref<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected all tensors or all memrefs, found 'tensor<256x512xf8E4M3FN>' and 'memref<128x16xf8E8M0FNU>'}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, memref<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+func.func @matmul_c2(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>, %o1: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected 1 outs, found 2}}
+  %r:2 = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x128xbf16>, tensor<256x128xbf16>) -> tensor<256x128xbf16>, tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c3(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<1x128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected b of rank 2, found rank 3}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<1x128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @matmul_c3_vector(%a: tensor<512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected a of rank 2 or more, found rank 1}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{b_scales is defined here}}
+func.func @matmul_c4(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x32xf8E4M3FN>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected b_scales of type 'f8E8M0FNU' like a_scales, found 'f8E4M3FN'}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x32xf8E4M3FN>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+func.func @matmul_c4_block(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected block_size 32 with scales of type 'f8E8M0FNU', found 16}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) block_size = 16 -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c4_elements(%a: tensor<256x512xf4E2M1FN>, %sa: tensor<256x32xf8E4M3FN>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x32xf8E4M3FN>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected b of type f4E2M1FN with scales of type f8E4M3FN, found 'f8E4M3FN'}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<128x512xf8E4M3FN>, tensor<128x32xf8E4M3FN>) outs(%o0 : tensor<256x128xbf16>) block_size = 16 -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c5(%a: tensor<2x256x512xf8E4M3FN>, %sa: tensor<2x256x16xf8E8M0FNU>, %b: tensor<3x128x512xf8E4M3FN>, %sb: tensor<3x128x16xf8E8M0FNU>, %o0: tensor<2x256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 0 of b to be 2, found 3}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<2x256x512xf8E4M3FN>, tensor<2x256x16xf8E8M0FNU>, tensor<3x128x512xf8E4M3FN>, tensor<3x128x16xf8E8M0FNU>) outs(%o0 : tensor<2x256x128xbf16>) -> tensor<2x256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c6(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x256xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 1 of b to be 512, found 256}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x256xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @matmul_c7(%a: tensor<256x500xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x500xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 1 of a to be a multiple of 32, found 500}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x500xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x500xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c7_dynamic(%a: tensor<256x?xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x500xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 1 of b to be a multiple of 32, found 500}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x?xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x500xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @matmul_c8(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<128x256xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 0 of outs to be 256, found 128}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<128x256xbf16>) -> tensor<128x256xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{a_scales is defined here}}
+func.func @matmul_c9(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x15xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 1 of a_scales to be 16, found 15}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x15xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{b_scales is defined here}}
+func.func @matmul_c9_tiles(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<2x4x32x4x4xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 0 of b_scales to be 1, found 2}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<2x4x32x4x4xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{a_scales is defined here}}
+func.func @matmul_c10(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected a_scales with ragged = none, found #mx.scale_layout<tcgen05, ragged = rows, groups = 3>}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @matmul_c11(%a: tensor<256x512xf8E4M3FN, #mx.ragged<groups = 1, align = 128>>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected a without encoding, found #mx.ragged<groups = 1, align = 128>}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN, #mx.ragged<groups = 1, align = 128>>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return
+}
+
+// -----
+func.func @matmul_c12(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected epilogue arguments (f32, index, index), found ('f32', 'index')}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16> epilogue {
+  ^bb0(%acc: f32, %row: index):
+    %y = arith.truncf %acc : f32 to bf16
+    mx.yield %y : bf16
+  }
+  return
+}
+
+// -----
+func.func @matmul_c13(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected the epilogue to yield 'bf16', found 'f32'}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16> epilogue {
+  ^bb0(%acc: f32, %row: index, %col: index):
+    mx.yield %acc : f32
+  }
+  return
+}
+
+// -----
+func.func @matmul_c13_terminator(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected the epilogue to end with 'mx.yield'}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16> epilogue {
+  ^bb0(%acc: f32, %row: index, %col: index):
+    %y = arith.truncf %acc : f32 to bf16
+  }
+  return
+}
+
+// -----
+func.func @grouped_matmul_offsets_rank(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<2x2xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op operand #4 must be tensor or memref of rank 1 of i32 or i64, but got 'tensor<2x2xi32>'}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<2x2xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c1(%a: memref<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected all tensors or all memrefs, found 'memref<300x64xf8E4M3FN>' and 'tensor<300x2xf8E8M0FNU>'}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : memref<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c2(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %o1: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected 1 outs, found 2}}
+  %r:2 = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<300x48xbf16>, tensor<300x48xbf16>) -> tensor<300x48xbf16>, tensor<300x48xbf16>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c3(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected ragged = rows or reduction, found none}}
+  %r = mx.grouped_matmul ragged = none ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @grouped_matmul_c4(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected b of rank 3, found rank 2}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @grouped_matmul_c4_reduction(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<64x48xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected outs of rank 3, found rank 2}}
+  %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c5(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected block_size 32 with scales of type 'f8E8M0FNU', found 48}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) block_size = 48 -> tensor<300x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @grouped_matmul_c6(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<5x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 0 of b to be 4, found 5}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<5x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @grouped_matmul_c6_reduction(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<3x64x48xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 0 of outs to be 4, found 3}}
+  %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<3x64x48xf32>) -> tensor<3x64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @grouped_matmul_c7(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x32xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 2 of b to be 64, found 32}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x32xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @grouped_matmul_c8(%a: tensor<300x60xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x60xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 1 of a to be a multiple of 32, found 60}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x60xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x60xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @grouped_matmul_c8_reduction(%a: tensor<64x800xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x800xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 1 of a to be a multiple of 128, found 800}}
+  %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x800xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x800xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @grouped_matmul_c9(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x64xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 1 of outs to be 48, found 64}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x64xbf16>) -> tensor<300x64xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{a_scales is defined here}}
+func.func @grouped_matmul_c10(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<3x1x32x4x4xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 0 of a_scales to be 6, found 3}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<3x1x32x4x4xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{a_scales is defined here}}
+func.func @grouped_matmul_c11(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a_scales with ragged = rows, found #mx.scale_layout<tcgen05>}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{b_scales is defined here}}
+func.func @grouped_matmul_c11_reduction(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected b_scales with ragged = reduction, found #mx.scale_layout<tcgen05, ragged = rows, groups = 4>}}
+  %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @grouped_matmul_c12(%a: tensor<64x896xf8E4M3FN, #mx.ragged<groups = 3, align = 128>>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a in 4 groups, found #mx.ragged<groups = 3, align = 128>}}
+  %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN, #mx.ragged<groups = 3, align = 128>>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c13(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected epilogue arguments (f32, index, index), found ('f32', 'i32', 'i32')}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16> epilogue {
+  ^bb0(%acc: f32, %row: i32, %col: i32):
+    %y = arith.truncf %acc : f32 to bf16
+    mx.yield %y : bf16
+  }
+  return
+}
+
+// -----
+func.func @grouped_matmul_c14(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected the epilogue to yield 'bf16', found 'f16'}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16> epilogue {
+  ^bb0(%acc: f32, %row: index, %col: index):
+    %y = arith.truncf %acc : f32 to f16
+    mx.yield %y : f16
+  }
+  return
+}
+
+// -----
+func.func @yield_parent(%x: f32) {
+  // expected-error @below {{'mx.yield' op expects parent op to be one of 'mx.matmul, mx.grouped_matmul'}}
+  mx.yield %x : f32
+}
