@@ -8,6 +8,7 @@
 #include "mx/Simulator/tensor/TensorMemory.h"
 
 #include <algorithm>
+#include <iterator>
 
 using namespace mx::sim;
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr unsigned minColumns = 32;
 constexpr unsigned warpLanes = 32;
-constexpr unsigned maxRegisters = 128;
 
 std::string str(uint64_t value) { return std::to_string(value); }
 
@@ -333,6 +333,45 @@ static Fault checkTransfer(const TensorMemory &memory, uint32_t owner,
                             window.columns, what);
 }
 
+/// Where a register of a thread is; the register holds `width` columns.
+struct Place {
+  unsigned lane, column;
+};
+static Place placeOf(const ShapeInfo &shape, const TmemTransfer &transfer,
+                     const Window &window, unsigned thread, unsigned reg) {
+  Cell at = shape.cell(thread, reg);
+  // Packing takes a pair of columns where one stood.
+  unsigned column = at.column * (transfer.pack16 ? 2 : 1);
+  if (transfer.shape == TmemShape::L16x32bx2)
+    column += thread / 16 * transfer.splitOffset;
+  return {window.lane + at.lane, window.column + column};
+}
+
+/// The first cell of a load that nobody has written.
+static Fault findUndefined(const TensorMemory &memory, const ShapeInfo &shape,
+                           const TmemTransfer &transfer, const Window &window) {
+  bool rows = true;
+  for (unsigned lane = 0; lane < window.lanes; ++lane) {
+    unsigned at = window.lane + lane;
+    rows &= memory.isDefined(at, window.column, window.columns);
+    if (transfer.shape == TmemShape::L16x32bx2)
+      rows &= memory.isDefined(at, window.column + transfer.splitOffset,
+                               window.columns);
+  }
+  if (rows)
+    return {};
+  unsigned width = transfer.pack16 ? 2 : 1;
+  for (unsigned t = 0; t < warpLanes; ++t)
+    for (unsigned r = 0; r < transfer.registers(); ++r) {
+      Place at = placeOf(shape, transfer, window, t, r);
+      if (!memory.isDefined(at.lane, at.column, width))
+        return {FaultKind::Uninitialized, "tcgen05.ld reads tensor memory at " +
+                                              describeCell(at.lane, at.column) +
+                                              ", which has not been written"};
+    }
+  return {};
+}
+
 Fault TensorMemory::load(uint32_t owner, const TmemTransfer &transfer,
                          uint32_t *registers) const {
   Window window;
@@ -342,27 +381,23 @@ Fault TensorMemory::load(uint32_t owner, const TmemTransfer &transfer,
     return fault;
   const ShapeInfo &shape = info(transfer.shape);
   unsigned count = transfer.registers();
-  unsigned width = transfer.pack16 ? 2 : 1;
-  Fault undefinedCell;
+  if (transfer.shape == TmemShape::L32x32b && !transfer.pack16) {
+    // The shape of every epilogue: one lane per thread.
+    for (unsigned t = 0; t < warpLanes; ++t) {
+      const uint32_t *cell = row(window.lane + t) + window.column;
+      for (unsigned r = 0; r < count; ++r)
+        registers[r * warpLanes + t] = cell[r];
+    }
+    return findUndefined(*this, shape, transfer, window);
+  }
   for (unsigned t = 0; t < warpLanes; ++t)
     for (unsigned r = 0; r < count; ++r) {
-      // Packing takes a pair of columns where one stood.
-      Cell at = shape.cell(t, r);
-      unsigned split = transfer.shape == TmemShape::L16x32bx2
-                           ? t / 16 * transfer.splitOffset
-                           : 0;
-      unsigned lane = window.lane + at.lane;
-      unsigned column = window.column + at.column * width + split;
-      const uint32_t *cell = row(lane) + column;
+      Place at = placeOf(shape, transfer, window, t, r);
+      const uint32_t *cell = row(at.lane) + at.column;
       registers[r * warpLanes + t] =
           transfer.pack16 ? (cell[0] & 0xFFFF) | cell[1] << 16 : cell[0];
-      if (!undefinedCell && !isDefined(lane, column, width))
-        undefinedCell = {FaultKind::Uninitialized,
-                         "tcgen05.ld reads tensor memory at " +
-                             describeCell(lane, column) +
-                             ", which has not been written"};
     }
-  return undefinedCell;
+  return findUndefined(*this, shape, transfer, window);
 }
 
 Fault TensorMemory::store(uint32_t owner, const TmemTransfer &transfer,
@@ -374,21 +409,21 @@ Fault TensorMemory::store(uint32_t owner, const TmemTransfer &transfer,
     return fault;
   const ShapeInfo &shape = info(transfer.shape);
   unsigned count = transfer.registers();
-  unsigned width = transfer.pack16 ? 2 : 1;
   for (unsigned t = 0; t < warpLanes; ++t)
     for (unsigned r = 0; r < count; ++r) {
-      Cell at = shape.cell(t, r);
-      unsigned split = transfer.shape == TmemShape::L16x32bx2
-                           ? t / 16 * transfer.splitOffset
-                           : 0;
-      unsigned lane = window.lane + at.lane;
-      unsigned column = window.column + at.column * width + split;
+      Place at = placeOf(shape, transfer, window, t, r);
       uint32_t value = registers[r * warpLanes + t];
-      uint32_t *cell = row(lane) + column;
+      uint32_t *cell = row(at.lane) + at.column;
       cell[0] = transfer.pack16 ? value & 0xFFFF : value;
       if (transfer.pack16)
         cell[1] = value >> 16;
-      define(lane, column, width);
     }
+  // Every shape fills its window.
+  for (unsigned lane = 0; lane < window.lanes; ++lane) {
+    define(window.lane + lane, window.column, window.columns);
+    if (transfer.shape == TmemShape::L16x32bx2)
+      define(window.lane + lane, window.column + transfer.splitOffset,
+             window.columns);
+  }
   return {};
 }
