@@ -10,14 +10,18 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Pipelines/Pipelines.h"
 
 void mx::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mx::MXDialect, mx::mxgpu::MXGPUDialect>();
+  mx::registerTilingInterfaceExternalModels(registry);
+  mx::registerBufferizableOpInterfaceExternalModels(registry);
 }
 
 void mx::registerAllPasses() {
+  mx::registerMXPasses();
   mx::registerMXToCPUPasses();
   mx::registerMXPipelines();
 }
