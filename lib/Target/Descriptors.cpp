@@ -192,11 +192,11 @@ std::string mx::target::check(const InstrDescriptor &desc) {
     return name + " cannot negate its operands";
   if (desc.saturate && desc.kind != MmaKind::I8)
     return "only kind::i8 saturates, found " + name;
-  if (desc.transposeB && getBits(desc.b) == 8)
-    return checkTransposedB8(desc.ctaGroup, desc.n);
   if ((desc.transposeA && getBits(desc.a) < 8) ||
       (desc.transposeB && getBits(desc.b) < 8))
     return "expected 4-bit and 6-bit operands to be K-major";
+  if (desc.transposeB && getBits(desc.b) == 8)
+    return checkTransposedB8(desc.ctaGroup, desc.n);
   return {};
 }
 

@@ -53,8 +53,8 @@ constexpr TargetInfo kTargets[] = {
                false, 148),
     dataCenter("sm_103a", "B300, GB300", 103, TensorCore::Tcgen05, false, 148),
     dataCenter("sm_90a", "H100, H200", 90, TensorCore::Wgmma, false, 132),
-    // Known so that it can be refused by name: no tensor memory, no clusters
-    // with multicast, a third of the shared memory.
+    // Known so that it can be refused by name: it has no tensor memory and less
+    // than half of the shared memory.
     {"sm_120a", "+ptx88",
      "sm_120a", "RTX 50 series, RTX PRO 6000",
      120,       TensorCore::MmaSync,

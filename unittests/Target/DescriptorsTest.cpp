@@ -302,6 +302,10 @@ TEST(InstrDescriptor, Refusals) {
   desc.b = MmaType::E2M1;
   desc.transposeB = true;
   EXPECT_EQ(check(desc), "expected 4-bit and 6-bit operands to be K-major");
+  desc.b = MmaType::E4M3;
+  desc.a = MmaType::E3M2;
+  desc.transposeA = true; // B alone would be legal.
+  EXPECT_EQ(check(desc), "expected 4-bit and 6-bit operands to be K-major");
   desc = scaled(MmaKind::MXF8F6F4, 1, 128, 24);
   EXPECT_EQ(check(desc), "");
   desc.transposeB = true;
