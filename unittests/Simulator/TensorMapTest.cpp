@@ -159,7 +159,9 @@ TEST(TensorMap, ValidatesEachConstraint) {
             "box[0] must be a multiple of 16 bytes, got 24 elements of 8 bits");
   EXPECT_EQ(bad([](M m) { m.elementStrides[1] = 9; }),
             "element_strides[1] must be 1 to 8, got 9");
-  EXPECT_EQ(bad([](M m) { m.elementStrides[0] = 9; }), "") << "ignored";
+  EXPECT_NE(bad([](M m) { m.elementStrides[0] = 9; }), "");
+  EXPECT_EQ(bad([](M m) { m.elementStrides[0] = 8; }), "") << "ignored";
+  EXPECT_EQ(bad([](M m) { m.strides[0] = 64; }), "") << "rows may overlap";
   EXPECT_EQ(bad([](M m) { m.swizzle = TmapSwizzle::B32; }),
             "box[0] must be at most the 32 bytes of swizzle 32b, got 64 bytes");
   EXPECT_EQ(bad([](M m) { m.oob = TmapOob::Nan; }),
@@ -269,8 +271,8 @@ TEST(Tma, LoadsMatchTheRuleByteByByte) {
                   cx >= 0 && cy >= 0 && cz >= 0 && cx < int64_t(map.dims[0]) &&
                   cy < int64_t(map.dims[1]) && cz < int64_t(map.dims[2]);
               uint8_t value = map.oob == TmapOob::Zero ? 0
-                              : b + 1 == size          ? 0x7F
-                                                       : 0xFF;
+                              : b % 2                  ? 0x7F
+                                                       : 0xF7;
               if (inside)
                 value = global.bytes[32 + cz * map.strides[1] +
                                      cy * map.strides[0] + cx * size + b];
@@ -441,6 +443,87 @@ TEST(Tma, ReducesByTypeAndSkipsOutside) {
   EXPECT_TRUE(bulkReduce(ReduceOp::Min, ReduceType::F32, words,
                          FlatMemory::base, window, 0, 16)
                   .fault);
+}
+
+// Inputs and outputs of an H200.
+TEST(Tma, ConvertsAsMeasuredOnHardware) {
+  const uint32_t in[16] = {0x3F800FFF, 0x3F801000, 0x3F803000, 0x3F801001,
+                           0xBF801000, 0x00000FFF, 0x00001000, 0x00003000,
+                           0x007FFFFF, 0x7F7FFFFF, 0x7F800000, 0x7F800001,
+                           0x7FFFFFFF, 0xFFC00000, 0x80000001, 0xFF801234};
+  const uint32_t tf32[16] = {0x3F800000, 0x3F800000, 0x3F804000, 0x3F802000,
+                             0xBF800000, 0x00000000, 0x00000000, 0x00004000,
+                             0x00800000, 0x7F800000, 0x7F800000, 0x7FFFE000,
+                             0x7FFFE000, 0x7FFFE000, 0x80000000, 0x7FFFE000};
+  FlatMemory global(64);
+  std::vector<uint8_t> shared(128);
+  SharedMemory window{shared.data(), 128, nullptr};
+  TensorMapDesc map = matrix(16, 1, 64, 16, 1);
+  int32_t at[2] = {0, 0};
+  for (TmapType type :
+       {TmapType::F32, TmapType::F32Ftz, TmapType::TF32, TmapType::TF32Ftz}) {
+    map.type = type;
+    std::memcpy(global.bytes.data(), in, 64);
+    ASSERT_FALSE(tmaLoad(map, at, global, window, 0).fault);
+    bool rounds = type == TmapType::TF32 || type == TmapType::TF32Ftz;
+    EXPECT_EQ(std::memcmp(shared.data(), rounds ? tf32 : in, 64), 0)
+        << name(type);
+    std::memcpy(shared.data(), in, 64);
+    ASSERT_FALSE(tmaStore(map, at, global, window, 0).fault);
+    EXPECT_EQ(std::memcmp(global.bytes.data(), in, 64), 0) << name(type);
+  }
+  const uint32_t a[4] = {1, 0x3F800000, 0x7FC00000, 0x80000000};
+  const uint32_t b[4] = {1, 0x33800000, 0x3F800000, 0x80000000};
+  const uint32_t sum[4] = {2, 0x3F800000, 0x7FFFFFFF, 0x80000000};
+  map = matrix(4, 1, 16, 4, 1);
+  for (TmapType type : {TmapType::F32, TmapType::F32Ftz}) {
+    map.type = type;
+    std::memcpy(global.bytes.data(), a, 16);
+    std::memcpy(shared.data(), b, 16);
+    ASSERT_FALSE(tmaReduce(ReduceOp::Add, map, at, global, window, 0).fault);
+    uint32_t got[4];
+    std::memcpy(got, global.bytes.data(), 16);
+    for (unsigned i = 0; i < 4; ++i)
+      EXPECT_EQ(got[i], i == 0 && type == TmapType::F32Ftz ? 0 : sum[i]);
+  }
+  const uint16_t x[8] = {0x3C00, 0x3C00, 0x0001, 0x7E00,
+                         0x7E00, 0x8000, 0x0000, 0x7BFF};
+  const uint16_t y[8] = {0x1000, 0x1400, 0x0001, 0x3C00,
+                         0x7D01, 0x0000, 0x8000, 0x7BFF};
+  struct {
+    TmapType type;
+    ReduceOp op;
+    uint16_t want[8];
+  } const half[] = {
+      {TmapType::F16,
+       ReduceOp::Add,
+       {0x3C00, 0x3C01, 2, 0x7FFF, 0x7FFF, 0, 0, 0x7C00}},
+      {TmapType::F16,
+       ReduceOp::Min,
+       {0x1000, 0x1400, 1, 0x3C00, 0x7FFF, 0x8000, 0x8000, 0x7BFF}},
+      {TmapType::F16,
+       ReduceOp::Max,
+       {0x3C00, 0x3C00, 1, 0x3C00, 0x7FFF, 0, 0, 0x7BFF}},
+      {TmapType::BF16,
+       ReduceOp::Add,
+       {0x3C00, 0x3C00, 2, 0x7E00, 0x7E20, 0, 0, 0x7C7F}},
+      {TmapType::BF16,
+       ReduceOp::Min,
+       {0x1000, 0x1400, 1, 0x3C00, 0x7D01, 0x8000, 0x8000, 0x7BFF}},
+      {TmapType::BF16,
+       ReduceOp::Max,
+       {0x3C00, 0x3C00, 1, 0x7E00, 0x7E00, 0, 0, 0x7BFF}},
+  };
+  map = matrix(8, 1, 16, 8, 1);
+  for (const auto &c : half)
+    for (bool swapped : {false, true}) {
+      map.type = c.type;
+      std::memcpy(global.bytes.data(), swapped ? y : x, 16);
+      std::memcpy(shared.data(), swapped ? x : y, 16);
+      ASSERT_FALSE(tmaReduce(c.op, map, at, global, window, 0).fault);
+      EXPECT_EQ(std::memcmp(global.bytes.data(), c.want, 16), 0)
+          << name(c.type) << " " << int(c.op);
+    }
 }
 
 TEST(Tma, ReportsWhatIsWrong) {

@@ -549,7 +549,8 @@ TEST(Mma, NansAndInfinities) {
 }
 
 TEST(Mma, RoundsTowardZeroOnce) {
-  // 1 + 2^-24 + 2^-60 and its mirror image stay at 1; 1 - 2^-60 goes below.
+  // 1 + 2^-24 + 2^-60 stays at 1, and so does 1 + 2^-23 - 2^-60; 1 - 2^-60
+  // goes below.
   std::mt19937 random(22);
   Config config{"rounding", MmaKind::F16, fBF16, fBF16, 1, 128,
                 8,          sw128,        sw128};
@@ -566,8 +567,13 @@ TEST(Mma, RoundsTowardZeroOnce) {
   problem->a[2][1] = 0xA180;
   for (auto &row : problem->d)
     std::fill(row.begin(), row.end(), 0x3F800000);
+  // Without C: a double would round 1 - 2^-60 up before the truncation.
+  problem->a[3][0] = 0x3F80;
+  problem->a[3][1] = 0xA180;
+  std::fill(problem->d[3].begin(), problem->d[3].end(), 0);
   problem->place();
   ASSERT_FALSE(mma(problem->op, problem->views));
+  EXPECT_EQ(problem->cta[0].tensor.row(3)[0], 0x3F7FFFFFu);
   EXPECT_EQ(problem->cta[0].tensor.row(0)[0], 0x3F800000u);
   EXPECT_EQ(problem->cta[0].tensor.row(1)[0], 0x3F7FFFFFu);
   EXPECT_EQ(problem->cta[0].tensor.row(2)[0], 0x3F800000u);

@@ -20,8 +20,6 @@ namespace {
 
 constexpr unsigned doubleBits = 53;
 constexpr unsigned blockRows = 8;
-/// Range of a row with NaN or infinity: never small enough.
-constexpr unsigned specialRange = 1u << 16;
 
 /// Significant bits of an element, or of an element times a UE4M3 scale.
 unsigned significantBits(ElementType type, bool ue4m3) {
@@ -40,17 +38,6 @@ unsigned significantBits(ElementType type, bool ue4m3) {
   default:
     return ue4m3 ? 6 : 2;
   }
-}
-
-bool hasSpecial(const double *values, unsigned k) {
-  uint64_t carry = 0;
-  for (unsigned i = 0; i < k; ++i) {
-    uint64_t bits;
-    std::memcpy(&bits, values + i, sizeof(bits));
-    // An exponent of all ones overflows into the sign bit.
-    carry |= (bits & 0x7FF0000000000000u) + 0x0010000000000000u;
-  }
-  return carry >> 63;
 }
 
 /// Bits from the highest that any element can have to the lowest that any can
@@ -105,9 +92,9 @@ void decodeOperand(const InstrDesc &desc, const OperandSpec &spec,
       for (unsigned i = 0; i < length; ++i)
         values[b * length + i] *= scale;
     }
-    unsigned range = hasSpecial(values, k) ? specialRange
-                     : spec.range ? spec.range
-                                  : measureRange(values, k, significand);
+    // NaN and infinities need no care: they come out of any sum alike.
+    unsigned range =
+        spec.range ? spec.range : measureRange(values, k, significand);
     out.ranges[row] = range;
     out.maxRange = std::max(out.maxRange, range);
   }

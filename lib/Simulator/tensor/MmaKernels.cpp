@@ -228,26 +228,16 @@ public:
     Truncated out;
     if (top < 0)
       return out;
-    // Two digits hold 33 to 64 bits; 53 are wanted.
+    // Two digits hold 33 to 64 bits, enough to round to f32 or f16; a double
+    // takes 53 of them.
     int next = top - 1;
     auto window = static_cast<uint64_t>(digits[top]);
     if (next >= 0)
       window = window << 32 | static_cast<uint64_t>(digits[next--]);
     int exponent = lowest + 32 * (next + 1);
-    int width = 1;
-    while (width < 64 && window >> width != 0)
-      ++width;
-    if (width < 53 && next >= 0) {
-      int missing = 53 - width;
-      auto digit = static_cast<uint64_t>(digits[next--]);
-      window = window << missing | digit >> (32 - missing);
-      out.inexact = (digit & ((uint64_t{1} << (32 - missing)) - 1)) != 0;
-      exponent -= missing;
-    } else if (width > 53) {
-      int extra = width - 53;
-      out.inexact = (window & ((uint64_t{1} << extra) - 1)) != 0;
-      window >>= extra;
-      exponent += extra;
+    for (; window >> 53 != 0; ++exponent) {
+      out.inexact |= window & 1;
+      window >>= 1;
     }
     for (; next >= 0 && !out.inexact; --next)
       out.inexact = digits[next] != 0;

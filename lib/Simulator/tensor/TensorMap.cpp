@@ -181,7 +181,8 @@ std::string validateBox(const TensorMapDesc &map) {
     if (map.box[i] == 0 || map.box[i] > 256)
       return dimension("box", i) + " must be 1 to 256, got " + str(map.box[i]);
   bool interleaved = map.interleave != TmapInterleave::None;
-  for (unsigned i = interleaved ? 0 : 1; i < map.rank; ++i)
+  // That of dimension 0 has no effect without interleave, but is checked.
+  for (unsigned i = 0; i < map.rank; ++i)
     if (map.elementStrides[i] == 0 || map.elementStrides[i] > 8)
       return dimension("element_strides", i) + " must be 1 to 8, got " +
              str(map.elementStrides[i]);

@@ -59,6 +59,13 @@ uint32_t addF32(uint32_t a, uint32_t b) {
   float sum = floatFromBits(a) + floatFromBits(b);
   return std::isnan(sum) ? kF32CanonicalNaN : bitsOf(sum);
 }
+/// Type f32_ftz: subnormals become zeros of their sign, measured on H200.
+uint32_t flush(uint32_t bits) {
+  return bits & 0x7F800000u ? bits : bits & 0x80000000u;
+}
+uint32_t addF32Ftz(uint32_t a, uint32_t b) {
+  return flush(addF32(flush(a), flush(b)));
+}
 uint64_t addF64(uint64_t a, uint64_t b) {
   return bitsOf(doubleFromBits(a) + doubleFromBits(b));
 }
@@ -183,6 +190,8 @@ ReduceFunction mx::sim::findTensorReduce(ReduceOp op, TmapType type) {
     return find(op, T::BF16);
   case TmapType::F32:
     return find(op, T::F32);
+  case TmapType::F32Ftz:
+    return op == O::Add ? reduce<uint32_t, addF32Ftz> : nullptr;
   default:
     return nullptr;
   }
