@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Arrays.h"
-#include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Support/ScaleLayout.h"
+#include "mx/Dialect/MX/IR/MXLayouts.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -51,23 +50,6 @@ static std::string getDtype(Type type) {
   return "";
 }
 
-SmallVector<int64_t> mx::getPhysicalShape(RankedTensorType type,
-                                          ArrayRef<int64_t> shape) {
-  ScaleLayoutAttr layout = ScaleLayoutAttr::get(type);
-  if (layout.getKind() == ScaleLayoutKind::Linear)
-    return SmallVector<int64_t>(shape);
-  SmallVector<int64_t> physical(shape.drop_back(2));
-  int64_t rows = shape[shape.size() - 2], blocks = shape.back();
-  if (!ShapedType::isDynamic(rows))
-    rows = layout.getRagged() == RaggedKind::Rows
-               ? raggedRowsTileRowCount(rows, layout.getGroups())
-               : scaleTileRowCount(rows);
-  if (!ShapedType::isDynamic(blocks))
-    blocks = scaleTileColumnCount(blocks);
-  physical.append({rows, blocks, 32, 4, 4});
-  return physical;
-}
-
 llvm::Expected<ArrayType> mx::getArrayType(Type type) {
   auto describe = [&] {
     std::string text;
@@ -86,7 +68,7 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
                      describe());
   if (!tensor)
     return array;
-  array.shape = getPhysicalShape(tensor, tensor.getShape());
+  array.shape = llvm::to_vector(getMaterializedType(tensor).getShape());
   if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 4) {
     array.packing = 2;
     if (array.shape.empty() || array.shape.back() % 2 != 0)

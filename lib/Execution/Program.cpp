@@ -4,7 +4,8 @@
 //
 // Calls go through the C interface of the LLVM lowering: every tensor is a
 // memref descriptor {allocated, aligned, offset, sizes, strides}; results come
-// back in one struct whose address is the first argument.
+// back in one struct whose address is the first argument. A memref has the
+// extents of its array: compiled code stores fp4 as bytes too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +22,6 @@ using namespace mx;
 Program::~Program() = default;
 
 namespace {
-
-/// Extents of the memref that carries an array: fp4 counts elements.
-SmallVector<int64_t> getExtents(const ArrayType &type,
-                                ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> extents(shape);
-  if (type.packing != 1)
-    extents.back() *= type.packing;
-  return extents;
-}
 
 /// A memref descriptor in memory: 3 + 2 * rank words.
 struct Descriptor {
@@ -122,7 +114,7 @@ llvm::Error Call::addArgument(const ArrayType &type, const NpyArray &array) {
     return error;
   int64_t rank = array.shape.size();
   Descriptor descriptor{newWords(Descriptor::size(rank)), rank};
-  descriptor.set(*memory, getExtents(type, array.shape));
+  descriptor.set(*memory, array.shape);
   addPointer(descriptor.words);
   return llvm::Error::success();
 }
@@ -178,8 +170,6 @@ llvm::Expected<std::vector<NpyArray>> Call::readResults() {
       return makeError("expected result " + llvm::Twine(index) +
                        " to be contiguous in memory");
     array.shape.assign(descriptor.sizes().begin(), descriptor.sizes().end());
-    if (type.packing != 1)
-      array.shape.back() /= type.packing;
     if (llvm::Error error = checkArray(type, array))
       return makeError("result " + llvm::Twine(index) + ": " +
                        llvm::toString(std::move(error)));
@@ -187,8 +177,8 @@ llvm::Expected<std::vector<NpyArray>> Call::readResults() {
     for (int64_t extent : array.shape)
       bytes *= extent;
     array.data.resize(bytes);
-    char *memory = descriptor.aligned() +
-                   descriptor.offset() * type.itemBytes() / type.packing;
+    char *memory =
+        descriptor.aligned() + descriptor.offset() * type.itemBytes();
     if (llvm::Error error = buffers.copyOut(array.data.data(), memory, bytes))
       return error;
     arrays.push_back(std::move(array));

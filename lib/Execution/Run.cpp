@@ -10,10 +10,12 @@
 #include "mx/Execution/Run.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mx/Execution/Check.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
@@ -54,6 +56,24 @@ private:
       std::chrono::steady_clock::now();
 };
 
+/// What can be known about writing the results before there are any: a run that
+/// ends with a message about a directory has been in vain.
+llvm::Error checkResultFiles(const std::vector<std::string> &paths) {
+  for (auto [index, path] : llvm::enumerate(paths)) {
+    if (llvm::is_contained(ArrayRef(paths).take_front(index), path))
+      return makeError(path + ": expected a file of its own for each result");
+    StringRef directory = llvm::sys::path::parent_path(path);
+    if (directory.empty())
+      directory = ".";
+    if (!llvm::sys::fs::is_directory(directory))
+      return makeError(path + ": cannot write: no directory '" + directory +
+                       "'");
+    if (llvm::sys::fs::is_directory(path))
+      return makeError(path + ": cannot write: it is a directory");
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
                           std::vector<NpyArray> &arguments) {
   auto count = [&](size_t expected, size_t found, StringRef what) {
@@ -70,6 +90,8 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
       options.resultFiles.size() != entry.getNumResults())
     return count(entry.getNumResults(), options.resultFiles.size(),
                  "--result, one for each result");
+  if (llvm::Error error = checkResultFiles(options.resultFiles))
+    return error;
   for (auto [index, path] : llvm::enumerate(options.argumentFiles)) {
     NpyArray array;
     if (std::string error = readNpy(path, array); !error.empty())
@@ -89,8 +111,6 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
   return llvm::Error::success();
 }
 
-/// All results or none: a file that cannot be written takes the others with it
-/// only as far as they were not yet renamed into place.
 llvm::Error writeResults(const std::vector<std::string> &paths,
                          const std::vector<NpyArray> &results) {
   for (auto [path, result] : llvm::zip(paths, results))
@@ -130,8 +150,13 @@ int mx::run(const RunOptions &options) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(options.inputFile, sources, &context);
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> file =
+      openInputFile(options.inputFile, &error);
+  if (!file)
+    return report(kBadInput, error);
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return kBadInput;
   llvm::Expected<func::FuncOp> entry = lookupEntry(*module, options.entry);

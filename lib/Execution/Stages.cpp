@@ -231,14 +231,15 @@ static Value cloneConstant(OpBuilder &builder, Value value, Type type) {
   auto constant = dyn_cast<arith::ConstantOp>(copy);
   if (constant && copy->getResult(0).getType() != type &&
       matchPattern(value, m_Constant(&elements))) {
-    constant.setValueAttr(cast<TypedAttr>(elements.mapValues(
-        getElementTypeOrSelf(type), [](const APFloat &number) {
-          APFloat wide = number;
-          bool losesInfo;
-          wide.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven,
-                       &losesInfo);
-          return wide.bitcastToAPInt();
-        })));
+    SmallVector<float> numbers;
+    for (APFloat number : elements.getValues<APFloat>()) {
+      bool losesInfo;
+      number.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven,
+                     &losesInfo);
+      numbers.push_back(number.convertToFloat());
+    }
+    constant.setValueAttr(
+        DenseElementsAttr::get(cast<ShapedType>(type), ArrayRef(numbers)));
     copy->getResult(0).setType(type);
   }
   return copy->getResult(cast<OpResult>(value).getResultNumber());

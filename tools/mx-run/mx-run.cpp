@@ -51,6 +51,10 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "mx: compile and run on arrays\n");
+  if (inputFile.empty()) {
+    llvm::errs() << "mx-run: expected a file to run, found none\n";
+    return 2;
+  }
   if (!check.empty() && check != "cpu") {
     llvm::errs() << "mx-run: expected --check=cpu, found --check=" << check
                  << '\n';

@@ -39,11 +39,6 @@ llvm::Error makeError(const llvm::Twine &message);
 /// The array form of `type`: a ranked tensor or a scalar.
 llvm::Expected<ArrayType> getArrayType(mlir::Type type);
 
-/// The physical shape of a tensor: its own unless the type has a scale layout
-/// other than linear. `shape` is the logical shape.
-llvm::SmallVector<int64_t> getPhysicalShape(mlir::RankedTensorType type,
-                                            llvm::ArrayRef<int64_t> shape);
-
 /// Succeeds if the array has the dtype and shape of `type`.
 llvm::Error checkArray(const ArrayType &type, const NpyArray &array);
 

@@ -61,6 +61,12 @@ class MX_StructuredOp<string opMnemonic, list<Trait> traits = []>
       return getRagged().value_or(::mx::RaggedKind::None);
     }
   }];
+  code epilogueDeclaration = [{
+    /// The block of the epilogue, or null where there is none.
+    ::mlir::Block *getEpilogueBlock() {
+      return getEpilogue().empty() ? nullptr : &getEpilogue().front().front();
+    }
+  }];
   let extraClassDeclaration = dpsDeclaration;
 }
 
@@ -268,7 +274,8 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [RecursiveMemoryEffects]> {
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     UnitAttr:$accumulate);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let regions = (region MaxSizedRegion<1>:$epilogue);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
+  let hasCanonicalizer = 1;
   let assemblyFormat = [{
     `ins` `(` $a `,` $a_scales `,` $b `,` $b_scales `:`
       type($a) `,` type($a_scales) `,` type($b) `,` type($b_scales) `)`
@@ -277,6 +284,9 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [RecursiveMemoryEffects]> {
     (`block_size` `=` $block_size^)? (`accumulate` $accumulate^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
   }];
+  // An absent region rather than an empty one: upstream's mlir::clone, which
+  // the cast folding of destination-style operations calls, needs a block.
+  let extraClassDeclaration = dpsDeclaration # epilogueDeclaration;
 }
 
 def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [RecursiveMemoryEffects]> {
@@ -320,7 +330,8 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [RecursiveMemoryEffec
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     UnitAttr:$accumulate);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let regions = (region MaxSizedRegion<1>:$epilogue);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
+  let hasCanonicalizer = 1;
   let assemblyFormat = [{
     `ragged` `=` $ragged
     `ins` `(` $a `,` $a_scales `,` $b `,` $b_scales `:`
@@ -331,6 +342,9 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [RecursiveMemoryEffec
     (`block_size` `=` $block_size^)? (`accumulate` $accumulate^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
   }];
+  // An absent region rather than an empty one: upstream's mlir::clone, which
+  // the cast folding of destination-style operations calls, needs a block.
+  let extraClassDeclaration = dpsDeclaration # epilogueDeclaration;
 }
 
 def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
