@@ -571,9 +571,18 @@ TEST(Mma, RoundsTowardZeroOnce) {
   problem->a[3][0] = 0x3F80;
   problem->a[3][1] = 0xA180;
   std::fill(problem->d[3].begin(), problem->d[3].end(), 0);
+  // 1 - 2^-47 (1 + 2^-7)^2 + 2^-47 (1 + 2^-6) = 1 - 2^-61: the exponents alone
+  // would fit a double, the products' last bits do not.
+  problem->a[4][0] = 0x3F80;
+  problem->a[4][1] = 0x2801;
+  problem->a[4][2] = 0x2802;
+  problem->b[1][1] = 0xBF81;
+  problem->b[1][2] = 0x3F80;
+  std::fill(problem->d[4].begin(), problem->d[4].end(), 0);
   problem->place();
   ASSERT_FALSE(mma(problem->op, problem->views));
   EXPECT_EQ(problem->cta[0].tensor.row(3)[0], 0x3F7FFFFFu);
+  EXPECT_EQ(problem->cta[0].tensor.row(4)[1], 0x3F7FFFFFu);
   EXPECT_EQ(problem->cta[0].tensor.row(0)[0], 0x3F800000u);
   EXPECT_EQ(problem->cta[0].tensor.row(1)[0], 0x3F7FFFFFu);
   EXPECT_EQ(problem->cta[0].tensor.row(2)[0], 0x3F800000u);
@@ -712,6 +721,7 @@ TEST(Mma, ReportsWhatIsWrongAndWritesNothing) {
   std::mt19937 random(26);
   Config config{"faults", MmaKind::MXF8F6F4, fE4M3, fE4M3, 1, 128, 64, sw128,
                 sw128};
+  config.scaleIdB = 1;
   auto problem = std::make_unique<Problem>(config, random);
   problem->place();
   auto attempt = [&](auto edit) {
@@ -743,14 +753,14 @@ TEST(Mma, ReportsWhatIsWrongAndWritesNothing) {
   EXPECT_EQ(fault.message, "scale factors of A: row 0 reads tensor memory at "
                            "lane 0, column 400, which has not been written");
   // One replica of SFB(40) differs: lane 8 + 64, second column.
-  problem->cta[0].tensor.row(72)[columnSfb + 1] ^= 1;
+  problem->cta[0].tensor.row(72)[columnSfb + 1] ^= 0x100;
   fault = attempt([](O) {});
   EXPECT_EQ(fault.kind, FaultKind::Descriptor);
   EXPECT_EQ(fault.message,
             "scale factors of B: row 40 differs between lane partitions: lane "
             "72, column 313 holds another value than lane 8");
-  problem->cta[0].tensor.row(72)[columnSfb + 1] ^= 1 ^ 0x100;
-  EXPECT_FALSE(attempt([](O) {})) << "a byte that this K step does not use";
+  problem->cta[0].tensor.row(72)[columnSfb + 1] ^= 0x10101;
+  EXPECT_FALSE(attempt([](O) {})) << "bytes that this K step does not use";
   problem->cta[0].tensor.undefine(77, 33, 1);
   fault = attempt([](O) {});
   EXPECT_EQ(fault.kind, FaultKind::Uninitialized);
@@ -759,6 +769,27 @@ TEST(Mma, ReportsWhatIsWrongAndWritesNothing) {
   EXPECT_FALSE(attempt([](O) {})) << "now it has been written";
   problem->views[0].owner = 8;
   EXPECT_EQ(attempt([](O) {}).kind, FaultKind::Allocation);
+}
+
+TEST(MmaKernels, WideSumsKnowWhatTheyDropped) {
+  auto dot = [](std::vector<double> terms, double c) {
+    std::vector<double> ones(terms.size(), 1.0);
+    return dotExact(terms.data(), ones.data(), terms.size(), c);
+  };
+  EXPECT_FALSE(dot({0.5, 0x1p-52}, 0).inexact);
+  for (int exponent : {-54, -60, -64, -65, -100, -500}) {
+    Truncated sum = dot({0.5, std::ldexp(1.0, exponent)}, 0);
+    EXPECT_TRUE(sum.inexact) << exponent;
+    EXPECT_EQ(sum.value, 0.5);
+    // A tie between 1024 and 1025, and what decides it.
+    EXPECT_EQ(roundToF16Bits(dot({1024}, 0.5)), 0x6400);
+    EXPECT_EQ(roundToF16Bits(dot({1024, std::ldexp(1.0, exponent)}, 0.5)),
+              0x6401);
+    EXPECT_EQ(roundToF16Bits(dot({-1024, std::ldexp(1.0, exponent)}, -0.5)),
+              0xE400);
+  }
+  EXPECT_EQ(dot({0x1p280, -0x1p280, 0x1p-300}, 0).value, 0x1p-300);
+  EXPECT_EQ(dot({1, -0x1p-300}, 0).value, 1 - 0x1p-53);
 }
 
 TEST(MmaKernels, AllVariantsGiveTheSameBits) {
