@@ -256,7 +256,6 @@ struct Finding {
 
 struct LaunchStatistics {
   uint64_t warpInstructions = 0;
-  uint64_t threadInstructions = 0;
   uint64_t mmas = 0;
   uint64_t tmaBytes = 0;
   uint64_t residentCtas = 0;

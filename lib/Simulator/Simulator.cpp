@@ -1,0 +1,265 @@
+//===- Simulator.cpp - modules and launches -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ties the front end and the machine together behind Simulator.h, and turns
+// findings into text.
+//===----------------------------------------------------------------------===//
+
+#include "mx/Simulator/Simulator.h"
+
+#include "machine/Decoder.h"
+#include "machine/Machine.h"
+#include "ptx/Parser.h"
+
+#include <cstring>
+#include <map>
+
+using namespace mx::sim;
+
+struct Module::Impl {
+  std::unique_ptr<ptx::Module> ast;
+  std::vector<KernelInfo> kernels;
+  std::vector<GlobalInfo> globals;
+  DeviceMemory *memory = nullptr;
+  std::map<const ptx::Function *, std::unique_ptr<Program>> programs;
+};
+
+Module::Module(std::unique_ptr<Impl> impl) : self(std::move(impl)) {}
+Module::~Module() = default;
+
+std::unique_ptr<Module> Module::parse(std::string_view text,
+                                      std::string_view name,
+                                      std::vector<Diagnostic> &errors) {
+  auto impl = std::make_unique<Impl>();
+  impl->ast = ptx::parse(text, name, errors);
+  if (!impl->ast)
+    return nullptr;
+  for (ptx::Function &f : impl->ast->functions) {
+    if (!f.isEntry || !f.isDefined)
+      continue;
+    // A trial decoding tells of static shared memory and of instructions that
+    // the simulator does not have. It does not see where globals will be.
+    Program program;
+    std::vector<Diagnostic> ignored;
+    for (ptx::Variable *v : impl->ast->globals)
+      v->placed = true;
+    Decoder(*impl->ast, program).decode(f, ignored, f.info.unsupported);
+    f.info.staticSharedBytes = program.staticSharedEnd - kReservedShared;
+    impl->kernels.push_back(f.info);
+  }
+  for (ptx::Variable *v : impl->ast->globals) {
+    v->placed = false;
+    if (v->space == ptx::Space::Global || v->space == ptx::Space::Const)
+      impl->globals.push_back({std::string(v->name), v->bytes, 0});
+  }
+  return std::unique_ptr<Module>(new Module(std::move(impl)));
+}
+
+const std::string &Module::name() const { return self->ast->name; }
+const std::string &Module::target() const { return self->ast->target; }
+const std::vector<KernelInfo> &Module::kernels() const { return self->kernels; }
+const std::vector<GlobalInfo> &Module::globals() const { return self->globals; }
+
+const KernelInfo *Module::findKernel(std::string_view name) const {
+  for (const KernelInfo &k : self->kernels)
+    if (k.name == name)
+      return &k;
+  return nullptr;
+}
+
+const GlobalInfo *Module::findGlobal(std::string_view name) const {
+  for (const GlobalInfo &g : self->globals)
+    if (g.name == name)
+      return &g;
+  return nullptr;
+}
+
+std::string Module::load(DeviceMemory &memory) {
+  if (self->memory == &memory)
+    return {};
+  if (self->memory)
+    return "module '" + name() + "' is loaded in another memory";
+  ptx::Module &ast = *self->ast;
+  std::map<std::string_view, ptx::Variable *> byName;
+  size_t k = 0;
+  for (ptx::Variable *v : ast.globals) {
+    if (v->space != ptx::Space::Global && v->space != ptx::Space::Const)
+      continue;
+    GlobalInfo &info = self->globals[k++];
+    if (v->isExtern)
+      continue;
+    v->address = memory.alloc(v->bytes, v->align, v->name);
+    if (!v->address)
+      return "no memory for variable '" + std::string(v->name) + "' of " +
+             std::to_string(v->bytes) + " bytes";
+    v->placed = true;
+    info.address = v->address;
+    byName[v->name] = v;
+    // PTX ISA: variables without an initialiser are zero.
+    memory.fill(v->address, 0, v->bytes);
+    memory.copyIn(v->address, v->init.data(), v->init.size());
+  }
+  self->memory = &memory;
+  for (auto &[name, v] : byName) {
+    for (const ptx::Variable::Fixup &f : v->fixups) {
+      auto it = byName.find(f.target);
+      if (it == byName.end())
+        return "the initializer of '" + std::string(name) +
+               "' names the unknown variable '" + std::string(f.target) + "'";
+      uint64_t address = it->second->address + f.addend;
+      memory.copyIn(v->address + f.offset, &address,
+                    std::min<unsigned>(f.bytes, 8));
+    }
+  }
+  self->programs.clear();
+  return {};
+}
+
+void Module::unload() {
+  if (!self->memory)
+    return;
+  for (ptx::Variable *v : self->ast->globals)
+    if (v->placed) {
+      self->memory->free(v->address);
+      v->placed = false;
+      v->address = 0;
+    }
+  for (GlobalInfo &g : self->globals)
+    g.address = 0;
+  self->memory = nullptr;
+  self->programs.clear();
+}
+
+LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
+                             const LaunchConfig &config) {
+  LaunchReport report;
+  Module::Impl &impl = module.impl();
+  auto bad = [&](std::string message) {
+    Finding f;
+    f.kind = FindingKind::BadLaunch;
+    f.module = module.name();
+    f.message = std::move(message);
+    report.findings.push_back(std::move(f));
+    report.status = LaunchStatus::BadInput;
+    return report;
+  };
+  auto it = impl.ast->functionByName.find(config.kernel);
+  if (it == impl.ast->functionByName.end() || !it->second->isEntry ||
+      !it->second->isDefined) {
+    std::string names;
+    for (const KernelInfo &k : impl.kernels)
+      names += (names.empty() ? "" : ", ") + k.name;
+    return bad("no kernel '" + config.kernel + "' in the module, it has " +
+               (names.empty() ? "none" : names));
+  }
+  std::string error = module.load(memory);
+  if (!error.empty())
+    return bad(std::move(error));
+  std::unique_ptr<Program> &program = impl.programs[it->second];
+  if (!program) {
+    program = std::make_unique<Program>();
+    std::vector<Diagnostic> errors, unsupported;
+    Decoder(*impl.ast, *program).decode(*it->second, errors, unsupported);
+  }
+  Machine machine(*program, memory, config, *impl.ast, report);
+  machine.run();
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+std::string_view mx::sim::toString(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::BadLaunch:
+    return "bad-launch";
+  case FindingKind::Unsupported:
+    return "unsupported";
+  case FindingKind::Deadlock:
+    return "deadlock";
+  case FindingKind::Trap:
+    return "trap";
+  case FindingKind::InstructionLimit:
+    return "instruction-limit";
+  case FindingKind::OutOfBounds:
+    return "out-of-bounds";
+  case FindingKind::Misaligned:
+    return "misaligned";
+  case FindingKind::IllegalInstruction:
+    return "illegal-instruction";
+  case FindingKind::UninitTensorMemory:
+    return "uninit-tmem";
+  case FindingKind::LoadBeforeWait:
+    return "ld-before-wait";
+  case FindingKind::UninitShared:
+    return "uninit-smem";
+  case FindingKind::TensorMemoryLeak:
+    return "tmem-leak";
+  case FindingKind::Barrier:
+    return "mbarrier";
+  }
+  return "unknown";
+}
+
+std::string_view mx::sim::toString(LaunchStatus status) {
+  switch (status) {
+  case LaunchStatus::BadInput:
+    return "bad-input";
+  case LaunchStatus::Deadlock:
+    return "deadlock";
+  case LaunchStatus::Failed:
+    return "failed";
+  case LaunchStatus::Clean:
+    return "clean";
+  }
+  return "unknown";
+}
+
+std::string Finding::text() const {
+  std::string s = module;
+  if (ptxLine)
+    s += (s.empty() ? "line " : ":") + std::to_string(ptxLine);
+  if (!s.empty())
+    s += ": ";
+  s += std::string(toString(kind)) + ": " + message;
+  std::string where;
+  if (hasCta)
+    where += "CTA (" + std::to_string(cta.x) + "," + std::to_string(cta.y) +
+             "," + std::to_string(cta.z) + ")";
+  if (warp >= 0) {
+    char lanesText[32];
+    std::snprintf(lanesText, sizeof lanesText, ", lanes 0x%08x", lanes);
+    where += (where.empty() ? "warp " : ", warp ") + std::to_string(warp) +
+             lanesText;
+  }
+  if (!sourceFile.empty())
+    where += (where.empty() ? "" : ", ") + sourceFile + ":" +
+             std::to_string(sourceLine) + ":" + std::to_string(sourceColumn);
+  if (!where.empty())
+    s += "\n  at " + where;
+  return s;
+}
+
+std::string LaunchReport::text() const {
+  std::string s;
+  for (const Finding &f : findings)
+    s += f.text() + "\n";
+  if (findingsDropped)
+    s += std::to_string(findingsDropped) + " more findings are not shown\n";
+  return s;
+}
+
+int LaunchReport::exitStatus() const {
+  switch (status) {
+  case LaunchStatus::BadInput:
+    return 2;
+  case LaunchStatus::Deadlock:
+    return 3;
+  case LaunchStatus::Failed:
+    return 1;
+  case LaunchStatus::Clean:
+    break;
+  }
+  return 0;
+}

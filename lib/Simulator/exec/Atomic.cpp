@@ -1,0 +1,239 @@
+//===- Atomic.cpp - atom and red ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA: atom, red, in global and shared memory, of single elements and of
+// vectors. Lanes take effect in order of their number.
+//===----------------------------------------------------------------------===//
+
+#include "FloatOps.h"
+#include "MemoryAccess.h"
+
+#include <cmath>
+
+using namespace mx::sim;
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+enum Op : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, Cas };
+enum Kind : uint8_t {
+  U32,
+  S32,
+  U64,
+  S64,
+  B16,
+  B32,
+  B64,
+  F32,
+  F64,
+  F16,
+  F16x2,
+  BF16,
+  BF16x2,
+  B128
+};
+constexpr std::pair<std::string_view, Kind> kKinds[] = {
+    {"u32", U32},       {"s32", S32},   {"u64", U64},     {"s64", S64},
+    {"b16", B16},       {"b32", B32},   {"b64", B64},     {"f32", F32},
+    {"f64", F64},       {"f16", F16},   {"f16x2", F16x2}, {"bf16", BF16},
+    {"bf16x2", BF16x2}, {"b128", B128},
+};
+unsigned bytesOf(Kind k) {
+  static const unsigned bytes[] = {4, 4, 8, 8, 2, 4, 8, 4, 8, 2, 4, 2, 4, 16};
+  return bytes[k];
+}
+
+template <class T>
+T integer(Op op, T old, T b) {
+  using U = std::make_unsigned_t<T>;
+  switch (op) {
+  case Add:
+    return T(U(old) + U(b));
+  case Min:
+    return b < old ? b : old;
+  case Max:
+    return b > old ? b : old;
+  case Inc:
+    return U(old) >= U(b) ? T(0) : T(old + 1);
+  case Dec:
+    return U(old) == 0 || U(old) > U(b) ? b : T(old - 1);
+  case And:
+    return old & b;
+  case Or:
+    return old | b;
+  case Xor:
+    return old ^ b;
+  default:
+    return b;
+  }
+}
+
+template <bool BF16>
+uint16_t half(Op op, uint16_t old, uint16_t b) {
+  auto widen = [](uint16_t v) { return BF16 ? bf16ToFloat(v) : f16ToFloat(v); };
+  auto narrow = [](float v) { return BF16 ? floatToBf16(v) : floatToF16(v); };
+  float x = widen(old), y = widen(b);
+  if (op == Add)
+    return narrow(canonical(x + y));
+  if (x != x || y != y)
+    return x != x ? b : old;
+  return (op == Min) == (y < x) ? b : old;
+}
+
+/// The new value of `old` under `op`.
+uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c) {
+  if (op == Exch)
+    return b;
+  if (op == Cas) {
+    uint64_t mask =
+        bytesOf(kind) == 8 ? ~0ull : (1ull << (8 * bytesOf(kind))) - 1;
+    return (old & mask) == (b & mask) ? c : old;
+  }
+  switch (kind) {
+  case U32:
+  case B32:
+    return uint32_t(integer<uint32_t>(op, old, b));
+  case S32:
+    return uint32_t(integer<int32_t>(op, old, b));
+  case U64:
+  case B64:
+    return integer<uint64_t>(op, old, b);
+  case S64:
+    return uint64_t(integer<int64_t>(op, old, b));
+  case F32:
+    // atom.add.f32 on global memory keeps subnormals.
+    return mx::bitsOf(canonical(asFloat(old) + asFloat(b)));
+  case F64:
+    return mx::bitsOf(
+        canonical(mx::doubleFromBits(old) + mx::doubleFromBits(b)));
+  case F16:
+    return half<false>(op, old, b);
+  case BF16:
+    return half<true>(op, old, b);
+  case F16x2:
+    return uint32_t(half<false>(op, old >> 16, b >> 16)) << 16 |
+           half<false>(op, old, b);
+  case BF16x2:
+    return uint32_t(half<true>(op, old >> 16, b >> 16)) << 16 |
+           half<true>(op, old, b);
+  default:
+    return old;
+  }
+}
+
+/// a: address, aux: first extra slot (d..., b..., c); aux2: op | kind << 4 |
+/// space << 8 | is64 << 12 | hasResult << 13 | count << 16.
+const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
+  Op op = Op(i->aux2 & 15);
+  Kind kind = Kind((i->aux2 >> 4) & 15);
+  Space space = Space((i->aux2 >> 8) & 15);
+  bool is64 = i->aux2 >> 12 & 1, hasResult = i->aux2 >> 13 & 1;
+  unsigned count = i->aux2 >> 16, bytes = bytesOf(kind);
+  const Slot *slots = &w.machine->program.extra[i->aux];
+  const Slot *dst = slots, *src = slots + (hasResult ? count : 0);
+  ++w.machine->effects;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = __builtin_ctz(m);
+    uint64_t address = laneAddress(w, i->a, is64, i->imm, lane);
+    uint8_t *p =
+        resolveAddress(w, i, space, address, bytes * count, lane, true);
+    if (!p)
+      return nullptr;
+    for (unsigned k = 0; k < count; ++k) {
+      uint8_t *e = p + k * bytes;
+      if (kind == B128) {
+        char old[16];
+        std::memcpy(old, e, 16);
+        const char *b = w.at<char>(src[k]) + 16 * lane;
+        if (op == Exch)
+          std::memcpy(e, b, 16);
+        else if (!std::memcmp(old, b, 16))
+          std::memcpy(e, w.at<char>(src[count + k]) + 16 * lane, 16);
+        if (hasResult)
+          std::memcpy(w.at<char>(dst[k]) + 16 * lane, old, 16);
+        continue;
+      }
+      auto read = [&](Slot s) {
+        return bytes == 8 ? w.at<uint64_t>(s)[lane] : w.at<uint32_t>(s)[lane];
+      };
+      uint64_t old = 0;
+      std::memcpy(&old, e, bytes);
+      uint64_t c = op == Cas ? read(src[count + k]) : 0;
+      uint64_t now = apply(op, kind, old, read(src[k]), c);
+      std::memcpy(e, &now, bytes);
+      if (hasResult) {
+        if (bytes == 8)
+          w.at<uint64_t>(dst[k])[lane] = old;
+        else
+          w.at<uint32_t>(dst[k])[lane] = uint32_t(old);
+      }
+    }
+  }
+  return i + 1;
+}
+
+void decodeAtomic(Decoder &d) {
+  bool hasResult = d.inst->opcode == "atom";
+  if (!hasResult && d.take("async"))
+    return d.unsupported("red.async is not supported");
+  d.takeMemoryQualifiers();
+  Space space = d.takeSpace();
+  if (space != Space::Generic && space != Space::Global &&
+      space != Space::Shared)
+    return d.unsupported("no atomics in this state space");
+  unsigned count = d.takeVector();
+  int op = d.takeAny(
+      {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
+  d.take("noftz");
+  Kind kind = U32;
+  bool isFound = false;
+  for (auto &[name, k] : kKinds)
+    if (!isFound && d.take(name)) {
+      kind = k;
+      isFound = true;
+    }
+  if (op < 0 || !isFound)
+    return d.unsupported("expects an operation and a type");
+  if ((kind == F32 || kind == F64) && op != Add && op != Exch)
+    return d.unsupported("no such operation on this type");
+  if (kind == B128 && op != Exch && op != Cas)
+    return d.unsupported("no such operation on this type");
+  size_t n = (hasResult ? 1 : 0) + 2 + (op == Cas);
+  if (!d.expectOperands(n, n + 1)) // a cache policy may follow
+    return;
+  unsigned lane = bytesOf(kind) <= 4 ? 4 : bytesOf(kind);
+  std::vector<Slot> slots;
+  size_t k = 0;
+  auto addAll = [&](bool isDef) {
+    std::vector<Operand> parts = d.elements(d.operandAt(k++));
+    if (parts.size() != count)
+      return d.unsupported("expects " + std::to_string(count) + " elements");
+    Type t{kind == F32 || kind == F64 ? 'F' : 'B', uint16_t(lane * 8)};
+    for (const Operand &p : parts)
+      slots.push_back(isDef ? d.def(p, lane) : d.use(p, lane, t));
+  };
+  if (hasResult)
+    addAll(true);
+  Address a = d.address(k++);
+  addAll(false);
+  if (op == Cas)
+    addAll(false);
+  uint32_t first = d.program.extra.size();
+  for (Slot s : slots)
+    d.addExtra(s);
+  Instr &i = d.emit(atomic);
+  i.a = a.base;
+  i.imm = a.offset;
+  i.aux = first;
+  i.aux2 = unsigned(op) | unsigned(kind) << 4 | unsigned(space) << 8 |
+           unsigned(a.is64) << 12 | unsigned(hasResult) << 13 | count << 16;
+}
+
+} // namespace
+
+void mx::sim::addAtomicInstructions(DecodeTable &t) {
+  t["atom"] = decodeAtomic;
+  t["red"] = decodeAtomic;
+}

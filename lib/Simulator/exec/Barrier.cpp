@@ -1,0 +1,481 @@
+//===- Barrier.cpp - barriers of CTAs, clusters, and mbarriers ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA: bar, barrier, barrier.cluster, mbarrier.*.
+//===----------------------------------------------------------------------===//
+
+#include "Mbarriers.h"
+#include "MemoryAccess.h"
+
+#include "mx/Simulator/tensor/Mbarrier.h"
+
+using namespace mx::sim;
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+//===----------------------------------------------------------------------===//
+// Named barriers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+enum : uint32_t { kSync = 0, kArrive = 1, kRed = 2 };
+
+/// a: barrier, b: threads or kNoSlot; aux: kSync, kArrive, or kRed | 4 * (popc,
+/// and, or) | 16 * (done: reading the result); c: predicate, d: result.
+const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
+  uint32_t number = uniform32(w, i->a, mask);
+  if (number >= 16)
+    return w.fail(i, FindingKind::Barrier,
+                  "barrier " + std::to_string(number) +
+                      ", a CTA has barriers 0 to 15",
+                  mask);
+  uint32_t threads = i->b == kNoSlot ? 0 : uniform32(w, i->b, mask);
+  if (i->b != kNoSlot && (threads == 0 || threads % 32 || threads > 1024))
+    return w.fail(i, FindingKind::Barrier,
+                  "barrier " + std::to_string(number) + " for " +
+                      std::to_string(threads) +
+                      " threads, which is not a multiple of the warp size",
+                  mask);
+  Cta &cta = *w.cta;
+  NamedBarrier &b = cta.barriers[number];
+  uint32_t warps = threads / 32;
+  if (b.active && b.expectedWarps != warps)
+    return w.fail(i, FindingKind::Barrier,
+                  "barrier " + std::to_string(number) + " for " +
+                      (warps ? std::to_string(threads) + " threads"
+                             : std::string("all threads")) +
+                      ", others are there for " +
+                      (b.expectedWarps
+                           ? std::to_string(b.expectedWarps * 32) + " threads"
+                           : std::string("all threads")),
+                  mask);
+  if (b.lanes[w.index] & mask)
+    return w.fail(i, FindingKind::Barrier,
+                  "the warp arrives at barrier " + std::to_string(number) +
+                      " again before the others have come",
+                  mask);
+  ++w.machine->effects;
+  b.active = true;
+  b.expectedWarps = warps;
+  b.lanes[w.index] |= mask;
+  uint32_t kind = i->aux & 3;
+  if (kind == kRed) {
+    uint32_t p = w.predicate(i->c);
+    b.redPopc += __builtin_popcount(p & mask);
+    b.redAnd &= (p & mask) == mask;
+    b.redOr |= (p & mask) != 0;
+  }
+  if ((b.lanes[w.index] & w.live) == w.live)
+    ++b.arrivedWarps;
+  uint32_t generation = b.generation;
+  w.machine->completeNamedBarrier(cta, b);
+  if (kind == kArrive)
+    return i + 1;
+  if (b.generation != generation)
+    return i + 1;
+  w.group().ticket = generation;
+  w.block(i + 1, Wait::NamedBarrier);
+  w.group().index = number;
+  return nullptr;
+}
+
+/// Behind a bar.red: its result is that of the last completed generation.
+const Instr *barrierResult(Warp &w, const Instr *i, uint32_t mask) {
+  NamedBarrier &b = w.cta->barriers[uniform32(w, i->a, mask)];
+  switch (i->aux) {
+  case 0:
+    forLanes(mask,
+             [&](unsigned lane) { w.at<uint32_t>(i->d)[lane] = b.redResult; });
+    break;
+  case 1:
+    setPredicate(w, i->d, b.resultAnd ? ~0u : 0, mask);
+    break;
+  case 2:
+    setPredicate(w, i->d, b.resultOr ? ~0u : 0, mask);
+    break;
+  }
+  return i + 1;
+}
+
+const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
+  Cluster &c = *w.cta->cluster;
+  w.clusterTicket = c.generation;
+  c.arrivedThreads += __builtin_popcount(mask);
+  ++w.machine->effects;
+  w.machine->checkClusterBarrier(c);
+  return i + 1;
+}
+const Instr *clusterWait(Warp &w, const Instr *i, uint32_t mask) {
+  if (w.cta->cluster->generation != w.clusterTicket)
+    return i + 1;
+  w.group().ticket = w.clusterTicket;
+  return w.block(i, Wait::ClusterBarrier);
+}
+
+void decodeBar(Decoder &d) {
+  if (d.take("warp")) {
+    d.take("sync");
+    Slot m = d.use(0, {'B', 32});
+    d.emit(warpSync).a = m;
+    return;
+  }
+  if (d.take("cluster")) {
+    int k = d.takeAny({"arrive", "wait"});
+    d.takeAny({"release", "acquire", "relaxed"});
+    d.take("aligned");
+    if (k < 0)
+      return d.unsupported("expects .arrive or .wait");
+    d.emit(k ? clusterWait : clusterArrive);
+    return;
+  }
+  d.take("cta");
+  int kind = d.takeAny({"sync", "arrive", "red"});
+  d.take("aligned");
+  if (kind < 0)
+    return d.unsupported("expects .sync, .arrive or .red");
+  size_t k = 0;
+  int op = -1;
+  Slot out = kNoSlot;
+  if (kind == int(kRed)) {
+    op = d.takeAny({"popc", "and", "or"});
+    d.takeAny({"u32", "pred"});
+    if (op < 0)
+      return d.unsupported("expects .popc, .and or .or");
+    out = op == 0 ? d.def(0, {'U', 32}) : d.defPredicate(0);
+    k = 1;
+  }
+  if (!d.expectOperands(k + 1 + (op >= 0), k + 2 + (op >= 0)))
+    return;
+  Slot number = d.use(k++, {'U', 32});
+  Slot threads = kNoSlot, p = kNoSlot;
+  if (k + (op >= 0) < d.numOperands())
+    threads = d.use(k++, {'U', 32});
+  if (op >= 0)
+    p = d.usePredicate(k);
+  if (kind == int(kArrive) && threads == kNoSlot)
+    return d.unsupported("expects the number of threads");
+  Instr &i = d.emit(namedBarrier);
+  i.a = number;
+  i.b = threads;
+  i.c = p;
+  i.aux = kind;
+  if (op >= 0) {
+    Instr &r = d.emit(barrierResult);
+    r.a = number;
+    r.d = out;
+    r.aux = op;
+  }
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// mbarrier
+//===----------------------------------------------------------------------===//
+
+uint64_t *mx::sim::mbarrierWord(Warp &w, const Instr *i, Space space,
+                                uint64_t address, unsigned lane, Cta *&owner,
+                                uint32_t &offset) {
+  if (space == Space::Generic && address - kSharedWindow < kWindowBytes)
+    address -= kSharedWindow;
+  else if (space == Space::Generic)
+    space = Space::Global;
+  uint8_t *p = space == Space::Shared || space == Space::Generic
+                   ? w.machine->shared(w, address, 8, owner)
+                   : nullptr;
+  if (!p || address % 8) {
+    w.fail(i, p ? FindingKind::Misaligned : FindingKind::OutOfBounds,
+           "no mbarrier can be at " +
+               describeAddress(
+                   w, space == Space::Global ? Space::Global : Space::Shared,
+                   address, 8),
+           1u << lane);
+    return nullptr;
+  }
+  offset = address & kOffsetMask;
+  return reinterpret_cast<uint64_t *>(p);
+}
+
+/// Books what an operation did for reports, and wakes who waits.
+void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
+                           uint64_t before, uint64_t after, uint32_t arrivals,
+                           bool isComplete) {
+  ++w.machine->effects;
+  BarrierLog &log = owner.logs[offset];
+  if (mbarrierState(before).parity != mbarrierState(after).parity) {
+    ++log.phases;
+    log.arrivals.clear();
+    return;
+  }
+  if ((arrivals || isComplete) && log.arrivals.size() < 64)
+    log.arrivals.push_back({w.machine->program.infoOf(i).line, w.index,
+                            w.cta->rank, arrivals, isComplete});
+}
+
+Fault mx::sim::completeTx(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
+                          uint32_t bytes) {
+  uint64_t *word = reinterpret_cast<uint64_t *>(owner.shared.data() + offset);
+  uint64_t before = *word;
+  Fault f = mbarrierCompleteTx(*word, bytes);
+  if (!f)
+    noteMbarrier(w, i, owner, offset, before, *word, 0, true);
+  return f;
+}
+
+Fault mx::sim::arriveOn(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
+                        uint32_t count) {
+  uint64_t *word = reinterpret_cast<uint64_t *>(owner.shared.data() + offset);
+  uint64_t before = *word;
+  Fault f = mbarrierArrive(*word, count);
+  if (!f)
+    noteMbarrier(w, i, owner, offset, before, *word, count, false);
+  return f;
+}
+
+namespace {
+
+enum MbarOp : uint32_t {
+  Init,
+  Inval,
+  Arrive,
+  ArriveDrop,
+  ArriveExpect,
+  DropExpect,
+  ExpectTx,
+  CompleteTx,
+};
+
+/// a: address, b: count or bytes, c: count of arrive.expect_tx, d: state or
+/// kNoSlot; aux: op | noComplete << 4; aux2: is64 | space << 1.
+const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
+  bool is64 = i->aux2 & 1;
+  Space space = Space(i->aux2 >> 1);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = __builtin_ctz(m);
+    Cta *owner;
+    uint32_t offset;
+    uint64_t *word =
+        mbarrierWord(w, i, space, laneAddress(w, i->a, is64, i->imm, lane),
+                     lane, owner, offset);
+    if (!word)
+      return nullptr;
+    uint64_t before = *word;
+    uint32_t value = i->b == kNoSlot ? 1 : w.at<uint32_t>(i->b)[lane];
+    uint32_t count = i->c == kNoSlot ? 1 : w.at<uint32_t>(i->c)[lane];
+    bool noComplete = i->aux >> 4 & 1;
+    Fault f;
+    uint32_t arrivals = 0;
+    switch (MbarOp(i->aux & 15)) {
+    case Init:
+      f = mbarrierInit(*word, value);
+      owner->logs[offset] = BarrierLog();
+      if (owner->tracker)
+        owner->tracker->write(offset, 8);
+      break;
+    case Inval:
+      f = mbarrierInval(*word);
+      break;
+    case Arrive:
+      f = mbarrierArrive(*word, value, noComplete);
+      arrivals = value;
+      break;
+    case ArriveDrop:
+      f = mbarrierArriveDrop(*word, value, noComplete);
+      arrivals = value;
+      break;
+    case ArriveExpect:
+      f = mbarrierArriveExpectTx(*word, value, count);
+      arrivals = count;
+      break;
+    case DropExpect:
+      f = mbarrierArriveDropExpectTx(*word, value, count);
+      arrivals = count;
+      break;
+    case ExpectTx:
+      f = mbarrierExpectTx(*word, value);
+      break;
+    case CompleteTx:
+      f = mbarrierCompleteTx(*word, value);
+      break;
+    }
+    if (f) {
+      f.message +=
+          " (mbarrier at " + w.machine->describeSharedOffset(offset) +
+          (owner != w.cta ? " of CTA rank " + std::to_string(owner->rank)
+                          : std::string()) +
+          ")";
+      return w.fault(i, f, 1u << lane);
+    }
+    noteMbarrier(w, i, *owner, offset, before, *word, arrivals, false);
+    if (i->d != kNoSlot)
+      w.at<uint64_t>(i->d)[lane] = before;
+  }
+  return i + 1;
+}
+
+/// d: predicate, a: address, b: parity or state; aux: bit 0 by parity, bit 1
+/// may wait; aux2 as above.
+const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
+  bool is64 = i->aux2 & 1, byParity = i->aux & 1, mayWait = i->aux & 2;
+  Space space = Space(i->aux2 >> 1);
+  uint32_t done = 0, ticket = 0, where = 0;
+  bool isSame = true, isFirst = true;
+  Cta *target = nullptr;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = __builtin_ctz(m);
+    Cta *owner;
+    uint32_t offset;
+    uint64_t *word =
+        mbarrierWord(w, i, space, laneAddress(w, i->a, is64, i->imm, lane),
+                     lane, owner, offset);
+    if (!word)
+      return nullptr;
+    if (owner != w.cta)
+      return w.fail(i, FindingKind::Barrier,
+                    "waits for an mbarrier of CTA rank " +
+                        std::to_string(owner->rank) +
+                        ", only barriers of the own CTA can be waited for",
+                    1u << lane);
+    bool isDone = false;
+    uint32_t parity;
+    Fault f;
+    if (byParity) {
+      parity = w.at<uint32_t>(i->b)[lane] & 1;
+      f = mbarrierTestParity(*word, parity, isDone);
+    } else {
+      uint64_t token = w.at<uint64_t>(i->b)[lane];
+      parity = mbarrierState(token).parity;
+      f = mbarrierTest(*word, token, isDone);
+    }
+    if (f) {
+      f.message +=
+          " (mbarrier at " + w.machine->describeSharedOffset(offset) + ")";
+      return w.fault(i, f, 1u << lane);
+    }
+    if (isDone) {
+      done |= 1u << lane;
+      continue;
+    }
+    if (isFirst) {
+      ticket = parity;
+      where = offset;
+      target = owner;
+      isFirst = false;
+    } else {
+      isSame &= ticket == parity && where == offset;
+    }
+  }
+  // A test that fails gives others a chance. try_wait waits instead, unless
+  // some lanes are through or the time it may wait is over.
+  if (done == mask || (done && mayWait) || !mayWait || w.machine->timeout) {
+    setPredicate(w, i->d, done, mask);
+    return done ? i + 1 : w.poll(i + 1);
+  }
+  Group &g = w.group();
+  g.ticket = ticket;
+  g.address = where;
+  g.cta = target;
+  if (!isSame)
+    return w.poll(i);
+  return w.block(i, Wait::Mbarrier);
+}
+
+const Instr *pendingCount(Warp &w, const Instr *i, uint32_t mask) {
+  forLanes(mask, [&](unsigned lane) {
+    w.at<uint32_t>(i->d)[lane] =
+        mbarrierPendingCount(w.at<uint64_t>(i->a)[lane]);
+  });
+  return i + 1;
+}
+
+void decodeMbarrier(Decoder &d) {
+  static constexpr std::string_view names[] = {
+      "init",        "inval",     "arrive",   "arrive_drop",  "expect_tx",
+      "complete_tx", "test_wait", "try_wait", "pending_count"};
+  int op = -1;
+  // arrive.expect_tx has both words: the first one decides.
+  for (std::string_view m : d.modifiers()) {
+    for (unsigned k = 0; k < 9; ++k)
+      if (m == names[k] && op < 0)
+        op = k;
+  }
+  if (op < 0)
+    return d.unsupported("expects an operation");
+  d.take(names[op]);
+  if (op == 8) {
+    d.take("b64");
+    if (!d.expectOperands(2, 2))
+      return;
+    Slot a = d.use(1, {'B', 64}), out = d.def(0, {'U', 32});
+    Instr &i = d.emit(pendingCount);
+    i.d = out;
+    i.a = a;
+    return;
+  }
+  bool expect = (op == 2 || op == 3) && d.take("expect_tx");
+  bool noComplete = d.take("noComplete");
+  bool parity = d.take("parity");
+  d.takeAny({"release", "acquire", "relaxed"});
+  d.takeAny({"cta", "cluster"});
+  Space space = d.takeSpace();
+  if (!d.take("b64"))
+    return d.unsupported("expects .b64");
+  if (space != Space::Generic && space != Space::Shared)
+    return d.unsupported("mbarriers are in shared memory");
+  size_t k = 0;
+  if (op >= 6) {
+    if (!d.expectOperands(3, 4)) // a time limit may follow
+      return;
+    Slot p = d.defPredicate(0);
+    Address a = d.address(1);
+    Slot s = parity ? d.use(2, {'U', 32}) : d.use(2, {'B', 64});
+    Instr &i = d.emit(mbarrierWait);
+    i.d = p;
+    i.a = a.base;
+    i.imm = a.offset;
+    i.b = s;
+    i.aux = parity | (op == 7) << 1;
+    i.aux2 = a.is64 | unsigned(space) << 1;
+    return;
+  }
+  Slot state = kNoSlot;
+  bool isArrive = op == 2 || op == 3;
+  if (isArrive && d.operandAt(0).kind != Operand::Memory) {
+    if (d.operand(0).kind != Operand::Sink)
+      state = d.def(0, {'B', 64});
+    k = 1;
+  }
+  Address a = d.address(k++);
+  Slot value = kNoSlot, count = kNoSlot;
+  if (k < d.numOperands())
+    value = d.use(k++, {'U', 32});
+  if (expect && k < d.numOperands())
+    count = d.use(k++, {'U', 32});
+  if (k < d.numOperands())
+    return d.unsupported("too many operands");
+  if ((op == 0 || op >= 4 || expect) && value == kNoSlot)
+    return d.unsupported("expects a count");
+  static const MbarOp ops[] = {Init,       Inval,    Arrive,
+                               ArriveDrop, ExpectTx, CompleteTx};
+  MbarOp final = ops[op];
+  if (expect)
+    final = op == 2 ? ArriveExpect : DropExpect;
+  Instr &i = d.emit(mbarrier);
+  i.d = state;
+  i.a = a.base;
+  i.imm = a.offset;
+  i.b = value;
+  i.c = count;
+  i.aux = final | noComplete << 4;
+  i.aux2 = a.is64 | unsigned(space) << 1;
+}
+
+} // namespace
+
+void mx::sim::addBarrierInstructions(DecodeTable &t) {
+  t["bar"] = decodeBar;
+  t["barrier"] = decodeBar;
+  t["mbarrier"] = decodeMbarrier;
+}

@@ -1,0 +1,157 @@
+//===- Control.cpp - branches, exits, traps -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA, "Control flow instructions" and the miscellaneous ones that only
+// concern scheduling.
+//===----------------------------------------------------------------------===//
+
+#include "Lanes.h"
+
+using namespace mx::sim;
+
+const Instr *mx::sim::branchAlways(Warp &w, const Instr *i, uint32_t) {
+  return w.machine->program.code.data() + i->imm;
+}
+
+const Instr *mx::sim::branchIf(Warp &w, const Instr *i, uint32_t mask) {
+  uint32_t taken = mask & w.predicate(i->a);
+  if (!taken)
+    return i + 1;
+  const Instr *target = w.machine->program.code.data() + i->imm;
+  if (taken == mask)
+    return target;
+  return w.diverge(i, taken, target);
+}
+
+const Instr *mx::sim::branchIndexed(Warp &w, const Instr *i, uint32_t mask) {
+  const uint32_t *index = w.at<uint32_t>(i->a);
+  uint32_t first = index[firstLane(mask)], same = 0;
+  forLanes(mask, [&](unsigned lane) {
+    same |= uint32_t(index[lane] == first) << lane;
+  });
+  if (first >= i->b)
+    return w.fail(i, FindingKind::IllegalInstruction,
+                  "brx.idx with index " + std::to_string(first) +
+                      " of a list of " + std::to_string(i->b) + " targets",
+                  same);
+  const Instr *target = w.machine->program.code.data() + i->imm + first;
+  if (same == mask)
+    return target;
+  w.diverge(i, same, target);
+  return i;
+}
+
+const Instr *mx::sim::exitThread(Warp &w, const Instr *i, uint32_t mask) {
+  return w.exitLanes(i, mask);
+}
+
+const Instr *mx::sim::trapThread(Warp &w, const Instr *i, uint32_t mask) {
+  return w.fail(i, FindingKind::Trap, "trap", mask);
+}
+
+const Instr *mx::sim::converge(Warp &w, const Instr *i, uint32_t) {
+  return w.arriveAt(i);
+}
+
+const Instr *mx::sim::nop(Warp &, const Instr *i, uint32_t) { return i + 1; }
+
+const Instr *mx::sim::reportUnsupported(Warp &w, const Instr *i,
+                                        uint32_t mask) {
+  return w.fail(i, FindingKind::Unsupported,
+                w.machine->program.messages[i->aux], mask);
+}
+
+/// Time passes as instructions do: one clock per warp instruction, and one
+/// nanosecond per clock.
+template <class T>
+const Instr *mx::sim::readClock(Warp &w, const Instr *i, uint32_t mask) {
+  uint64_t now = w.machine->executed + w.machine->round * 64ull;
+  if (Special(i->aux) == Special::ClockHi ||
+      Special(i->aux) == Special::GlobalTimerHi)
+    now >>= 32;
+  T *d = w.at<T>(i->d);
+  forLanes(mask, [&](unsigned lane) { d[lane] = T(now); });
+  return i + 1;
+}
+template const Instr *mx::sim::readClock<uint32_t>(Warp &, const Instr *,
+                                                   uint32_t);
+template const Instr *mx::sim::readClock<uint64_t>(Warp &, const Instr *,
+                                                   uint32_t);
+
+static const Instr *sleep(Warp &w, const Instr *i, uint32_t) {
+  w.machine->slept = true;
+  return w.poll(i + 1);
+}
+
+static void decodeBra(Decoder &d) {
+  d.take("uni");
+  if (!d.expectOperands(1, 1))
+    return;
+  if (d.operand(0).kind != ptx::Operand::Label)
+    return d.unsupported("expects a label");
+  Slot guard = kNoSlot;
+  if (d.inst->guarded) {
+    ptx::Operand op;
+    op.kind = ptx::Operand::Reg;
+    op.reg = d.inst->guard;
+    op.negated = d.inst->guardNegated;
+    guard = d.usePredicate(op);
+  }
+  d.branch(guard, false, uint32_t(d.operand(0).value));
+}
+
+static void decodeBrx(Decoder &d) {
+  d.take("idx");
+  d.take("uni");
+  if (!d.expectOperands(2, 2))
+    return;
+  if (d.inst->guarded)
+    return d.unsupported("brx under a predicate");
+  if (d.operand(1).kind != ptx::Operand::Vector)
+    return d.unsupported("expects a list of targets");
+  Slot index = d.use(0, {'U', 32});
+  const auto &targets = d.operand(1).parts;
+  Instr &i = d.emit(branchIndexed);
+  i.a = index;
+  i.b = targets.size();
+  i.aux = kNoSlot;
+  i.imm = d.program.code.size();
+  for (const ptx::Operand &t : targets)
+    d.branch(kNoSlot, true, uint32_t(t.value));
+}
+
+static void decodeRet(Decoder &d) {
+  d.take("uni");
+  d.ret();
+}
+static void decodeExit(Decoder &d) { d.emit(exitThread); }
+static void decodeTrap(Decoder &d) { d.emit(trapThread); }
+static void decodeCall(Decoder &d) { d.inlineCall(); }
+
+static void decodeNanosleep(Decoder &d) {
+  d.take("u32");
+  d.emit(sleep);
+}
+
+/// Hints and orderings without an effect of their own here. All their
+/// modifiers are taken.
+static void decodeNothing(Decoder &d) {
+  while (!d.modifiers().empty())
+    d.take(d.modifiers().front());
+  d.emit(nop);
+}
+
+void mx::sim::addControlInstructions(DecodeTable &t) {
+  t["bra"] = decodeBra;
+  t["brx"] = decodeBrx;
+  t["ret"] = decodeRet;
+  t["exit"] = decodeExit;
+  t["trap"] = decodeTrap;
+  t["brkpt"] = decodeTrap;
+  t["call"] = decodeCall;
+  t["nanosleep"] = decodeNanosleep;
+  for (const char *name :
+       {"membar", "fence", "griddepcontrol", "setmaxnreg", "prefetch",
+        "prefetchu", "pmevent", "discard", "applypriority"})
+    t[name] = decodeNothing;
+}

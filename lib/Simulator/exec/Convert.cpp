@@ -1,0 +1,699 @@
+//===- Convert.cpp - cvt
+//---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA, "Data movement and conversion: cvt". Integers widen and narrow by
+// their types, not by the registers they lie in; narrow float formats are those
+// of Support.
+//===----------------------------------------------------------------------===//
+
+#include "FloatOps.h"
+#include "Lanes.h"
+
+#include <array>
+#include <cfenv>
+#include <cmath>
+#include <limits>
+
+using namespace mx::sim;
+using mx::FloatFormat;
+using ptx::Operand;
+using ptx::Type;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Integer to integer
+//===----------------------------------------------------------------------===//
+
+/// aux bit 0: saturate. SL and DL are the lanes of the registers.
+template <class S, class D, class SL, class DL>
+const Instr *intToInt(Warp &w, const Instr *i, uint32_t mask) {
+  DL *d = w.at<DL>(i->d);
+  const SL *a = w.at<SL>(i->a);
+  using Extended =
+      std::conditional_t<std::is_signed_v<D>, std::make_signed_t<DL>,
+                         std::make_unsigned_t<DL>>;
+  if (i->aux & 1) {
+    forLanes(mask, [&](unsigned lane) {
+      __int128 v = S(a[lane]);
+      __int128 lo = std::numeric_limits<D>::min(),
+               hi = std::numeric_limits<D>::max();
+      d[lane] = DL(Extended(D(v < lo ? lo : v > hi ? hi : v)));
+    });
+    return i + 1;
+  }
+  if (mask == ~0u) {
+    MX_LANES_INDEPENDENT
+    for (unsigned lane = 0; lane < 32; ++lane)
+      d[lane] = DL(Extended(D(S(a[lane]))));
+  } else {
+    forLanes(mask,
+             [&](unsigned lane) { d[lane] = DL(Extended(D(S(a[lane])))); });
+  }
+  return i + 1;
+}
+
+template <class S, class D>
+Handler pickLanes(bool s8, bool d8) {
+  if (s8)
+    return d8 ? intToInt<S, D, uint64_t, uint64_t>
+              : intToInt<S, D, uint64_t, uint32_t>;
+  return d8 ? intToInt<S, D, uint32_t, uint64_t>
+            : intToInt<S, D, uint32_t, uint32_t>;
+}
+template <class S>
+Handler pickTarget(unsigned k, bool s8, bool d8) {
+  switch (k) {
+  case 0:
+    return pickLanes<S, uint8_t>(s8, d8);
+  case 1:
+    return pickLanes<S, int8_t>(s8, d8);
+  case 2:
+    return pickLanes<S, uint16_t>(s8, d8);
+  case 3:
+    return pickLanes<S, int16_t>(s8, d8);
+  case 4:
+    return pickLanes<S, uint32_t>(s8, d8);
+  case 5:
+    return pickLanes<S, int32_t>(s8, d8);
+  case 6:
+    return pickLanes<S, uint64_t>(s8, true);
+  }
+  return pickLanes<S, int64_t>(s8, true);
+}
+unsigned intIndex(Type t) {
+  unsigned width = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : 3;
+  return 2 * width + (t.kind == 'S');
+}
+Handler pickInt(Type from, Type to, bool s8, bool d8) {
+  unsigned k = intIndex(to);
+  switch (intIndex(from)) {
+  case 0:
+    return pickTarget<uint8_t>(k, s8, d8);
+  case 1:
+    return pickTarget<int8_t>(k, s8, d8);
+  case 2:
+    return pickTarget<uint16_t>(k, s8, d8);
+  case 3:
+    return pickTarget<int16_t>(k, s8, d8);
+  case 4:
+    return pickTarget<uint32_t>(k, s8, d8);
+  case 5:
+    return pickTarget<int32_t>(k, s8, d8);
+  case 6:
+    return pickTarget<uint64_t>(k, true, d8);
+  }
+  return pickTarget<int64_t>(k, true, d8);
+}
+
+//===----------------------------------------------------------------------===//
+// Single values with a float on at least one side
+//===----------------------------------------------------------------------===//
+
+enum class Num : uint8_t {
+  U8,
+  S8,
+  U16,
+  S16,
+  U32,
+  S32,
+  U64,
+  S64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  TF32
+};
+bool isFloat(Num n) { return n >= Num::F16; }
+unsigned bitsOfNum(Num n) {
+  static const unsigned bits[] = {8,  8,  16, 16, 32, 32, 64,
+                                  64, 16, 16, 32, 64, 32};
+  return bits[unsigned(n)];
+}
+
+enum Rounding : uint8_t { RN, RZ, RM, RP, RNA };
+struct Mode {
+  Num from, to;
+  Rounding rounding = RN;
+  bool ftz = false, sat = false, relu = false, satfinite = false;
+  bool integral = false;
+  bool from8 = false, to8 = false; ///< 8-byte lanes
+  uint32_t pack() const {
+    return uint32_t(from) | uint32_t(to) << 4 | uint32_t(rounding) << 8 |
+           ftz << 12 | sat << 13 | relu << 14 | satfinite << 15 |
+           integral << 16 | from8 << 17 | to8 << 18;
+  }
+  explicit Mode(uint32_t v)
+      : from(Num(v & 15)), to(Num((v >> 4) & 15)),
+        rounding(Rounding((v >> 8) & 15)), ftz(v >> 12 & 1), sat(v >> 13 & 1),
+        relu(v >> 14 & 1), satfinite(v >> 15 & 1), integral(v >> 16 & 1),
+        from8(v >> 17 & 1), to8(v >> 18 & 1) {}
+  Mode() = default;
+};
+
+/// Rounds to an integral value in double, exactly.
+double roundIntegral(double x, Rounding r) {
+  switch (r) {
+  case RZ:
+    return std::trunc(x);
+  case RM:
+    return std::floor(x);
+  case RP:
+    return std::ceil(x);
+  case RNA:
+    return std::round(x);
+  case RN:
+    break;
+  }
+  return std::nearbyint(x);
+}
+
+template <class T>
+uint64_t clampToInt(double x) {
+  if (x != x)
+    return 0;
+  // Both limits as doubles: the upper one rounds up for 64 bits, so >=.
+  constexpr double lo = double(std::numeric_limits<T>::min());
+  constexpr double hi = double(std::numeric_limits<T>::max());
+  if (x <= lo)
+    return uint64_t(int64_t(std::numeric_limits<T>::min()));
+  if (x >= hi)
+    return uint64_t(std::numeric_limits<T>::max());
+  return uint64_t(T(x));
+}
+uint64_t doubleToInt(double x, Num to) {
+  switch (to) {
+  case Num::U8:
+    return clampToInt<uint8_t>(x);
+  case Num::S8:
+    return clampToInt<int8_t>(x);
+  case Num::U16:
+    return clampToInt<uint16_t>(x);
+  case Num::S16:
+    return clampToInt<int16_t>(x);
+  case Num::U32:
+    return clampToInt<uint32_t>(x);
+  case Num::S32:
+    return clampToInt<int32_t>(x);
+  case Num::U64:
+    return clampToInt<uint64_t>(x);
+  default:
+    return clampToInt<int64_t>(x);
+  }
+}
+
+template <class T>
+__attribute__((noinline)) T narrowDirected(volatile double x, Rounding r) {
+  static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
+                              FE_UPWARD};
+  std::fesetround(modes[r]);
+  volatile T y = T(x);
+  std::fesetround(FE_TONEAREST);
+  return y;
+}
+
+/// f32 with directed rounding to a 16-bit float: truncate and step.
+uint16_t narrow16(double x, FloatFormat f, Rounding r) {
+  uint32_t nearest = mx::encodeF64(f, x);
+  if (r == RN || x != x)
+    return nearest;
+  double back = mx::decode(f, nearest);
+  if (back == x)
+    return nearest;
+  // Magnitudes of these formats are ordered as their codes.
+  bool wantUp = r == RP || (r == RZ && x < 0);
+  if ((back > x) == wantUp)
+    return nearest;
+  bool negative = nearest & 0x8000;
+  uint16_t magnitude = nearest & 0x7FFF;
+  if (wantUp != negative)
+    ++magnitude;
+  else if (magnitude)
+    --magnitude;
+  else
+    return wantUp ? 1 : 0x8001;
+  return uint16_t(magnitude | (negative ? 0x8000 : 0));
+}
+
+/// One value, as the 64 bits of its register.
+uint64_t convertOne(const Mode &m, uint64_t in) {
+  double x = 0;
+  bool exactInt = false;
+  unsigned __int128 magnitude = 0;
+  bool negative = false;
+  switch (m.from) {
+  case Num::U8:
+  case Num::U16:
+  case Num::U32:
+  case Num::U64: {
+    unsigned b = bitsOfNum(m.from);
+    uint64_t v = b == 64 ? in : in & ((1ull << b) - 1);
+    magnitude = v;
+    exactInt = true;
+    x = double(v);
+    break;
+  }
+  case Num::S8:
+  case Num::S16:
+  case Num::S32:
+  case Num::S64: {
+    unsigned b = bitsOfNum(m.from);
+    int64_t v = int64_t(in << (64 - b)) >> (64 - b);
+    negative = v < 0;
+    magnitude = negative ? -(__int128)v : v;
+    exactInt = true;
+    x = double(v);
+    break;
+  }
+  case Num::F16:
+    x = f16ToFloat(uint16_t(in));
+    break;
+  case Num::BF16:
+    x = bf16ToFloat(uint16_t(in));
+    break;
+  case Num::F32:
+  case Num::TF32: {
+    float f = asFloat(uint32_t(in));
+    x = m.ftz ? flush(f) : f;
+    break;
+  }
+  case Num::F64:
+    x = mx::doubleFromBits(in);
+    break;
+  }
+  // 64-bit integers beyond 2^53: round to odd, so that a second rounding is
+  // right in every mode.
+  if (exactInt && magnitude >> 53 && m.to != Num::F64) {
+    unsigned shift = 0;
+    while ((magnitude >> shift) >> 53)
+      ++shift;
+    uint64_t kept = uint64_t(magnitude >> shift);
+    if (((unsigned __int128)kept << shift) != magnitude)
+      kept |= 1;
+    x = std::ldexp(double(kept), shift);
+    if (negative)
+      x = -x;
+  }
+  if (!isFloat(m.to)) {
+    return doubleToInt(roundIntegral(x, m.rounding), m.to);
+  }
+  if (m.integral)
+    x = roundIntegral(x, m.rounding);
+  if (m.sat)
+    x = x > 0 ? (x < 1 ? x : 1.0) : 0.0;
+  if (m.relu && !(x > 0))
+    x = x != x ? x : 0.0;
+  Rounding r = m.integral ? RN : m.rounding;
+  switch (m.to) {
+  case Num::F64: {
+    double y = x;
+    if (exactInt && magnitude >> 53) {
+      // Integer to double: the host's conversion in the wanted mode.
+      static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
+                                  FE_UPWARD};
+      std::fesetround(modes[r & 3]);
+      volatile uint64_t u = uint64_t(magnitude);
+      volatile int64_t s = int64_t(in);
+      volatile double z = negative ? double(s) : double(u);
+      y = z;
+      std::fesetround(FE_TONEAREST);
+    }
+    return mx::bitsOf(canonical(y));
+  }
+  case Num::F32: {
+    float y = r == RN ? float(x) : narrowDirected<float>(x, r);
+    y = canonical(y);
+    if (m.ftz)
+      y = flush(y);
+    return mx::bitsOf(y);
+  }
+  case Num::TF32: {
+    // 10 bits of mantissa; rna rounds ties away.
+    uint32_t b = mx::bitsOf(float(x));
+    if ((b & 0x7FFFFFFFu) > 0x7F800000u)
+      return mx::kF32CanonicalNaN;
+    if ((b & 0x7F800000u) == 0x7F800000u)
+      return m.satfinite ? (b & 0x80000000u) | 0x7F7FE000u : b;
+    if (r == RNA)
+      b += 0x1000;
+    else if (r == RN)
+      b += 0xFFF + ((b >> 13) & 1);
+    b &= ~0x1FFFu;
+    if (m.satfinite && (b & 0x7F800000u) == 0x7F800000u)
+      b = (b & 0x80000000u) | 0x7F7FE000u;
+    return b;
+  }
+  case Num::F16:
+  case Num::BF16: {
+    FloatFormat f = m.to == Num::F16 ? FloatFormat::F16 : FloatFormat::BF16;
+    uint16_t h = narrow16(x, f, r);
+    if (m.satfinite && x == x) {
+      uint16_t most = m.to == Num::F16 ? 0x7BFF : 0x7F7F;
+      if ((h & 0x7FFF) > most)
+        h = (h & 0x8000) | most;
+    }
+    return h;
+  }
+  default:
+    return 0;
+  }
+}
+
+const Instr *convertGeneral(Warp &w, const Instr *i, uint32_t mask) {
+  Mode m(i->aux);
+  forLanes(mask, [&](unsigned lane) {
+    uint64_t in =
+        m.from8 ? w.at<uint64_t>(i->a)[lane] : w.at<uint32_t>(i->a)[lane];
+    uint64_t out = convertOne(m, in);
+    if (m.to8)
+      w.at<uint64_t>(i->d)[lane] = out;
+    else
+      w.at<uint32_t>(i->d)[lane] = uint32_t(out);
+  });
+  return i + 1;
+}
+
+// The conversions that inner loops have.
+float bf16ToF32(uint16_t v) { return bf16ToFloat(v); }
+float f16ToF32(uint16_t v) { return canonical(f16ToFloat(v)); }
+uint16_t f32ToBf16(float v) { return floatToBf16(v); }
+uint16_t f32ToF16(float v) { return floatToF16(v); }
+uint32_t f32ToBf16x2(float hi, float lo) {
+  return uint32_t(floatToBf16(hi)) << 16 | floatToBf16(lo);
+}
+float s32ToF32(int32_t v) { return float(v); }
+float u32ToF32(uint32_t v) { return float(v); }
+
+Num takeNum(Decoder &d) {
+  static constexpr std::pair<std::string_view, Num> names[] = {
+      {"u8", Num::U8},     {"s8", Num::S8},   {"u16", Num::U16},
+      {"s16", Num::S16},   {"u32", Num::U32}, {"s32", Num::S32},
+      {"u64", Num::U64},   {"s64", Num::S64}, {"f16", Num::F16},
+      {"bf16", Num::BF16}, {"f32", Num::F32}, {"f64", Num::F64},
+      {"tf32", Num::TF32},
+  };
+  // The order in the text counts: destination first.
+  for (std::string_view m : d.modifiers())
+    for (auto &[name, n] : names)
+      if (m == name) {
+        d.take(m);
+        return n;
+      }
+  return Num(15);
+}
+
+//===----------------------------------------------------------------------===//
+// Packed narrow formats
+//===----------------------------------------------------------------------===//
+
+/// aux: format | flags; aux2: what it converts.
+constexpr uint32_t kReluBit = 1u << 8, kUpBit = 1u << 9,
+                   kSatBit = 1u << 10;
+
+inline float positive(float x, uint32_t aux) {
+  return (aux & kReluBit) && x < 0    ? 0.0f
+         : (aux & kReluBit) && x == 0 ? 0.0f
+                                      : x;
+}
+
+unsigned widthOf(FloatFormat f) { return f == FloatFormat::E2M1 ? 4 : 8; }
+
+uint32_t encodeNarrow(uint32_t aux, float x) {
+  FloatFormat f = FloatFormat(aux & 0xff);
+  if (f == FloatFormat::E8M0)
+    return aux & kUpBit ? mx::encodeE8M0Up(x, aux & kSatBit)
+                        : mx::encodeE8M0Down(x, aux & kSatBit);
+  return mx::encode(f, positive(x, aux));
+}
+
+/// Two f32 (a: high) to a pair of codes.
+const Instr *encodePair(Warp &w, const Instr *i, uint32_t mask) {
+  const float *a = w.at<float>(i->a), *b = w.at<float>(i->b);
+  uint32_t *d = w.at<uint32_t>(i->d);
+  unsigned width = widthOf(FloatFormat(i->aux & 0xff));
+  forLanes(mask, [&](unsigned lane) {
+    d[lane] =
+        encodeNarrow(i->aux, a[lane]) << width | encodeNarrow(i->aux, b[lane]);
+  });
+  return i + 1;
+}
+
+/// A pair of 16-bit floats to a pair of codes.
+template <bool BF16>
+const Instr *encodeHalves(Warp &w, const Instr *i, uint32_t mask) {
+  const uint32_t *a = w.at<uint32_t>(i->a);
+  uint32_t *d = w.at<uint32_t>(i->d);
+  unsigned width = widthOf(FloatFormat(i->aux & 0xff));
+  forLanes(mask, [&](unsigned lane) {
+    uint16_t hi = a[lane] >> 16, lo = uint16_t(a[lane]);
+    float h = BF16 ? bf16ToFloat(hi) : f16ToFloat(hi);
+    float l = BF16 ? bf16ToFloat(lo) : f16ToFloat(lo);
+    d[lane] = encodeNarrow(i->aux, h) << width | encodeNarrow(i->aux, l);
+  });
+  return i + 1;
+}
+
+/// A pair of codes to a pair of 16-bit floats.
+template <bool BF16>
+const Instr *decodePair(Warp &w, const Instr *i, uint32_t mask) {
+  const uint32_t *a = w.at<uint32_t>(i->a);
+  uint32_t *d = w.at<uint32_t>(i->d);
+  FloatFormat f = FloatFormat(i->aux & 0xff);
+  unsigned width = widthOf(f);
+  uint32_t codeMask = (1u << width) - 1;
+  forLanes(mask, [&](unsigned lane) {
+    float h = positive(mx::decode(f, (a[lane] >> width) & codeMask), i->aux);
+    float l = positive(mx::decode(f, a[lane] & codeMask), i->aux);
+    d[lane] = BF16 ? uint32_t(floatToBf16(h)) << 16 | floatToBf16(l)
+                   : uint32_t(floatToF16(h)) << 16 | floatToF16(l);
+  });
+  return i + 1;
+}
+
+/// Two f32 to a pair of 16-bit floats with the rarer modifiers.
+const Instr *packHalves(Warp &w, const Instr *i, uint32_t mask) {
+  Mode m(i->aux);
+  const uint32_t *a = w.at<uint32_t>(i->a), *b = w.at<uint32_t>(i->b);
+  uint32_t *d = w.at<uint32_t>(i->d);
+  forLanes(mask, [&](unsigned lane) {
+    d[lane] = uint32_t(convertOne(m, a[lane])) << 16 |
+              uint32_t(convertOne(m, b[lane]));
+  });
+  return i + 1;
+}
+
+bool takeNarrow(Decoder &d, FloatFormat &f) {
+  static constexpr std::pair<std::string_view, FloatFormat> names[] = {
+      {"e4m3x2", FloatFormat::E4M3}, {"e5m2x2", FloatFormat::E5M2},
+      {"e3m2x2", FloatFormat::E3M2}, {"e2m3x2", FloatFormat::E2M3},
+      {"e2m1x2", FloatFormat::E2M1}, {"ue8m0x2", FloatFormat::E8M0},
+  };
+  for (auto &[name, value] : names)
+    if (d.take(name)) {
+      f = value;
+      return true;
+    }
+  return false;
+}
+
+void decodeCvtPack(Decoder &d);
+
+void decodeCvt(Decoder &d) {
+  Mode m;
+  bool isPacked = false;
+  for (std::string_view s : d.modifiers()) {
+    isPacked |= s.size() > 2 && s.substr(s.size() - 2) == "x2";
+    if (s.size() > 2 && s.substr(s.size() - 2) == "x4")
+      return d.unsupported("conversions of four elements are not supported");
+    if (s == "pack")
+      return decodeCvtPack(d);
+  }
+  int r = d.takeAny({"rn", "rz", "rm", "rp", "rna"});
+  int ri = d.takeAny({"rni", "rzi", "rmi", "rpi"});
+  m.rounding = r >= 0 ? Rounding(r) : ri >= 0 ? Rounding(ri) : RN;
+  m.integral = ri >= 0;
+  m.ftz = d.take("ftz");
+  m.satfinite = d.take("satfinite");
+  m.sat = d.take("sat");
+  m.relu = d.take("relu");
+
+  if (isPacked) {
+    FloatFormat f;
+    bool toF16 = false, toBF16 = false;
+    bool narrowFirst = false;
+    if (!d.modifiers().empty()) {
+      std::string_view first = d.modifiers().front();
+      narrowFirst = first[0] == 'e' || first[0] == 'u';
+    }
+    uint32_t flags = (m.relu ? kReluBit : 0) | (m.rounding == RP ? kUpBit : 0) |
+                     (m.satfinite ? kSatBit : 0);
+    if (narrowFirst) {
+      if (!takeNarrow(d, f))
+        return d.unsupported("no such type");
+      bool isScale = f == FloatFormat::E8M0;
+      if (isScale ? m.rounding != RP && m.rounding != RZ
+                  : m.rounding != RN || !m.satfinite)
+        return d.unsupported(isScale ? "expects .rp or .rz"
+                                     : "expects .rn.satfinite");
+      bool fromF16 = d.take("f16x2"), fromBF16 = d.take("bf16x2");
+      // The destination of e2m1x2 is a .b8, all others are 16 bits.
+      if (fromF16 || fromBF16) {
+        if (!d.expectOperands(2, 2))
+          return;
+        Slot a = d.use(1, {'B', 32}), out = d.def(0, {'B', 16});
+        Instr &i = d.emit(fromF16 ? encodeHalves<false> : encodeHalves<true>);
+        i.d = out;
+        i.a = a;
+        i.aux = uint32_t(f) | flags;
+        return;
+      }
+      if (!d.take("f32"))
+        return d.unsupported("expects a source of .f32, .f16x2 or .bf16x2");
+      if (!d.expectOperands(3, 3))
+        return;
+      Slot a = d.use(1, {'F', 32}), b = d.use(2, {'F', 32});
+      Slot out = d.def(0, {'B', 16});
+      Instr &i = d.emit(encodePair);
+      i.d = out;
+      i.a = a;
+      i.b = b;
+      i.aux = uint32_t(f) | flags;
+      return;
+    }
+    toF16 = d.take("f16x2");
+    toBF16 = !toF16 && d.take("bf16x2");
+    if (!toF16 && !toBF16)
+      return d.unsupported("no such type");
+    if (takeNarrow(d, f)) {
+      if (!d.expectOperands(2, 2))
+        return;
+      Slot a = d.use(1, {'B', 16}), out = d.def(0, {'B', 32});
+      Instr &i = d.emit(toF16 ? decodePair<false> : decodePair<true>);
+      i.d = out;
+      i.a = a;
+      i.aux = uint32_t(f) | flags;
+      return;
+    }
+    if (!d.take("f32"))
+      return d.unsupported("no such source type");
+    if (!d.expectOperands(3, 3))
+      return;
+    Slot a = d.use(1, {'F', 32}), b = d.use(2, {'F', 32});
+    Slot out = d.def(0, {'B', 32});
+    bool isPlain = m.rounding == RN && !m.relu && !m.satfinite && toBF16;
+    m.from = Num::F32;
+    m.to = toF16 ? Num::F16 : Num::BF16;
+    Instr &i = d.emit(isPlain ? map<f32ToBf16x2> : packHalves);
+    i.d = out;
+    i.a = a;
+    i.b = b;
+    i.aux = m.pack();
+    return;
+  }
+
+  m.to = takeNum(d);
+  m.from = takeNum(d);
+  if (unsigned(m.to) == 15 || unsigned(m.from) == 15)
+    return d.unsupported("expects two types");
+  if (!d.expectOperands(2, 2))
+    return;
+  unsigned srcLane = d.laneBytesOf(d.operand(1));
+  unsigned dstLane = d.laneBytesOf(d.operand(0));
+  // Integers may lie in wider registers; floats may not.
+  if (isFloat(m.from) || !srcLane)
+    srcLane = bitsOfNum(m.from) <= 32 ? 4 : 8;
+  if (isFloat(m.to) || !dstLane)
+    dstLane = bitsOfNum(m.to) <= 32 ? 4 : 8;
+  if (bitsOfNum(m.from) > srcLane * 8 || bitsOfNum(m.to) > dstLane * 8)
+    return d.unsupported("a register is smaller than the type");
+  Slot a = d.use(d.operand(1), srcLane,
+                 {isFloat(m.from) ? 'F' : 'B', uint16_t(bitsOfNum(m.from))});
+  Slot out = d.def(d.operand(0), dstLane);
+  m.from8 = srcLane == 8;
+  m.to8 = dstLane == 8;
+
+  if (!isFloat(m.from) && !isFloat(m.to)) {
+    auto type = [](Num n) {
+      return Type{unsigned(n) & 1 ? 'S' : 'U', uint16_t(bitsOfNum(n))};
+    };
+    Instr &i = d.emit(pickInt(type(m.from), type(m.to), m.from8, m.to8));
+    i.d = out;
+    i.a = a;
+    i.aux = m.sat;
+    return;
+  }
+  Handler h = convertGeneral;
+  bool isPlain = m.rounding == RN && !m.ftz && !m.sat && !m.relu &&
+                 !m.satfinite && !m.integral;
+  if (isPlain) {
+    auto is = [&](Num from, Num to) { return m.from == from && m.to == to; };
+    if (is(Num::BF16, Num::F32))
+      h = map<bf16ToF32>;
+    else if (is(Num::F16, Num::F32))
+      h = map<f16ToF32>;
+    else if (is(Num::F32, Num::BF16))
+      h = map<f32ToBf16>;
+    else if (is(Num::F32, Num::F16))
+      h = map<f32ToF16>;
+    else if (is(Num::S32, Num::F32))
+      h = map<s32ToF32>;
+    else if (is(Num::U32, Num::F32))
+      h = map<u32ToF32>;
+  }
+  if (!isFloat(m.to) && !m.integral)
+    return d.unsupported("expects .rni, .rzi, .rmi or .rpi");
+  Instr &i = d.emit(h);
+  i.d = out;
+  i.a = a;
+  i.aux = m.pack();
+}
+
+/// cvt.pack.sat.u8.s32.b32 d, a, b, c and without c for 16 bits.
+template <class T>
+const Instr *packSaturated(Warp &w, const Instr *i, uint32_t mask) {
+  constexpr unsigned bits = 8 * sizeof(T);
+  const int32_t *a = w.at<int32_t>(i->a), *b = w.at<int32_t>(i->b);
+  const uint32_t *c = w.at<uint32_t>(i->c);
+  uint32_t *d = w.at<uint32_t>(i->d);
+  auto clamp = [](int32_t v) -> uint32_t {
+    int32_t lo = std::numeric_limits<T>::min(),
+            hi = std::numeric_limits<T>::max();
+    return std::make_unsigned_t<T>(T(v < lo ? lo : v > hi ? hi : v));
+  };
+  forLanes(mask, [&](unsigned lane) {
+    uint32_t pair = clamp(a[lane]) << bits | clamp(b[lane]);
+    d[lane] = bits == 16 ? pair : c[lane] << 16 | pair;
+  });
+  return i + 1;
+}
+
+void decodeCvtPack(Decoder &d) {
+  d.take("pack");
+  if (!d.take("sat"))
+    return d.unsupported("expects .sat");
+  int to = d.takeAny({"u8", "s8", "u16", "s16"});
+  if (to < 0 || !d.take("s32"))
+    return d.unsupported("no such type");
+  d.take("b32");
+  bool isByte = to < 2;
+  if (!d.expectOperands(isByte ? 4 : 3, isByte ? 4 : 3))
+    return;
+  Slot a = d.use(1, {'S', 32}), b = d.use(2, {'S', 32});
+  Slot c = isByte ? d.use(3, {'B', 32}) : a;
+  Slot out = d.def(0, {'B', 32});
+  static const Handler h[] = {packSaturated<uint8_t>, packSaturated<int8_t>,
+                              packSaturated<uint16_t>, packSaturated<int16_t>};
+  Instr &i = d.emit(h[to]);
+  i.d = out;
+  i.a = a;
+  i.b = b;
+  i.c = c;
+}
+
+} // namespace
+
+void mx::sim::addConversionInstructions(DecodeTable &t) {
+  t["cvt"] = decodeCvt;
+}

@@ -1,0 +1,70 @@
+//===- FloatOps.h - floating-point decoding shared by opcodes ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// add, sub, mul, min, ... exist for integers and floats under one opcode; the
+// integer side calls these for floats. Also the scalar conversions between
+// f32 and the 16-bit formats, as small as vector loops need them.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_EXEC_FLOATOPS_H
+#define MX_LIB_SIMULATOR_EXEC_FLOATOPS_H
+
+#include "../machine/Decoder.h"
+
+#include "mx/Support/FloatFormats.h"
+
+namespace mx::sim {
+
+enum class FloatSign { Abs, Neg };
+enum class PackedOp { Add, Min, Max };
+
+void decodeFloatArithmetic(Decoder &d); ///< add sub mul mad fma
+void decodeFloatDivide(Decoder &d);
+void decodeFloatMinMax(Decoder &d, bool isMax);
+void decodeFloatSign(Decoder &d, FloatSign op);
+/// 16x2 integer operations.
+void emitPacked16(Decoder &d, PackedOp op, bool isSigned);
+
+inline float asFloat(uint32_t bits) { return floatFromBits(bits); }
+
+/// Results that are NaN have one pattern (PTX ISA, "Floating point").
+inline float canonical(float x) {
+  return x != x ? floatFromBits(kF32CanonicalNaN) : x;
+}
+inline double canonical(double x) {
+  return x != x ? doubleFromBits(0x7FFFFFFFFFFFFFFFull) : x;
+}
+inline float flush(float x) {
+  uint32_t b = bitsOf(x);
+  return floatFromBits((b & 0x7F800000u) ? b : b & 0x80000000u);
+}
+
+inline float bf16ToFloat(uint16_t v) {
+  return floatFromBits(uint32_t(v) << 16);
+}
+/// Round to nearest even, NaN to 0x7FFF.
+inline uint16_t floatToBf16(float x) {
+  uint32_t b = bitsOf(x);
+  uint32_t rounded = (b + 0x7FFFu + ((b >> 16) & 1)) >> 16;
+  return (b & 0x7FFFFFFFu) > 0x7F800000u ? kBF16CanonicalNaN
+                                         : uint16_t(rounded);
+}
+inline float f16ToFloat(uint16_t v) {
+  // The exponent is shifted to the f32 place and scaled; subnormals come out
+  // right because the multiplication normalises them.
+  uint32_t magnitude = uint32_t(v & 0x7FFF) << 13;
+  float scaled = floatFromBits(magnitude) * 0x1p112f;
+  uint32_t bits =
+      (v & 0x7C00) == 0x7C00 ? magnitude | 0x7F800000u : bitsOf(scaled);
+  return floatFromBits(bits | uint32_t(v & 0x8000) << 16);
+}
+inline uint16_t floatToF16(float x) {
+  return uint16_t(encode(FloatFormat::F16, x));
+}
+
+/// p + c rounded to odd, so that a later rounding to fewer bits is correct.
+double addToOdd(double p, double c);
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_EXEC_FLOATOPS_H

@@ -1,0 +1,32 @@
+//===- Mbarriers.h - mbarriers as asynchronous engines see them -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bulk copies and tcgen05.commit signal mbarriers, of the own CTA and of
+// others in the cluster. Everything goes through here, so that waiters wake up
+// and deadlock reports know who has arrived.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_EXEC_MBARRIERS_H
+#define MX_LIB_SIMULATOR_EXEC_MBARRIERS_H
+
+#include "../machine/Machine.h"
+
+namespace mx::sim {
+
+/// The word at a shared (or generic) address, or null after a finding.
+uint64_t *mbarrierWord(Warp &w, const Instr *i, ptx::Space space,
+                       uint64_t address, unsigned lane, Cta *&owner,
+                       uint32_t &offset);
+
+void noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
+                  uint64_t before, uint64_t after, uint32_t arrivals,
+                  bool isComplete);
+
+Fault completeTx(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
+                 uint32_t bytes);
+Fault arriveOn(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
+               uint32_t count);
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_EXEC_MBARRIERS_H

@@ -1,0 +1,26 @@
+//===- MemoryAccess.h - from addresses to bytes -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared by loads, stores, atomics and bulk copies.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_EXEC_MEMORYACCESS_H
+#define MX_LIB_SIMULATOR_EXEC_MEMORYACCESS_H
+
+#include "Lanes.h"
+
+namespace mx::sim {
+
+/// Host pointer to `bytes` (a power of two, the alignment too) at `address` of
+/// `space`. Null after a finding that ends the launch.
+uint8_t *resolveAddress(Warp &w, const Instr *i, ptx::Space space,
+                        uint64_t address, uint64_t bytes, unsigned lane,
+                        bool isWrite);
+
+/// The range in terms of a buffer, a variable or a frame.
+std::string describeAddress(Warp &w, ptx::Space space, uint64_t address,
+                            uint64_t bytes);
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_EXEC_MEMORYACCESS_H

@@ -1,0 +1,163 @@
+//===- Deadlock.cpp - a hang becomes a sentence ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// When nothing can go on, says for each place in the program who waits there,
+// for what, what is missing, and who has contributed so far.
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+
+#include "mx/Simulator/tensor/Mbarrier.h"
+
+#include <cstring>
+#include <map>
+
+using namespace mx::sim;
+
+static std::string ctaText(const Cta &cta) {
+  std::string s = "CTA (" + std::to_string(cta.id.x) + "," +
+                  std::to_string(cta.id.y) + "," + std::to_string(cta.id.z) +
+                  ")";
+  return s;
+}
+
+static std::string plural(uint64_t n, const char *what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+/// What `g` waits for, as the end of a sentence that begins with who waits.
+std::string Machine::waitText(Warp &w, Group &g) {
+  switch (g.wait) {
+  case Wait::Mbarrier: {
+    uint64_t word;
+    std::memcpy(&word, g.cta->shared.data() + g.address, 8);
+    MbarrierState s = mbarrierState(word);
+    std::string t = "waits for phase parity " + std::to_string(g.ticket) +
+                    " of the mbarrier at " + describeSharedOffset(g.address);
+    t += ": " + std::to_string(s.expected - s.pending) + " of " +
+         plural(s.expected, "arrival") + " came";
+    if (s.tx > 0)
+      t +=
+          ", " + std::to_string(s.tx) + " expected bytes have not been written";
+    else if (s.tx < 0)
+      t += ", " + std::to_string(-int64_t(s.tx)) +
+           " bytes were written that nobody has expected";
+    auto it = g.cta->logs.find(g.address);
+    if (it == g.cta->logs.end())
+      return t;
+    const BarrierLog &log = it->second;
+    t += "; " + plural(log.phases, "phase") + " completed";
+    if (log.arrivals.empty())
+      t += ", nobody has arrived in the current one";
+    else
+      t += ", in the current one came";
+    unsigned shown = 0;
+    for (const BarrierLog::Entry &e : log.arrivals) {
+      if (shown++ == 4) {
+        t += " and others";
+        break;
+      }
+      t +=
+          std::string(shown > 1 ? "," : "") + " warp " + std::to_string(e.warp);
+      if (e.ctaRank != g.cta->rank)
+        t += " of CTA rank " + std::to_string(e.ctaRank);
+      t += " (line " + std::to_string(e.line) + ")";
+    }
+    return t;
+  }
+  case Wait::NamedBarrier: {
+    NamedBarrier &b = w.cta->barriers[g.index];
+    uint32_t expected = b.expectedWarps ? b.expectedWarps : w.cta->liveWarps;
+    std::string t = "waits at barrier " + std::to_string(g.index) + ": " +
+                    std::to_string(b.arrivedWarps) + " of " +
+                    plural(expected, "warp") + " came (";
+    bool isFirst = true;
+    for (uint32_t k = 0; k < warpsPerCta; ++k)
+      if (b.lanes[k]) {
+        t += (isFirst ? "warp " : ", ") + std::to_string(k);
+        if ((b.lanes[k] & w.cta->warps[k].live) != w.cta->warps[k].live)
+          t += " with only some lanes";
+        isFirst = false;
+      }
+    return t + ")";
+  }
+  case Wait::ClusterBarrier:
+    return "waits at the cluster barrier: " +
+           std::to_string(w.cta->cluster->arrivedThreads) + " of " +
+           plural(w.cta->cluster->liveThreads, "live thread") + " arrived";
+  case Wait::TensorAlloc:
+    return "waits for " + plural(g.ticket, "column") +
+           " of tensor memory that other CTAs of the SM hold";
+  case Wait::PairAlloc:
+    return "waits for the other CTA of the pair to execute tcgen05.alloc";
+  case Wait::Collective: {
+    char text[128];
+    std::snprintf(text, sizeof text,
+                  "wait for lanes 0x%08x of the warp to execute the same "
+                  "instruction",
+                  g.needed & w.live & ~g.mask);
+    return text;
+  }
+  case Wait::Poll:
+    return "tests again and again without success";
+  case Wait::None:
+    break;
+  }
+  return "could run";
+}
+
+void Machine::reportDeadlock(std::vector<std::unique_ptr<Cluster>> &resident) {
+  // The same place in many warps and CTAs is one finding.
+  struct Place {
+    Finding finding;
+    uint64_t warps = 0, ctas = 0;
+    const Cta *last = nullptr;
+  };
+  std::map<std::pair<unsigned, int>, Place> places;
+  for (auto &c : resident) {
+    if (!c)
+      continue;
+    for (auto &cta : c->ctas) {
+      for (Warp &w : cta->warps) {
+        for (Group &g : w.groups) {
+          const InstrInfo &info = program.infoOf(g.pc);
+          // After a barrier the position is already behind it.
+          const InstrInfo &at =
+              g.wait == Wait::NamedBarrier || g.wait == Wait::PairAlloc
+                  ? program.infoOf(g.pc - 1)
+                  : info;
+          Place &p = places[{at.line, int(g.wait)}];
+          ++p.warps;
+          p.ctas += p.last != cta.get();
+          p.last = cta.get();
+          if (p.warps > 1)
+            continue;
+          Finding &f = p.finding;
+          f.kind = FindingKind::Deadlock;
+          f.message = ctaText(*cta) + " warp " + std::to_string(w.index) + " " +
+                      waitText(w, g);
+          f.ptxLine = at.line;
+          if (at.loc >= 0 && at.function) {
+            const ptx::SourceLocation &loc = at.function->locs[at.loc];
+            auto file = module.files.find(loc.file);
+            if (file != module.files.end() && loc.line) {
+              f.sourceFile = file->second;
+              f.sourceLine = loc.line;
+              f.sourceColumn = loc.column;
+            }
+          }
+          f.hasCta = true;
+          f.cta = cta->id;
+          f.warp = w.index;
+          f.lanes = g.mask;
+        }
+      }
+    }
+  }
+  for (auto &[key, p] : places) {
+    if (p.warps > 1)
+      p.finding.message += " (so do " + plural(p.warps - 1, "other warp") +
+                           " of " + plural(p.ctas, "CTA") + ")";
+    add(std::move(p.finding), LaunchStatus::Deadlock);
+  }
+}

@@ -1,0 +1,903 @@
+//===- Decoder.cpp - from parsed to executable instructions ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registers get slots at first sight, calls are decoded in place (PTX has no
+// recursion that compilers for tensor kernels would emit), variables get their
+// addresses, and convergence points are put in at the end.
+//===----------------------------------------------------------------------===//
+
+#include "Decoder.h"
+#include "Handlers.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mx::sim;
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+constexpr size_t kMaxCode = 1u << 22;
+
+const DecodeTable &mx::sim::decodeTable() {
+  static const DecodeTable table = [] {
+    DecodeTable t;
+    addIntegerInstructions(t);
+    addFloatInstructions(t);
+    addConversionInstructions(t);
+    addMoveInstructions(t);
+    addControlInstructions(t);
+    addMemoryInstructions(t);
+    addAtomicInstructions(t);
+    addWarpInstructions(t);
+    addBarrierInstructions(t);
+    addAsyncInstructions(t);
+    addTensorInstructions(t);
+    return t;
+  }();
+  return table;
+}
+
+static unsigned laneBytesFor(unsigned bits) {
+  return bits <= 32 ? 4 : bits <= 64 ? 8 : 16;
+}
+
+//===----------------------------------------------------------------------===//
+// Modifiers
+//===----------------------------------------------------------------------===//
+
+bool Decoder::take(std::string_view name) {
+  auto it = std::find(mods.begin(), mods.end(), name);
+  if (it == mods.end())
+    return false;
+  mods.erase(it);
+  return true;
+}
+
+int Decoder::takeAny(std::initializer_list<std::string_view> names) {
+  int k = 0;
+  for (std::string_view n : names) {
+    if (take(n))
+      return k;
+    ++k;
+  }
+  return -1;
+}
+
+std::string_view Decoder::takePrefix(std::string_view prefix) {
+  for (auto it = mods.begin(); it != mods.end(); ++it)
+    if (it->substr(0, prefix.size()) == prefix) {
+      std::string_view found = *it;
+      mods.erase(it);
+      return found;
+    }
+  return {};
+}
+
+bool Decoder::takeType(Type &type) {
+  for (auto it = mods.begin(); it != mods.end(); ++it)
+    if (ptx::parseType(*it, type)) {
+      mods.erase(it);
+      return true;
+    }
+  return false;
+}
+
+unsigned Decoder::takeVector() {
+  switch (takeAny({"v2", "v4", "v8"})) {
+  case 0:
+    return 2;
+  case 1:
+    return 4;
+  case 2:
+    return 8;
+  }
+  return 1;
+}
+
+Space Decoder::takeSpace() {
+  switch (takeAny({"global", "shared", "shared::cta", "shared::cluster",
+                   "local", "param", "param::entry", "param::func", "const"})) {
+  case 0:
+    return Space::Global;
+  case 1:
+  case 2:
+  case 3:
+    return Space::Shared;
+  case 4:
+    return Space::Local;
+  case 5:
+  case 6:
+  case 7:
+    return Space::Param;
+  case 8:
+    return Space::Const;
+  }
+  return Space::Generic;
+}
+
+void Decoder::takeMemoryQualifiers() {
+  // One thread of the host executes everything in order, so every access is
+  // as strong as any of these ask for; caches do not exist.
+  takeAny({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile",
+           "mmio", "sc"});
+  takeAny({"cta", "cluster", "gpu", "sys"});
+  takeAny({"nc"});
+  takeAny({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
+  takePrefix("L1::");
+  while (!takePrefix("L2::").empty())
+    ;
+  take("unified");
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+void Decoder::unsupported(std::string why) {
+  if (failure.empty())
+    failure = std::move(why);
+}
+
+bool Decoder::expectOperands(size_t low, size_t high) {
+  if (numOperands() >= low && numOperands() <= high)
+    return true;
+  unsupported("expects " + std::to_string(low) +
+              (high > low ? " to " + std::to_string(high) : "") +
+              " operands, found " + std::to_string(numOperands()));
+  return false;
+}
+
+const Operand &Decoder::operandAt(size_t k) {
+  if (k < inst->operands.size())
+    return inst->operands[k];
+  unsupported("expects more than " + std::to_string(numOperands()) +
+              " operands");
+  return nothing;
+}
+
+const std::vector<Operand> &Decoder::elements(const Operand &op) {
+  if (op.kind == Operand::Vector)
+    return op.parts;
+  single.assign(1, op);
+  return single;
+}
+
+Slot Decoder::newRegister(unsigned laneBytes) {
+  Slot s = program.registerBytes;
+  program.registerBytes += laneBytes * 32;
+  return s;
+}
+
+Slot Decoder::newPredicate() {
+  // 32 predicates share the space of one register.
+  if (predicateBytes % 128 == 0) {
+    nextPredicate = newRegister(4);
+    predicateBytes = 0;
+  }
+  Slot s = nextPredicate + predicateBytes;
+  predicateBytes += 4;
+  return s;
+}
+
+Slot Decoder::scratch(unsigned laneBytes) {
+  auto [it, isNew] = specials.try_emplace(
+      std::make_tuple(int(Special::Zero), laneBytes, int64_t(0)), 0);
+  if (isNew)
+    it->second = newRegister(laneBytes);
+  return it->second;
+}
+
+Slot Decoder::scratchPredicate() { return scratch(4); }
+
+Slot Decoder::constant(uint64_t value, unsigned laneBytes) {
+  if (laneBytes == 4)
+    value &= 0xffffffffu;
+  auto [it, isNew] = constants.try_emplace({value, laneBytes}, 0);
+  if (isNew) {
+    size_t at = program.constants.size();
+    program.constants.resize(at + laneBytes * 32, 0);
+    for (unsigned lane = 0; lane < 32; ++lane)
+      std::memcpy(&program.constants[at + lane * laneBytes], &value,
+                  std::min(laneBytes, 8u));
+    it->second = uint32_t(at) | kSlotConstant;
+  }
+  return it->second;
+}
+
+Slot Decoder::constantPredicate(bool value) {
+  return constant(value ? 0xffffffffu : 0, 4);
+}
+
+Slot Decoder::special(Special kind, unsigned laneBytes, int64_t value) {
+  if (laneBytes > 8) {
+    unsupported("a special register has no 128 bits");
+    laneBytes = 8;
+  }
+  auto [it, isNew] =
+      specials.try_emplace(std::make_tuple(int(kind), laneBytes, value), 0);
+  if (isNew) {
+    it->second = newRegister(laneBytes);
+    program.specials.push_back({kind, it->second, laneBytes, value});
+  }
+  return it->second;
+}
+
+namespace {
+struct SpecialRow {
+  const char *name;
+  Special kind;
+};
+constexpr SpecialRow kSpecialRows[] = {
+    {"tid.x", Special::TidX},
+    {"tid.y", Special::TidY},
+    {"tid.z", Special::TidZ},
+    {"ntid.x", Special::NtidX},
+    {"ntid.y", Special::NtidY},
+    {"ntid.z", Special::NtidZ},
+    {"ctaid.x", Special::CtaidX},
+    {"ctaid.y", Special::CtaidY},
+    {"ctaid.z", Special::CtaidZ},
+    {"nctaid.x", Special::NctaidX},
+    {"nctaid.y", Special::NctaidY},
+    {"nctaid.z", Special::NctaidZ},
+    {"clusterid.x", Special::ClusterIdX},
+    {"clusterid.y", Special::ClusterIdY},
+    {"clusterid.z", Special::ClusterIdZ},
+    {"nclusterid.x", Special::NclusterIdX},
+    {"nclusterid.y", Special::NclusterIdY},
+    {"nclusterid.z", Special::NclusterIdZ},
+    {"cluster_ctaid.x", Special::ClusterCtaidX},
+    {"cluster_ctaid.y", Special::ClusterCtaidY},
+    {"cluster_ctaid.z", Special::ClusterCtaidZ},
+    {"cluster_nctaid.x", Special::ClusterNctaidX},
+    {"cluster_nctaid.y", Special::ClusterNctaidY},
+    {"cluster_nctaid.z", Special::ClusterNctaidZ},
+    {"cluster_ctarank", Special::ClusterCtaRank},
+    {"cluster_nctarank", Special::ClusterNctaRank},
+    {"is_explicit_cluster", Special::IsExplicitCluster},
+    {"laneid", Special::LaneId},
+    {"warpid", Special::WarpId},
+    {"nwarpid", Special::NwarpId},
+    {"smid", Special::SmId},
+    {"nsmid", Special::NsmId},
+    {"gridid", Special::GridId},
+    {"lanemask_eq", Special::LaneMaskEq},
+    {"lanemask_le", Special::LaneMaskLe},
+    {"lanemask_lt", Special::LaneMaskLt},
+    {"lanemask_ge", Special::LaneMaskGe},
+    {"lanemask_gt", Special::LaneMaskGt},
+    {"total_smem_size", Special::TotalSmem},
+    {"aggr_smem_size", Special::AggrSmem},
+    {"dynamic_smem_size", Special::DynamicSmem},
+    {"reserved_smem_offset_begin", Special::ReservedSmemBegin},
+    {"reserved_smem_offset_end", Special::ReservedSmemEnd},
+    {"clock", Special::Clock},
+    {"clock64", Special::Clock64},
+    {"clock_hi", Special::ClockHi},
+    {"globaltimer", Special::GlobalTimer},
+    {"globaltimer_lo", Special::GlobalTimerLo},
+    {"globaltimer_hi", Special::GlobalTimerHi},
+};
+} // namespace
+
+unsigned Decoder::laneBytesOf(const Operand &op) const {
+  if (op.kind == Operand::Reg)
+    return laneBytesFor(frame->function->registers[op.reg].type.bits);
+  return 0;
+}
+
+bool Decoder::isPredicate(const Operand &op) const {
+  return op.kind == Operand::Reg &&
+         frame->function->registers[op.reg].type.kind == 'P';
+}
+
+Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
+  unsigned width = laneBytes ? laneBytes : laneBytesFor(immediate.bits);
+  switch (op.kind) {
+  case Operand::Reg: {
+    const ptx::Register &r = frame->function->registers[op.reg];
+    if (r.type.kind == 'P') {
+      unsupported("a predicate stands where a value is expected");
+      return constant(0, width);
+    }
+    unsigned have = laneBytesFor(r.type.bits);
+    if (laneBytes && have != laneBytes) {
+      unsupported("register '" + std::string(r.name) + "' has " +
+                  std::to_string(r.type.bits) + " bits where " +
+                  std::to_string(laneBytes * 8) + " are expected");
+      return constant(0, width);
+    }
+    Slot &s = frame->registers[op.reg];
+    if (s == kNoSlot)
+      s = newRegister(have);
+    uses.push_back(s);
+    return s;
+  }
+  case Operand::Imm:
+    return constant(op.value, width);
+  case Operand::F32:
+    if (immediate.kind == 'F' && immediate.bits == 64) {
+      uint32_t bits = op.value;
+      float f;
+      std::memcpy(&f, &bits, 4);
+      double d = f;
+      uint64_t wide;
+      std::memcpy(&wide, &d, 8);
+      return constant(wide, width);
+    }
+    return constant(op.value, width);
+  case Operand::F64:
+    if (width == 4) {
+      double d;
+      std::memcpy(&d, &op.value, 8);
+      float f = d;
+      uint32_t bits;
+      std::memcpy(&bits, &f, 4);
+      return constant(bits, 4);
+    }
+    return constant(op.value, width);
+  case Operand::Special:
+    for (const SpecialRow &row : kSpecialRows) {
+      if (op.name != row.name)
+        continue;
+      if (row.kind >= Special::Clock) {
+        Slot s = scratch(width);
+        emit(width == 8 ? readClock<uint64_t> : readClock<uint32_t>).d = s;
+        program.code.back().aux = unsigned(row.kind);
+        return s;
+      }
+      return special(row.kind, width);
+    }
+    unsupported("special register '%" + std::string(op.name) +
+                "' is not supported");
+    return constant(0, width);
+  case Operand::Var: {
+    ptx::Variable &v = *op.var;
+    if (v.space == Space::Shared) {
+      uint64_t at = v.isExtern ? 0 : place(v);
+      if (!v.isExtern)
+        return special(Special::SharedAddress, width, at + op.value);
+      place(v);
+      // Dynamic shared memory begins behind the static: patched at the end.
+      int64_t key = (int64_t(1) << 40) + op.value;
+      size_t before = program.specials.size();
+      Slot s = special(Special::SharedAddress, width, key);
+      if (program.specials.size() != before)
+        externFixes.push_back({before, op.value});
+      return s;
+    }
+    return constant(place(v) + op.value, width);
+  }
+  default:
+    break;
+  }
+  unsupported("operand is not a value");
+  return constant(0, width);
+}
+
+Slot Decoder::def(const Operand &op, unsigned laneBytes) {
+  if (op.kind == Operand::Sink)
+    return scratch(laneBytes ? laneBytes : 8);
+  if (op.kind != Operand::Reg) {
+    unsupported("the destination is not a register");
+    return scratch(laneBytes ? laneBytes : 8);
+  }
+  const ptx::Register &r = frame->function->registers[op.reg];
+  unsigned have = laneBytesFor(r.type.bits);
+  if (r.type.kind == 'P' || (laneBytes && have != laneBytes)) {
+    unsupported("register '" + std::string(r.name) + "' has " +
+                std::to_string(r.type.bits) + " bits where " +
+                std::to_string(laneBytes * 8) + " are expected");
+    return scratch(laneBytes ? laneBytes : 8);
+  }
+  Slot &s = frame->registers[op.reg];
+  if (s == kNoSlot)
+    s = newRegister(have);
+  defs.push_back(s);
+  return s;
+}
+
+Slot Decoder::use(size_t k, Type type) {
+  return use(operandAt(k), laneBytesFor(type.bits), type);
+}
+
+Slot Decoder::def(size_t k, Type type) {
+  return def(operandAt(k), laneBytesFor(type.bits));
+}
+
+Slot Decoder::usePredicate(const Operand &op) {
+  if (op.kind == Operand::Imm)
+    return constantPredicate(op.value != 0);
+  if (!isPredicate(op)) {
+    unsupported("expects a predicate");
+    return constantPredicate(false);
+  }
+  Slot &s = frame->registers[op.reg];
+  if (s == kNoSlot)
+    s = newPredicate();
+  return op.negated ? s | kSlotNegated : s;
+}
+
+Slot Decoder::defPredicate(const Operand &op) {
+  if (op.kind == Operand::Sink)
+    return scratchPredicate();
+  Slot s = usePredicate(op);
+  if (s & (kSlotConstant | kSlotNegated)) {
+    unsupported("the destination is not a predicate register");
+    return scratchPredicate();
+  }
+  return s;
+}
+
+bool Decoder::immediate(size_t k, int64_t &value) {
+  const Operand &op = operandAt(k);
+  if (op.kind == Operand::Imm) {
+    value = op.value;
+    return true;
+  }
+  unsupported("operand " + std::to_string(k + 1) +
+              " must be an integer constant");
+  return false;
+}
+
+Address Decoder::address(const Operand &op) {
+  Address a;
+  if (op.kind != Operand::Memory) {
+    // tcgen05 and friends also take a bare register as an address.
+    unsupported("expects an address in brackets");
+    a.base = constant(0, 8);
+    return a;
+  }
+  const Operand &base = op.parts[0];
+  a.offset = op.value;
+  if (base.kind == Operand::Var) {
+    a.space = base.var->space;
+    a.base = use(base, 8);
+    return a;
+  }
+  a.is64 = laneBytesOf(base) != 4;
+  a.base = use(base, a.is64 ? 8 : 4);
+  return a;
+}
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+bool Decoder::isPlacedLocally(const ptx::Variable &v) const {
+  if (v.space == Space::Local)
+    return true;
+  if (v.space != Space::Param)
+    return false;
+  const auto &params = program.kernel->params;
+  return std::find(params.begin(), params.end(), &v) == params.end();
+}
+
+uint64_t Decoder::place(ptx::Variable &v) {
+  switch (v.space) {
+  case Space::Shared: {
+    if (v.isExtern) {
+      program.dynamicSharedAlign =
+          std::max(program.dynamicSharedAlign, v.align);
+      return 0;
+    }
+    auto [it, isNew] = sharedPlaces.try_emplace(&v, 0);
+    if (isNew) {
+      uint64_t at = (program.staticSharedEnd + v.align - 1) / v.align * v.align;
+      if (at + v.bytes > kOffsetMask) {
+        unsupported("variable '" + std::string(v.name) +
+                    "' does not fit shared memory");
+        return kReservedShared;
+      }
+      program.staticSharedEnd = at + v.bytes;
+      it->second = at;
+      v.address = at;
+      program.sharedVariables.push_back(&v);
+    }
+    return it->second;
+  }
+  case Space::Global:
+  case Space::Const:
+    if (!v.placed)
+      unsupported("variable '" + std::string(v.name) + "' is not defined");
+    return v.address;
+  case Space::Param:
+  case Space::Local: {
+    if (!isPlacedLocally(v))
+      return v.address;
+    for (Frame *f = frame; f; f = f->caller) {
+      auto it = f->locals.find(&v);
+      if (it != f->locals.end())
+        return it->second;
+    }
+    uint64_t at = (program.localBytes + v.align - 1) / v.align * v.align;
+    if (at + v.bytes > (1u << 20)) {
+      unsupported("more than 1 MiB of local memory");
+      return 0;
+    }
+    program.localBytes = (at + std::max<uint64_t>(v.bytes, 1) + 15) & ~15ull;
+    if (v.space == Space::Param)
+      at += kLocalParams;
+    frame->locals[&v] = at;
+    return at;
+  }
+  default:
+    break;
+  }
+  unsupported("variable '" + std::string(v.name) + "' has no address");
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+Instr &Decoder::emit(Handler fn) {
+  program.code.emplace_back();
+  Instr &i = program.code.back();
+  i.fn = fn;
+  i.guard = guard;
+  InstrInfo info;
+  info.line = inst->line;
+  info.loc = inst->loc;
+  info.function = frame->function;
+  info.source = inst;
+  program.info.push_back(info);
+  return i;
+}
+
+void Decoder::decodeInstruction(const ptx::Instruction &i) {
+  inst = &i;
+  mods = i.modifiers;
+  failure.clear();
+  uses.clear();
+  defs.clear();
+  isMove = false;
+  guard = kNoSlot;
+  if (i.guarded) {
+    Operand op;
+    op.kind = Operand::Reg;
+    op.reg = i.guard;
+    op.negated = i.guardNegated;
+    guard = usePredicate(op);
+  }
+  size_t start = program.code.size();
+  auto it = decodeTable().find(i.opcode);
+  if (it == decodeTable().end())
+    unsupported("no such instruction is known");
+  else
+    it->second(*this);
+  if (failure.empty() && !mods.empty())
+    unsupported("modifier '." + std::string(mods.front()) +
+                "' is not known here");
+  if (start > kMaxCode)
+    unsupported("the program is too long");
+  if (!failure.empty()) {
+    program.code.resize(start);
+    program.info.resize(start);
+    frame->branches.erase(
+        std::remove_if(frame->branches.begin(), frame->branches.end(),
+                       [&](auto &b) { return b.first >= start; }),
+        frame->branches.end());
+    program.messages.push_back("unsupported instruction '" + i.text() +
+                               "': " + failure);
+    unsupportedList->push_back({program.messages.back(), i.line, 0});
+    emit(reportUnsupported).aux = program.messages.size() - 1;
+    return;
+  }
+  if (program.code.size() > start && i.opcode != "call") {
+    InstrInfo &info = program.info.back();
+    info.firstUse = program.uses.size();
+    info.numUses = uses.size();
+    info.firstDef = program.defs.size();
+    info.numDefs = defs.size();
+    info.isMove = isMove;
+    program.uses.insert(program.uses.end(), uses.begin(), uses.end());
+    program.defs.insert(program.defs.end(), defs.begin(), defs.end());
+  }
+}
+
+void Decoder::decodeFunction(Frame &f) {
+  Frame *outer = frame;
+  f.caller = outer;
+  frame = &f;
+  f.registers.resize(f.function->registers.size(), kNoSlot);
+  for (const ptx::Instruction &i : f.function->body) {
+    f.starts.push_back(program.code.size());
+    decodeInstruction(i);
+  }
+  f.starts.push_back(program.code.size());
+  for (auto [code, target] : f.branches)
+    program.code[code].imm = f.starts[target];
+  frame = outer;
+}
+
+void Decoder::branch(Slot condition, bool isUniform, uint32_t target) {
+  Slot saved = guard;
+  guard = kNoSlot;
+  Instr &i = emit(condition == kNoSlot ? branchAlways : branchIf);
+  i.a = condition;
+  i.aux = kNoSlot;
+  guard = saved;
+  frame->branches.push_back({uint32_t(program.code.size() - 1), target});
+}
+
+void Decoder::ret() {
+  if (frame->caller) {
+    // A jump behind the last instruction of the inlined function.
+    branch(guard, false, frame->function->body.size());
+    return;
+  }
+  emit(exitThread);
+}
+
+void Decoder::inlineCall() {
+  while (!mods.empty() && take("uni"))
+    ;
+  size_t k = 0;
+  const std::vector<Operand> none;
+  const std::vector<Operand> *results = &none, *args = &none;
+  if (operandAt(k).kind == Operand::List)
+    results = &operandAt(k++).parts;
+  const Operand &callee = operandAt(k++);
+  if (callee.kind != Operand::Func) {
+    unsupported("only direct calls are supported");
+    return;
+  }
+  if (k < numOperands() && operand(k).kind == Operand::List)
+    args = &operand(k++).parts;
+  auto it = module.functionByName.find(callee.name);
+  if (it == module.functionByName.end() || !it->second->isDefined) {
+    unsupported("function '" + std::string(callee.name) +
+                "' is not defined in this module");
+    return;
+  }
+  const ptx::Function &target = *it->second;
+  for (Frame *f = frame; f; f = f->caller)
+    if (f->function == &target) {
+      unsupported("recursion is not supported");
+      return;
+    }
+  if (guard != kNoSlot) {
+    unsupported("calls under a predicate are not supported");
+    return;
+  }
+  Frame inner;
+  inner.function = &target;
+  inner.registers.resize(target.registers.size(), kNoSlot);
+
+  auto bindVariables = [&](const std::vector<ptx::Variable *> &formals,
+                           const std::vector<Operand> &actuals) {
+    if (formals.size() != actuals.size()) {
+      unsupported("'" + std::string(target.name) + "' expects " +
+                  std::to_string(formals.size()) + " arguments, found " +
+                  std::to_string(actuals.size()));
+      return;
+    }
+    for (size_t n = 0; n < formals.size(); ++n) {
+      if (actuals[n].kind != Operand::Var) {
+        unsupported("arguments of a call must be .param variables");
+        return;
+      }
+      inner.locals[formals[n]] = place(*actuals[n].var);
+    }
+  };
+  if (target.paramRegs.empty() && target.resultRegs.empty()) {
+    bindVariables(target.params, *args);
+    bindVariables(target.results, *results);
+  } else {
+    unsupported("functions with .reg parameters are not supported");
+  }
+  if (!failure.empty())
+    return;
+
+  // decodeInstruction is entered again: keep what belongs to this one.
+  const ptx::Instruction *savedInst = inst;
+  emit(nop);
+  decodeFunction(inner);
+  inst = savedInst;
+  mods.clear();
+  failure.clear();
+  guard = kNoSlot;
+}
+
+bool Decoder::decode(const ptx::Function &kernel,
+                     std::vector<Diagnostic> &errors,
+                     std::vector<Diagnostic> &unsupportedOut) {
+  errorList = &errors;
+  unsupportedList = &unsupportedOut;
+  program.kernel = &kernel;
+  program.staticSharedEnd = kReservedShared;
+  // Statics of the kernel come in the order they are declared.
+  Frame f;
+  f.function = &kernel;
+  frame = &f;
+  for (ptx::Variable *v : kernel.locals)
+    if (v->space == Space::Shared)
+      place(*v);
+  frame = nullptr;
+  decodeFunction(f);
+  // Falling off the end returns.
+  static const ptx::Instruction end{};
+  inst = &end;
+  frame = &f;
+  guard = kNoSlot;
+  emit(exitThread);
+  program.info.back().line =
+      kernel.body.empty() ? kernel.line : kernel.body.back().line;
+  frame = nullptr;
+  markConvergence();
+
+  uint32_t align = program.dynamicSharedAlign;
+  uint32_t dynamic = (program.staticSharedEnd + align - 1) / align * align;
+  for (ExternFix &fix : externFixes)
+    program.specials[fix.special].value = dynamic + fix.offset;
+  program.registerBytes = (program.registerBytes + 127) & ~127u;
+  // Handlers may read a whole register of the pool at any slot.
+  program.constants.resize(program.constants.size() + 512);
+  return errors.empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Convergence points
+//===----------------------------------------------------------------------===//
+
+/// Immediate post-dominators of the branches, by the algorithm of Cooper,
+/// Harvey and Kennedy on the reversed graph, and a convergence instruction in
+/// front of each.
+void Decoder::markConvergence() {
+  std::vector<Instr> &code = program.code;
+  uint32_t n = code.size();
+  auto isBranch = [&](const Instr &i) {
+    return i.fn == branchAlways || i.fn == branchIf || i.fn == branchIndexed;
+  };
+  auto ends = [&](const Instr &i) {
+    return isBranch(i) || i.fn == exitThread || i.fn == trapThread;
+  };
+  std::vector<char> leader(n + 1, 0);
+  leader[0] = 1;
+  auto targetsOf = [&](const Instr &i, std::vector<uint32_t> &out) {
+    out.clear();
+    if (i.fn == branchIndexed) {
+      for (uint32_t k = 0; k < i.b; ++k)
+        out.push_back(code[i.imm + k].imm);
+      return;
+    }
+    out.push_back(i.imm);
+  };
+  std::vector<uint32_t> targets;
+  for (uint32_t k = 0; k < n; ++k) {
+    if (!ends(code[k]))
+      continue;
+    leader[k + 1] = 1;
+    if (isBranch(code[k])) {
+      targetsOf(code[k], targets);
+      for (uint32_t t : targets)
+        leader[t] = 1;
+    }
+  }
+  std::vector<uint32_t> blockOf(n), first;
+  for (uint32_t k = 0; k < n; ++k) {
+    if (leader[k])
+      first.push_back(k);
+    blockOf[k] = first.size() - 1;
+  }
+  uint32_t numBlocks = first.size(), exitBlock = numBlocks;
+  std::vector<std::vector<uint32_t>> succ(numBlocks + 1), pred(numBlocks + 1);
+  auto edge = [&](uint32_t from, uint32_t to) {
+    succ[from].push_back(to);
+    pred[to].push_back(from);
+  };
+  for (uint32_t b = 0; b < numBlocks; ++b) {
+    uint32_t last = (b + 1 < numBlocks ? first[b + 1] : n) - 1;
+    const Instr &i = code[last];
+    uint32_t next = b + 1;
+    if (isBranch(i)) {
+      targetsOf(i, targets);
+      for (uint32_t t : targets)
+        edge(b, blockOf[t]);
+      if (i.fn == branchIf || i.guard != kNoSlot)
+        edge(b, next);
+    } else if (i.fn == exitThread || i.fn == trapThread) {
+      edge(b, exitBlock);
+      if (i.guard != kNoSlot && next < numBlocks)
+        edge(b, next);
+    } else {
+      edge(b, next);
+    }
+  }
+  // Post-order of the reversed graph from the exit.
+  std::vector<uint32_t> order(numBlocks + 1, ~0u), byOrder;
+  std::vector<std::pair<uint32_t, size_t>> stack;
+  std::vector<char> seen(numBlocks + 1, 0);
+  stack.push_back({exitBlock, 0});
+  seen[exitBlock] = 1;
+  while (!stack.empty()) {
+    auto &[b, k] = stack.back();
+    if (k < pred[b].size()) {
+      uint32_t p = pred[b][k++];
+      if (!seen[p]) {
+        seen[p] = 1;
+        stack.push_back({p, 0});
+      }
+    } else {
+      order[b] = byOrder.size();
+      byOrder.push_back(b);
+      stack.pop_back();
+    }
+  }
+  std::vector<uint32_t> ipdom(numBlocks + 1, ~0u);
+  ipdom[exitBlock] = exitBlock;
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (size_t k = byOrder.size(); k-- > 0;) {
+      uint32_t b = byOrder[k];
+      if (b == exitBlock)
+        continue;
+      uint32_t best = ~0u;
+      for (uint32_t s : succ[b]) {
+        if (ipdom[s] == ~0u)
+          continue;
+        if (best == ~0u) {
+          best = s;
+          continue;
+        }
+        uint32_t x = s, y = best;
+        while (x != y) {
+          while (order[x] < order[y])
+            x = ipdom[x];
+          while (order[y] < order[x])
+            y = ipdom[y];
+        }
+        best = x;
+      }
+      if (best != ipdom[b]) {
+        ipdom[b] = best;
+        changed = true;
+      }
+    }
+  }
+  // Insert, and move all targets.
+  std::vector<char> meets(numBlocks + 1, 0);
+  for (uint32_t k = 0; k < n; ++k) {
+    if (code[k].fn != branchIf && code[k].fn != branchIndexed)
+      continue;
+    uint32_t p = ipdom[blockOf[k]];
+    if (p != ~0u && p != exitBlock)
+      meets[p] = 1;
+  }
+  std::vector<uint32_t> moved(n + 1);
+  uint32_t inserted = 0;
+  for (uint32_t k = 0; k < n; ++k) {
+    moved[k] = k + inserted;
+    if (leader[k] && meets[blockOf[k]])
+      ++inserted;
+  }
+  std::vector<Instr> newCode;
+  std::vector<InstrInfo> newInfo;
+  newCode.reserve(n + inserted);
+  newInfo.reserve(n + inserted);
+  for (uint32_t k = 0; k < n; ++k) {
+    if (leader[k] && meets[blockOf[k]]) {
+      Instr c;
+      c.fn = converge;
+      newCode.push_back(c);
+      InstrInfo info = program.info[k];
+      info.numUses = info.numDefs = 0;
+      newInfo.push_back(info);
+    }
+    Instr i = code[k];
+    if (i.fn == branchIf || i.fn == branchIndexed) {
+      uint32_t p = ipdom[blockOf[k]];
+      i.aux = p != ~0u && p != exitBlock ? moved[first[p]] : kNoSlot;
+    }
+    if (isBranch(i))
+      i.imm = moved[i.imm];
+    newCode.push_back(i);
+    newInfo.push_back(program.info[k]);
+  }
+  code = std::move(newCode);
+  program.info = std::move(newInfo);
+}

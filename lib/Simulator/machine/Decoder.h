@@ -1,0 +1,172 @@
+//===- Decoder.h - from parsed to executable instructions -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One function per family of opcodes (registered in exec/*.cpp) reads the
+// modifiers in whatever order they come, turns operands into register slots
+// and emits handlers. A modifier that nobody has taken makes the instruction
+// unsupported: nothing is silently ignored.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_MACHINE_DECODER_H
+#define MX_LIB_SIMULATOR_MACHINE_DECODER_H
+
+#include "Program.h"
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+namespace mx::sim {
+
+/// Where a memory operand points: the value of `base` plus `offset`.
+struct Address {
+  Slot base = kNoSlot;
+  bool is64 = true;
+  int64_t offset = 0;
+  /// The state space of the variable that was named, else Generic.
+  ptx::Space space = ptx::Space::Generic;
+};
+
+class Decoder {
+public:
+  Decoder(ptx::Module &module, Program &program)
+      : module(module), program(program) {}
+
+  /// Fills the program. Unsupported instructions become handlers that report
+  /// themselves; `unsupported` lists them.
+  bool decode(const ptx::Function &kernel, std::vector<Diagnostic> &errors,
+              std::vector<Diagnostic> &unsupported);
+
+  // For the decode functions.
+  const ptx::Instruction *inst = nullptr;
+
+  /// Removes a modifier; false when it is not there.
+  bool take(std::string_view name);
+  /// Removes the first modifier of the list that is there and returns its
+  /// index, or -1.
+  int takeAny(std::initializer_list<std::string_view> names);
+  /// Removes the first modifier that begins like that; empty when none does.
+  std::string_view takePrefix(std::string_view prefix);
+  /// Removes the next modifier that is a type.
+  bool takeType(ptx::Type &type);
+  /// Removes .v2, .v4, .v8; 1 when there is none.
+  unsigned takeVector();
+  /// Removes state spaces (with ::cta and ::cluster); Generic when none.
+  ptx::Space takeSpace();
+  /// Removes what has no functional effect: cache and ordering qualifiers.
+  void takeMemoryQualifiers();
+  const std::vector<std::string_view> &modifiers() const { return mods; }
+
+  size_t numOperands() const { return inst->operands.size(); }
+  const ptx::Operand &operand(size_t k) const { return inst->operands[k]; }
+
+  /// Operand slots. `laneBytes` (4, 8 or 16) must be what the register has;
+  /// 0 takes any. On an error they note it and return a harmless slot.
+  Slot use(const ptx::Operand &op, unsigned laneBytes,
+           ptx::Type immediate = {'B', 32});
+  Slot def(const ptx::Operand &op, unsigned laneBytes);
+  Slot use(size_t k, ptx::Type type);
+  Slot def(size_t k, ptx::Type type);
+  Slot usePredicate(size_t k) { return usePredicate(operandAt(k)); }
+  Slot usePredicate(const ptx::Operand &op);
+  Slot defPredicate(size_t k) { return defPredicate(operandAt(k)); }
+  Slot defPredicate(const ptx::Operand &op);
+  /// 4, 8 or 16 for a register or vector element; 0 for an immediate.
+  unsigned laneBytesOf(const ptx::Operand &op) const;
+  bool isPredicate(const ptx::Operand &op) const;
+  bool immediate(size_t k, int64_t &value);
+  Address address(size_t k) { return address(operandAt(k)); }
+  Address address(const ptx::Operand &op);
+  /// The elements of {a, b}, or the operand alone.
+  const std::vector<ptx::Operand> &elements(const ptx::Operand &op);
+  const ptx::Operand &operandAt(size_t k);
+  /// The pool's register with `value` in every lane.
+  Slot constant(uint64_t value, unsigned laneBytes);
+  Slot constantPredicate(bool value);
+  Slot scratch(unsigned laneBytes);
+  Slot scratchPredicate();
+  Slot special(Special kind, unsigned laneBytes, int64_t value = 0);
+
+  Instr &emit(Handler fn);
+  void markMove() { isMove = true; }
+  uint32_t addExtra(Slot s) {
+    program.extra.push_back(s);
+    return program.extra.size() - 1;
+  }
+  /// Notes why the instruction cannot be executed.
+  void unsupported(std::string why);
+  bool expectOperands(size_t low, size_t high);
+
+  ptx::Module &module;
+  Program &program;
+
+  /// Address of a variable in its space; places it at first sight.
+  uint64_t place(ptx::Variable &v);
+  bool isPlacedLocally(const ptx::Variable &v) const;
+
+  /// For call: decodes the callee in place.
+  void inlineCall();
+  /// Branch of `inst` to an instruction of the current function.
+  void branch(Slot condition, bool isUniform, uint32_t target);
+  void ret();
+
+private:
+  struct Frame {
+    const ptx::Function *function = nullptr;
+    std::vector<Slot> registers;
+    std::unordered_map<const ptx::Variable *, uint64_t> locals;
+    Frame *caller = nullptr;
+    /// Program index of each instruction, and of what follows the last.
+    std::vector<uint32_t> starts;
+    std::vector<std::pair<uint32_t, uint32_t>> branches; ///< code, target
+    std::vector<uint32_t> returns;
+  };
+  Frame *frame = nullptr;
+  std::vector<std::string_view> mods;
+  std::vector<ptx::Operand> single;
+  std::string failure;
+  bool isMove = false;
+  Slot guard = kNoSlot;
+  std::vector<Slot> uses, defs;
+  std::map<std::pair<uint64_t, unsigned>, Slot> constants;
+  std::map<std::tuple<int, unsigned, int64_t>, Slot> specials;
+  struct ExternFix {
+    size_t special;
+    int64_t offset;
+  };
+  std::vector<ExternFix> externFixes;
+  std::unordered_map<const ptx::Variable *, uint64_t> sharedPlaces;
+  uint32_t nextPredicate = 0, nextWide = 0;
+  uint32_t predicateBytes = 0;
+  std::vector<Diagnostic> *errorList = nullptr, *unsupportedList = nullptr;
+  ptx::Operand nothing;
+
+  void decodeFunction(Frame &f);
+  void decodeInstruction(const ptx::Instruction &i);
+  Slot newPredicate();
+  Slot newRegister(unsigned laneBytes);
+  void markConvergence();
+};
+
+/// A decode function; it reports through Decoder::unsupported.
+using DecodeFn = void (*)(Decoder &);
+const std::unordered_map<std::string_view, DecodeFn> &decodeTable();
+
+using DecodeTable = std::unordered_map<std::string_view, DecodeFn>;
+void addIntegerInstructions(DecodeTable &table);
+void addFloatInstructions(DecodeTable &table);
+void addConversionInstructions(DecodeTable &table);
+void addMoveInstructions(DecodeTable &table);
+void addControlInstructions(DecodeTable &table);
+void addMemoryInstructions(DecodeTable &table);
+void addAtomicInstructions(DecodeTable &table);
+void addWarpInstructions(DecodeTable &table);
+void addBarrierInstructions(DecodeTable &table);
+void addAsyncInstructions(DecodeTable &table);
+void addTensorInstructions(DecodeTable &table);
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_MACHINE_DECODER_H

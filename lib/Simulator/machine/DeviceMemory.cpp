@@ -1,0 +1,170 @@
+//===- DeviceMemory.cpp - the global memory of the simulated device -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Allocations lie on pages of their own with an unmapped page behind each, so
+// one table lookup and one comparison decide whether an access is good.
+//===----------------------------------------------------------------------===//
+
+#include "mx/Simulator/Simulator.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+using namespace mx::sim;
+
+struct DeviceMemory::Block {
+  Allocation info;
+  uint8_t *host = nullptr;
+  bool live = true;
+  ~Block() { std::free(host); }
+};
+
+DeviceMemory::DeviceMemory(uint64_t capacity) : capacity(capacity) {}
+DeviceMemory::~DeviceMemory() = default;
+
+static void poison(uint8_t *at, uint64_t bytes) {
+  const uint8_t pattern[2] = {DeviceMemory::kPoison & 0xFF,
+                              DeviceMemory::kPoison >> 8};
+  uint64_t n = std::min<uint64_t>(bytes, 4096);
+  for (uint64_t i = 0; i < n; ++i)
+    at[i] = pattern[i & 1];
+  for (uint64_t done = n; done < bytes; done += n)
+    std::memcpy(at + done, at, std::min(n, bytes - done));
+}
+
+uint64_t DeviceMemory::alloc(uint64_t bytes, uint64_t align,
+                             std::string_view name) {
+  if (bytes > capacity || inUse > capacity - bytes ||
+      (align & (align - 1)) != 0 || align > (1ull << 32))
+    return 0;
+  align = std::max(align, kPageBytes);
+  uint64_t address = (next + align - 1) & ~(align - 1);
+  uint64_t pagesNeeded = bytes / kPageBytes + 1;
+  uint64_t end = address + pagesNeeded * kPageBytes;
+  if (end - kBase > (1ull << 40))
+    return 0;
+  auto block = std::make_unique<Block>();
+  block->info = {address, bytes, std::string(name)};
+  block->host = static_cast<uint8_t *>(std::malloc(bytes ? bytes : 1));
+  if (!block->host)
+    return 0;
+  poison(block->host, bytes);
+  blocks.push_back(std::move(block));
+  pages.resize((end - kBase) / kPageBytes, 0);
+  for (uint64_t p = 0; p < pagesNeeded; ++p)
+    pages[(address - kBase) / kPageBytes + p] = blocks.size();
+  // One page stays unmapped between allocations.
+  next = end + kPageBytes;
+  inUse += bytes;
+  return address;
+}
+
+DeviceMemory::Block *DeviceMemory::lookup(uint64_t address) const {
+  uint64_t page = (address - kBase) / kPageBytes;
+  if (address < kBase || page >= pages.size() || !pages[page])
+    return nullptr;
+  return blocks[pages[page] - 1].get();
+}
+
+bool DeviceMemory::free(uint64_t address) {
+  Block *b = lookup(address);
+  if (!b || !b->live || b->info.address != address)
+    return false;
+  inUse -= b->info.bytes;
+  b->live = false;
+  std::free(b->host);
+  b->host = nullptr;
+  return true;
+}
+
+void *DeviceMemory::translate(uint64_t address, uint64_t bytes) const {
+  Block *b = lookup(address);
+  if (!b || !b->live)
+    return nullptr;
+  uint64_t offset = address - b->info.address;
+  if (offset > b->info.bytes || bytes > b->info.bytes - offset)
+    return nullptr;
+  return b->host + offset;
+}
+
+bool DeviceMemory::copyIn(uint64_t address, const void *from, uint64_t bytes) {
+  void *p = translate(address, bytes);
+  if (p && bytes)
+    std::memcpy(p, from, bytes);
+  return p != nullptr;
+}
+
+bool DeviceMemory::copyOut(void *to, uint64_t address, uint64_t bytes) const {
+  void *p = translate(address, bytes);
+  if (p && bytes)
+    std::memcpy(to, p, bytes);
+  return p != nullptr;
+}
+
+bool DeviceMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
+  void *t = translate(to, bytes), *f = translate(from, bytes);
+  if (!t || !f)
+    return false;
+  std::memmove(t, f, bytes);
+  return true;
+}
+
+bool DeviceMemory::fill(uint64_t address, uint8_t byte, uint64_t bytes) {
+  void *p = translate(address, bytes);
+  if (p && bytes)
+    std::memset(p, byte, bytes);
+  return p != nullptr;
+}
+
+bool DeviceMemory::fillPoison(uint64_t address, uint64_t bytes) {
+  void *p = translate(address, bytes);
+  if (p)
+    poison(static_cast<uint8_t *>(p), bytes);
+  return p != nullptr;
+}
+
+const DeviceMemory::Allocation *DeviceMemory::find(uint64_t address) const {
+  Block *b = lookup(address);
+  if (!b || !b->live || address - b->info.address >= b->info.bytes)
+    return nullptr;
+  return &b->info;
+}
+
+std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
+  char text[64];
+  std::snprintf(text, sizeof text, "%llu byte%s at global address 0x%llx",
+                (unsigned long long)bytes, bytes == 1 ? "" : "s",
+                (unsigned long long)address);
+  std::string s = text;
+  // The nearest allocation, within what a wrong index would reach.
+  const Block *best = nullptr;
+  uint64_t bestDistance = ~0ull;
+  for (const auto &b : blocks) {
+    uint64_t begin = b->info.address, end = begin + b->info.bytes;
+    uint64_t distance = address < begin  ? begin - address
+                        : address >= end ? address - end
+                                         : 0;
+    if (distance < bestDistance) {
+      best = b.get();
+      bestDistance = distance;
+    }
+  }
+  if (!best)
+    return s;
+  std::string name = best->info.name.empty()
+                         ? "an unnamed buffer"
+                         : "buffer '" + best->info.name + "'";
+  std::string size = std::to_string(best->info.bytes) + " bytes";
+  uint64_t begin = best->info.address, end = begin + best->info.bytes;
+  if (!best->live && bestDistance == 0)
+    return s + ", in " + name + " that has been freed";
+  if (bestDistance == 0)
+    return s + ", offset " + std::to_string(address - begin) + " of " + name +
+           " of " + size;
+  if (address >= end)
+    return s + ", " + std::to_string(bestDistance) +
+           " bytes behind the end of " + name + " of " + size;
+  return s + ", " + std::to_string(bestDistance) + " bytes before " + name +
+         " of " + size;
+}

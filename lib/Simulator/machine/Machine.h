@@ -1,0 +1,265 @@
+//===- Machine.h - warps, CTAs, clusters and their scheduler ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The state of a running launch. A warp is a set of groups of lanes, each with
+// its own position; groups that a branch has split come together again at the
+// branch's immediate post-dominator, and while one group waits (for an
+// mbarrier, say) the others go on, so a lone spinning lane starves nobody.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_MACHINE_MACHINE_H
+#define MX_LIB_SIMULATOR_MACHINE_MACHINE_H
+
+#include "Program.h"
+
+#include "mx/Simulator/Simulator.h"
+#include "mx/Simulator/tensor/Fault.h"
+#include "mx/Simulator/tensor/Memory.h"
+#include "mx/Simulator/tensor/TensorMemory.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace mx::sim {
+
+class Machine;
+struct Cta;
+struct Cluster;
+
+/// Why a group of lanes does not run.
+enum class Wait : uint8_t {
+  None,
+  Mbarrier,       ///< until the phase with `ticket` parity completes
+  NamedBarrier,   ///< until barrier `index` has another generation
+  ClusterBarrier, ///< until the cluster's barrier has another generation
+  TensorAlloc,    ///< tries again
+  PairAlloc,      ///< until the pair's allocation has another generation
+  Collective,     ///< for other lanes of the warp at the same instruction
+  Poll,           ///< failed a test; tries again after the others
+};
+
+struct Group {
+  const Instr *pc = nullptr;
+  uint32_t mask = 0;
+  int32_t conv = -1; ///< innermost convergence point, index in Warp::convs
+  Wait wait = Wait::None;
+  uint32_t index = 0;   ///< barrier number, or columns
+  uint32_t ticket = 0;  ///< generation or parity
+  uint32_t address = 0; ///< of the mbarrier: offset in `cta`
+  uint32_t needed = 0;  ///< lanes, for Collective
+  Cta *cta = nullptr;
+};
+
+/// Lanes that were split and meet again at `pc`.
+struct Convergence {
+  const Instr *pc = nullptr;
+  uint32_t expected = 0, arrived = 0;
+  int32_t parent = -1;
+};
+
+class Warp {
+public:
+  /// Register file and constant pool.
+  char *base[2] = {nullptr, nullptr};
+  uint32_t mask = 0; ///< lanes of the running group
+  uint32_t live = 0; ///< lanes that have not exited
+  uint32_t index = 0;
+  Cta *cta = nullptr;
+  Machine *machine = nullptr;
+  std::vector<Group> groups;
+  size_t current = 0;
+  std::vector<Convergence> convs;
+  /// Registers (in units of 128 bytes) that a tcgen05.ld has not delivered.
+  std::vector<uint8_t> pending;
+  uint32_t pendingCount = 0;
+  uint8_t *local = nullptr; ///< 32 frames of Program::localBytes
+  uint32_t clusterTicket = 0;
+  uint32_t bulkGroups = 0;
+
+  Group &group() { return groups[current]; }
+  template <class T>
+  T *at(Slot s) {
+    return reinterpret_cast<T *>(base[s & 1] + (s & ~3u));
+  }
+  /// The lanes for which a predicate is true.
+  uint32_t predicate(Slot s) {
+    uint32_t v = *at<uint32_t>(s);
+    return s & kSlotNegated ? ~v : v;
+  }
+
+  /// Runs until nothing can go on or about `budget` instructions are done.
+  /// Returns the number executed.
+  uint64_t run(uint64_t budget);
+
+  // For handlers. All of these return what the handler then returns.
+  const Instr *diverge(const Instr *i, uint32_t taken, const Instr *target);
+  const Instr *arriveAt(const Instr *i);
+  const Instr *exitLanes(const Instr *i, uint32_t lanes);
+  /// The group stays at `pc` until the wait is over.
+  const Instr *block(const Instr *pc, Wait wait);
+  /// Lets others run, then continues at `pc`.
+  const Instr *poll(const Instr *pc) { return block(pc, Wait::Poll); }
+  /// True when all `members` that live are here. `mask` becomes the lanes of
+  /// all groups that came together; the others are moved on. False: blocked.
+  bool collect(const Instr *i, uint32_t &mask, uint32_t members);
+
+  /// A finding that ends the launch.
+  const Instr *fail(const Instr *i, FindingKind kind, std::string message,
+                    uint32_t lanes);
+  /// A finding after which the launch goes on.
+  void note(const Instr *i, FindingKind kind, std::string message,
+            uint32_t lanes);
+  /// Reports an engine's fault; null, or `i + 1` when the run may go on.
+  const Instr *fault(const Instr *i, const Fault &f, uint32_t lanes);
+
+private:
+  bool pickGroup();
+  void dropGroup(size_t index);
+  void finishConvergence(int32_t conv);
+  bool checkPending(const Instr *i);
+};
+
+struct NamedBarrier {
+  uint32_t generation = 0;
+  uint32_t expectedWarps = 0; ///< 0: all that live
+  uint32_t arrivedWarps = 0;
+  bool active = false;
+  uint32_t redPopc = 0, redResult = 0;
+  bool redAnd = true, redOr = false;
+  bool resultAnd = true, resultOr = false;
+  std::vector<uint32_t> lanes; ///< arrived, per warp
+};
+
+/// Who acted on an mbarrier in its current phase, for deadlock reports.
+struct BarrierLog {
+  struct Entry {
+    uint32_t line, warp, ctaRank, count;
+    bool isComplete;
+  };
+  std::vector<Entry> arrivals;
+  uint32_t initLine = 0;
+  uint64_t phases = 0;
+};
+
+/// Marks which bytes of shared memory have been written.
+class SharedTracker : public SharedObserver {
+public:
+  std::vector<uint8_t> written;
+  void read(uint32_t, uint32_t) override {}
+  void write(uint32_t offset, uint32_t size) override;
+};
+
+struct Cta {
+  Cluster *cluster = nullptr;
+  uint32_t rank = 0;
+  Dim3 id;
+  uint64_t linear = 0;
+  uint32_t sm = 0;
+  std::vector<uint8_t> shared;
+  std::unique_ptr<SharedTracker> tracker;
+  std::vector<Warp> warps;
+  char *registers = nullptr;
+  std::vector<char> registerStorage;
+  std::vector<uint8_t> localStorage;
+  uint32_t liveWarps = 0;
+  std::vector<NamedBarrier> barriers;
+  std::unordered_map<uint32_t, BarrierLog> logs;
+  TensorMemory *tensor = nullptr;
+  bool usedGroup1 = false, usedGroup2 = false;
+  uint32_t owner = 0;
+
+  SharedMemory view() {
+    return {shared.data(), uint32_t(shared.size()), tracker.get()};
+  }
+};
+
+struct PairAlloc {
+  uint32_t generation = 0;
+  int waitingRank = -1;
+  uint32_t columns = 0;
+  uint32_t waitingAddress = 0;
+};
+
+struct Cluster {
+  std::vector<std::unique_ptr<Cta>> ctas;
+  uint32_t generation = 0; ///< of barrier.cluster
+  uint32_t arrivedThreads = 0;
+  uint32_t liveThreads = 0;
+  std::vector<PairAlloc> pairs;
+  uint64_t slot = 0;
+  bool done() const { return liveThreads == 0; }
+};
+
+/// Global memory as the machine sees it, with a memory of the last hit.
+class GlobalView : public GlobalAccess {
+public:
+  explicit GlobalView(DeviceMemory &memory) : memory(memory) {}
+  uint8_t *translate(uint64_t address, uint64_t size, bool write) override {
+    uint64_t off = address - hitBase;
+    if (off < hitBytes && size <= hitBytes - off)
+      return hitHost + off;
+    return slow(address, size);
+  }
+
+private:
+  uint8_t *slow(uint64_t address, uint64_t size);
+  DeviceMemory &memory;
+  uint64_t hitBase = 0, hitBytes = 0;
+  uint8_t *hitHost = nullptr;
+};
+
+class Machine {
+public:
+  Machine(const Program &program, DeviceMemory &memory,
+          const LaunchConfig &config, const ptx::Module &module,
+          LaunchReport &report);
+  void run();
+
+  const Program &program;
+  DeviceMemory &memory;
+  const LaunchConfig &config;
+  const ptx::Module &module;
+  LaunchReport &report;
+  GlobalView global;
+  std::vector<std::unique_ptr<TensorMemory>> tensors; ///< per SM, as needed
+  Dim3 cluster, clusterGrid;
+  uint32_t threads = 0, warpsPerCta = 0;
+  uint32_t sharedBytes = 0; ///< per CTA, reserved and dynamic included
+  uint32_t dynamicOffset = 0;
+  bool stopped = false;
+  bool timeout = false; ///< try_wait gives up, as its time limit allows
+  bool slept = false;   ///< somebody sleeps: be patient
+  /// Counts everything that another warp could be waiting for.
+  uint64_t effects = 0;
+  /// Scheduling passes: a group that polls tries once in each.
+  uint32_t round = 0;
+  uint64_t executed = 0;
+  std::vector<uint8_t> params;
+
+  TensorMemory &tensorOf(uint32_t sm);
+  bool ready(Warp &w, Group &g);
+  void completeNamedBarrier(Cta &cta, NamedBarrier &b);
+  void checkNamedBarriers(Cta &cta);
+  void checkClusterBarrier(Cluster &cluster);
+  void add(Finding finding, LaunchStatus status);
+
+  /// Host pointer to shared memory, or null. `address` is rank << 24 | offset.
+  uint8_t *shared(Warp &w, uint64_t address, uint64_t size, Cta *&owner);
+  /// "8 bytes at shared address 0x1000408 (offset 8 of 'full' of CTA rank 1)".
+  std::string describeShared(const Cta &own, uint64_t address, uint64_t size);
+  std::string describeSharedOffset(uint32_t offset);
+
+private:
+  std::unique_ptr<Cluster> startCluster(uint64_t index, uint64_t slot);
+  void fillSpecials(Warp &w);
+  /// False when every group of the cluster waits for somebody else.
+  bool runCluster(Cluster &c, uint64_t quantum);
+  void retire(Cluster &c);
+  void reportDeadlock(std::vector<std::unique_ptr<Cluster>> &resident);
+  std::string waitText(Warp &w, Group &g);
+  bool bindShape();
+};
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_MACHINE_MACHINE_H

@@ -1,0 +1,218 @@
+//===- Warp.cpp - groups of lanes and how they meet -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Divergence. A branch that splits a group leaves a convergence point at its
+// immediate post-dominator; whoever arrives there waits for the others. Groups
+// are otherwise independent, as threads are since Volta (PTX ISA, "Independent
+// thread scheduling"): when one cannot go on, another one of the warp runs.
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+
+/// The next group that can run, round robin. Groups that wait are looked at
+/// again each time, as what they wait for may have come.
+bool Warp::pickGroup() {
+  size_t n = groups.size();
+  for (size_t k = 0; k < n; ++k) {
+    size_t i = (current + k) % n;
+    Group &g = groups[i];
+    if (g.wait != Wait::None && !machine->ready(*this, g))
+      continue;
+    g.wait = Wait::None;
+    current = i;
+    return true;
+  }
+  return false;
+}
+
+uint64_t Warp::run(uint64_t budget) {
+  uint64_t done = 0;
+  while (done < budget && !machine->stopped && !groups.empty() && pickGroup()) {
+    const Instr *i = groups[current].pc;
+    mask = groups[current].mask;
+    uint64_t left = budget - done;
+    while (left) {
+      --left;
+      uint32_t m = mask;
+      if (i->guard != kNoSlot) {
+        m &= predicate(i->guard);
+        if (!m) {
+          ++i;
+          continue;
+        }
+      }
+      if (__builtin_expect(pendingCount, 0) && !checkPending(i))
+        i = nullptr;
+      else
+        i = i->fn(*this, i, m);
+      if (!i)
+        break;
+    }
+    done = budget - left;
+    if (i)
+      groups[current].pc = i;
+  }
+  return done;
+}
+
+void Warp::dropGroup(size_t index) {
+  groups[index] = groups.back();
+  groups.pop_back();
+  if (current >= groups.size())
+    current = 0;
+}
+
+const Instr *Warp::block(const Instr *pc, Wait wait) {
+  Group &g = group();
+  g.pc = pc;
+  g.wait = wait;
+  if (wait == Wait::Poll || wait == Wait::Mbarrier || wait == Wait::TensorAlloc)
+    g.index = machine->round;
+  return nullptr;
+}
+
+const Instr *Warp::diverge(const Instr *i, uint32_t taken,
+                           const Instr *target) {
+  const Program &program = machine->program;
+  Group &g = group();
+  const Instr *meet =
+      i->aux == kNoSlot ? nullptr : program.code.data() + i->aux;
+  int32_t conv = g.conv;
+  if (meet && (conv < 0 || convs[conv].pc != meet)) {
+    // A freed entry has no pc.
+    size_t k = 0;
+    while (k < convs.size() && convs[k].pc)
+      ++k;
+    if (k == convs.size())
+      convs.emplace_back();
+    convs[k] = {meet, g.mask, 0, conv};
+    conv = k;
+  }
+  Group other;
+  other.pc = target;
+  other.mask = taken;
+  other.conv = conv;
+  g.conv = conv;
+  g.mask &= ~taken;
+  mask = g.mask;
+  groups.push_back(other);
+  return i + 1;
+}
+
+/// All expected lanes have come, or the last of the others has exited.
+void Warp::finishConvergence(int32_t conv) {
+  Convergence &c = convs[conv];
+  if (c.arrived != c.expected)
+    return;
+  if (c.expected) {
+    Group g;
+    g.pc = c.pc;
+    g.mask = c.arrived;
+    g.conv = c.parent;
+    groups.push_back(g);
+  }
+  c.pc = nullptr;
+  c.expected = c.arrived = 0;
+}
+
+const Instr *Warp::arriveAt(const Instr *i) {
+  Group &g = group();
+  while (g.conv >= 0 && convs[g.conv].pc == i) {
+    Convergence &c = convs[g.conv];
+    c.arrived |= g.mask;
+    if (c.arrived != c.expected) {
+      dropGroup(current);
+      return nullptr;
+    }
+    g.mask = c.arrived;
+    g.conv = c.parent;
+    c.pc = nullptr;
+    c.expected = c.arrived = 0;
+  }
+  mask = g.mask;
+  return i + 1;
+}
+
+const Instr *Warp::exitLanes(const Instr *i, uint32_t lanes) {
+  size_t me = current;
+  int32_t conv = groups[me].conv;
+  live &= ~lanes;
+  ++machine->effects;
+  Cluster &cluster = *cta->cluster;
+  cluster.liveThreads -= __builtin_popcount(lanes);
+  if (!live)
+    --cta->liveWarps;
+  bool isGone = groups[me].mask == lanes;
+  if (isGone)
+    dropGroup(me);
+  else {
+    groups[me].mask &= ~lanes;
+    mask = groups[me].mask;
+  }
+  while (conv >= 0) {
+    int32_t parent = convs[conv].parent;
+    convs[conv].expected &= ~lanes;
+    convs[conv].arrived &= ~lanes;
+    finishConvergence(conv);
+    conv = parent;
+  }
+  machine->checkNamedBarriers(*cta);
+  machine->checkClusterBarrier(cluster);
+  return isGone ? nullptr : i + 1;
+}
+
+bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
+  uint32_t needed = members & live;
+  uint32_t here = lanes;
+  if ((here & needed) == needed)
+    return true;
+  for (size_t k = 0; k < groups.size(); ++k)
+    if (k != current && groups[k].wait == Wait::Collective && groups[k].pc == i)
+      here |= groups[k].mask;
+  if ((here & needed) != needed) {
+    group().needed = needed;
+    block(i, Wait::Collective);
+    return false;
+  }
+  for (size_t k = 0; k < groups.size(); ++k) {
+    Group &g = groups[k];
+    if (k != current && g.wait == Wait::Collective && g.pc == i) {
+      g.wait = Wait::None;
+      g.pc = i + 1;
+    }
+  }
+  lanes = here;
+  return true;
+}
+
+/// Registers of a tcgen05.ld are undefined until tcgen05.wait::ld. A move may
+/// carry them along, as compilers pack registers before the wait; any other
+/// use is reported.
+bool Warp::checkPending(const Instr *i) {
+  const Program &p = machine->program;
+  const InstrInfo &info = p.infoOf(i);
+  bool found = false;
+  for (uint32_t k = 0; k < info.numUses; ++k) {
+    Slot s = p.uses[info.firstUse + k];
+    if (!(s & kSlotConstant) && pending[s / 128])
+      found = true;
+  }
+  if (found && !info.isMove) {
+    note(i, FindingKind::LoadBeforeWait,
+         "a register loaded by tcgen05.ld is used before tcgen05.wait::ld",
+         mask);
+    std::fill(pending.begin(), pending.end(), 0);
+    pendingCount = 0;
+    return !machine->stopped;
+  }
+  for (uint32_t k = 0; k < info.numDefs; ++k) {
+    uint8_t &flag = pending[p.defs[info.firstDef + k] / 128];
+    pendingCount += found - flag;
+    flag = found;
+  }
+  return true;
+}

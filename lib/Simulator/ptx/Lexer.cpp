@@ -1,0 +1,191 @@
+//===- Lexer.cpp - PTX tokens ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA, chapter "Syntax". The input comes from anywhere, so every byte
+// sequence yields tokens; what no rule takes becomes Tok::Bad.
+//===----------------------------------------------------------------------===//
+
+#include "Lexer.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+using namespace mx::sim::ptx;
+
+static bool isAlpha(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+static bool isDigit(char c) { return c >= '0' && c <= '9'; }
+static bool isWord(char c) {
+  return isAlpha(c) || isDigit(c) || c == '_' || c == '$';
+}
+
+void Lexer::skipBlank() {
+  while (at < text.size()) {
+    char c = text[at];
+    if (c == '\n') {
+      ++line;
+      lineStart = ++at;
+    } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v' ||
+               c == '\0') {
+      ++at;
+    } else if (text.compare(at, 2, "//") == 0) {
+      while (at < text.size() && text[at] != '\n')
+        ++at;
+    } else if (text.compare(at, 2, "/*") == 0) {
+      at += 2;
+      while (at < text.size() && text.compare(at, 2, "*/") != 0) {
+        if (text[at] == '\n') {
+          ++line;
+          lineStart = at + 1;
+        }
+        ++at;
+      }
+      at = at + 2 < text.size() ? at + 2 : text.size();
+    } else if (c == '#') {
+      // A line marker of a preprocessor.
+      while (at < text.size() && text[at] != '\n')
+        ++at;
+    } else {
+      return;
+    }
+  }
+}
+
+Token Lexer::next() {
+  skipBlank();
+  Token token;
+  token.line = line;
+  token.column = at - lineStart + 1;
+  if (at >= text.size())
+    return token;
+
+  size_t start = at;
+  char c = text[at];
+  if (isDigit(c))
+    return number(token);
+  if (isAlpha(c) || c == '_' || c == '$' ||
+      (c == '%' && at + 1 < text.size() && isWord(text[at + 1]))) {
+    ++at;
+    while (at < text.size() && isWord(text[at]))
+      ++at;
+    token.kind = Tok::Ident;
+    token.text = text.substr(start, at - start);
+    return token;
+  }
+  if (c == '.' && at + 1 < text.size() && isWord(text[at + 1])) {
+    ++at;
+    while (at < text.size()) {
+      if (isWord(text[at]))
+        ++at;
+      else if (text.compare(at, 2, "::") == 0 && at + 2 < text.size() &&
+               isWord(text[at + 2]))
+        at += 2;
+      else
+        break;
+    }
+    token.kind = Tok::Dotted;
+    token.text = text.substr(start + 1, at - start - 1);
+    return token;
+  }
+  if (c == '"') {
+    ++at;
+    while (at < text.size() && text[at] != '"' && text[at] != '\n')
+      at += text[at] == '\\' && at + 1 < text.size() ? 2 : 1;
+    if (at >= text.size() || text[at] != '"') {
+      at = at < text.size() ? at : text.size();
+      token.kind = Tok::Bad;
+      token.text = text.substr(start, at - start);
+      return token;
+    }
+    token.kind = Tok::String;
+    token.text = text.substr(start + 1, at - start - 1);
+    ++at;
+    return token;
+  }
+  ++at;
+  token.text = text.substr(start, 1);
+  token.kind =
+      std::strchr("{}()[]<>,;:+-*/%&|^~!@=?", c) ? Tok::Punct : Tok::Bad;
+  return token;
+}
+
+/// Integers in four bases with an optional U, 0f/0d bit patterns, decimals.
+Token Lexer::number(Token token) {
+  size_t start = at;
+  auto hexDigits = [&](size_t from, unsigned count) {
+    if (from + count > text.size())
+      return false;
+    for (size_t i = from; i < from + count; ++i)
+      if (!std::strchr("0123456789abcdefABCDEF", text[i]) || !text[i])
+        return false;
+    return true;
+  };
+  auto finish = [&](Tok kind) {
+    token.kind = kind;
+    token.text = text.substr(start, at - start);
+    return token;
+  };
+
+  if (text[at] == '0' && at + 1 < text.size()) {
+    char k = text[at + 1] | 0x20;
+    if ((k == 'f' && hexDigits(at + 2, 8)) ||
+        (k == 'd' && hexDigits(at + 2, 16))) {
+      unsigned digits = k == 'f' ? 8 : 16;
+      std::string s(text.substr(at + 2, digits));
+      token.value = std::strtoull(s.c_str(), nullptr, 16);
+      at += 2 + digits;
+      return finish(k == 'f' ? Tok::Float32 : Tok::Float64);
+    }
+    if (k == 'x' || k == 'b') {
+      at += 2;
+      unsigned base = k == 'x' ? 16 : 2;
+      size_t first = at;
+      while (at < text.size()) {
+        char d = text[at] | 0x20;
+        unsigned v = isDigit(text[at])        ? text[at] - '0'
+                     : (d >= 'a' && d <= 'f') ? d - 'a' + 10
+                                              : 99;
+        if (v >= base)
+          break;
+        token.value = token.value * base + v;
+        ++at;
+      }
+      if (at == first)
+        return finish(Tok::Bad);
+      if (at < text.size() && text[at] == 'U')
+        ++at;
+      return finish(Tok::Int);
+    }
+  }
+  size_t end = at;
+  while (end < text.size() && isDigit(text[end]))
+    ++end;
+  bool isFloat =
+      end < text.size() &&
+      ((text[end] == '.' && end + 1 < text.size() && isDigit(text[end + 1])) ||
+       ((text[end] | 0x20) == 'e' && end + 1 < text.size() &&
+        (isDigit(text[end + 1]) || text[end + 1] == '-' ||
+         text[end + 1] == '+')));
+  if (isFloat) {
+    std::string s(text.substr(at, 64));
+    char *stop = nullptr;
+    double d = std::strtod(s.c_str(), &stop);
+    std::memcpy(&token.value, &d, sizeof d);
+    at += stop - s.c_str();
+    return finish(Tok::Float64);
+  }
+  unsigned base = text[at] == '0' && end - at > 1 ? 8 : 10;
+  for (; at < end; ++at)
+    token.value = token.value * base + (text[at] - '0');
+  if (at < text.size() && text[at] == 'U')
+    ++at;
+  if (at < text.size() && isWord(text[at])) {
+    // "2d", "128B" and the like appear only behind a dot.
+    while (at < text.size() && isWord(text[at]))
+      ++at;
+    return finish(Tok::Bad);
+  }
+  return finish(Tok::Int);
+}
