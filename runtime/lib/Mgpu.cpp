@@ -274,9 +274,9 @@ Error placeOnDevice(const std::array<uint8_t, 128> &image, void *&result) {
 
 MX_MGPU void mgpuMemHostRegisterMemRef(int64_t rank, const MemRef *memref,
                                        int64_t elementBytes) {
-  char *begin;
-  uint64_t bytes;
   onDevice([&](Device &device) {
+    char *begin = nullptr;
+    uint64_t bytes = 0;
     Error error = denseRange(rank, *memref, elementBytes, begin, bytes);
     return error ? error : device.registerHost(begin, bytes);
   });
@@ -311,12 +311,18 @@ MX_MGPU void *mgpuTensorMapEncodeTiledMemref(
     return nullptr;
   constexpr int64_t maxRank = mx::sim::maxTensorRank;
   constexpr auto maxType = int64_t(mx::sim::TmapType::U6Align16);
+  if (rank < 1 || rank > maxRank) {
+    report({MX_ERROR_INVALID_VALUE,
+            "tensor map: expected a rank from 1 to 5, found " +
+                std::to_string(rank)});
+    return nullptr;
+  }
   int64_t dims[maxRank] = {}, strides[maxRank] = {};
   int32_t box[maxRank] = {};
   int64_t bits = dataType < 0 || dataType > maxType
                      ? 8
                      : mx::sim::elementBits(mx::sim::TmapType(dataType));
-  for (int64_t i = 0; i < rank && i < maxRank; ++i) {
+  for (int64_t i = 0; i < rank; ++i) {
     int64_t outer = rank - 1 - i;
     dims[i] = memref->sizes()[outer];
     if (i)
