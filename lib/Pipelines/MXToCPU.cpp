@@ -16,6 +16,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Pipelines/Pipelines.h"
 
 using namespace mlir;
@@ -49,6 +50,7 @@ static void addUpstreamLowering(OpPassManager &pm) {
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
+  pm.addPass(createMXMaterializeLayouts());
   addBufferization(pm);
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createConvertMXToCPU());

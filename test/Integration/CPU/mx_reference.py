@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The mx operations in numpy and ml_dtypes, in float64.
+
+Written from the formulas of the specification (OCP MX v1.0; PTX ISA, cvt and
+tcgen05 scale factor layouts) and sharing no code with the compiler. Arrays of
+elements and scales hold codes, one per uint8.
+"""
+
+import ml_dtypes
+import numpy as np
+
+# Element type: ml_dtypes' type, largest value, its exponent, stored mantissa
+# bits, code of NaN.
+ELEMENTS = {
+    "f8E4M3FN": (ml_dtypes.float8_e4m3fn, 448.0, 8, 3, 0x7F),
+    "f8E5M2": (ml_dtypes.float8_e5m2, 57344.0, 15, 2, 0x7F),
+    "f6E3M2FN": (ml_dtypes.float6_e3m2fn, 28.0, 4, 2, 0x1F),
+    "f6E2M3FN": (ml_dtypes.float6_e2m3fn, 7.5, 2, 3, 0x1F),
+    "f4E2M1FN": (ml_dtypes.float4_e2m1fn, 6.0, 2, 1, 0x7),
+    "i8": (None, 127 / 64, 0, 6, 0),
+}
+
+
+def f32(x):
+    return np.asarray(x, np.float32)
+
+
+def block_scale(a, element, rounding):
+    """E8M0 bytes for the largest magnitudes `a` (float32) of blocks."""
+    _, largest, emax, mantissa, _ = ELEMENTS[element]
+    a = f32(a)
+    finite = np.where(np.isfinite(a), a, 0).astype(np.float64)
+    if rounding == "ceil":
+        reciprocal = np.float32(1.0) / np.float32(largest)
+        t = (f32(finite) * reciprocal).astype(np.float64)
+        m, e = np.frexp(t)  # t = m * 2^e with m in [1/2, 1)
+        byte = np.where(t == 0, 0, np.where(m > 0.5, e, e - 1) + 127)
+    else:
+        # The exponent field: 0 below 2^-126.
+        tiny = finite < 2.0**-126
+        _, e = np.frexp(np.where(tiny, 1.0, finite))
+        field = np.where(tiny, 0, e + 126)
+        if rounding == "even":
+            # Half a unit of the element's mantissa may carry.
+            unit = 2.0 ** np.where(tiny, -126.0, e - 1.0)
+            top = np.where(tiny, 1.0, 2.0)
+            field += finite / unit + 2.0 ** -(mantissa + 1) >= top
+        byte = field - emax
+    byte = np.clip(byte, 0, 254)
+    return np.where(np.isnan(a), 255, np.where(np.isinf(a), 254, byte)).astype(
+        np.uint8)
+
+
+def encode(y, element):
+    """Codes of float32 numbers: nearest even, saturated."""
+    dtype, largest, _, _, nan = ELEMENTS[element]
+    y = f32(y)
+    if element == "i8":
+        bounded = np.clip(np.where(np.isnan(y), 0, y), -4.0, 4.0)
+        scaled = np.clip(np.rint(bounded * 64), -127, 127)
+        return scaled.astype(np.int8).view(np.uint8)
+    bounded = np.clip(np.where(np.isnan(y), 0, y), -largest, largest)
+    codes = f32(bounded).astype(dtype).view(np.uint8)
+    return np.where(np.isnan(y), nan, codes).astype(np.uint8)
+
+
+def decode(codes, element):
+    if element == "i8":
+        return codes.view(np.int8).astype(np.float64) / 64
+    dtype = ELEMENTS[element][0]
+    bits = np.dtype(dtype).itemsize * 8 if element.startswith("f8") else int(
+        element[1])
+    return (codes & (2**bits - 1)).astype(np.uint8).view(dtype).astype(
+        np.float64)
+
+
+def decode_scale(bytes_, nvfp4=False):
+    if nvfp4:
+        return (bytes_ & 0x7F).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    return np.where(bytes_ == 255, np.nan,
+                    np.exp2(bytes_.astype(np.float64) - 127))
+
+
+def largest_magnitude(blocks):
+    bits = (blocks.view(np.uint32) & 0x7FFFFFFF).max(axis=-1)
+    return bits.astype(np.uint32).view(np.float32)
+
+
+def quantize(x, element, rounding="ceil", nvfp4_encode=None):
+    """Elements and scales of float32 `x`, blocks along the last axis, whose
+    last block may be short."""
+    size = 32 if nvfp4_encode is None else 16
+    width = x.shape[-1]
+    padded = -(-width // size) * size
+    full = np.zeros((*x.shape[:-1], padded), np.float32)
+    full[..., :width] = x
+    blocks = full.reshape(*x.shape[:-1], padded // size, size)
+    a = largest_magnitude(blocks)
+    with np.errstate(all="ignore"):
+        if nvfp4_encode is None:
+            scales = block_scale(a, element, rounding)
+            factor = np.where(scales == 255, np.nan,
+                              np.exp2(127.0 - scales))[..., None]
+            y = f32(blocks.astype(np.float64) * factor)
+        else:
+            enc = np.float32(nvfp4_encode)
+            t = a * (np.float32(1) / np.float32(6)) * enc
+            scales = encode(t, "f8E4M3FN")
+            value = scales.view(ml_dtypes.float8_e4m3fn).astype(np.float32)
+            inverse = np.minimum(enc / value, np.finfo(np.float32).max)
+            inverse = np.where(value == 0, np.float32(0), inverse)
+            y = blocks * f32(inverse)[..., None]
+    elements = encode(y, element).reshape(*x.shape[:-1], padded)
+    return elements[..., :width].copy(), scales
+
+
+def round_to(value, dtype):
+    """float64 rounded once, to nearest even; as the bits of the result with
+    the canonical NaN."""
+    value = np.asarray(value, np.float64)
+    with np.errstate(all="ignore"):
+        if dtype == "f32":
+            bits = value.astype(np.float32).view(np.uint32)
+            return np.where(np.isnan(value), 0x7FFFFFFF, bits).astype(np.uint32)
+        mantissa, low, largest, target = {
+            "bf16": (7, -133, (2 - 2.0**-7) * 2.0**127, ml_dtypes.bfloat16),
+            "f16": (10, -24, 65504.0, np.float16),
+        }[dtype]
+        _, e = np.frexp(np.where(np.isfinite(value), value, 1.0))
+        unit = np.exp2(np.maximum(e - 1.0 - mantissa, low))
+        rounded = np.where(np.isfinite(value), np.rint(value / unit) * unit,
+                           value)
+        rounded = np.where(np.abs(rounded) > largest,
+                           np.copysign(np.inf, value), rounded)
+        bits = f32(rounded).astype(target).view(np.uint16)
+        return np.where(np.isnan(value), 0x7FFF, bits).astype(np.uint16)
+
+
+def real(elements, scales, element, nvfp4=False):
+    """element * scale in float64."""
+    size = 16 if nvfp4 else 32
+    width = elements.shape[-1]
+    with np.errstate(all="ignore"):
+        wide = np.repeat(decode_scale(scales, nvfp4), size, axis=-1)
+        return decode(elements, element) * wide[..., :width]
+
+
+def tile(scales):
+    """The tcgen05 layout of rows x blocks, slack 0."""
+    *batch, rows, blocks = scales.shape
+    r, c = -(-rows // 128), -(-blocks // 4)
+    full = np.zeros((*batch, r * 128, c * 4), np.uint8)
+    full[..., :rows, :blocks] = scales
+    # (tile row, r / 32 % 4, r % 32, tile column, c % 4)
+    parts = full.reshape(*batch, r, 4, 32, c, 4)
+    n = len(batch)
+    order = [*range(n), n, n + 3, n + 2, n + 1, n + 4]
+    return np.ascontiguousarray(parts.transpose(order))
+
+
+def tile_rows(scales, ends):
+    """The same with ragged rows: group g starts at tile row begin/128 + g."""
+    rows, blocks = scales.shape
+    out = np.zeros((rows // 128 + len(ends), -(-blocks // 4), 32, 4, 4),
+                   np.uint8)
+    begin = 0
+    for g, end in enumerate(ends):
+        tiles = tile(scales[begin:end])
+        first = begin // 128 + g
+        out[first:first + len(tiles)] = tiles
+        begin = end
+    return out
+
+
+def group_starts(ends):
+    """Where the groups of a ragged reduction start."""
+    sizes = np.diff([0, *ends])
+    return np.cumsum([0, *(-(-sizes // 128) * 128)])
+
+
+def capacity(total, groups):
+    return -(-(total + 127 * groups) // 128) * 128
+
+
+def pack(codes, element):
+    """The bytes of elements in an array: f4 two to a byte."""
+    if element != "f4E2M1FN":
+        return codes
+    return codes[..., 0::2] | (codes[..., 1::2] << 4)
+
+
+def unpack(array, element):
+    if element != "f4E2M1FN":
+        return array
+    return np.stack([array & 15, array >> 4], axis=-1).reshape(
+        *array.shape[:-1], -1)
