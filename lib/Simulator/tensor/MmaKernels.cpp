@@ -20,6 +20,7 @@
 #define MX_SIM_X86_VARIANTS 0
 #endif
 #define MX_SIM_INLINE inline __attribute__((always_inline))
+#define MX_SIM_UNROLL _Pragma("GCC unroll 8")
 
 using namespace mx;
 using namespace mx::sim;
@@ -27,36 +28,42 @@ using namespace mx::sim;
 namespace {
 
 typedef double Vec8d __attribute__((vector_size(64)));
-typedef int64_t Vec8l __attribute__((vector_size(64)));
-typedef float Vec8f __attribute__((vector_size(32)));
 
-constexpr int64_t magnitudeMask = 0x7FFFFFFFFFFFFFFF;
+constexpr uint64_t magnitudeMask = 0x7FFFFFFFFFFFFFFF;
 /// Bits of a double's significand that an f32 does not have.
-constexpr int64_t dropped = 0x1FFFFFFF;
-constexpr int64_t minNormalF32 = 0x3810000000000000; // 2^-126
-constexpr int64_t overflowF32 = 0x47F0000000000000;  // 2^128
+constexpr uint64_t dropped = 0x1FFFFFFF;
+constexpr uint64_t minNormalF32 = 0x3810000000000000; // 2^-126
+constexpr uint64_t overflowF32 = 0x47F0000000000000;  // 2^128
 
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Rows x (panels * 8) sums held in registers.
+/// Rows x (panels * 8) sums held in registers, which takes full unrolling.
 template <int rows, int panels>
 MX_SIM_INLINE void dotBlock(const double *a, unsigned k, const double *b,
                             double *sums, unsigned stride) {
   Vec8d acc[rows][panels] = {};
   for (unsigned i = 0; i < k; ++i) {
     Vec8d column[panels];
+    MX_SIM_UNROLL
     for (int p = 0; p < panels; ++p)
       std::memcpy(&column[p], b + (p * k + i) * panelColumns, sizeof(Vec8d));
-    for (int r = 0; r < rows; ++r)
+    MX_SIM_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      double element = a[r * k + i];
+      MX_SIM_UNROLL
       for (int p = 0; p < panels; ++p)
-        acc[r][p] += a[r * k + i] * column[p];
+        acc[r][p] += element * column[p];
+    }
   }
-  for (int r = 0; r < rows; ++r)
+  MX_SIM_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    MX_SIM_UNROLL
     for (int p = 0; p < panels; ++p)
       std::memcpy(sums + r * stride + p * panelColumns, &acc[r][p],
                   sizeof(Vec8d));
+  }
 }
 
 template <int blockRows, int blockPanels>
@@ -80,42 +87,43 @@ MX_SIM_INLINE void dotBody(const double *a, unsigned rows, unsigned k,
 // Sum with the accumulator
 //===----------------------------------------------------------------------===//
 
-/// The common case of addTruncate for whole groups of eight. Returns false
-/// when some result is no normal f32 nor zero; such a row is done again one by
-/// one, so `out` must not be `c`.
-MX_SIM_INLINE bool addTruncateBody(const double *sums, const float *c,
-                                   double scale, unsigned count, float *out) {
-  Vec8l odd = {};
-  for (unsigned n = 0; n < count; n += 8) {
-    Vec8d s, addend = {};
-    std::memcpy(&s, sums + n, sizeof(s));
-    if (c) {
-      Vec8f old;
-      std::memcpy(&old, c + n, sizeof(old));
-      addend = __builtin_convertvector(old, Vec8d) * scale;
-    }
+/// The common case of addTruncate. Returns false when some result is no normal
+/// f32 nor zero; such a row is done again one by one, so `out` must not be `c`.
+/// A plain loop in integers without comparisons: all compilers vectorise it.
+template <bool hasC>
+MX_SIM_INLINE bool addRow(const double *__restrict sums,
+                          const float *__restrict c, double scale,
+                          unsigned count, float *__restrict out) {
+  uint64_t odd = 0;
+  for (unsigned n = 0; n < count; ++n) {
+    double addend = hasC ? double{c[n]} * scale : 0.0;
     // Knuth's TwoSum: high + low is the exact sum.
-    Vec8d high = s + addend;
-    Vec8d part = high - s;
-    Vec8d low = (s - (high - part)) + (addend - part);
-    Vec8l bits, lowBits;
+    double high = sums[n] + addend;
+    double part = high - sums[n];
+    double low = (sums[n] - (high - part)) + (addend - part);
+    uint64_t bits, lowBits;
     std::memcpy(&bits, &high, sizeof(bits));
     std::memcpy(&lowBits, &low, sizeof(lowBits));
     // Rounding went away from zero where low has the other sign: step back.
-    bits += (low != Vec8d{}) & ((bits ^ lowBits) < Vec8l{});
-    Vec8l magnitude = bits & magnitudeMask;
-    odd |= (magnitude != Vec8l{}) & (magnitude < minNormalF32);
-    odd |= magnitude >= overflowF32;
+    uint64_t hasLow = ((lowBits & magnitudeMask) + magnitudeMask) >> 63;
+    bits -= hasLow & (bits ^ lowBits) >> 63;
+    uint64_t magnitude = bits & magnitudeMask;
+    // The sign of a difference tells the order, as all are below 2^63.
+    uint64_t tiny = (magnitude - minNormalF32) >> 63;
+    uint64_t isZero = 1 ^ (magnitude + magnitudeMask) >> 63;
+    odd |= (tiny & ~isZero) | (overflowF32 - 1 - magnitude) >> 63;
     bits &= ~dropped;
-    Vec8d cut;
+    double cut;
     std::memcpy(&cut, &bits, sizeof(cut));
-    Vec8f result = __builtin_convertvector(cut, Vec8f);
-    std::memcpy(out + n, &result, sizeof(result));
+    out[n] = static_cast<float>(cut);
   }
-  int64_t any = 0;
-  for (int i = 0; i < 8; ++i)
-    any |= odd[i];
-  return any == 0;
+  return odd == 0;
+}
+
+MX_SIM_INLINE bool addTruncateBody(const double *sums, const float *c,
+                                   double scale, unsigned count, float *out) {
+  return c ? addRow<true>(sums, c, scale, count, out)
+           : addRow<false>(sums, nullptr, scale, count, out);
 }
 
 //===----------------------------------------------------------------------===//
