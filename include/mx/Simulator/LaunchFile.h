@@ -1,0 +1,51 @@
+//===- LaunchFile.h - launches described in JSON ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The format that mx-sim reads: buffers, tensor maps, arguments and one or more
+// launches of kernels in PTX files. docs/Simulator.md describes it. Needs LLVM
+// for JSON; the simulator itself does not.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_SIMULATOR_LAUNCHFILE_H
+#define MX_SIMULATOR_LAUNCHFILE_H
+
+#include "mx/Simulator/Simulator.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mx::sim {
+
+struct LaunchFileOptions {
+  /// Modules named on the command line, before those of the file.
+  std::vector<std::string> modules;
+  std::string launchFile;
+  uint32_t checks = kCheckAll;
+  uint64_t seed = 0;
+};
+
+/// What came of a launch file: the reports of its launches, or why there are
+/// none.
+struct LaunchFileResult {
+  std::string error; ///< bad input; empty when the launches ran
+  std::vector<LaunchReport> reports;
+  double seconds = 0;
+
+  /// 0, 1, 2 or 3; the worst of all reports, 2 before 3 before 1.
+  int exitStatus() const;
+};
+
+/// Reads the file, runs its launches in order until one is not clean, and
+/// writes its outputs.
+LaunchFileResult runLaunchFile(const LaunchFileOptions &options);
+
+/// "all", "none", or names separated by commas. False with a message.
+bool parseChecks(std::string_view text, uint32_t &checks, std::string &error);
+
+/// The report as JSON text.
+std::string reportAsJson(const LaunchFileResult &result);
+
+} // namespace mx::sim
+
+#endif // MX_SIMULATOR_LAUNCHFILE_H

@@ -1,0 +1,795 @@
+//===- LaunchFile.cpp - launches described in JSON ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads a launch file, makes its buffers, runs its launches, writes its
+// outputs. Everything that is wrong with the file is one message.
+//===----------------------------------------------------------------------===//
+
+#include "mx/Simulator/LaunchFile.h"
+#include "Json.h"
+
+#include "mx/Simulator/tensor/TensorMap.h"
+#include "mx/Support/FloatFormats.h"
+#include "mx/Support/Npy.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <set>
+
+using namespace mx::sim;
+using llvm::StringRef;
+using mx::NpyArray;
+
+namespace {
+
+struct Buffer {
+  uint64_t address = 0, bytes = 0;
+  std::string dtype; ///< of the .npy file it came from
+  std::vector<int64_t> shape;
+};
+
+class LaunchFile {
+public:
+  explicit LaunchFile(const LaunchFileOptions &options) : options(options) {}
+  LaunchFileResult run();
+
+private:
+  const LaunchFileOptions &options;
+  LaunchFileResult result;
+  std::string error, directory;
+  DeviceMemory memory;
+  std::vector<std::unique_ptr<Module>> modules;
+  std::map<std::string, Buffer> buffers;
+  std::map<std::string, std::vector<uint8_t>> tensorMaps;
+  LaunchConfig defaults;
+
+  bool fail(const std::string &message) {
+    if (error.empty())
+      error = message;
+    return false;
+  }
+  std::string pathOf(const std::string &name) const;
+  bool loadModule(const std::string &path);
+  bool makeBuffer(const std::string &name, const JsonReader &json);
+  bool makeTensorMap(const std::string &name, const JsonReader &json);
+  bool patchBuffer(const std::string &name, const JsonReader &json);
+  bool readDim(const JsonReader &json, Dim3 &dim);
+  bool readLaunch(const JsonReader &json, LaunchConfig &config);
+  bool readArguments(const JsonReader &json, const KernelInfo &kernel,
+                     LaunchConfig &config);
+  /// The bytes of one argument, field or patch. `used` names the keys that the
+  /// caller has read.
+  bool value(const JsonReader &json, std::vector<uint8_t> &bytes,
+             unsigned &align, std::set<std::string> used);
+  bool structure(const JsonReader &json, std::vector<uint8_t> &bytes,
+                 unsigned &align);
+  const Buffer *findBuffer(const JsonReader &json, const std::string &name);
+  bool oneLaunch(const JsonReader &json);
+  bool memset(const JsonReader &json);
+  bool copy(const JsonReader &json);
+  bool writeOutput(const std::string &name, const JsonReader &json);
+  bool setGlobals(const JsonReader &json);
+};
+
+} // namespace
+
+std::string LaunchFile::pathOf(const std::string &name) const {
+  if (llvm::sys::path::is_absolute(name))
+    return name;
+  llvm::SmallString<128> p(directory);
+  llvm::sys::path::append(p, name);
+  return p.str().str();
+}
+
+bool LaunchFile::loadModule(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return fail(path + ": " + file.getError().message());
+  std::vector<Diagnostic> errors;
+  StringRef text = (*file)->getBuffer();
+  auto m = Module::parse({text.data(), text.size()},
+                         llvm::sys::path::filename(path).str(), errors);
+  if (!m) {
+    const Diagnostic &d = errors.front();
+    return fail(path + ":" + std::to_string(d.line) + ":" +
+                std::to_string(d.column) + ": " + d.message);
+  }
+  std::string why = m->load(memory);
+  if (!why.empty())
+    return fail(path + ": " + why);
+  modules.push_back(std::move(m));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers and tensor maps
+//===----------------------------------------------------------------------===//
+
+bool LaunchFile::makeBuffer(const std::string &name, const JsonReader &json) {
+  if (!json.onlyKeys({"file", "bytes", "fill", "align", "patch"}))
+    return false;
+  uint64_t align = 256;
+  if (json.has("align"))
+    align = json["align"].unsignedInteger(1ull << 30);
+  if (json.failed())
+    return false;
+  if (!align || (align & (align - 1))) {
+    json["align"].fail("expected a power of two");
+    return false;
+  }
+  Buffer b;
+  NpyArray array;
+  if (json.has("file")) {
+    if (json.has("fill")) {
+      json.fail("has both 'file' and 'fill'");
+      return false;
+    }
+    std::string why = mx::readNpy(pathOf(json["file"].string()), array);
+    if (!why.empty()) {
+      json.fail(why);
+      return false;
+    }
+    b.bytes = array.data.size();
+    b.dtype = array.dtype;
+    b.shape = array.shape;
+    if (json.has("bytes")) {
+      uint64_t bytes = json["bytes"].unsignedInteger();
+      if (bytes < b.bytes) {
+        json.fail("expected at least the " + std::to_string(b.bytes) +
+                  " bytes of the file, found " + std::to_string(bytes));
+        return false;
+      }
+      b.bytes = bytes;
+    }
+  } else {
+    b.bytes = json["bytes"].unsignedInteger();
+  }
+  if (json.failed())
+    return false;
+  b.address = memory.alloc(b.bytes, align, name);
+  if (!b.address) {
+    json.fail(std::to_string(b.bytes) + " bytes do not fit the device's " +
+              std::to_string(memory.bytesCapacity()));
+    return false;
+  }
+  if (!array.data.empty())
+    memory.copyIn(b.address, array.data.data(), array.data.size());
+  if (json.has("fill")) {
+    std::string fill = json["fill"].string();
+    if (fill == "zero")
+      memory.fill(b.address, 0, b.bytes);
+    else if (fill == "ff")
+      memory.fill(b.address, 0xff, b.bytes);
+    else if (fill != "poison")
+      json["fill"].fail("expected zero, poison or ff, found '" + fill + "'");
+  }
+  buffers[name] = b;
+  return !json.failed();
+}
+
+const Buffer *LaunchFile::findBuffer(const JsonReader &json,
+                                     const std::string &name) {
+  auto it = buffers.find(name);
+  if (it != buffers.end())
+    return &it->second;
+  json.fail("no buffer '" + name + "'");
+  return nullptr;
+}
+
+bool LaunchFile::makeTensorMap(const std::string &name,
+                               const JsonReader &json) {
+  if (!json.onlyKeys({"buffer", "offset", "type", "dims", "strides", "box",
+                      "element_strides", "interleave", "swizzle", "l2", "oob"}))
+    return false;
+  TensorMapDesc map;
+  const Buffer *b = findBuffer(json, json["buffer"].string());
+  if (json.failed())
+    return false;
+  map.globalAddress =
+      b->address + (json.has("offset") ? json["offset"].unsignedInteger() : 0);
+  auto word = [&](const char *key, auto parse, auto &out) {
+    if (!json.has(key))
+      return;
+    std::string text = json[key].string();
+    if (!json.failed() && !parse(text, out))
+      json[key].fail("unknown name '" + text + "'");
+  };
+  json["type"];
+  word("type", parseTmapType, map.type);
+  word("interleave", parseTmapInterleave, map.interleave);
+  word("swizzle", parseTmapSwizzle, map.swizzle);
+  word("l2", parseTmapL2, map.l2);
+  word("oob", parseTmapOob, map.oob);
+  std::vector<uint64_t> dims = json["dims"].unsignedIntegers();
+  std::vector<uint64_t> strides = json.has("strides")
+                                      ? json["strides"].unsignedIntegers()
+                                      : std::vector<uint64_t>();
+  std::vector<uint64_t> box = json["box"].unsignedIntegers();
+  std::vector<uint64_t> steps = json.has("element_strides")
+                                    ? json["element_strides"].unsignedIntegers()
+                                    : std::vector<uint64_t>(dims.size(), 1);
+  if (json.failed())
+    return false;
+  size_t rank = dims.size();
+  auto expect = [&](const char *key, size_t have, size_t want) {
+    if (have != want)
+      json[key].fail("expected " + std::to_string(want) + " numbers, found " +
+                     std::to_string(have));
+  };
+  if (rank < 1 || rank > maxTensorRank) {
+    json["dims"].fail("expected 1 to 5 numbers, found " + std::to_string(rank));
+    return false;
+  }
+  expect("strides", strides.size(), rank - 1);
+  expect("box", box.size(), rank);
+  expect("element_strides", steps.size(), rank);
+  if (json.failed())
+    return false;
+  map.rank = rank;
+  for (size_t k = 0; k < rank; ++k) {
+    map.dims[k] = dims[k];
+    map.box[k] = uint32_t(std::min<uint64_t>(box[k], ~0u));
+    map.elementStrides[k] = uint32_t(std::min<uint64_t>(steps[k], ~0u));
+    if (k + 1 < rank)
+      map.strides[k] = strides[k];
+  }
+  std::string why = validate(map);
+  if (!why.empty()) {
+    json.fail(why);
+    return false;
+  }
+  std::vector<uint8_t> &image = tensorMaps[name];
+  image.resize(tensorMapBytes);
+  encodeTensorMap(map, image.data());
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+template <class T>
+static void append(std::vector<uint8_t> &bytes, T v) {
+  const auto *p = reinterpret_cast<const uint8_t *>(&v);
+  bytes.insert(bytes.end(), p, p + sizeof v);
+}
+
+bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
+                       unsigned &align, std::set<std::string> used) {
+  static const char *kinds[] = {
+      "tensor_map", "buffer", "bytes", "struct", "i8",  "u8",   "i16", "u16",
+      "i32",        "u32",    "i64",   "u64",    "f16", "bf16", "f32", "f64"};
+  std::string kind;
+  bool isPatch = used.count("buffer_offset");
+  const char *offsetKey = isPatch ? "buffer_offset" : "offset";
+  for (auto &[key, member] : json.members()) {
+    bool isKind = false;
+    for (const char *k : kinds)
+      isKind |= key == k;
+    if (isKind) {
+      if (!kind.empty())
+        json.fail("has both '" + kind + "' and '" + key + "'");
+      kind = key;
+    } else if (!used.count(key) && key != offsetKey) {
+      json.fail("unknown key '" + key + "'");
+    }
+  }
+  if (json.failed())
+    return false;
+  if (kind.empty()) {
+    json.fail("expected one of tensor_map, buffer, bytes, struct, i8 to u64, "
+              "f16, bf16, f32, f64");
+    return false;
+  }
+  if (kind != "buffer" && json.has(offsetKey) && !used.count(offsetKey)) {
+    json.fail("'" + std::string(offsetKey) + "' goes with 'buffer' only");
+    return false;
+  }
+  JsonReader v = json[kind];
+  bytes.clear();
+  auto signedValue = [&](unsigned bits) -> int64_t {
+    int64_t x = v.integer();
+    if (bits < 64 && (x < -(1ll << (bits - 1)) || x >= (1ll << bits)))
+      v.fail(std::to_string(x) + " does not fit " + std::to_string(bits) +
+             " bits");
+    return x;
+  };
+  if (kind == "tensor_map") {
+    std::string name = v.string();
+    auto it = tensorMaps.find(name);
+    if (it == tensorMaps.end()) {
+      v.fail("no tensor map '" + name + "'");
+      return false;
+    }
+    bytes = it->second;
+    align = tensorMapAlignment;
+    return true;
+  }
+  if (kind == "buffer") {
+    const Buffer *b = findBuffer(v, v.string());
+    if (!b)
+      return false;
+    uint64_t offset =
+        json.has(offsetKey) ? json[offsetKey].unsignedInteger() : 0;
+    append(bytes, b->address + offset);
+  } else if (kind == "bytes") {
+    std::string hex = v.string(), raw;
+    if (!v.failed() && (hex.size() % 2 || !llvm::tryGetFromHex(hex, raw)))
+      v.fail("expected an even number of hexadecimal digits");
+    bytes.assign(raw.begin(), raw.end());
+    align = 1;
+    return !json.failed();
+  } else if (kind == "struct") {
+    return structure(v, bytes, align);
+  } else if (kind == "f16") {
+    append(bytes, uint16_t(mx::encodeF64(mx::FloatFormat::F16, v.number())));
+  } else if (kind == "bf16") {
+    append(bytes, uint16_t(mx::encodeF64(mx::FloatFormat::BF16, v.number())));
+  } else if (kind == "f32") {
+    append(bytes, float(v.number()));
+  } else if (kind == "f64") {
+    append(bytes, v.number());
+  } else if (kind == "i8" || kind == "u8") {
+    append(bytes, uint8_t(signedValue(8)));
+  } else if (kind == "i16" || kind == "u16") {
+    append(bytes, uint16_t(signedValue(16)));
+  } else if (kind == "i32" || kind == "u32") {
+    append(bytes, uint32_t(signedValue(32)));
+  } else {
+    append(bytes, uint64_t(signedValue(64)));
+  }
+  align = bytes.size();
+  return !json.failed();
+}
+
+bool LaunchFile::structure(const JsonReader &json, std::vector<uint8_t> &bytes,
+                           unsigned &align) {
+  if (!json.onlyKeys({"size", "align", "fields"}))
+    return false;
+  uint64_t size = json["size"].unsignedInteger(1u << 20);
+  align = json.has("align") ? json["align"].unsignedInteger(4096) : 1;
+  std::vector<uint8_t> all(size, 0);
+  for (const JsonReader &field : json["fields"].elements()) {
+    std::vector<uint8_t> part;
+    unsigned partAlign = 1;
+    uint64_t at = field["offset"].unsignedInteger();
+    // The field's own offset takes the name; a buffer's is 'buffer_offset'.
+    if (field.failed() ||
+        !value(field, part, partAlign, {"offset", "buffer_offset"}))
+      return false;
+    if (at > size || part.size() > size - at) {
+      field.fail(std::to_string(part.size()) + " bytes at offset " +
+                 std::to_string(at) + " do not fit the struct's " +
+                 std::to_string(size));
+      return false;
+    }
+    std::memcpy(all.data() + at, part.data(), part.size());
+  }
+  bytes = std::move(all);
+  return !json.failed();
+}
+
+bool LaunchFile::patchBuffer(const std::string &name, const JsonReader &json) {
+  const Buffer &b = buffers[name];
+  for (const JsonReader &patch : json["patch"].elements()) {
+    std::vector<uint8_t> bytes;
+    unsigned align = 1;
+    uint64_t at = patch["offset"].unsignedInteger();
+    if (patch.failed() ||
+        !value(patch, bytes, align, {"offset", "buffer_offset"}))
+      return false;
+    if (at > b.bytes || bytes.size() > b.bytes - at) {
+      patch.fail(std::to_string(bytes.size()) + " bytes at offset " +
+                 std::to_string(at) + " do not fit the buffer's " +
+                 std::to_string(b.bytes));
+      return false;
+    }
+    memory.copyIn(b.address + at, bytes.data(), bytes.size());
+  }
+  return !json.failed();
+}
+
+bool LaunchFile::setGlobals(const JsonReader &json) {
+  for (auto &[name, entry] : json.members()) {
+    if (!entry.onlyKeys({"bytes"}))
+      return false;
+    std::vector<uint8_t> bytes;
+    unsigned align = 1;
+    if (!value(entry, bytes, align, {}))
+      return false;
+    const GlobalInfo *global = nullptr;
+    for (auto &m : modules)
+      if (const GlobalInfo *g = m->findGlobal(name))
+        global = g;
+    if (!global) {
+      entry.fail("no module has a variable '" + name + "'");
+      return false;
+    }
+    if (bytes.size() > global->bytes) {
+      entry.fail("the variable has " + std::to_string(global->bytes) +
+                 " bytes, found " + std::to_string(bytes.size()));
+      return false;
+    }
+    memory.copyIn(global->address, bytes.data(), bytes.size());
+  }
+  return !json.failed();
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+bool LaunchFile::readDim(const JsonReader &json, Dim3 &dim) {
+  std::vector<uint64_t> v = json.unsignedIntegers();
+  if (json.failed())
+    return false;
+  if (v.empty() || v.size() > 3) {
+    json.fail("expected 1 to 3 numbers, found " + std::to_string(v.size()));
+    return false;
+  }
+  uint32_t *out[] = {&dim.x, &dim.y, &dim.z};
+  for (size_t k = 0; k < 3; ++k) {
+    uint64_t x = k < v.size() ? v[k] : 1;
+    if (x > 0x7fffffffu) {
+      json.fail(std::to_string(x) + " is too large");
+      return false;
+    }
+    *out[k] = uint32_t(x);
+  }
+  return true;
+}
+
+bool LaunchFile::readArguments(const JsonReader &json, const KernelInfo &kernel,
+                               LaunchConfig &config) {
+  std::vector<JsonReader> args;
+  if (json.has("args"))
+    args = json["args"].elements();
+  if (args.size() != kernel.parameters.size()) {
+    json.fail("kernel '" + kernel.name + "' expects " +
+              std::to_string(kernel.parameters.size()) + " arguments, found " +
+              std::to_string(args.size()));
+    return false;
+  }
+  config.parameters.assign(kernel.parameterBytes, 0);
+  for (size_t k = 0; k < args.size(); ++k) {
+    const ParameterInfo &p = kernel.parameters[k];
+    std::vector<uint8_t> bytes;
+    unsigned align = 1;
+    if (!value(args[k], bytes, align, {}))
+      return false;
+    if (bytes.size() != p.bytes) {
+      args[k].fail("parameter '" + p.name + "' has " + std::to_string(p.bytes) +
+                   " bytes, the argument " + std::to_string(bytes.size()));
+      return false;
+    }
+    if (align == tensorMapAlignment && p.align < tensorMapAlignment) {
+      args[k].fail("parameter '" + p.name + "' is aligned to " +
+                   std::to_string(p.align) + " bytes, a tensor map needs 64");
+      return false;
+    }
+    std::memcpy(config.parameters.data() + p.offset, bytes.data(), p.bytes);
+  }
+  return true;
+}
+
+bool LaunchFile::oneLaunch(const JsonReader &json) {
+  LaunchConfig config = defaults;
+  config.kernel = json["kernel"].string();
+  if (!json.failed() && !readDim(json["grid"], config.grid))
+    return false;
+  if (json.failed() || !readDim(json["block"], config.block))
+    return false;
+  if (json.has("cluster") && !readDim(json["cluster"], config.cluster))
+    return false;
+  if (json.has("dynamic_smem"))
+    config.dynamicSharedBytes = json["dynamic_smem"].unsignedInteger(1u << 30);
+  if (json.has("sm_count"))
+    config.smCount = json["sm_count"].unsignedInteger(1u << 20);
+  Module *module = nullptr;
+  std::string names;
+  for (auto &m : modules) {
+    if (m->findKernel(config.kernel))
+      module = m.get();
+    for (const KernelInfo &k : m->kernels())
+      names += (names.empty() ? "" : ", ") + k.name;
+  }
+  if (json.failed())
+    return false;
+  if (!module) {
+    json["kernel"].fail("no kernel '" + config.kernel + "', there is " +
+                        (names.empty() ? "none" : names));
+    return false;
+  }
+  if (!readArguments(json, *module->findKernel(config.kernel), config))
+    return false;
+  result.reports.push_back(launch(*module, memory, config));
+  return true;
+}
+
+bool LaunchFile::memset(const JsonReader &json) {
+  if (!json.onlyKeys({"buffer", "byte", "offset", "bytes"}))
+    return false;
+  const Buffer *b = findBuffer(json, json["buffer"].string());
+  uint64_t byte = json.has("byte") ? json["byte"].unsignedInteger(255) : 0;
+  uint64_t offset = json.has("offset") ? json["offset"].unsignedInteger() : 0;
+  if (json.failed())
+    return false;
+  uint64_t bytes = json.has("bytes") ? json["bytes"].unsignedInteger()
+                                     : b->bytes - std::min(offset, b->bytes);
+  if (json.failed())
+    return false;
+  if (offset > b->bytes || bytes > b->bytes - offset) {
+    json.fail(std::to_string(bytes) + " bytes at offset " +
+              std::to_string(offset) + " do not fit the buffer's " +
+              std::to_string(b->bytes));
+    return false;
+  }
+  return memory.fill(b->address + offset, uint8_t(byte), bytes);
+}
+
+bool LaunchFile::copy(const JsonReader &json) {
+  if (!json.onlyKeys({"from", "to", "bytes", "from_offset", "to_offset"}))
+    return false;
+  const Buffer *from = findBuffer(json, json["from"].string());
+  const Buffer *to = findBuffer(json, json["to"].string());
+  uint64_t fromOffset =
+      json.has("from_offset") ? json["from_offset"].unsignedInteger() : 0;
+  uint64_t toOffset =
+      json.has("to_offset") ? json["to_offset"].unsignedInteger() : 0;
+  uint64_t bytes = json["bytes"].unsignedInteger();
+  if (json.failed())
+    return false;
+  if (fromOffset > from->bytes || bytes > from->bytes - fromOffset ||
+      toOffset > to->bytes || bytes > to->bytes - toOffset) {
+    json.fail(std::to_string(bytes) + " bytes do not fit buffers of " +
+              std::to_string(from->bytes) + " and " +
+              std::to_string(to->bytes) + " bytes");
+    return false;
+  }
+  return memory.copy(to->address + toOffset, from->address + fromOffset, bytes);
+}
+
+/// NumPy's dtype for a name in a launch file.
+static std::string dtypeOf(const std::string &name) {
+  static const std::pair<const char *, const char *> names[] = {
+      {"f32", "f4"},  {"f64", "f8"},  {"f16", "f2"},   {"bf16", "u2"},
+      {"i8", "i1"},   {"u8", "u1"},   {"i16", "i2"},   {"u16", "u2"},
+      {"i32", "i4"},  {"u32", "u4"},  {"i64", "i8"},   {"u64", "u8"},
+      {"e4m3", "u1"}, {"e5m2", "u1"}, {"ue8m0", "u1"}, {"e2m1x2", "u1"},
+  };
+  for (auto &[key, value] : names)
+    if (name == key)
+      return value;
+  return {};
+}
+
+bool LaunchFile::writeOutput(const std::string &name, const JsonReader &json) {
+  const Buffer *b = findBuffer(json, name);
+  if (!b)
+    return false;
+  NpyArray array;
+  std::string file;
+  if (json.isString()) {
+    file = json.string();
+    if (!b->dtype.empty()) {
+      array.dtype = b->dtype;
+      array.shape = b->shape;
+    } else {
+      array.dtype = "u1";
+      array.shape = {int64_t(b->bytes)};
+    }
+  } else {
+    if (!json.onlyKeys({"file", "dtype", "shape"}))
+      return false;
+    file = json["file"].string();
+    std::string dtype = json["dtype"].string();
+    if (json.failed())
+      return false;
+    array.dtype = dtypeOf(dtype);
+    if (array.dtype.empty()) {
+      json["dtype"].fail("unknown type '" + dtype + "'");
+      return false;
+    }
+    size_t item = mx::npyItemSize(array.dtype);
+    if (json.has("shape")) {
+      for (uint64_t n : json["shape"].unsignedIntegers())
+        array.shape.push_back(int64_t(n));
+    } else {
+      array.shape = {int64_t(b->bytes / item)};
+    }
+  }
+  if (json.failed())
+    return false;
+  unsigned __int128 bytes = mx::npyItemSize(array.dtype);
+  for (int64_t n : array.shape) {
+    bytes *= uint64_t(n);
+    if (bytes > b->bytes)
+      break;
+  }
+  if (bytes > b->bytes) {
+    json.fail("the shape needs more than the buffer's " +
+              std::to_string(b->bytes) + " bytes");
+    return false;
+  }
+  array.data.resize(size_t(bytes));
+  memory.copyOut(array.data.data(), b->address, array.data.size());
+  std::string why = mx::writeNpy(pathOf(file), array);
+  if (!why.empty())
+    json.fail(why);
+  return why.empty();
+}
+
+LaunchFileResult LaunchFile::run() {
+  auto start = std::chrono::steady_clock::now();
+  auto finish = [&] {
+    result.error = error;
+    if (!error.empty() && error.find(options.launchFile) == std::string::npos &&
+        error.find(".ptx:") == std::string::npos)
+      result.error = options.launchFile + ": " + error;
+    result.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    return std::move(result);
+  };
+  for (const std::string &path : options.modules)
+    if (!loadModule(path))
+      return finish();
+  auto file = llvm::MemoryBuffer::getFile(options.launchFile);
+  if (!file) {
+    fail(options.launchFile + ": " + file.getError().message());
+    return finish();
+  }
+  directory = llvm::sys::path::parent_path(options.launchFile).str();
+  llvm::Expected<llvm::json::Value> parsed =
+      llvm::json::parse((*file)->getBuffer());
+  if (!parsed) {
+    fail(options.launchFile + ": " + llvm::toString(parsed.takeError()));
+    return finish();
+  }
+  JsonReader json(*parsed, "", error);
+  bool many = json.has("launches");
+  bool ok = many ? json.onlyKeys({"format", "modules", "globals", "attributes",
+                                  "limits", "sm_count", "buffers",
+                                  "tensor_maps", "launches", "outputs"})
+                 : json.onlyKeys(
+                       {"format", "modules", "globals", "attributes", "limits",
+                        "sm_count", "buffers", "tensor_maps", "kernel", "grid",
+                        "block", "cluster", "dynamic_smem", "args", "outputs"});
+  if (!ok)
+    return finish();
+  if (json.has("format") && json["format"].unsignedInteger() != 1) {
+    json["format"].fail("expected 1");
+    return finish();
+  }
+  if (json.has("modules"))
+    for (const JsonReader &m : json["modules"].elements())
+      if (!loadModule(pathOf(m.string())))
+        return finish();
+  if (modules.empty()) {
+    json.fail("no module: name a PTX file on the command line or in 'modules'");
+    return finish();
+  }
+  defaults.checks = options.checks;
+  defaults.seed = options.seed;
+  if (json.has("sm_count"))
+    defaults.smCount = json["sm_count"].unsignedInteger(1u << 20);
+  if (json.has("attributes")) {
+    JsonReader a = json["attributes"];
+    if (!a.onlyKeys({"max_dynamic_smem", "non_portable_cluster"}))
+      return finish();
+    if (a.has("max_dynamic_smem"))
+      defaults.maxDynamicSharedBytes =
+          a["max_dynamic_smem"].unsignedInteger(1u << 30);
+    if (a.has("non_portable_cluster"))
+      defaults.nonPortableCluster = a["non_portable_cluster"].boolean();
+  }
+  if (json.has("limits")) {
+    JsonReader l = json["limits"];
+    if (!l.onlyKeys({"instructions"}))
+      return finish();
+    if (l.has("instructions"))
+      defaults.maxInstructions = l["instructions"].unsignedInteger();
+  }
+  std::vector<std::pair<std::string, JsonReader>> list;
+  if (json.has("buffers"))
+    list = json["buffers"].members();
+  for (auto &[name, b] : list)
+    if (json.failed() || !makeBuffer(name, b))
+      return finish();
+  if (json.has("tensor_maps"))
+    for (auto &[name, t] : json["tensor_maps"].members())
+      if (!makeTensorMap(name, t))
+        return finish();
+  for (auto &[name, b] : list)
+    if (b.has("patch") && !patchBuffer(name, b))
+      return finish();
+  if (json.has("globals") && !setGlobals(json["globals"]))
+    return finish();
+  if (json.failed())
+    return finish();
+
+  if (!many) {
+    if (!oneLaunch(json))
+      return finish();
+  } else {
+    for (const JsonReader &step : json["launches"].elements()) {
+      bool good = false;
+      if (step.has("memset")) {
+        good = step.onlyKeys({"memset"}) && memset(step["memset"]);
+      } else if (step.has("copy")) {
+        good = step.onlyKeys({"copy"}) && copy(step["copy"]);
+      } else {
+        good = step.onlyKeys({"kernel", "grid", "block", "cluster",
+                              "dynamic_smem", "sm_count", "args"}) &&
+               oneLaunch(step);
+        if (good && !result.reports.back().clean())
+          break;
+      }
+      if (!good)
+        return finish();
+    }
+  }
+  // Outputs are written whatever came of the launches: they help to find out.
+  if (json.has("outputs"))
+    for (auto &[name, o] : json["outputs"].members())
+      if (!writeOutput(name, o))
+        return finish();
+  return finish();
+}
+
+int LaunchFileResult::exitStatus() const {
+  if (!error.empty())
+    return 2;
+  LaunchStatus worst = LaunchStatus::Clean;
+  for (const LaunchReport &r : reports)
+    worst = std::min(worst, r.status);
+  LaunchReport r;
+  r.status = worst;
+  return r.exitStatus();
+}
+
+LaunchFileResult mx::sim::runLaunchFile(const LaunchFileOptions &options) {
+  return LaunchFile(options).run();
+}
+
+bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
+                          std::string &error) {
+  static const std::pair<const char *, uint32_t> names[] = {
+      {"uninit-tmem", kCheckUninitTensorMemory},
+      {"ld-before-wait", kCheckLoadBeforeWait},
+      {"uninit-smem", kCheckUninitShared},
+      {"tmem-leak", kCheckTensorMemoryLeak},
+      {"descriptor", kCheckDescriptor},
+      {"mbarrier", kCheckBarrier},
+  };
+  if (text == "all") {
+    checks = kCheckAll;
+    return true;
+  }
+  checks = 0;
+  if (text == "none")
+    return true;
+  llvm::SmallVector<StringRef, 8> parts;
+  StringRef(text.data(), text.size()).split(parts, ',');
+  for (StringRef part : parts) {
+    bool isFound = false;
+    for (auto &[name, bit] : names)
+      if (part == name) {
+        checks |= bit;
+        isFound = true;
+      }
+    if (!isFound) {
+      error =
+          "unknown check '" + part.str() + "', expected all, none or a list of";
+      for (auto &[name, bit] : names)
+        error += std::string(" ") + name;
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,60 @@
+//===- Report.cpp - findings as JSON --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The same facts as the text report, for programs.
+//===----------------------------------------------------------------------===//
+
+#include "mx/Simulator/LaunchFile.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mx::sim;
+namespace json = llvm::json;
+
+static json::Object asJson(const Finding &f) {
+  json::Object o{{"kind", std::string(toString(f.kind))},
+                 {"message", f.message},
+                 {"module", f.module}};
+  if (f.ptxLine)
+    o["line"] = f.ptxLine;
+  if (!f.sourceFile.empty())
+    o["source"] = json::Object{{"file", f.sourceFile},
+                               {"line", f.sourceLine},
+                               {"column", f.sourceColumn}};
+  if (f.hasCta)
+    o["cta"] = json::Array{f.cta.x, f.cta.y, f.cta.z};
+  if (f.warp >= 0) {
+    o["warp"] = f.warp;
+    o["lanes"] = f.lanes;
+  }
+  return o;
+}
+
+std::string mx::sim::reportAsJson(const LaunchFileResult &result) {
+  json::Array launches;
+  for (const LaunchReport &r : result.reports) {
+    json::Array findings;
+    for (const Finding &f : r.findings)
+      findings.push_back(asJson(f));
+    const LaunchStatistics &s = r.statistics;
+    launches.push_back(json::Object{
+        {"status", std::string(toString(r.status))},
+        {"findings", std::move(findings)},
+        {"findings_dropped", r.findingsDropped},
+        {"warp_instructions", s.warpInstructions},
+        {"mmas", s.mmas},
+        {"bulk_bytes", s.tmaBytes},
+        {"resident_ctas", s.residentCtas},
+    });
+  }
+  json::Object root{{"format", 1},
+                    {"exit_status", result.exitStatus()},
+                    {"launches", std::move(launches)}};
+  if (!result.error.empty())
+    root["error"] = result.error;
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::formatv("{0:2}", json::Value(std::move(root))) << "\n";
+  return text;
+}
