@@ -182,7 +182,7 @@ void Product::emit(const Side &a, const Side &b, Int rows, Int columns, Int k,
 class Store {
 public:
   Store(Emitter &emitter, Value out, Value alpha, bool accumulate,
-        Region &epilogue)
+        MutableArrayRef<Region> epilogue)
       : emitter(emitter), builder(emitter.getBuilder()), loc(emitter.getLoc()),
         out(out), accumulate(accumulate), epilogue(epilogue) {
     if (alpha)
@@ -214,7 +214,7 @@ public:
 private:
   Value inlineEpilogue(Value sum, Int row, Int column) {
     Value accumulator = emitter.getNumbers().round(sum, builder.getF32Type());
-    Block &block = epilogue.front();
+    Block &block = epilogue.front().front();
     IRMapping mapping;
     mapping.map(block.getArguments(), ValueRange{accumulator, row, column});
     for (Operation &op : block.without_terminator())
@@ -228,7 +228,7 @@ private:
   Location loc;
   Value out;
   bool accumulate;
-  Region &epilogue;
+  MutableArrayRef<Region> epilogue;
   Value factor;
 };
 

@@ -213,11 +213,15 @@ verifyRagged(Operation *op, std::optional<RaggedKind> ragged, Value offsets) {
   return success();
 }
 
-static LogicalResult verifyEpilogue(Operation *op, Region &epilogue,
+static LogicalResult verifyEpilogue(Operation *op,
+                                    MutableArrayRef<Region> epilogue,
                                     Type outElement, bool terminator) {
   if (epilogue.empty())
     return success();
-  Block &block = epilogue.front();
+  if (epilogue.size() > 1)
+    return op->emitOpError("expected at most 1 epilogue, found ")
+           << epilogue.size();
+  Block &block = epilogue.front().front();
   MLIRContext *context = op->getContext();
   SmallVector<Type> expected = {Float32Type::get(context),
                                 IndexType::get(context),

@@ -392,7 +392,7 @@ static LogicalResult verifyTile(Operation *op, const LoopNest &nest,
 /// The epilogue of a tile counts rows and columns from the tile's start.
 static void shiftEpilogue(OpBuilder &builder, Operation *op,
                           ArrayRef<OpFoldResult> offsets) {
-  if (op->getNumRegions() == 0 || op->getRegion(0).empty())
+  if (op->getNumRegions() == 0)
     return;
   Block &block = op->getRegion(0).front();
   OpBuilder::InsertionGuard guard(builder);

@@ -1,0 +1,319 @@
+// RUN: mx-opt %s --canonicalize --split-input-file | FileCheck %s
+
+#tiled = #mx.scale_layout<tcgen05>
+
+// A relayout to the layout that the input has does nothing.
+// CHECK-LABEL: func @identity_relayout(
+// CHECK-SAME:      %[[S:[^:]*]]: tensor<256x16xf8E8M0FNU>
+// CHECK-NOT:     mx.relayout
+// CHECK:         return %[[S]]
+func.func @identity_relayout(%s: tensor<256x16xf8E8M0FNU>, %init: tensor<256x16xf8E8M0FNU>)
+    -> tensor<256x16xf8E8M0FNU> {
+  %0 = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU>) outs(%init : tensor<256x16xf8E8M0FNU>)
+      -> tensor<256x16xf8E8M0FNU>
+  return %0 : tensor<256x16xf8E8M0FNU>
+}
+
+// On memrefs it is a copy.
+// CHECK-LABEL: func @identity_relayout_memref
+// CHECK:         mx.relayout
+func.func @identity_relayout_memref(%s: memref<256x16xf8E8M0FNU>, %out: memref<256x16xf8E8M0FNU>) {
+  mx.relayout ins(%s : memref<256x16xf8E8M0FNU>) outs(%out : memref<256x16xf8E8M0FNU>)
+  return
+}
+
+// There and back again.
+// CHECK-LABEL: func @relayout_pair(
+// CHECK-SAME:      %[[S:[^:]*]]: tensor<?x16xf8E8M0FNU>
+// CHECK-NOT:     mx.relayout
+// CHECK:         return %[[S]]
+func.func @relayout_pair(%s: tensor<?x16xf8E8M0FNU>, %t: tensor<?x16xf8E8M0FNU, #tiled>,
+                         %l: tensor<?x16xf8E8M0FNU>) -> tensor<?x16xf8E8M0FNU> {
+  %0 = mx.relayout ins(%s : tensor<?x16xf8E8M0FNU>) outs(%t : tensor<?x16xf8E8M0FNU, #tiled>)
+      -> tensor<?x16xf8E8M0FNU, #tiled>
+  %1 = mx.relayout ins(%0 : tensor<?x16xf8E8M0FNU, #tiled>) outs(%l : tensor<?x16xf8E8M0FNU>)
+      -> tensor<?x16xf8E8M0FNU>
+  return %1 : tensor<?x16xf8E8M0FNU>
+}
+
+// The same on physical tensors and with ragged groups.
+// CHECK-LABEL: func @relayout_pair_ragged(
+// CHECK-SAME:      %[[S:[^:]*]]: tensor<300x2xf8E8M0FNU>
+// CHECK-NOT:     mx.relayout
+// CHECK:         return %[[S]]
+func.func @relayout_pair_ragged(%s: tensor<300x2xf8E8M0FNU>, %o: tensor<4xi32>,
+                                %t: tensor<6x1x32x4x4xf8E8M0FNU>,
+                                %l: tensor<300x2xf8E8M0FNU>) -> tensor<300x2xf8E8M0FNU> {
+  %0 = mx.relayout ragged = rows ins(%s : tensor<300x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+      outs(%t : tensor<6x1x32x4x4xf8E8M0FNU>) -> tensor<6x1x32x4x4xf8E8M0FNU>
+  %1 = mx.relayout ragged = rows ins(%0 : tensor<6x1x32x4x4xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+      outs(%l : tensor<300x2xf8E8M0FNU>) -> tensor<300x2xf8E8M0FNU>
+  return %1 : tensor<300x2xf8E8M0FNU>
+}
+
+// Other groups are another layout.
+// CHECK-LABEL: func @relayout_pair_other_groups
+// CHECK-COUNT-2: mx.relayout
+func.func @relayout_pair_other_groups(%s: tensor<300x2xf8E8M0FNU>, %o: tensor<4xi32>, %p: tensor<4xi32>,
+                                      %t: tensor<6x1x32x4x4xf8E8M0FNU>,
+                                      %l: tensor<300x2xf8E8M0FNU>) -> tensor<300x2xf8E8M0FNU> {
+  %0 = mx.relayout ragged = rows ins(%s : tensor<300x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+      outs(%t : tensor<6x1x32x4x4xf8E8M0FNU>) -> tensor<6x1x32x4x4xf8E8M0FNU>
+  %1 = mx.relayout ragged = rows ins(%0 : tensor<6x1x32x4x4xf8E8M0FNU>) offsets(%p : tensor<4xi32>)
+      outs(%l : tensor<300x2xf8E8M0FNU>) -> tensor<300x2xf8E8M0FNU>
+  return %1 : tensor<300x2xf8E8M0FNU>
+}
+
+// Two relayouts that are no pair become one: only the name of linear differs.
+// CHECK-LABEL: func @relayout_chain(
+// CHECK-SAME:      %[[S:[^:]*]]: tensor<256x16xf8E8M0FNU, #{{[a-z_0-9.<>]+}}>
+// CHECK:         %[[R:.*]] = mx.relayout ins(%[[S]] :
+// CHECK-NOT:     mx.relayout
+// CHECK:         return %[[R]]
+func.func @relayout_chain(%s: tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear>>,
+                          %t: tensor<256x16xf8E8M0FNU, #tiled>,
+                          %l: tensor<256x16xf8E8M0FNU>) -> tensor<256x16xf8E8M0FNU> {
+  %0 = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear>>)
+      outs(%t : tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU, #tiled>
+  %1 = mx.relayout ins(%0 : tensor<256x16xf8E8M0FNU, #tiled>) outs(%l : tensor<256x16xf8E8M0FNU>)
+      -> tensor<256x16xf8E8M0FNU>
+  return %1 : tensor<256x16xf8E8M0FNU>
+}
+
+// -----
+
+#tiled = #mx.scale_layout<tcgen05>
+
+// The quantizer writes the wanted layout at once.
+// CHECK-LABEL: func @relayout_into_quantize(
+// CHECK:         %[[INIT:.*]] = tensor.empty() : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK:         %[[Q:.*]]:2 = mx.quantize
+// CHECK-SAME:      outs(%{{[^,]*}}, %[[INIT]] :
+// CHECK-NOT:     mx.relayout
+// CHECK:         return %[[Q]]#0, %[[Q]]#1
+func.func @relayout_into_quantize(%x: tensor<256x512xbf16>)
+    -> (tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #tiled>) {
+  %e = tensor.empty() : tensor<256x512xf8E4M3FN>
+  %f = tensor.empty() : tensor<256x16xf8E8M0FNU>
+  %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
+      outs(%e, %f : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
+      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  %init = tensor.empty() : tensor<256x16xf8E8M0FNU, #tiled>
+  %t = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU>)
+      outs(%init : tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU, #tiled>
+  return %q, %t : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #tiled>
+}
+
+// -----
+
+// Sizes that are computed after the quantizer are those of its scales.
+// CHECK-LABEL: func @relayout_into_quantize_dynamic(
+// CHECK-SAME:      %{{[^:]*}}: tensor<?x512xbf16>, %[[M:[^:]*]]: index
+// CHECK:         tensor.empty(%[[M]]) : tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK:         mx.quantize
+// CHECK-NOT:     mx.relayout
+func.func @relayout_into_quantize_dynamic(%x: tensor<?x512xbf16>, %m: index)
+    -> tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>> {
+  %e = tensor.empty(%m) : tensor<?x512xf8E4M3FN>
+  %f = tensor.empty(%m) : tensor<?x16xf8E8M0FNU>
+  %q, %s = mx.quantize ins(%x : tensor<?x512xbf16>)
+      outs(%e, %f : tensor<?x512xf8E4M3FN>, tensor<?x16xf8E8M0FNU>)
+      -> tensor<?x512xf8E4M3FN>, tensor<?x16xf8E8M0FNU>
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %s, %c0 : tensor<?x16xf8E8M0FNU>
+  %init = tensor.empty(%m) : tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  %t = mx.relayout ins(%s : tensor<?x16xf8E8M0FNU>)
+      outs(%init : tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      -> tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  return %t : tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+}
+
+// -----
+
+#rows = #mx.scale_layout<tcgen05, ragged = rows, groups = 4>
+
+// With the groups of the quantizer, it writes ragged rows.
+// CHECK-LABEL: func @relayout_into_ragged_quantize
+// CHECK:         mx.quantize ragged = rows
+// CHECK-SAME:      tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+// CHECK-NOT:     mx.relayout
+func.func @relayout_into_ragged_quantize(%x: tensor<300x64xbf16>, %o: tensor<4xi32>,
+                                         %e: tensor<300x64xf8E4M3FN>, %f: tensor<300x2xf8E8M0FNU>,
+                                         %init: tensor<300x2xf8E8M0FNU, #rows>)
+    -> tensor<300x2xf8E8M0FNU, #rows> {
+  %q, %s = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>)
+      outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>)
+      -> tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>
+  %t = mx.relayout ragged = rows ins(%s : tensor<300x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+      outs(%init : tensor<300x2xf8E8M0FNU, #rows>) -> tensor<300x2xf8E8M0FNU, #rows>
+  return %t : tensor<300x2xf8E8M0FNU, #rows>
+}
+
+// Without them it does not.
+// CHECK-LABEL: func @relayout_not_into_plain_quantize
+// CHECK:         mx.quantize ins
+// CHECK:         mx.relayout ragged = rows
+func.func @relayout_not_into_plain_quantize(%x: tensor<300x64xbf16>, %o: tensor<4xi32>,
+                                            %e: tensor<300x64xf8E4M3FN>, %f: tensor<300x2xf8E8M0FNU>,
+                                            %init: tensor<300x2xf8E8M0FNU, #rows>)
+    -> tensor<300x2xf8E8M0FNU, #rows> {
+  %q, %s = mx.quantize ins(%x : tensor<300x64xbf16>)
+      outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>)
+      -> tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>
+  %t = mx.relayout ragged = rows ins(%s : tensor<300x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+      outs(%init : tensor<300x2xf8E8M0FNU, #rows>) -> tensor<300x2xf8E8M0FNU, #rows>
+  return %t : tensor<300x2xf8E8M0FNU, #rows>
+}
+
+// -----
+
+#tiled = #mx.scale_layout<tcgen05>
+
+// The linear scales are wanted too.
+// CHECK-LABEL: func @relayout_of_shared_scales
+// CHECK:         mx.quantize
+// CHECK:         mx.relayout
+func.func @relayout_of_shared_scales(%x: tensor<256x512xbf16>, %e: tensor<256x512xf8E4M3FN>,
+                                     %f: tensor<256x16xf8E8M0FNU>,
+                                     %init: tensor<256x16xf8E8M0FNU, #tiled>)
+    -> (tensor<256x16xf8E8M0FNU>, tensor<256x16xf8E8M0FNU, #tiled>) {
+  %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
+      outs(%e, %f : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
+      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  %t = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU>)
+      outs(%init : tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU, #tiled>
+  return %s, %t : tensor<256x16xf8E8M0FNU>, tensor<256x16xf8E8M0FNU, #tiled>
+}
+
+// The destination is made from the quantizer's own result.
+// CHECK-LABEL: func @relayout_to_late_destination
+// CHECK:         mx.quantize
+// CHECK:         call @make
+// CHECK:         mx.relayout
+func.func @relayout_to_late_destination(%x: tensor<256x512xbf16>, %e: tensor<256x512xf8E4M3FN>,
+                                        %f: tensor<256x16xf8E8M0FNU>)
+    -> tensor<256x16xf8E8M0FNU, #tiled> {
+  %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
+      outs(%e, %f : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
+      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  %init = call @make(%q) : (tensor<256x512xf8E4M3FN>) -> tensor<256x16xf8E8M0FNU, #tiled>
+  %t = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU>)
+      outs(%init : tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU, #tiled>
+  return %t : tensor<256x16xf8E8M0FNU, #tiled>
+}
+func.func private @make(tensor<256x512xf8E4M3FN>) -> tensor<256x16xf8E8M0FNU, #tiled>
+
+// -----
+
+// Quantization rounds: reading it back is not what was there before.
+// CHECK-LABEL: func @dequantize_of_quantize
+// CHECK:         %[[Q:.*]]:2 = mx.quantize
+// CHECK:         %[[X:.*]] = mx.dequantize ins(%[[Q]]#0, %[[Q]]#1
+// CHECK:         return %[[X]]
+func.func @dequantize_of_quantize(%x: tensor<256x512xbf16>, %e: tensor<256x512xf8E4M3FN>,
+                                  %f: tensor<256x16xf8E8M0FNU>,
+                                  %init: tensor<256x512xbf16>) -> tensor<256x512xbf16> {
+  %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
+      outs(%e, %f : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
+      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  %y = mx.dequantize ins(%q, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
+      outs(%init : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return %y : tensor<256x512xbf16>
+}
+
+// -----
+
+// Nobody reads the result.
+// CHECK-LABEL: func @dead
+// CHECK-NEXT:    return
+func.func @dead(%x: tensor<256x512xbf16>, %e: tensor<256x512xf8E4M3FN>, %f: tensor<256x16xf8E8M0FNU>) {
+  %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
+      outs(%e, %f : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
+      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// A memref is read elsewhere.
+// CHECK-LABEL: func @not_dead
+// CHECK-NEXT:    mx.quantize
+func.func @not_dead(%x: memref<256x512xbf16>, %e: memref<256x512xf8E4M3FN>, %f: memref<256x16xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<256x512xbf16>)
+      outs(%e, %f : memref<256x512xf8E4M3FN>, memref<256x16xf8E8M0FNU>)
+  return
+}
+
+// An effect in the epilogue keeps the operation.
+// CHECK-LABEL: func @not_dead_epilogue
+// CHECK:         mx.matmul
+// CHECK:           memref.store
+func.func @not_dead_epilogue(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU>,
+                             %init: tensor<8x8xf32>, %log: memref<8x8xf32>) {
+  %c = mx.matmul ins(%a, %s, %a, %s : tensor<8x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU>,
+                     tensor<8x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU>)
+      outs(%init : tensor<8x8xf32>) -> tensor<8x8xf32>
+      epilogue {
+      ^bb0(%acc: f32, %row: index, %col: index):
+        memref.store %acc, %log[%row, %col] : memref<8x8xf32>
+        mx.yield %acc : f32
+      }
+  return
+}
+
+// -----
+
+// Of two axes, the one that nobody reads is dropped.
+// CHECK-LABEL: func @unused_axis
+// CHECK:         %[[Q:.*]]:2 = mx.quantize {{.*}} axes = [0] scale_rounding = even
+// CHECK:         return %[[Q]]#1
+func.func @unused_axis(%x: tensor<64x64xf32>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>,
+                       %g: tensor<64x64xf8E5M2>, %h: tensor<64x2xf8E8M0FNU>) -> tensor<64x2xf8E8M0FNU> {
+  %r:4 = mx.quantize ins(%x : tensor<64x64xf32>)
+      outs(%e, %f, %g, %h : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>,
+           tensor<64x64xf8E5M2>, tensor<64x2xf8E8M0FNU>)
+      axes = [1, 0] scale_rounding = even
+      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E5M2>, tensor<64x2xf8E8M0FNU>
+  return %r#3 : tensor<64x2xf8E8M0FNU>
+}
+
+// Both are read, one of them by its elements alone.
+// CHECK-LABEL: func @used_axes
+// CHECK:         mx.quantize {{.*}} axes = [1, 0]
+func.func @used_axes(%x: tensor<64x64xf32>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>,
+                     %g: tensor<64x64xf8E5M2>, %h: tensor<64x2xf8E8M0FNU>)
+    -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
+  %r:4 = mx.quantize ins(%x : tensor<64x64xf32>)
+      outs(%e, %f, %g, %h : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>,
+           tensor<64x64xf8E5M2>, tensor<64x2xf8E8M0FNU>)
+      axes = [1, 0]
+      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E5M2>, tensor<64x2xf8E8M0FNU>
+  return %r#0, %r#3 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+}
+
+// -----
+
+// Static sizes that a cast hid are used.
+// CHECK-LABEL: func @fold_cast
+// CHECK:         mx.matmul ins({{[^:]*}} : tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>,
+// CHECK-SAME:      outs(%{{[^:]*}} : tensor<16x8xf32>) -> tensor<16x8xf32>
+func.func @fold_cast(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8E8M0FNU>, %b: tensor<8x64xf8E4M3FN>,
+                     %sb: tensor<8x2xf8E8M0FNU>, %init: tensor<16x8xf32>) -> tensor<?x8xf32> {
+  %da = tensor.cast %a : tensor<16x64xf8E4M3FN> to tensor<?x64xf8E4M3FN>
+  %ds = tensor.cast %sa : tensor<16x2xf8E8M0FNU> to tensor<?x2xf8E8M0FNU>
+  %di = tensor.cast %init : tensor<16x8xf32> to tensor<?x8xf32>
+  %c = mx.matmul ins(%da, %ds, %b, %sb : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU>,
+                     tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
+      outs(%di : tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %c : tensor<?x8xf32>
+}
+
+// A cast that forgets the layout is not the producer's type.
+// CHECK-LABEL: func @cast_of_layout
+// CHECK:         tensor.cast
+// CHECK:         mx.dequantize {{.*}}tensor<256x16xf8E8M0FNU>)
+func.func @cast_of_layout(%q: tensor<256x512xf8E4M3FN>, %t: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+                          %init: tensor<256x512xf32>) -> tensor<256x512xf32> {
+  %l = tensor.cast %t : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>> to tensor<256x16xf8E8M0FNU>
+  %x = mx.dequantize ins(%q, %l : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
+      outs(%init : tensor<256x512xf32>) -> tensor<256x512xf32>
+  return %x : tensor<256x512xf32>
+}

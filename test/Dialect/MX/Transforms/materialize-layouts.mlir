@@ -1,0 +1,212 @@
+// RUN: mx-opt %s --mx-materialize-layouts --split-input-file | FileCheck %s
+// RUN: mx-opt %s --mx-materialize-layouts --mx-materialize-layouts --split-input-file | FileCheck %s
+
+#tiled = #mx.scale_layout<tcgen05>
+
+// CHECK-LABEL: func @static(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor<3x2x32x4x4xf8E8M0FNU>)
+// CHECK:         %[[E:.*]] = tensor.empty() : tensor<300x192xf8E4M3FN>
+// CHECK:         %[[F:.*]] = tensor.empty() : tensor<3x2x32x4x4xf8E8M0FNU>
+// CHECK:         %[[Q:.*]]:2 = mx.quantize ins(%[[X]] : tensor<300x192xbf16>)
+// CHECK-SAME:      outs(%[[E]], %[[F]] : tensor<300x192xf8E4M3FN>, tensor<3x2x32x4x4xf8E8M0FNU>)
+// CHECK-SAME:      scale_rounding = even
+// CHECK:         return %[[Q]]#0, %[[Q]]#1
+func.func @static(%x: tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>) {
+  %e = tensor.empty() : tensor<300x192xf8E4M3FN>
+  %f = tensor.empty() : tensor<300x6xf8E8M0FNU, #tiled>
+  %q, %s = mx.quantize ins(%x : tensor<300x192xbf16>)
+      outs(%e, %f : tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>) scale_rounding = even
+      -> tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>
+  return %q, %s : tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>
+}
+
+// Calls and declarations change with the functions.
+// CHECK-LABEL: func @caller
+// CHECK:         call @static(%{{.*}}) : (tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor<3x2x32x4x4xf8E8M0FNU>)
+// CHECK:         call @external(%{{.*}}) : (tensor<3x2x32x4x4xf8E8M0FNU>) -> ()
+// CHECK:       func private @external(tensor<3x2x32x4x4xf8E8M0FNU>)
+func.func @caller(%x: tensor<300x192xbf16>) {
+  %q, %s = call @static(%x) : (tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor<300x6xf8E8M0FNU, #tiled>)
+  call @external(%s) : (tensor<300x6xf8E8M0FNU, #tiled>) -> ()
+  return
+}
+func.func private @external(tensor<300x6xf8E8M0FNU, #tiled>)
+
+// -----
+
+// A linear layout and the mark of a ragged reduction change no shape.
+// CHECK-LABEL: func @shape_kept(
+// CHECK-SAME:      tensor<300x6xf8E8M0FNU>, %{{[^:]*}}: tensor<64x896xf8E4M3FN>,
+// CHECK-SAME:      %{{[^:]*}}: tensor<1x7x32x4x4xf8E8M0FNU>, %{{[^:]*}}: tensor<64x28xf8E8M0FNU>)
+func.func @shape_kept(%l: tensor<300x6xf8E8M0FNU, #mx.scale_layout<linear>>,
+                      %e: tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
+                      %f: tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>,
+                      %g: tensor<64x28xf8E8M0FNU, #mx.scale_layout<linear, ragged = reduction, groups = 4>>) {
+  return
+}
+
+// -----
+
+// The operation still says that its rows are ragged.
+// CHECK-LABEL: func @ragged_rows
+// CHECK:         mx.quantize ragged = rows
+// CHECK-SAME:      outs(%{{[^ ,]*}}, %{{[^ ,]*}} : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>)
+// CHECK:         mx.grouped_matmul ragged = rows
+// CHECK-SAME:      tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x1x1x32x4x4xf8E8M0FNU>
+func.func @ragged_rows(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %b: tensor<4x48x64xf8E4M3FN>,
+                       %sb: tensor<4x48x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>) -> tensor<300x48xbf16> {
+  %e = tensor.empty() : tensor<300x64xf8E4M3FN>
+  %f = tensor.empty() : tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+  %q, %s = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>)
+      outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>)
+      -> tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+  %init = tensor.empty() : tensor<300x48xbf16>
+  %c = mx.grouped_matmul ragged = rows
+      ins(%q, %s, %b, %sb : tensor<300x64xf8E4M3FN>,
+          tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>,
+          tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      offsets(%o : tensor<4xi32>) outs(%init : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+  return %c : tensor<300x48xbf16>
+}
+
+// -----
+
+#tiled = #mx.scale_layout<tcgen05>
+
+// CHECK-LABEL: func @control_flow(
+// CHECK-SAME:      %[[S:[^:]*]]: tensor<2x4x32x4x4xf8E8M0FNU>
+// CHECK:         scf.for {{.*}} -> (tensor<2x4x32x4x4xf8E8M0FNU>)
+// CHECK:           scf.yield %{{.*}} : tensor<2x4x32x4x4xf8E8M0FNU>
+// CHECK:         scf.if {{.*}} -> (tensor<2x4x32x4x4xf8E8M0FNU>)
+// CHECK:         scf.while ({{.*}}) : (tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
+// CHECK:         arith.select %{{.*}} : tensor<2x4x32x4x4xf8E8M0FNU>
+func.func @control_flow(%s: tensor<256x16xf8E8M0FNU, #tiled>, %l: tensor<256x16xf8E8M0FNU>, %n: index, %p: i1)
+    -> tensor<256x16xf8E8M0FNU, #tiled> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%it = %s) -> tensor<256x16xf8E8M0FNU, #tiled> {
+    %r = mx.relayout ins(%l : tensor<256x16xf8E8M0FNU>) outs(%it : tensor<256x16xf8E8M0FNU, #tiled>)
+        -> tensor<256x16xf8E8M0FNU, #tiled>
+    scf.yield %r : tensor<256x16xf8E8M0FNU, #tiled>
+  }
+  %1 = scf.if %p -> tensor<256x16xf8E8M0FNU, #tiled> {
+    scf.yield %0 : tensor<256x16xf8E8M0FNU, #tiled>
+  } else {
+    scf.yield %s : tensor<256x16xf8E8M0FNU, #tiled>
+  }
+  %2 = scf.while (%it = %1) : (tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU, #tiled> {
+    scf.condition(%p) %it : tensor<256x16xf8E8M0FNU, #tiled>
+  } do {
+  ^bb0(%it: tensor<256x16xf8E8M0FNU, #tiled>):
+    scf.yield %it : tensor<256x16xf8E8M0FNU, #tiled>
+  }
+  %3 = arith.select %p, %2, %s : tensor<256x16xf8E8M0FNU, #tiled>
+  return %3 : tensor<256x16xf8E8M0FNU, #tiled>
+}
+
+// -----
+
+// Sizes in tiles are computed from logical sizes.
+// CHECK-LABEL: func @dynamic_empty(
+// CHECK-SAME:      %[[B:[^:]*]]: index, %[[R:[^:]*]]: index, %[[C:[^:]*]]: index)
+// CHECK-DAG:     %[[TR:.*]] = arith.ceildivui %[[R]], %[[C128:.*]] : index
+// CHECK-DAG:     %[[TC:.*]] = arith.ceildivui %[[C]], %[[C4:.*]] : index
+// CHECK-DAG:     %[[C128]] = arith.constant 128
+// CHECK-DAG:     %[[C4]] = arith.constant 4
+// CHECK:         tensor.empty(%[[B]], %[[TR]], %[[TC]]) : tensor<?x?x?x32x4x4xf8E8M0FNU>
+// CHECK:         %[[FLOOR:.*]] = arith.divui %[[R]], %{{.*}} : index
+// CHECK:         %[[TILES:.*]] = arith.addi %[[FLOOR]], %[[C3:.*]] : index
+// CHECK:         tensor.empty(%[[TILES]]) : tensor<?x2x32x4x4xf8E8M0FNU>
+func.func @dynamic_empty(%b: index, %r: index, %c: index)
+    -> (tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+        tensor<?x5xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>) {
+  %0 = tensor.empty(%b, %r, %c) : tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  %1 = tensor.empty(%r) : tensor<?x5xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>
+  return %0, %1 : tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+                  tensor<?x5xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>
+}
+
+// -----
+
+#tiled = #mx.scale_layout<tcgen05>
+
+// tensor.dim gives the logical size: a constant, a size of tensor.empty, a
+// dimension of the physical tensor, ...
+// CHECK-LABEL: func @dim(
+// CHECK-SAME:      %[[R:[^:]*]]: index, %[[S:[^:]*]]: tensor<?x3x2x32x4x4xf8E8M0FNU>)
+// CHECK-DAG:     %[[C300:.*]] = arith.constant 300 : index
+// CHECK-DAG:     %[[BATCH:.*]] = tensor.dim %[[S]], %{{.*}} : tensor<?x3x2x32x4x4xf8E8M0FNU>
+// CHECK:         return %[[C300]], %[[R]], %[[BATCH]]
+func.func @dim(%r: index, %s: tensor<?x300x6xf8E8M0FNU, #tiled>) -> (index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = tensor.dim %s, %c1 : tensor<?x300x6xf8E8M0FNU, #tiled>
+  %e = tensor.empty(%r) : tensor<?x6xf8E8M0FNU, #tiled>
+  %dynamic = tensor.dim %e, %c0 : tensor<?x6xf8E8M0FNU, #tiled>
+  %batch = tensor.dim %s, %c0 : tensor<?x300x6xf8E8M0FNU, #tiled>
+  return %rows, %dynamic, %batch : index, index, index
+}
+
+// ... or that of the elements which an operation pairs the scales with.
+// CHECK-LABEL: func @dim_of_elements(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<?x?xbf16>, %[[E:[^:]*]]: tensor<?x?xf8E4M3FN>
+// CHECK:         %[[ROWS:.*]] = tensor.dim %[[E]], %{{.*}} : tensor<?x?xf8E4M3FN>
+// CHECK:         %[[K:.*]] = tensor.dim %[[E]], %{{.*}} : tensor<?x?xf8E4M3FN>
+// CHECK:         %[[BLOCKS:.*]] = arith.divui %[[K]], %{{.*}} : index
+// CHECK:         return %[[ROWS]], %[[BLOCKS]]
+func.func @dim_of_elements(%x: tensor<?x?xbf16>, %e: tensor<?x?xf8E4M3FN>, %f: tensor<?x?xf8E8M0FNU, #tiled>)
+    -> (index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %q, %s = mx.quantize ins(%x : tensor<?x?xbf16>)
+      outs(%e, %f : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU, #tiled>)
+      -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU, #tiled>
+  %rows = tensor.dim %s, %c0 : tensor<?x?xf8E8M0FNU, #tiled>
+  %blocks = tensor.dim %s, %c1 : tensor<?x?xf8E8M0FNU, #tiled>
+  return %rows, %blocks : index, index
+}
+
+// The argument is known by its use.
+// CHECK-LABEL: func @dim_of_argument(
+// CHECK-SAME:      %[[Q:[^:]*]]: tensor<?x64xf8E4M3FN>
+// CHECK:         %[[ROWS:.*]] = tensor.dim %[[Q]], %{{.*}} : tensor<?x64xf8E4M3FN>
+// CHECK:         tensor.empty(%[[ROWS]]) : tensor<?x64xf32>
+func.func @dim_of_argument(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU, #tiled>) -> tensor<?x64xf32> {
+  %c0 = arith.constant 0 : index
+  %rows = tensor.dim %s, %c0 : tensor<?x2xf8E8M0FNU, #tiled>
+  %init = tensor.empty(%rows) : tensor<?x64xf32>
+  %x = mx.dequantize ins(%q, %s : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #tiled>)
+      outs(%init : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %x : tensor<?x64xf32>
+}
+
+// Through a relayout.
+// CHECK-LABEL: func @dim_of_relayout(
+// CHECK-SAME:      %[[L:[^:]*]]: tensor<?x2xf8E8M0FNU>
+// CHECK:         tensor.dim %[[L]], %{{.*}} : tensor<?x2xf8E8M0FNU>
+func.func @dim_of_relayout(%l: tensor<?x2xf8E8M0FNU>, %t: tensor<?x2xf8E8M0FNU, #tiled>) -> index {
+  %c0 = arith.constant 0 : index
+  %s = mx.relayout ins(%l : tensor<?x2xf8E8M0FNU>) outs(%t : tensor<?x2xf8E8M0FNU, #tiled>)
+      -> tensor<?x2xf8E8M0FNU, #tiled>
+  %rows = tensor.dim %s, %c0 : tensor<?x2xf8E8M0FNU, #tiled>
+  return %rows : index
+}
+
+// -----
+
+// Attributes, epilogues and memrefs stay.
+// CHECK-LABEL: func @epilogue
+// CHECK:         mx.matmul {{.*}} accumulate {mark = 7 : i64} -> tensor<8x8xf32> epilogue {
+// CHECK-NEXT:    ^bb0(%[[ACC:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      mx.yield %[[ACC]] : f32
+func.func @epilogue(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+                    %init: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %c = mx.matmul ins(%a, %s, %a, %s : tensor<8x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+                     tensor<8x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      outs(%init : tensor<8x8xf32>) accumulate {mark = 7} -> tensor<8x8xf32>
+      epilogue {
+      ^bb0(%acc: f32, %row: index, %col: index):
+        mx.yield %acc : f32
+      }
+  return %c : tensor<8x8xf32>
+}
