@@ -1,11 +1,10 @@
 //===- MmaKernels.cpp - the arithmetic of one MMA instruction -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The hot loops are written once with vectors of eight doubles, which the
-// compiler maps to whatever the target has, and instantiated for AVX-512,
-// AVX2 and the baseline; the processor is asked at run time. All variants give
-// the same bits: every operation in them is exact or correctly rounded, and
-// the sums are exact by the caller's guarantee.
+// The hot loops are written once and instantiated for AVX-512, AVX2 and the
+// baseline; the processor is asked at run time. All variants give the same
+// bits: every operation in them is exact or correctly rounded, and the sums
+// are exact by the caller's guarantee.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -27,8 +26,6 @@ using namespace mx::sim;
 
 namespace {
 
-typedef double Vec8d __attribute__((vector_size(64)));
-
 constexpr uint64_t magnitudeMask = 0x7FFFFFFFFFFFFFFF;
 /// Bits of a double's significand that an f32 does not have.
 constexpr uint64_t dropped = 0x1FFFFFFF;
@@ -39,34 +36,50 @@ constexpr uint64_t overflowF32 = 0x47F0000000000000;  // 2^128
 // Products
 //===----------------------------------------------------------------------===//
 
+/// A panel's eight columns as `parts` vectors, so that none is wider than the
+/// registers: compilers are bad at splitting them.
+struct Wide {
+  typedef double Vec __attribute__((vector_size(64)));
+};
+struct Half {
+  typedef double Vec __attribute__((vector_size(32)));
+};
+struct Quarter {
+  typedef double Vec __attribute__((vector_size(16)));
+};
+
 /// Rows x (panels * 8) sums held in registers, which takes full unrolling.
-template <int rows, int panels>
+template <typename Width, int rows, int panels>
 MX_SIM_INLINE void dotBlock(const double *a, unsigned k, const double *b,
                             double *sums, unsigned stride) {
-  Vec8d acc[rows][panels] = {};
+  using Vec = typename Width::Vec;
+  constexpr int lanes = sizeof(Vec) / sizeof(double);
+  constexpr int parts = panelColumns / lanes;
+  Vec acc[rows][panels * parts] = {};
   for (unsigned i = 0; i < k; ++i) {
-    Vec8d column[panels];
+    Vec column[panels * parts];
     MX_SIM_UNROLL
-    for (int p = 0; p < panels; ++p)
-      std::memcpy(&column[p], b + (p * k + i) * panelColumns, sizeof(Vec8d));
+    for (int p = 0; p < panels * parts; ++p)
+      std::memcpy(&column[p],
+                  b + (p / parts * k + i) * panelColumns + p % parts * lanes,
+                  sizeof(Vec));
     MX_SIM_UNROLL
     for (int r = 0; r < rows; ++r) {
       double element = a[r * k + i];
       MX_SIM_UNROLL
-      for (int p = 0; p < panels; ++p)
+      for (int p = 0; p < panels * parts; ++p)
         acc[r][p] += element * column[p];
     }
   }
   MX_SIM_UNROLL
   for (int r = 0; r < rows; ++r) {
     MX_SIM_UNROLL
-    for (int p = 0; p < panels; ++p)
-      std::memcpy(sums + r * stride + p * panelColumns, &acc[r][p],
-                  sizeof(Vec8d));
+    for (int p = 0; p < panels * parts; ++p)
+      std::memcpy(sums + r * stride + p * lanes, &acc[r][p], sizeof(Vec));
   }
 }
 
-template <int blockRows, int blockPanels>
+template <typename Width, int blockRows, int blockPanels>
 MX_SIM_INLINE void dotBody(const double *a, unsigned rows, unsigned k,
                            const double *panels, unsigned numPanels,
                            double *sums, unsigned stride) {
@@ -75,11 +88,12 @@ MX_SIM_INLINE void dotBody(const double *a, unsigned rows, unsigned k,
     double *out = sums + row * stride;
     unsigned p = 0;
     for (; p + blockPanels <= numPanels; p += blockPanels)
-      dotBlock<blockRows, blockPanels>(aRows, k, panels + p * k * panelColumns,
-                                       out + p * panelColumns, stride);
+      dotBlock<Width, blockRows, blockPanels>(aRows, k,
+                                              panels + p * k * panelColumns,
+                                              out + p * panelColumns, stride);
     for (; p < numPanels; ++p)
-      dotBlock<blockRows, 1>(aRows, k, panels + p * k * panelColumns,
-                             out + p * panelColumns, stride);
+      dotBlock<Width, blockRows, 1>(aRows, k, panels + p * k * panelColumns,
+                                    out + p * panelColumns, stride);
   }
 }
 
@@ -133,7 +147,7 @@ MX_SIM_INLINE bool addTruncateBody(const double *sums, const float *c,
 void dotBaseline(const double *a, unsigned rows, unsigned k,
                  const double *panels, unsigned numPanels, double *sums,
                  unsigned stride) {
-  dotBody<2, 1>(a, rows, k, panels, numPanels, sums, stride);
+  dotBody<Quarter, 2, 1>(a, rows, k, panels, numPanels, sums, stride);
 }
 bool addBaseline(const double *sums, const float *c, double scale,
                  unsigned count, float *out) {
@@ -144,7 +158,7 @@ bool addBaseline(const double *sums, const float *c, double scale,
 __attribute__((target("avx2,fma"))) void
 dotAvx2(const double *a, unsigned rows, unsigned k, const double *panels,
         unsigned numPanels, double *sums, unsigned stride) {
-  dotBody<4, 1>(a, rows, k, panels, numPanels, sums, stride);
+  dotBody<Half, 4, 1>(a, rows, k, panels, numPanels, sums, stride);
 }
 __attribute__((target("avx2,fma"))) bool addAvx2(const double *sums,
                                                  const float *c, double scale,
@@ -154,7 +168,7 @@ __attribute__((target("avx2,fma"))) bool addAvx2(const double *sums,
 __attribute__((target("avx512f,avx512dq,avx512vl,fma"))) void
 dotAvx512(const double *a, unsigned rows, unsigned k, const double *panels,
           unsigned numPanels, double *sums, unsigned stride) {
-  dotBody<8, 2>(a, rows, k, panels, numPanels, sums, stride);
+  dotBody<Wide, 8, 2>(a, rows, k, panels, numPanels, sums, stride);
 }
 __attribute__((target("avx512f,avx512dq,avx512vl,fma"))) bool
 addAvx512(const double *sums, const float *c, double scale, unsigned count,
