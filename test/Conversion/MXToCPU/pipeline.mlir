@@ -1,0 +1,27 @@
+// RUN: mx-opt %s --mx-to-cpu | FileCheck %s
+// RUN: mx-opt %s --mx-to-cpu > %t.1
+// RUN: mx-opt %s --mx-to-cpu > %t.2
+// RUN: cmp %t.1 %t.2
+// RUN: mx-opt %S/../../../examples/matmul.mlir --mx-to-cpu | FileCheck %s --check-prefix=EXAMPLE
+
+// Layouts become explicit, public functions get a C interface, declarations do
+// not, and every function's results are buffers of its own.
+// CHECK-LABEL: llvm.func @relayout(
+// CHECK:         llvm.call @malloc
+// CHECK:       llvm.func @_mlir_ciface_relayout(
+// CHECK-NOT:   _mlir_ciface_other
+// CHECK:       llvm.func @other(
+// CHECK-NOT:   _mlir_ciface_other
+// CHECK-NOT:   unrealized_conversion_cast
+func.func @relayout(%x: tensor<200x6xf8E8M0FNU>)
+    -> tensor<200x6xf8E8M0FNU, #mx.scale_layout<tcgen05>> {
+  %init = tensor.empty() : tensor<200x6xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  %y = mx.relayout ins(%x : tensor<200x6xf8E8M0FNU>)
+      outs(%init : tensor<200x6xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      -> tensor<200x6xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  return %y : tensor<200x6xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+}
+func.func private @other(memref<4xf32>)
+
+// EXAMPLE: llvm.func @_mlir_ciface_main(
+// EXAMPLE-NOT: {{(mx|arith|memref|scf|cf|func|vector)\.[a-z]+ }}

@@ -1,0 +1,108 @@
+// RUN: mx-opt %s -split-input-file --convert-mx-to-cpu --canonicalize --cse | FileCheck %s
+
+// Sizes are static, so nothing is left to check at run time.
+// CHECK-NOT: @dprintf
+// CHECK-LABEL: func.func @axis_1(
+// CHECK-SAME:    %[[X:.*]]: memref<4x64xbf16>, %[[Q:.*]]: memref<4x64xf8E4M3FN>, %[[S:.*]]: memref<4x2xf8E8M0FNU>)
+// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[C2:.*]] = arith.constant 2 : index
+// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : index
+// CHECK:         scf.for %[[ROW:.*]] = %[[C0]] to %[[C4]]
+// CHECK:           scf.for %[[BLOCK:.*]] = %[[C0]] to %[[C2]]
+// CHECK:             %[[MAX:.*]] = scf.for %[[K:.*]] = %{{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (i32)
+// CHECK:               %[[VALUE:.*]] = memref.load %[[X]][%[[ROW]], %[[K]]]
+// CHECK:               %[[HALF:.*]] = arith.bitcast %[[VALUE]] : bf16 to i16
+// CHECK:               %[[WIDE:.*]] = arith.extui %[[HALF]]
+// CHECK:               %[[BITS:.*]] = arith.shli %[[WIDE]]
+// CHECK:               %[[MAGNITUDE:.*]] = arith.andi %[[BITS]]
+// CHECK:               arith.maxsi %[[SO_FAR]], %[[MAGNITUDE]]
+// CHECK:             %[[SCALE:.*]] = func.call @__mx_scale_f8E4M3FN_ceil(%[[MAX]])
+// CHECK:             %[[BYTE:.*]] = arith.trunci %[[SCALE]] : i32 to i8
+// CHECK:             %[[E8M0:.*]] = arith.bitcast %[[BYTE]] : i8 to f8E8M0FNU
+// CHECK:             memref.store %[[E8M0]], %[[S]][%[[ROW]], %[[BLOCK]]]
+// CHECK:             scf.for %[[K2:.*]] =
+// CHECK:               func.call @__mx_quantize_f8E4M3FN(%{{.*}}, %[[SCALE]])
+// CHECK:               memref.store %{{.*}}, %[[Q]][%[[ROW]], %[[K2]]]
+
+// No function of the number formats computes with f32 numbers, whose
+// subnormals the processor may flush.
+// CHECK-LABEL: func.func private @__mx_scale_f8E4M3FN_ceil(
+// CHECK-NOT:     : f32
+// CHECK-LABEL: func.func private @__mx_quantize_f8E4M3FN(
+// CHECK-NOT:     mulf
+func.func @axis_1(%x: memref<4x64xbf16>, %q: memref<4x64xf8E4M3FN>,
+                  %s: memref<4x2xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<4x64xbf16>)
+      outs(%q, %s : memref<4x64xf8E4M3FN>, memref<4x2xf8E8M0FNU>)
+  return
+}
+
+// -----
+
+// Axis 0 is written transposed; the slack of a tiled layout is 0.
+// CHECK-LABEL: func.func @axis_0_tiled(
+// CHECK-SAME:    %[[X:.*]]: memref<64x8xf32>, %[[Q:.*]]: memref<8x64xf8E5M2>, %[[S:.*]]: memref<1x1x32x4x4xf8E8M0FNU>)
+// CHECK:         %[[ZERO:.*]] = arith.constant 5.877470e-39 : f8E8M0FNU
+// CHECK:         memref.store %[[ZERO]], %[[S]]
+// CHECK:         %[[VALUE:.*]] = memref.load %[[X]][%[[K:.*]], %[[LINE:[a-z0-9]+]]]
+// CHECK:         call @__mx_scale_f8E5M2_floor
+// CHECK:         memref.store %{{.*}}, %[[S]][%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}]
+// CHECK:         memref.store %{{.*}}, %[[Q]][%[[LINE]], %{{.*}}]
+func.func @axis_0_tiled(%x: memref<64x8xf32>, %q: memref<8x64xf8E5M2>,
+                        %s: memref<1x1x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<64x8xf32>)
+      outs(%q, %s : memref<8x64xf8E5M2>, memref<1x1x32x4x4xf8E8M0FNU>)
+      axes = [0] scale_rounding = floor
+  return
+}
+
+// -----
+
+// f16 is widened by integer arithmetic, not by a library call.
+// CHECK-LABEL: func.func @int8_from_f16(
+// CHECK-NOT:     arith.extf
+// CHECK:         call @__mx_widen_f16
+// CHECK:         call @__mx_scale_i8_even
+// CHECK:         call @__mx_quantize_i8
+func.func @int8_from_f16(%x: memref<4x32xf16>, %q: memref<4x32xi8>,
+                         %s: memref<4x1xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<4x32xf16>)
+      outs(%q, %s : memref<4x32xi8>, memref<4x1xf8E8M0FNU>)
+      scale_rounding = even
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @nvfp4(
+// CHECK-SAME:    %{{.*}}, %[[ENC:.*]]: f32,
+// CHECK:         %[[BITS:.*]] = arith.bitcast %[[ENC]] : f32 to i32
+// CHECK:         %[[SCALE:.*]] = func.call @__mx_nvfp4_scale(%{{.*}}, %[[BITS]])
+// CHECK:         %[[INVERSE:.*]] = func.call @__mx_nvfp4_inverse(%[[SCALE]], %[[BITS]])
+// CHECK:         func.call @__mx_mul_f32(%{{.*}}, %[[INVERSE]])
+func.func @nvfp4(%x: memref<4x32xf32>, %enc: f32, %q: memref<4x32xf4E2M1FN>,
+                 %s: memref<4x2xf8E4M3FN>) {
+  mx.quantize ins(%x : memref<4x32xf32>) global_scale(%enc)
+      outs(%q, %s : memref<4x32xf4E2M1FN>, memref<4x2xf8E4M3FN>)
+      block_size = 16
+  return
+}
+
+// -----
+
+// A ragged group begins where the one before it ends, and its tiles at
+// begin / 128 + g.
+// CHECK-LABEL: func.func @ragged_rows(
+// CHECK-SAME:    %{{.*}}, %[[OFFSETS:.*]]: memref<4xi32>,
+// CHECK:         scf.for %[[G:.*]] = %{{.*}} iter_args(%[[BEGIN:.*]] = %{{.*}}, %{{.*}} = %{{.*}})
+// CHECK:           memref.load %[[OFFSETS]][%[[G]]]
+// CHECK:           %[[FIRST:.*]] = arith.divui %[[BEGIN]], %c128
+// CHECK:           arith.addi %[[FIRST]], %[[G]]
+func.func @ragged_rows(%x: memref<300x64xf32>, %o: memref<4xi32>,
+                       %q: memref<300x64xf8E4M3FN>,
+                       %s: memref<6x1x32x4x4xf8E8M0FNU>) {
+  mx.quantize ragged = rows ins(%x : memref<300x64xf32>)
+      offsets(%o : memref<4xi32>)
+      outs(%q, %s : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>)
+  return
+}

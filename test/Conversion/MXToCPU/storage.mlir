@@ -1,0 +1,60 @@
+// RUN: mx-opt %s -split-input-file --convert-mx-to-cpu --canonicalize | FileCheck %s
+
+// f4 elements lie two to a byte: arrays have half as many bytes in their last
+// dimension, and dim still gives elements.
+// CHECK-LABEL: func.func @packed(
+// CHECK-SAME:    %[[X:.*]]: memref<?x?xi8>) -> (memref<?x32xi8>, index)
+// CHECK:         %[[BYTES:.*]] = memref.dim %[[X]], %c1
+// CHECK:         %[[SIZE:.*]] = arith.muli %[[BYTES]], %c2
+// CHECK:         %[[ALLOC:.*]] = memref.alloc(%{{.*}}) : memref<?x32xi8>
+// CHECK:         return %[[ALLOC]], %[[SIZE]]
+func.func @packed(%x: memref<?x?xf4E2M1FN>) -> (memref<?x64xf4E2M1FN>, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %x, %c0 : memref<?x?xf4E2M1FN>
+  %n = memref.dim %x, %c1 : memref<?x?xf4E2M1FN>
+  %y = memref.alloc(%m) : memref<?x64xf4E2M1FN>
+  return %y, %n : memref<?x64xf4E2M1FN>, index
+}
+
+// -----
+
+// CHECK-LABEL: func.func @packed_alloc(
+// CHECK-SAME:    %[[M:.*]]: index, %[[N:.*]]: index)
+// CHECK:         %[[MORE:.*]] = arith.addi %[[N]], %c1
+// CHECK:         %[[BYTES:.*]] = arith.divui %[[MORE]], %c2
+// CHECK:         memref.alloc(%[[M]], %[[BYTES]]) : memref<?x?xi8>
+func.func @packed_alloc(%m: index, %n: index) -> memref<?x?xf4E2M1FN> {
+  %y = memref.alloc(%m, %n) : memref<?x?xf4E2M1FN>
+  return %y : memref<?x?xf4E2M1FN>
+}
+
+// -----
+
+// f6 elements have a byte each, through calls and loops too.
+// CHECK-LABEL: func.func @bytes(
+// CHECK-SAME:    %[[X:.*]]: memref<8x3xi8>) -> memref<8x3xi8>
+// CHECK:         call @bytes(%[[X]]) : (memref<8x3xi8>) -> memref<8x3xi8>
+func.func @bytes(%x: memref<8x3xf6E3M2FN>) -> memref<8x3xf6E3M2FN> {
+  %y = call @bytes(%x) : (memref<8x3xf6E3M2FN>) -> memref<8x3xf6E3M2FN>
+  return %y : memref<8x3xf6E3M2FN>
+}
+
+// -----
+
+// The first of two elements is the low nibble.
+// CHECK-LABEL: func.func @low_nibble_first(
+// CHECK-SAME:    %[[Q:.*]]: memref<2x16xi8>,
+// CHECK:         %[[BYTE:.*]] = arith.divui %[[K:.*]], %c2 : index
+// CHECK:         %[[ODD:.*]] = arith.remui %[[K]], %c2 : index
+// CHECK:         %[[BIT:.*]] = arith.muli %[[ODD]], %c4 : index
+// CHECK:         %[[SHIFT:.*]] = arith.index_castui %[[BIT]] : index to i8
+// CHECK:         %[[PAIR:.*]] = memref.load %[[Q]][%{{.*}}, %[[BYTE]]]
+// CHECK:         %[[DOWN:.*]] = arith.shrui %[[PAIR]], %[[SHIFT]]
+// CHECK:         arith.andi %[[DOWN]], %c15_i8
+func.func @low_nibble_first(%q: memref<2x32xf4E2M1FN>,
+                            %s: memref<2x1xf8E8M0FNU>, %x: memref<2x32xf32>) {
+  mx.dequantize ins(%q, %s : memref<2x32xf4E2M1FN>, memref<2x1xf8E8M0FNU>)
+      outs(%x : memref<2x32xf32>)
+  return
+}
