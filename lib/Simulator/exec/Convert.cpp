@@ -297,6 +297,11 @@ uint64_t convertOne(const Mode &m, uint64_t in) {
       x = -x;
   }
   if (!isFloat(m.to)) {
+    // NaN gives 0 for f16, bf16 and f32 to at most 32 bits, else the sign bit
+    // (seen on sm_90, and in CUDA's math API).
+    bool wide = bitsOfNum(m.to) == 64;
+    if (x != x && (wide || (m.from == Num::F64 && bitsOfNum(m.to) == 32)))
+      return wide ? 1ull << 63 : 0x80000000u;
     return doubleToInt(roundIntegral(x, m.rounding), m.to);
   }
   if (m.integral)
@@ -320,11 +325,12 @@ uint64_t convertOne(const Mode &m, uint64_t in) {
       y = z;
       std::fesetround(FE_TONEAREST);
     }
-    return mx::bitsOf(canonical(y));
+    return mx::bitsOf(y);
   }
   case Num::F32: {
     float y = r == RN ? float(x) : narrowDirected<float>(x, r);
-    y = canonical(y);
+    if (m.from != Num::F64)
+      y = canonical(y);
     if (m.ftz)
       y = flush(y);
     return mx::bitsOf(y);

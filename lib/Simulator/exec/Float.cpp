@@ -90,9 +90,10 @@ template <unsigned M>
 float mulF(float a, float b) {
   return output<M>(input<M>(a) * input<M>(b));
 }
-double addD(double a, double b) { return canonical(a + b); }
-double subD(double a, double b) { return canonical(a - b); }
-double mulD(double a, double b) { return canonical(a * b); }
+// f64 keeps the payload of a NaN operand, unlike f32 (seen on sm_90).
+double addD(double a, double b) { return a + b; }
+double subD(double a, double b) { return a - b; }
+double mulD(double a, double b) { return a * b; }
 
 // Fused multiply-add: one instruction where the processor has it, else the
 // library's (correct but slow) function.
@@ -132,7 +133,7 @@ float fmaF(float a, float b, float c) {
   return output<M>(std::fma(input<M>(a), input<M>(b), input<M>(c)));
 }
 double fmaD(double a, double b, double c) {
-  return canonical(std::fma(a, b, c));
+  return std::fma(a, b, c);
 }
 
 // Pairs of f32 in one 64-bit register.
@@ -265,7 +266,9 @@ const Instr *directed(Warp &w, const Instr *i, uint32_t mask) {
     T x = in(r[lane]);
     if (flags & kSat)
       x = x > 0 ? (x < 1 ? x : T(1)) : T(0);
-    d[lane] = canonical(x);
+    if constexpr (sizeof(T) == 4)
+      x = canonical(x);
+    d[lane] = x;
   });
   return i + 1;
 }
@@ -436,7 +439,7 @@ template <unsigned M>
 float divF(float a, float b) {
   return output<M>(input<M>(a) / input<M>(b));
 }
-double divD(double a, double b) { return canonical(a / b); }
+double divD(double a, double b) { return a / b; }
 
 template <unsigned M>
 float rcpF(float a) {
@@ -472,9 +475,9 @@ template <unsigned M>
 float tanhF(float a) {
   return output<M>(float(std::tanh(double(input<M>(a)))));
 }
-double rcpD(double a) { return canonical(1.0 / a); }
-double sqrtD(double a) { return canonical(std::sqrt(a)); }
-double rsqrtD(double a) { return canonical(1.0 / std::sqrt(a)); }
+double rcpD(double a) { return 1.0 / a; }
+double sqrtD(double a) { return std::sqrt(a); }
+double rsqrtD(double a) { return 1.0 / std::sqrt(a); }
 
 template <class H, float (*F)(float)>
 uint16_t half1(uint16_t a) {
@@ -691,6 +694,15 @@ T signBits(T a) {
   return Flip ? a ^ Mask : a & T(~Mask);
 }
 
+/// A NaN becomes the canonical one (seen on sm_90).
+template <bool Neg>
+uint32_t signF32(uint32_t a) {
+  uint32_t magnitude = a & 0x7FFFFFFFu;
+  return magnitude > 0x7F800000u ? mx::kF32CanonicalNaN
+         : Neg                   ? a ^ 0x80000000u
+                                 : magnitude;
+}
+
 template <bool Neg>
 float flushSign(float x) {
   return flush(Neg ? -x : std::fabs(x));
@@ -819,8 +831,7 @@ void mx::sim::decodeFloatSign(Decoder &d, FloatSign op) {
   Handler h = nullptr;
   switch (f) {
   case Format::F32:
-    h = neg ? map<signBits<uint32_t, 0x80000000u, true>>
-            : map<signBits<uint32_t, 0x80000000u, false>>;
+    h = neg ? map<signF32<true>> : map<signF32<false>>;
     break;
   case Format::F64:
     h = neg ? map<signBits<uint64_t, 1ull << 63, true>>
