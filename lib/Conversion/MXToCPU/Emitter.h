@@ -93,8 +93,8 @@ public:
   // Checks at run time
   //===--------------------------------------------------------------------===//
 
-  /// Ends the program with "expected TEXT" if `condition` is false; each %ld
-  /// in the text stands for one of the values. Nothing is emitted for what is
+  /// Ends the program with "expected TEXT" if `condition` is false; each %ld or
+  /// %lx in the text stands for one of the values. Nothing is emitted for what is
   /// known to be true.
   void check(Int condition, llvm::Twine text, llvm::ArrayRef<Int> values);
   /// Checks that a dimension of `name` has a size.

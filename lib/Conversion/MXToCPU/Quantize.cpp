@@ -158,7 +158,7 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
               ? emitter.wrap(emitter.wrap(adaptor.getGlobalScale()).as(i32))
               : Int::constant(rewriter, op.getLoc(), i32, 0x3F800000);
       emitter.check((*encodeBits > 0) & (*encodeBits <= 0x7F800000),
-                    "a global_scale greater than 0, found one with bits %ld",
+                    "a global_scale greater than 0, found 0x%lx as bits",
                     {*encodeBits});
     }
     for (auto [i, axis] : llvm::enumerate(op.getAxes())) {

@@ -183,14 +183,9 @@ def capacity(total, groups):
 
 
 def pack(codes, element):
-    """The bytes of elements in an array: f4 two to a byte."""
+    """Elements as arrays hold them: f4 two to a byte, i8 with its sign."""
+    if element == "i8":
+        return codes.view(np.int8)
     if element != "f4E2M1FN":
         return codes
     return codes[..., 0::2] | (codes[..., 1::2] << 4)
-
-
-def unpack(array, element):
-    if element != "f4E2M1FN":
-        return array
-    return np.stack([array & 15, array >> 4], axis=-1).reshape(
-        *array.shape[:-1], -1)

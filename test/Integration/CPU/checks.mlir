@@ -1,0 +1,132 @@
+// RUN: mx-opt %s --mx-to-cpu > %t
+// RUN: not mlir-runner %t -e quantize_k -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=QUANTIZE-K
+// RUN: not mlir-runner %t -e matmul_k -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=MATMUL-K
+// RUN: not mlir-runner %t -e matmul_outs -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=MATMUL-OUTS
+// RUN: not mlir-runner %t -e scales -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=SCALES
+// RUN: not mlir-runner %t -e decreasing -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=DECREASING
+// RUN: not mlir-runner %t -e beyond -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=BEYOND
+// RUN: not mlir-runner %t -e negative -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not mlir-runner %t -e encode -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=ENCODE
+// RUN: mlir-runner %t -e fits -entry-point-result=void
+
+// Sizes that do not fit together end the program with exit(1) and one line:
+// `not` would report a crash as a failure of the test.
+
+!x = memref<?x?xf32>
+!e = memref<?x?xf8E4M3FN>
+!s = memref<?x?xf8E8M0FNU>
+
+func.func private @quantize(%rows: index, %columns: index, %scale_rows: index) {
+  %c32 = arith.constant 32 : index
+  %blocks = arith.divui %columns, %c32 : index
+  %x = memref.alloc(%rows, %columns) : !x
+  %e = memref.alloc(%rows, %columns) : !e
+  %s = memref.alloc(%scale_rows, %blocks) : !s
+  // QUANTIZE-K: checks.mlir:[[@LINE+2]]:3: error: mx.quantize: expected the quantized dimension to be a multiple of 32, found 33
+  // SCALES: checks.mlir:[[@LINE+1]]:3: error: mx.quantize: expected dimension 0 of scales to be 4, found 5
+  mx.quantize ins(%x : !x) outs(%e, %s : !e, !s)
+  return
+}
+
+func.func @quantize_k() {
+  %c4 = arith.constant 4 : index
+  %c33 = arith.constant 33 : index
+  call @quantize(%c4, %c33, %c4) : (index, index, index) -> ()
+  return
+}
+
+func.func @scales() {
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  %c64 = arith.constant 64 : index
+  call @quantize(%c4, %c64, %c5) : (index, index, index) -> ()
+  return
+}
+
+func.func @fits() {
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  call @quantize(%c4, %c64, %c4) : (index, index, index) -> ()
+  return
+}
+
+func.func private @matmul(%ka: index, %kb: index, %rows: index) {
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  %blocks_a = arith.divui %ka, %c32 : index
+  %blocks_b = arith.divui %kb, %c32 : index
+  %a = memref.alloc(%c4, %ka) : !e
+  %sa = memref.alloc(%c4, %blocks_a) : !s
+  %b = memref.alloc(%c4, %kb) : !e
+  %sb = memref.alloc(%c4, %blocks_b) : !s
+  %c = memref.alloc(%rows, %c4) : !x
+  // MATMUL-K: error: mx.matmul: expected dimension 1 of b to be 64, found 96
+  // MATMUL-OUTS: error: mx.matmul: expected dimension 0 of outs to be 4, found 3
+  mx.matmul ins(%a, %sa, %b, %sb : !e, !s, !e, !s) outs(%c : !x)
+  return
+}
+
+func.func @matmul_k() {
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %c96 = arith.constant 96 : index
+  call @matmul(%c64, %c96, %c4) : (index, index, index) -> ()
+  return
+}
+
+func.func @matmul_outs() {
+  %c3 = arith.constant 3 : index
+  %c64 = arith.constant 64 : index
+  call @matmul(%c64, %c64, %c3) : (index, index, index) -> ()
+  return
+}
+
+func.func private @grouped(%first: i32, %second: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %o = memref.alloc() : memref<2xi32>
+  memref.store %first, %o[%c0] : memref<2xi32>
+  memref.store %second, %o[%c1] : memref<2xi32>
+  %x = memref.alloc() : memref<8x32xf32>
+  %e = memref.alloc() : memref<8x32xf8E4M3FN>
+  %s = memref.alloc() : memref<8x1xf8E8M0FNU>
+  // DECREASING: error: mx.quantize: expected offsets[1] between 5 and 8, found 4
+  // BEYOND: error: mx.quantize: expected offsets[1] between 5 and 8, found 9
+  // NEGATIVE: error: mx.quantize: expected offsets[0] between 0 and 8, found -1
+  mx.quantize ragged = rows ins(%x : memref<8x32xf32>)
+      offsets(%o : memref<2xi32>)
+      outs(%e, %s : memref<8x32xf8E4M3FN>, memref<8x1xf8E8M0FNU>)
+  return
+}
+
+func.func @decreasing() {
+  %first = arith.constant 5 : i32
+  %second = arith.constant 4 : i32
+  call @grouped(%first, %second) : (i32, i32) -> ()
+  return
+}
+
+func.func @beyond() {
+  %first = arith.constant 5 : i32
+  %second = arith.constant 9 : i32
+  call @grouped(%first, %second) : (i32, i32) -> ()
+  return
+}
+
+func.func @negative() {
+  %first = arith.constant -1 : i32
+  %second = arith.constant 8 : i32
+  call @grouped(%first, %second) : (i32, i32) -> ()
+  return
+}
+
+func.func @encode() {
+  %x = memref.alloc() : memref<8x32xf32>
+  %e = memref.alloc() : memref<8x32xf4E2M1FN>
+  %s = memref.alloc() : memref<8x2xf8E4M3FN>
+  %zero = arith.constant 0.0 : f32
+  // ENCODE: error: mx.quantize: expected a global_scale greater than 0, found 0x0 as bits
+  mx.quantize ins(%x : memref<8x32xf32>) global_scale(%zero)
+      outs(%e, %s : memref<8x32xf4E2M1FN>, memref<8x2xf8E4M3FN>) block_size = 16
+  return
+}
