@@ -34,6 +34,7 @@ public:
   /// and large blocks (0x5500..., 0x7e00... to 0x7fff...), and outside the
   /// sanitizers' shadow: a device address is never a host address as well.
   static constexpr uint64_t kBase = 0x200000000000ull;
+  static constexpr uint64_t kBytes = 1ull << 40;
   /// Allocations start on a page of their own.
   static constexpr uint64_t kPageBytes = 1ull << 16;
   /// The pattern of memory that nobody wrote: a signaling NaN as bf16 and f32

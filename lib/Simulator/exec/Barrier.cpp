@@ -308,7 +308,10 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
           ")";
       return w.fault(i, f, 1u << lane);
     }
-    noteMbarrier(w, i, *owner, offset, before, *word, arrivals, false);
+    if ((i->aux & 15) == Init)
+      ++w.machine->effects;
+    else
+      noteMbarrier(w, i, *owner, offset, before, *word, arrivals, false);
     if (i->d != kNoSlot)
       w.at<uint64_t>(i->d)[lane] = before;
   }
@@ -369,14 +372,18 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   }
   // A test that fails gives others a chance. try_wait waits instead, unless
   // some lanes are through or the time it may wait is over.
-  if (done == mask || (done && mayWait) || !mayWait || w.machine->timeout) {
+  if (done == mask || (done && mayWait)) {
     setPredicate(w, i->d, done, mask);
-    return done ? i + 1 : w.poll(i + 1);
+    return i + 1;
   }
   Group &g = w.group();
   g.ticket = ticket;
   g.address = where;
   g.cta = target;
+  if (!mayWait || w.machine->timeout) {
+    setPredicate(w, i->d, done, mask);
+    return done ? i + 1 : w.poll(i + 1);
+  }
   if (!isSame)
     return w.poll(i);
   return w.block(i, Wait::Mbarrier);

@@ -80,6 +80,7 @@ template const Instr *mx::sim::readClock<uint64_t>(Warp &, const Instr *,
 
 static const Instr *sleep(Warp &w, const Instr *i, uint32_t) {
   w.machine->slept = true;
+  w.group().cta = nullptr;
   return w.poll(i + 1);
 }
 

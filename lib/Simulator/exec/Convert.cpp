@@ -415,8 +415,7 @@ Num takeNum(Decoder &d) {
 //===----------------------------------------------------------------------===//
 
 /// aux: format | flags; aux2: what it converts.
-constexpr uint32_t kReluBit = 1u << 8, kUpBit = 1u << 9,
-                   kSatBit = 1u << 10;
+constexpr uint32_t kReluBit = 1u << 8, kUpBit = 1u << 9, kSatBit = 1u << 10;
 
 inline float positive(float x, uint32_t aux) {
   return (aux & kReluBit) && x < 0    ? 0.0f

@@ -132,9 +132,7 @@ template <unsigned M>
 float fmaF(float a, float b, float c) {
   return output<M>(std::fma(input<M>(a), input<M>(b), input<M>(c)));
 }
-double fmaD(double a, double b, double c) {
-  return std::fma(a, b, c);
-}
+double fmaD(double a, double b, double c) { return std::fma(a, b, c); }
 
 // Pairs of f32 in one 64-bit register.
 template <float (*F)(float, float)>
@@ -851,8 +849,7 @@ void mx::sim::decodeFloatSign(Decoder &d, FloatSign op) {
     break;
   }
   if (ftz && f == Format::F32)
-    h = neg ? map<flushSign<true>>
-            : map<flushSign<false>>;
+    h = neg ? map<flushSign<true>> : map<flushSign<false>>;
   else if (ftz)
     h = nullptr;
   emitFormat(d, h, f, 1);

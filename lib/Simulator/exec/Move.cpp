@@ -266,7 +266,7 @@ const Instr *isSpace(Warp &w, const Instr *i, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
     uint64_t off = a[lane] - uint64_t(i->imm);
     bool in = Space(i->aux) == Space::Global
-                  ? a[lane] >= DeviceMemory::kBase
+                  ? a[lane] - DeviceMemory::kBase < DeviceMemory::kBytes
                   : off < kWindowBytes &&
                         (!i->aux2 || (off >> kRankShift) == w.cta->rank);
     bits |= uint32_t(in) << lane;

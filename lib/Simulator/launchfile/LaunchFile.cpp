@@ -42,15 +42,19 @@ private:
   const LaunchFileOptions &options;
   LaunchFileResult result;
   std::string error, directory;
+  bool isComplete = false;
   DeviceMemory memory;
   std::vector<std::unique_ptr<Module>> modules;
   std::map<std::string, Buffer> buffers;
   std::map<std::string, std::vector<uint8_t>> tensorMaps;
   LaunchConfig defaults;
 
+  /// An error that is not at a place in the JSON text.
   bool fail(const std::string &message) {
-    if (error.empty())
+    if (error.empty()) {
       error = message;
+      isComplete = true;
+    }
     return false;
   }
   std::string pathOf(const std::string &name) const;
@@ -628,8 +632,7 @@ LaunchFileResult LaunchFile::run() {
   auto start = std::chrono::steady_clock::now();
   auto finish = [&] {
     result.error = error;
-    if (!error.empty() && error.find(options.launchFile) == std::string::npos &&
-        error.find(".ptx:") == std::string::npos)
+    if (!error.empty() && !isComplete)
       result.error = options.launchFile + ": " + error;
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)

@@ -27,7 +27,11 @@ static std::string plural(uint64_t n, const char *what) {
 
 /// What `g` waits for, as the end of a sentence that begins with who waits.
 std::string Machine::waitText(Warp &w, Group &g) {
-  switch (g.wait) {
+  Wait wait = g.wait;
+  // A failed test of an mbarrier is as good as waiting for it.
+  if (wait == Wait::Poll && g.cta)
+    wait = Wait::Mbarrier;
+  switch (wait) {
   case Wait::Mbarrier: {
     uint64_t word;
     std::memcpy(&word, g.cta->shared.data() + g.address, 8);
@@ -122,10 +126,11 @@ void Machine::reportDeadlock(std::vector<std::unique_ptr<Cluster>> &resident) {
         for (Group &g : w.groups) {
           const InstrInfo &info = program.infoOf(g.pc);
           // After a barrier the position is already behind it.
-          const InstrInfo &at =
-              g.wait == Wait::NamedBarrier || g.wait == Wait::PairAlloc
-                  ? program.infoOf(g.pc - 1)
-                  : info;
+          const InstrInfo &at = g.wait == Wait::NamedBarrier ||
+                                        g.wait == Wait::PairAlloc ||
+                                        g.wait == Wait::Poll
+                                    ? program.infoOf(g.pc - 1)
+                                    : info;
           Place &p = places[{at.line, int(g.wait)}];
           ++p.warps;
           p.ctas += p.last != cta.get();
@@ -156,8 +161,8 @@ void Machine::reportDeadlock(std::vector<std::unique_ptr<Cluster>> &resident) {
   }
   for (auto &[key, p] : places) {
     if (p.warps > 1)
-      p.finding.message += " (so do " + plural(p.warps - 1, "other warp") +
-                           " of " + plural(p.ctas, "CTA") + ")";
+      p.finding.message += " (and " + plural(p.warps - 1, "more warp") +
+                           " in " + plural(p.ctas, "CTA") + ")";
     add(std::move(p.finding), LaunchStatus::Deadlock);
   }
 }

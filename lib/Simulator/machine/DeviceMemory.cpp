@@ -42,7 +42,7 @@ uint64_t DeviceMemory::alloc(uint64_t bytes, uint64_t align,
   uint64_t address = (next + align - 1) & ~(align - 1);
   uint64_t pagesNeeded = bytes / kPageBytes + 1;
   uint64_t end = address + pagesNeeded * kPageBytes;
-  if (end - kBase > (1ull << 40))
+  if (end - kBase > kBytes)
     return 0;
   auto block = std::make_unique<Block>();
   block->info = {address, bytes, std::string(name)};
@@ -157,9 +157,9 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
                          : "buffer '" + best->info.name + "'";
   std::string size = std::to_string(best->info.bytes) + " bytes";
   uint64_t begin = best->info.address, end = begin + best->info.bytes;
-  if (!best->live && bestDistance == 0)
+  if (!best->live && address >= begin && address < end)
     return s + ", in " + name + " that has been freed";
-  if (bestDistance == 0)
+  if (address >= begin && address < end)
     return s + ", offset " + std::to_string(address - begin) + " of " + name +
            " of " + size;
   if (address >= end)

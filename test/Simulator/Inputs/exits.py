@@ -1,0 +1,7 @@
+#!/usr/bin/env python3
+"""exits.py STATUS COMMAND...: runs the command, which must exit with STATUS."""
+import subprocess, sys
+
+status = subprocess.run(sys.argv[2:]).returncode
+if status != int(sys.argv[1]):
+    sys.exit(f"expected exit status {sys.argv[1]}, found {status}")
