@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Adds the dialect's attributes and operations to a context.
+// Adds the dialect's attributes, operations and bytecode version to a context.
 //
 //===----------------------------------------------------------------------===//
 
+#include "MXBytecode.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -18,7 +20,22 @@ using namespace mlir;
 #define GET_ATTRDEF_CLASSES
 #include "mx/Dialect/MX/IR/MXAttrs.cpp.inc"
 
+namespace {
+/// Operations mean the same in every function.
+struct MXInlinerInterface final : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void mx::MXDialect::initialize() {
+  addInterfaces<MXInlinerInterface>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "mx/Dialect/MX/IR/MXAttrs.cpp.inc"
@@ -27,4 +44,5 @@ void mx::MXDialect::initialize() {
 #define GET_OP_LIST
 #include "mx/Dialect/MX/IR/MXOps.cpp.inc"
       >();
+  addBytecodeInterface(*this);
 }

@@ -37,8 +37,10 @@ struct DimMap {
 };
 
 struct OperandMap {
-  Value value;
+  OpOperand *operand;
   SmallVector<DimMap> dims;
+
+  Value getValue() const { return operand->get(); }
 };
 
 /// An operation as a loop nest.
@@ -49,20 +51,21 @@ struct LoopNest {
   SmallVector<std::pair<int64_t, StringRef>> whole;
   int64_t reduction = DimMap::kWhole;
 
-  void add(Value value, ArrayRef<int64_t> loops) {
-    OperandMap map{value, {}};
+  void add(OpOperand &operand, ArrayRef<int64_t> loops) {
+    OperandMap map{&operand, {}};
     for (int64_t loop : loops)
       map.dims.push_back({loop, 1});
     operands.push_back(std::move(map));
   }
 
   /// Scales of elements whose dimensions walk along `loops`.
-  void addScales(Value value, ArrayRef<int64_t> loops, int64_t block) {
-    OperandMap map{value, {}};
+  void addScales(OpOperand &operand, ArrayRef<int64_t> loops, int64_t block) {
+    OperandMap map{&operand, {}};
     for (int64_t loop : loops)
       map.dims.push_back({loop, 1});
     map.dims.back().factor = block;
-    if (isMaterialized(cast<ShapedType>(value.getType()), loops.size())) {
+    if (isMaterialized(cast<ShapedType>(operand.get().getType()),
+                       loops.size())) {
       map.dims.back().factor *= kScaleTileBlocks;
       map.dims[loops.size() - 2].factor = kScaleTileRows;
       map.dims.append(kScaleTileRank, DimMap{});
@@ -70,9 +73,9 @@ struct LoopNest {
     operands.push_back(std::move(map));
   }
 
-  const OperandMap *find(Value value) const {
+  const OperandMap *find(OpOperand &operand) const {
     for (const OperandMap &map : operands)
-      if (map.value == value)
+      if (map.operand == &operand)
         return &map;
     return nullptr;
   }
@@ -113,7 +116,7 @@ static LoopNest getLoopNest(QuantizeOp op) {
   int64_t batch = op.getInput().getType().getRank() - 2;
   int64_t row = batch, column = batch + 1;
   LoopNest nest = makeNest(batch, {"rows", "columns"});
-  nest.add(op.getInput(), withBatch(batch, {row, column}));
+  nest.add(op.getInputMutable(), withBatch(batch, {row, column}));
   RaggedKind ragged = op.getRaggedOrNone();
   int64_t raggedLoop = ragged == RaggedKind::None   ? DimMap::kWhole
                        : ragged == RaggedKind::Rows ? row
@@ -126,8 +129,8 @@ static LoopNest getLoopNest(QuantizeOp op) {
     for (int64_t &loop : loops)
       if (loop == raggedLoop)
         loop = DimMap::kWhole;
-    nest.add(op.getElements(i), loops);
-    nest.addScales(op.getScales(i), loops, op.getBlockSize());
+    nest.add(op.getOutsMutable()[2 * i], loops);
+    nest.addScales(op.getOutsMutable()[2 * i + 1], loops, op.getBlockSize());
   }
   return nest;
 }
@@ -136,15 +139,15 @@ static LoopNest getLoopNest(DequantizeOp op) {
   int64_t batch = op.getInput().getType().getRank() - 2;
   LoopNest nest = makeNest(batch, {"rows", "columns"});
   SmallVector<int64_t> loops = withBatch(batch, {batch, batch + 1});
-  nest.add(op.getOuts()[0], loops);
+  nest.add(op.getOutsMutable()[0], loops);
   if (op.getRagged()) {
     int64_t &ragged =
         op.getRagged() == RaggedKind::Rows ? loops[batch] : loops[batch + 1];
     nest.whole.push_back({ragged, kRaggedReason});
     ragged = DimMap::kWhole;
   }
-  nest.add(op.getInput(), loops);
-  nest.addScales(op.getScales(), loops, op.getBlockSize());
+  nest.add(op.getInputMutable(), loops);
+  nest.addScales(op.getScalesMutable(), loops, op.getBlockSize());
   return nest;
 }
 
@@ -155,12 +158,12 @@ static LoopNest getLoopNest(RelayoutOp op) {
   SmallVector<int64_t> loops = withBatch(rank - 2, {rank - 2, rank - 1});
   if (op.getRagged())
     nest.whole.push_back({rank - 2, kRaggedReason});
-  for (Value value : {Value(op.getInput()), Value(op.getOuts()[0])}) {
-    bool tiled = cast<ShapedType>(value.getType()).getRank() != rank;
+  for (OpOperand *side : {&op.getInputMutable(), &op.getOutsMutable()[0]}) {
+    bool tiled = cast<ShapedType>(side->get().getType()).getRank() != rank;
     SmallVector<int64_t> own = loops;
     if (tiled && op.getRagged())
       own[rank - 2] = DimMap::kWhole;
-    nest.addScales(value, own, 1);
+    nest.addScales(*side, own, 1);
   }
   return nest;
 }
@@ -181,11 +184,13 @@ static LoopNest getLoopNest(MatmulOp op) {
   int64_t batch = op.getA().getType().getRank() - 2;
   int64_t m = batch, n = batch + 1, k = batch + 2;
   LoopNest nest = makeNest(batch, {"M", "N", "K"});
-  nest.add(op.getA(), withBatch(batch, {m, k}));
-  nest.addScales(op.getAScales(), withBatch(batch, {m, k}), op.getBlockSize());
-  nest.add(op.getB(), withBatch(batch, {n, k}));
-  nest.addScales(op.getBScales(), withBatch(batch, {n, k}), op.getBlockSize());
-  nest.add(op.getOuts()[0], withBatch(batch, {m, n}));
+  nest.add(op.getAMutable(), withBatch(batch, {m, k}));
+  nest.addScales(op.getAScalesMutable(), withBatch(batch, {m, k}),
+                 op.getBlockSize());
+  nest.add(op.getBMutable(), withBatch(batch, {n, k}));
+  nest.addScales(op.getBScalesMutable(), withBatch(batch, {n, k}),
+                 op.getBlockSize());
+  nest.add(op.getOutsMutable()[0], withBatch(batch, {m, n}));
   addReduction(nest, op, k);
   return nest;
 }
@@ -196,17 +201,17 @@ static LoopNest getLoopNest(GroupedMatmulOp op) {
   LoopNest nest = makeNest(0, {"M", "N", "K"});
   SmallVector<int64_t> a = {m, k}, b = {n, k}, c = {m, n};
   (rows ? b : c).insert((rows ? b : c).begin(), group);
-  nest.add(op.getA(), a);
-  nest.add(op.getB(), b);
-  nest.add(op.getOuts()[0], c);
+  nest.add(op.getAMutable(), a);
+  nest.add(op.getBMutable(), b);
+  nest.add(op.getOutsMutable()[0], c);
   // The ragged loop stays whole, and so the dimension of ragged scales, which
   // has another number of tiles than the elements suggest.
   nest.whole.push_back({rows ? m : k, kRaggedReason});
   SmallVector<int64_t> sa = a;
   if (rows)
     sa[0] = DimMap::kWhole;
-  nest.addScales(op.getAScales(), sa, op.getBlockSize());
-  nest.addScales(op.getBScales(), b, op.getBlockSize());
+  nest.addScales(op.getAScalesMutable(), sa, op.getBlockSize());
+  nest.addScales(op.getBScalesMutable(), b, op.getBlockSize());
   addReduction(nest, op, k);
   return nest;
 }
@@ -323,7 +328,7 @@ static std::pair<Value, int64_t> findBound(const LoopNest &nest, int64_t loop) {
   for (const OperandMap &map : nest.operands)
     for (auto [i, dim] : llvm::enumerate(map.dims))
       if (dim.loop == loop && dim.factor == 1)
-        return {map.value, i};
+        return {map.getValue(), i};
   return {};
 }
 
@@ -342,6 +347,24 @@ static OpFoldResult divide(OpBuilder &builder, Location loc, OpFoldResult value,
       builder, loc, up ? dim.ceilDiv(factor) : dim.floorDiv(factor), value);
 }
 
+/// x of a value computed as x / factor, rounded as `kind` says; else null. So
+/// that a fused producer gets the very tile that its consumer has.
+static Value getDividend(OpFoldResult value, AffineExprKind kind,
+                         int64_t factor) {
+  auto ssa = dyn_cast<Value>(value);
+  auto apply = ssa ? ssa.getDefiningOp<affine::AffineApplyOp>() : nullptr;
+  if (!apply || apply.getMapOperands().size() != 1)
+    return {};
+  AffineMap map = apply.getAffineMap();
+  AffineExpr operand = map.getNumDims() == 1
+                           ? getAffineDimExpr(0, map.getContext())
+                           : getAffineSymbolExpr(0, map.getContext());
+  AffineExpr wanted = kind == AffineExprKind::FloorDiv
+                          ? operand.floorDiv(factor)
+                          : operand.ceilDiv(factor);
+  return map.getResult(0) == wanted ? apply.getMapOperands().front() : Value();
+}
+
 /// The part of an operand that a tile of the loops touches.
 static void getOperandTile(OpBuilder &builder, Location loc,
                            const OperandMap &map,
@@ -352,7 +375,7 @@ static void getOperandTile(OpBuilder &builder, Location loc,
   for (auto [i, dim] : llvm::enumerate(map.dims)) {
     if (dim.loop == DimMap::kWhole) {
       offsets.push_back(builder.getIndexAttr(0));
-      sizes.push_back(getSize(builder, loc, map.value, i));
+      sizes.push_back(getSize(builder, loc, map.getValue(), i));
       continue;
     }
     offsets.push_back(
@@ -450,7 +473,7 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
     SmallVector<Value> operands;
     SmallVector<Type> types;
     for (OpOperand &operand : op->getOpOperands()) {
-      const OperandMap *map = nest.find(operand.get());
+      const OperandMap *map = nest.find(operand);
       Value value = operand.get();
       if (map) {
         SmallVector<OpFoldResult> tileOffsets, tileSizes;
@@ -485,7 +508,7 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
                         SmallVector<OpFoldResult> &resultSizes) const {
     LoopNest nest = getLoopNest(cast<OpTy>(op));
     auto dstOp = cast<DestinationStyleOpInterface>(op);
-    const OperandMap *map = nest.find(dstOp.getDpsInits()[number]);
+    const OperandMap *map = nest.find(*dstOp.getDpsInitOperand(number));
     if (!map)
       return failure();
     getOperandTile(builder, op->getLoc(), *map, offsets, sizes, resultOffsets,
@@ -503,7 +526,7 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
     LoopNest nest = getLoopNest(cast<OpTy>(op));
     Location loc = op->getLoc();
     auto dstOp = cast<DestinationStyleOpInterface>(op);
-    const OperandMap *map = nest.find(dstOp.getDpsInits()[number]);
+    const OperandMap *map = nest.find(*dstOp.getDpsInitOperand(number));
     if (!map)
       return failure();
     for (const Range &range : getIterationDomain(op, builder)) {
@@ -521,8 +544,26 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
         loopSizes[dim.loop] = sizes[i];
         continue;
       }
-      loopOffsets[dim.loop] = affine::makeComposedFoldedAffineApply(
-          builder, loc, d0 * dim.factor, offsets[i]);
+      int64_t staticBound = getStaticBound(nest, dim.loop);
+      Value start =
+          getDividend(offsets[i], AffineExprKind::FloorDiv, dim.factor);
+      if (start && isMultipleOf(OpFoldResult(start), dim.factor))
+        loopOffsets[dim.loop] = start;
+      else
+        loopOffsets[dim.loop] = affine::makeComposedFoldedAffineApply(
+            builder, loc, d0 * dim.factor, offsets[i]);
+      Value length = getDividend(sizes[i], AffineExprKind::CeilDiv, dim.factor);
+      if (length &&
+          isWholeTile(loopOffsets[dim.loop], length, staticBound, dim.factor)) {
+        loopSizes[dim.loop] = length;
+        continue;
+      }
+      if (!ShapedType::isDynamic(staticBound) &&
+          staticBound % dim.factor == 0) {
+        loopSizes[dim.loop] = affine::makeComposedFoldedAffineApply(
+            builder, loc, d0 * dim.factor, sizes[i]);
+        continue;
+      }
       // The last tile of scales may reach beyond the last row.
       loopSizes[dim.loop] = affine::makeComposedFoldedAffineMin(
           builder, loc,

@@ -275,7 +275,6 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [RecursiveMemoryEffects]> {
     UnitAttr:$accumulate);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
-  let hasCanonicalizer = 1;
   let assemblyFormat = [{
     `ins` `(` $a `,` $a_scales `,` $b `,` $b_scales `:`
       type($a) `,` type($a_scales) `,` type($b) `,` type($b_scales) `)`
@@ -331,7 +330,6 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [RecursiveMemoryEffec
     UnitAttr:$accumulate);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
-  let hasCanonicalizer = 1;
   let assemblyFormat = [{
     `ragged` `=` $ragged
     `ins` `(` $a `,` $a_scales `,` $b `,` $b_scales `:`

@@ -1,0 +1,39 @@
+// RUN: mx-opt %s --emit-bytecode -o %t.mlirbc
+// RUN: mx-opt %t.mlirbc | FileCheck %s
+// RUN: %python %S/Inputs/raise-version.py %t.mlirbc %t.later.mlirbc
+// RUN: not mx-opt %t.later.mlirbc 2>&1 | FileCheck %s --check-prefix=LATER
+
+// Properties, layouts, regions and optional operands survive, and a file of a
+// later version is refused by name.
+
+// LATER: error: expected mx bytecode of version 1 to 1, found 2
+
+// CHECK-LABEL: func @f
+// CHECK:         mx.quantize ragged = rows
+// CHECK-SAME:      #mx.ragged<groups = 4, align = 128>
+// CHECK-SAME:      #mx.scale_layout<linear, ragged = reduction, groups = 4>
+// CHECK-SAME:      axes = [0] scale_rounding = even {mark = "kept"}
+// CHECK:         mx.matmul
+// CHECK-SAME:      alpha(%{{.*}}) outs(%{{.*}} : tensor<8x8xf16>) accumulate -> tensor<8x8xf16> epilogue {
+// CHECK:           mx.yield %{{.*}} : f16
+func.func @f(%x: tensor<300x64xbf16>, %o: tensor<4xi32>,
+             %g: tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
+             %h: tensor<64x28xf8E8M0FNU, #mx.scale_layout<linear, ragged = reduction, groups = 4>>,
+             %a: tensor<8x32xf6E2M3FN>, %s: tensor<8x1xf8E8M0FNU>, %alpha: f32,
+             %init: tensor<8x8xf16>) -> tensor<8x8xf16> {
+  %q, %t = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>)
+      outs(%g, %h : tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
+                    tensor<64x28xf8E8M0FNU, #mx.scale_layout<linear, ragged = reduction, groups = 4>>)
+      axes = [0] scale_rounding = even {mark = "kept"}
+      -> tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
+         tensor<64x28xf8E8M0FNU, #mx.scale_layout<linear, ragged = reduction, groups = 4>>
+  %c = mx.matmul ins(%a, %s, %a, %s : tensor<8x32xf6E2M3FN>, tensor<8x1xf8E8M0FNU>,
+                     tensor<8x32xf6E2M3FN>, tensor<8x1xf8E8M0FNU>)
+      alpha(%alpha) outs(%init : tensor<8x8xf16>) accumulate -> tensor<8x8xf16>
+      epilogue {
+      ^bb0(%acc: f32, %row: index, %col: index):
+        %y = arith.truncf %acc : f32 to f16
+        mx.yield %y : f16
+      }
+  return %c : tensor<8x8xf16>
+}
