@@ -12,8 +12,8 @@ namespace cl = llvm::cl;
 
 static cl::OptionCategory category("mx-run options");
 
-static cl::opt<std::string> inputFile(cl::Positional, cl::Required,
-                                      cl::desc("FILE.mlir"), cl::cat(category));
+static cl::opt<std::string> inputFile(cl::Positional, cl::desc("FILE.mlir"),
+                                      cl::cat(category));
 static cl::opt<std::string> entry("entry", cl::init("main"),
                                   cl::desc("function to run"),
                                   cl::cat(category));
