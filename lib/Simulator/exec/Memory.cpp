@@ -127,64 +127,133 @@ struct Access {
         space(Space(i->aux2 >> 9)) {}
 };
 
-/// T: the element in memory. L: the lane of its register, into which signed
-/// elements are sign-extended.
-template <class T, class L, bool Global>
-const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
-  Access access(i);
-  const Slot *slots = &w.machine->program.extra[i->aux];
-  uint64_t bytes = access.count * sizeof(T);
-  GlobalView &global = w.machine->global;
+/// The bytes of all lanes, when they are aligned and within one buffer or the
+/// own shared memory: one comparison for all. False: the slow way must look.
+bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
+                uint32_t mask, bool isWrite, uint8_t *out[32]) {
+  if (mask != ~0u)
+    return false;
+  uint64_t low, limit;
+  uint8_t *host;
+  uint64_t offsets[32], bits = 0, most = 0;
+  if (access.space == Space::Global || access.space == Space::Const) {
+    low = w.machine->global.hitBase;
+    limit = w.machine->global.hitBytes;
+    host = w.machine->global.hitHost;
+  } else if (access.space == Space::Shared) {
+    low = (uint64_t(w.cta->rank) << kRankShift) + kReservedShared;
+    limit = w.cta->shared.size() - kReservedShared;
+    host = w.cta->shared.data() + kReservedShared;
+  } else {
+    return false;
+  }
+  if (access.is64) {
+    const uint64_t *a = w.at<uint64_t>(i->a);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      uint64_t address = a[lane] + uint64_t(i->imm);
+      offsets[lane] = address - low;
+      bits |= address;
+    }
+  } else {
+    const uint32_t *a = w.at<uint32_t>(i->a);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      uint32_t address = a[lane] + uint32_t(i->imm);
+      offsets[lane] = uint64_t(address) - low;
+      bits |= address;
+    }
+  }
+  for (unsigned lane = 0; lane < 32; ++lane)
+    most = offsets[lane] > most ? offsets[lane] : most;
+  if (bits & (bytes - 1) || most >= limit || bytes > limit - most)
+    return false;
+  if (access.space == Space::Shared && w.cta->tracker) {
+    uint8_t *written = w.cta->tracker->written.data() + kReservedShared;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      uint8_t *at = written + offsets[lane];
+      if (isWrite)
+        std::memset(at, 1, bytes);
+      else if (std::memchr(at, 0, bytes))
+        return false;
+    }
+  }
+  for (unsigned lane = 0; lane < 32; ++lane)
+    out[lane] = host + offsets[lane];
+  return true;
+}
+
+/// The bytes of each active lane. False after a finding.
+bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
+                  uint32_t mask, bool isWrite, uint8_t *out[32]) {
+  if (resolveAll(w, i, access, bytes, mask, isWrite, out))
+    return true;
+  bool isGlobal = access.space == Space::Global || access.space == Space::Const;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     uint64_t address = laneAddress(w, i->a, access.is64, i->imm, lane);
-    const uint8_t *p = nullptr;
-    if (Global && !(address & (bytes - 1)))
-      p = global.translate(address, bytes, false);
+    uint8_t *p = nullptr;
+    if (isGlobal && !(address & (bytes - 1)))
+      p = w.machine->global.translate(address, bytes, isWrite);
     if (!p)
-      p = resolveAddress(w, i, access.space, address, bytes, lane, false);
+      p = resolveAddress(w, i, access.space, address, bytes, lane, isWrite);
     if (!p)
-      return nullptr;
-    for (unsigned k = 0; k < access.count; ++k) {
+      return false;
+    out[lane] = p;
+  }
+  return true;
+}
+
+/// T: the element in memory. L: the lane of its register, into which signed
+/// elements are sign-extended.
+template <class T, class L>
+const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
+  Access access(i);
+  const Slot *slots = &w.machine->program.extra[i->aux];
+  uint8_t *at[32];
+  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false, at))
+    return nullptr;
+  for (unsigned k = 0; k < access.count; ++k) {
+    auto one = [&](unsigned lane) {
       T v;
-      std::memcpy(&v, p + k * sizeof(T), sizeof v);
+      std::memcpy(&v, at[lane] + k * sizeof(T), sizeof v);
       if constexpr (sizeof(T) > 8)
         w.at<T>(slots[k])[lane] = v;
       else if constexpr (std::is_signed_v<T>)
         w.at<L>(slots[k])[lane] = L(std::make_signed_t<L>(v));
       else
         w.at<L>(slots[k])[lane] = L(v);
-    }
+    };
+    if (mask == ~0u)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        one(lane);
+    else
+      forLanes(mask, one);
   }
   return i + 1;
 }
 
-template <class T, class L, bool Global>
+template <class T, class L>
 const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
   Access access(i);
   const Slot *slots = &w.machine->program.extra[i->aux];
-  uint64_t bytes = access.count * sizeof(T);
-  GlobalView &global = w.machine->global;
+  uint8_t *at[32];
   if (access.space != Space::Local)
     ++w.machine->effects;
-  for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned lane = __builtin_ctz(m);
-    uint64_t address = laneAddress(w, i->a, access.is64, i->imm, lane);
-    uint8_t *p = nullptr;
-    if (Global && !(address & (bytes - 1)))
-      p = global.translate(address, bytes, true);
-    if (!p)
-      p = resolveAddress(w, i, access.space, address, bytes, lane, true);
-    if (!p)
-      return nullptr;
-    for (unsigned k = 0; k < access.count; ++k) {
+  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, true, at))
+    return nullptr;
+  for (unsigned k = 0; k < access.count; ++k) {
+    auto one = [&](unsigned lane) {
       T v;
       if constexpr (sizeof(T) > 8)
         v = w.at<T>(slots[k])[lane];
       else
         v = T(w.at<L>(slots[k])[lane]);
-      std::memcpy(p + k * sizeof(T), &v, sizeof v);
-    }
+      std::memcpy(at[lane] + k * sizeof(T), &v, sizeof v);
+    };
+    if (mask == ~0u)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        one(lane);
+    else
+      forLanes(mask, one);
   }
   return i + 1;
 }
@@ -194,49 +263,37 @@ struct Bytes16 {
 };
 
 template <class T>
-Handler pickLoad(bool wide, bool global) {
-  if (wide)
-    return global ? load<T, uint64_t, true> : load<T, uint64_t, false>;
-  return global ? load<T, uint32_t, true> : load<T, uint32_t, false>;
+Handler pickLoad(bool wide) {
+  return wide ? load<T, uint64_t> : load<T, uint32_t>;
 }
 template <class T>
-Handler pickStore(bool wide, bool global) {
-  if (wide)
-    return global ? store<T, uint64_t, true> : store<T, uint64_t, false>;
-  return global ? store<T, uint32_t, true> : store<T, uint32_t, false>;
+Handler pickStore(bool wide) {
+  return wide ? store<T, uint64_t> : store<T, uint32_t>;
 }
 
-Handler pickHandler(Type t, bool isLoad, unsigned laneBytes, bool global) {
-  bool wide = laneBytes == 8;
-  if (t.bits == 128)
-    return isLoad   ? global ? load<Bytes16, uint64_t, true>
-                             : load<Bytes16, uint64_t, false>
-           : global ? store<Bytes16, uint64_t, true>
-                    : store<Bytes16, uint64_t, false>;
-  if (!isLoad) {
-    switch (t.bits) {
-    case 8:
-      return pickStore<uint8_t>(wide, global);
-    case 16:
-      return pickStore<uint16_t>(wide, global);
-    case 32:
-      return pickStore<uint32_t>(wide, global);
-    }
-    return wide ? pickStore<uint64_t>(true, global) : nullptr;
-  }
-  bool isSigned = t.kind == 'S';
+Handler pickHandler(Type t, bool isLoad, unsigned laneBytes) {
+  bool wide = laneBytes == 8, isSigned = t.kind == 'S';
   switch (t.bits) {
   case 8:
-    return isSigned ? pickLoad<int8_t>(wide, global)
-                    : pickLoad<uint8_t>(wide, global);
+    return !isLoad    ? pickStore<uint8_t>(wide)
+           : isSigned ? pickLoad<int8_t>(wide)
+                      : pickLoad<uint8_t>(wide);
   case 16:
-    return isSigned ? pickLoad<int16_t>(wide, global)
-                    : pickLoad<uint16_t>(wide, global);
+    return !isLoad    ? pickStore<uint16_t>(wide)
+           : isSigned ? pickLoad<int16_t>(wide)
+                      : pickLoad<uint16_t>(wide);
   case 32:
-    return isSigned ? pickLoad<int32_t>(wide, global)
-                    : pickLoad<uint32_t>(wide, global);
+    return !isLoad    ? pickStore<uint32_t>(wide)
+           : isSigned ? pickLoad<int32_t>(wide)
+                      : pickLoad<uint32_t>(wide);
+  case 64:
+    return !wide    ? nullptr
+           : isLoad ? load<uint64_t, uint64_t>
+                    : store<uint64_t, uint64_t>;
+  case 128:
+    return isLoad ? load<Bytes16, uint64_t> : store<Bytes16, uint64_t>;
   }
-  return wide ? pickLoad<uint64_t>(true, global) : nullptr;
+  return nullptr;
 }
 
 void decodeAccess(Decoder &d, bool isLoad) {
@@ -272,8 +329,7 @@ void decodeAccess(Decoder &d, bool isLoad) {
   std::vector<Slot> slots;
   for (const Operand &p : parts)
     slots.push_back(isLoad ? d.def(p, lane) : d.use(p, lane, {t.kind, t.bits}));
-  Handler h = pickHandler(t, isLoad, lane,
-                          space == Space::Global || space == Space::Const);
+  Handler h = pickHandler(t, isLoad, lane);
   if (!h || (t.bits == 128) != (lane == 16))
     return d.unsupported("no such combination of type and registers");
   // The variable says more than the instruction.

@@ -201,11 +201,13 @@ public:
     return slow(address, size);
   }
 
+  /// The allocation of the last access; empty at first.
+  uint64_t hitBase = 0, hitBytes = 0;
+  uint8_t *hitHost = nullptr;
+
 private:
   uint8_t *slow(uint64_t address, uint64_t size);
   DeviceMemory &memory;
-  uint64_t hitBase = 0, hitBytes = 0;
-  uint8_t *hitHost = nullptr;
 };
 
 class Machine {
