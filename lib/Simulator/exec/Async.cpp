@@ -282,6 +282,12 @@ const Instr *bulkCopy(Warp &w, const Instr *i, uint32_t mask) {
     uint64_t bar = sharedAddress(addressOf(w, s + 2 * kPlaceSlots, lane));
     if (!to || !mbarrierWord(w, i, Space::Shared, bar, lane, holder, barOffset))
       return nullptr;
+    if (holder != to)
+      return w.fail(i, FindingKind::IllegalInstruction,
+                    "copies into CTA rank " + std::to_string(to->rank) +
+                        " but signals an mbarrier of CTA rank " +
+                        std::to_string(holder->rank),
+                    1u << lane);
     Cluster &cluster = *w.cta->cluster;
     uint32_t ranks = copy.multicast
                          ? w.at<uint32_t>(s[3 * kPlaceSlots])[lane] & 0xffff

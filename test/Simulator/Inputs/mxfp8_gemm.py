@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Inputs and an independent check for mxfp8-gemm.ptx.
 
-  mxfp8_gemm.py prepare DIR M N K    writes a.npy, b.npy, sfa.npy, sfb.npy, launch.json
+  mxfp8_gemm.py prepare DIR M N K        writes a.npy, b.npy, sfa.npy, sfb.npy, launch.json
+  mxfp8_gemm.py prepare-pair DIR M N K   the same for mxfp8-gemm-pair.ptx
   mxfp8_gemm.py check DIR            compares c.npy with NumPy in float64
 
 It shares nothing with the project: E4M3 is decoded by its definition (OCP MX
@@ -30,7 +31,7 @@ def scale_tiles(s):
     return full.reshape(r // 128, 4, 32, c // 4, 4).transpose(0, 3, 2, 1, 4).copy()
 
 
-def prepare(out, m, n, k):
+def prepare(out, m, n, k, pair=False):
     os.makedirs(out, exist_ok=True)
     rng = np.random.default_rng(m * 7 + n * 3 + k)
     def codes(rows):
@@ -57,6 +58,14 @@ def prepare(out, m, n, k):
                  {"buffer": "SFB"}, {"buffer": "C"}, {"i32": n}, {"i32": steps}],
         "outputs": {"C": {"file": "c.npy", "dtype": "f32", "shape": [m, n]}},
     }
+    if pair:
+        def scale_map(name, rows):
+            tiles = rows // 128 * steps
+            return {"buffer": name, "type": "u16", "dims": [256, tiles],
+                    "strides": [512], "box": [256, 1]}
+        launch["tensor_maps"] |= {"sfa": scale_map("SFA", m), "sfb": scale_map("SFB", n)}
+        launch["args"][2:4] = [{"tensor_map": "sfa"}, {"tensor_map": "sfb"}]
+        launch |= {"grid": [n // 256 * 2, m // 256], "cluster": [2], "dynamic_smem": 4 * 34816}
     json.dump(launch, open(f"{out}/launch.json", "w"), indent=1)
 
 
@@ -76,7 +85,7 @@ def check(out):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "prepare":
-        prepare(sys.argv[2], *map(int, sys.argv[3:6]))
+    if sys.argv[1].startswith("prepare"):
+        prepare(sys.argv[2], *map(int, sys.argv[3:6]), sys.argv[1] == "prepare-pair")
     else:
         check(sys.argv[2])
