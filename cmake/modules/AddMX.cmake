@@ -23,7 +23,7 @@ if(MX_BUILD_COMPILER)
   include(AddMLIR)
 endif()
 
-set(MX_RPATH "$ORIGIN/../lib" ${LLVM_LIBRARY_DIR})
+set(MX_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" ${LLVM_LIBRARY_DIR})
 
 # mx_add_library(name SOURCES... [LINK libs...] [DEPENDS targets...])
 # A static library of the project.

@@ -22,10 +22,14 @@ foreach(target ${_mx_runtime})
   endif()
 endforeach()
 
-install(TARGETS ${_mx_libraries} ${_mx_shared} ${_mx_tools} EXPORT MXTargets
+# The runtime is exported by itself: its users need neither LLVM nor MLIR.
+install(TARGETS ${_mx_libraries} ${_mx_tools} EXPORT MXTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(_mx_shared)
+  install(TARGETS ${_mx_shared} EXPORT MXRuntimeTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET MXPlugin)
   install(TARGETS MXPlugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
@@ -44,8 +48,14 @@ install(FILES ${CMAKE_SOURCE_DIR}/LICENSE
 
 # --- The package --------------------------------------------------------------
 
-install(EXPORT MXTargets NAMESPACE MX:: DESTINATION ${MX_INSTALL_CMAKEDIR})
-export(EXPORT MXTargets NAMESPACE MX:: FILE ${MX_BUILD_CMAKEDIR}/MXTargets.cmake)
+set(_mx_exports MXTargets)
+if(_mx_shared)
+  list(APPEND _mx_exports MXRuntimeTargets)
+endif()
+foreach(name ${_mx_exports})
+  install(EXPORT ${name} NAMESPACE MX:: DESTINATION ${MX_INSTALL_CMAKEDIR})
+  export(EXPORT ${name} NAMESPACE MX:: FILE ${MX_BUILD_CMAKEDIR}/${name}.cmake)
+endforeach()
 
 write_basic_package_version_file(${MX_BUILD_CMAKEDIR}/MXConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
@@ -57,10 +67,11 @@ set(MX_CONFIG_PLUGIN ${CMAKE_BINARY_DIR}/lib/MXPlugin${CMAKE_SHARED_MODULE_SUFFI
 configure_file(${CMAKE_CURRENT_LIST_DIR}/MXConfig.cmake.in
   ${MX_BUILD_CMAKEDIR}/MXConfig.cmake @ONLY)
 
-set(_mx_prefix "\${CMAKE_CURRENT_LIST_DIR}/../../..")
-set(MX_CONFIG_INCLUDE_DIRS "${_mx_prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
-set(MX_CONFIG_TOOLS_DIR "${_mx_prefix}/${CMAKE_INSTALL_BINDIR}")
-set(MX_CONFIG_PLUGIN "${_mx_prefix}/${CMAKE_INSTALL_LIBDIR}/MXPlugin${CMAKE_SHARED_MODULE_SUFFIX}")
+file(RELATIVE_PATH _mx_up /prefix/${MX_INSTALL_CMAKEDIR} /prefix)
+set(_mx_prefix "\${CMAKE_CURRENT_LIST_DIR}/${_mx_up}")
+set(MX_CONFIG_INCLUDE_DIRS "${_mx_prefix}${CMAKE_INSTALL_INCLUDEDIR}")
+set(MX_CONFIG_TOOLS_DIR "${_mx_prefix}${CMAKE_INSTALL_BINDIR}")
+set(MX_CONFIG_PLUGIN "${_mx_prefix}${CMAKE_INSTALL_LIBDIR}/MXPlugin${CMAKE_SHARED_MODULE_SUFFIX}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/MXConfig.cmake.in
   ${CMAKE_BINARY_DIR}/cmake-install/MXConfig.cmake @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/cmake-install/MXConfig.cmake
