@@ -54,6 +54,8 @@ config.substitutions += [
     ("%mx_src", config.mx_src_root),
     ("%mx_obj", config.mx_obj_root),
     ("%mx_libs", lib_dir),
+    ("%mlir_tools", config.llvm_tools_dir),
+    ("%mlir_include", config.mlir_include_dir),
     ("%mlir_libs", config.llvm_libs_dir),
     ("%shlibext", config.llvm_shlib_ext),
     ("%python", f'"{config.mx_python}"'),
