@@ -1,0 +1,224 @@
+//===- CompareTest.cpp - A wrong result must not pass ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The comparison with the reference path is what everything else trusts, so it
+// is given results that are wrong in one place.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Parser/Parser.h"
+#include "mx/Execution/Check.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+using namespace mx;
+
+namespace {
+
+constexpr int64_t kM = 40, kN = 24, kK = 256;
+
+const char *const kSource = R"(
+func.func @main(%x: tensor<40x256xbf16>,
+                %b: tensor<24x256xf8E4M3FN>, %sb: tensor<24x8xf8E8M0FNU>)
+    -> tensor<40x24xf32> {
+  %e = tensor.empty() : tensor<40x256xf8E4M3FN>
+  %s = tensor.empty() : tensor<40x8xf8E8M0FNU>
+  %q:2 = mx.quantize ins(%x : tensor<40x256xbf16>)
+      outs(%e, %s : tensor<40x256xf8E4M3FN>, tensor<40x8xf8E8M0FNU>)
+      -> tensor<40x256xf8E4M3FN>, tensor<40x8xf8E8M0FNU>
+  %init = tensor.empty() : tensor<40x24xf32>
+  %y = mx.matmul ins(%q#0, %q#1, %b, %sb : tensor<40x256xf8E4M3FN>,
+      tensor<40x8xf8E8M0FNU>, tensor<24x256xf8E4M3FN>, tensor<24x8xf8E8M0FNU>)
+      outs(%init : tensor<40x24xf32>) -> tensor<40x24xf32>
+  return %y : tensor<40x24xf32>
+}
+)";
+
+NpyArray makeArray(std::string dtype, std::vector<int64_t> shape) {
+  NpyArray array;
+  array.dtype = std::move(dtype);
+  size_t bytes = npyItemSize(array.dtype);
+  for (int64_t extent : shape)
+    bytes *= extent;
+  array.shape = std::move(shape);
+  array.data.resize(bytes);
+  return array;
+}
+
+class CompareTest : public ::testing::Test {
+protected:
+  CompareTest() : context(makeRegistry(), MLIRContext::Threading::DISABLED) {
+    module = parseSourceString<ModuleOp>(kSource, &context);
+    auto entry = lookupEntry(*module, "main");
+    EXPECT_TRUE(bool(entry));
+    list = *exposeStages(*entry);
+
+    std::mt19937 random(7);
+    arguments = {makeArray("u2", {kM, kK}), makeArray("u1", {kN, kK}),
+                 makeArray("u1", {kN, kK / 32})};
+    // bf16 of either sign between 2^-3 and 2^3; E4M3 likewise.
+    for (size_t i = 0; i < arguments[0].data.size(); i += 2) {
+      uint16_t code = (124 << 7) + random() % (6 << 7);
+      code |= random() % 2 << 15;
+      arguments[0].data[i] = uint8_t(code);
+      arguments[0].data[i + 1] = code >> 8;
+    }
+    for (uint8_t &code : arguments[1].data)
+      code = 0x20 + random() % 0x38 + (random() % 2 << 7);
+    for (uint8_t &scale : arguments[2].data)
+      scale = 120 + random() % 8;
+
+    OwningOpRef<ModuleOp> lowered = module->clone();
+    auto program = Program::compile(*lowered, "main", CompileOptions());
+    EXPECT_TRUE(bool(program));
+    auto run = (*program)->run({&arguments[0], &arguments[1], &arguments[2]});
+    EXPECT_TRUE(bool(run));
+    results = std::move(*run);
+  }
+
+  static DialectRegistry makeRegistry() {
+    DialectRegistry registry;
+    registerExecutionDialects(registry);
+    return registry;
+  }
+
+  const NpyArray *find(const StageValue &value) {
+    switch (value.kind) {
+    case StageValue::Argument:
+      return &arguments[value.index];
+    case StageValue::Result:
+      return &results[value.index];
+    default:
+      return nullptr;
+    }
+  }
+
+  StageArrays arraysOf(const Stage &stage) {
+    StageArrays arrays;
+    for (const StageValue &value : stage.operands)
+      arrays.operands.push_back(find(value));
+    for (const StageValue &value : stage.results)
+      arrays.results.push_back(find(value));
+    return arrays;
+  }
+
+  StageComparison compare(const Stage &stage, const StageArrays &arrays) {
+    auto comparison = compareStage(stage, arrays, /*isExactSum=*/true);
+    EXPECT_TRUE(bool(comparison));
+    return std::move(*comparison);
+  }
+
+  /// The product as a device makes it that sees `operands`.
+  NpyArray multiply(const StageArrays &operands) {
+    auto stage = buildStage(product(), operands, StageVariant::Same);
+    EXPECT_TRUE(bool(stage));
+    auto program = Program::compile(**stage, "stage", CompileOptions());
+    EXPECT_TRUE(bool(program));
+    SmallVector<const NpyArray *> inputs;
+    for (const NpyArray *operand : operands.operands)
+      if (operand)
+        inputs.push_back(operand);
+    auto run = (*program)->run(inputs);
+    EXPECT_TRUE(bool(run));
+    return std::move(run->front());
+  }
+
+  const Stage &quantizer() { return list.stages[0]; }
+  const Stage &product() { return list.stages[1]; }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  StageList list;
+  std::vector<NpyArray> arguments, results;
+};
+
+TEST_F(CompareTest, FindsBothStages) {
+  ASSERT_EQ(list.stages.size(), 2u);
+  EXPECT_TRUE(list.hidden.empty());
+  EXPECT_EQ(list.ownResults, 1u);
+}
+
+TEST_F(CompareTest, PassesWhatIsRight) {
+  for (const Stage &stage : list.stages)
+    for (const ResultComparison &result :
+         compare(stage, arraysOf(stage)).results) {
+      EXPECT_TRUE(result.passed());
+      EXPECT_GT(result.elements, 0);
+    }
+}
+
+TEST_F(CompareTest, CountsEveryUnequalByteOfAQuantizer) {
+  StageArrays arrays = arraysOf(quantizer());
+  NpyArray codes = *arrays.results[0], scales = *arrays.results[1];
+  codes.data[100] ^= 1;
+  codes.data[2000] ^= 0x80;
+  scales.data[7] += 1;
+  arrays.results = {&codes, &scales};
+  StageComparison comparison = compare(quantizer(), arrays);
+  EXPECT_EQ(comparison.results[0].unequalBytes, 2);
+  EXPECT_EQ(comparison.results[0].worst, 100);
+  EXPECT_EQ(comparison.results[1].unequalBytes, 1);
+  EXPECT_FALSE(comparison.results[0].passed());
+}
+
+// The bound is tight enough to see each single scale that is off by one, and
+// each element that is off by one code.
+TEST_F(CompareTest, FindsEveryWrongScale) {
+  for (unsigned operand : {1u, 3u}) {
+    StageArrays right = arraysOf(product());
+    for (size_t i = 0; i < right.operands[operand]->data.size(); i += 37) {
+      StageArrays seen = arraysOf(product());
+      NpyArray scales = *right.operands[operand];
+      scales.data[i] ^= 1;
+      seen.operands[operand] = &scales;
+      NpyArray y = multiply(seen);
+      StageArrays arrays = right;
+      arrays.results = {&y};
+      ResultComparison result = compare(product(), arrays).results[0];
+      EXPECT_FALSE(result.passed()) << "operand " << operand << " scale " << i;
+    }
+  }
+}
+
+TEST_F(CompareTest, FindsAWrongElement) {
+  StageArrays right = arraysOf(product());
+  for (size_t i = 5; i < right.operands[0]->data.size(); i += 1999) {
+    StageArrays seen = right;
+    NpyArray codes = *right.operands[0];
+    codes.data[i] ^= 0x80;
+    seen.operands[0] = &codes;
+    NpyArray y = multiply(seen);
+    StageArrays arrays = right;
+    arrays.results = {&y};
+    EXPECT_FALSE(compare(product(), arrays).results[0].passed()) << i;
+  }
+}
+
+TEST_F(CompareTest, TellsNaNAndInfinityFromNumbers) {
+  StageArrays arrays = arraysOf(product());
+  for (float wrong : {std::nanf(""), INFINITY, -INFINITY}) {
+    NpyArray y = *arrays.results[0];
+    std::memcpy(y.data.data() + 4 * 77, &wrong, 4);
+    StageArrays seen = arrays;
+    seen.results = {&y};
+    ResultComparison result = compare(product(), seen).results[0];
+    EXPECT_EQ(result.violations, 1) << wrong;
+    EXPECT_EQ(result.worst, 77);
+  }
+}
+
+// A NaN scale makes a row of NaN, and a device that hides it is wrong.
+TEST_F(CompareTest, MissesNoNaN) {
+  NpyArray y = results[0];
+  StageArrays arrays = arraysOf(product());
+  NpyArray scales = *arrays.operands[1];
+  scales.data[3 * (kK / 32)] = 0xFF;
+  arrays.operands[1] = &scales;
+  arrays.results = {&y};
+  EXPECT_EQ(compare(product(), arrays).results[0].violations, kN);
+}
+
+} // namespace
