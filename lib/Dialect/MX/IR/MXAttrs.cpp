@@ -72,6 +72,9 @@ ScaleLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult ScaleLayoutAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {
+  // The parser asks even when it could not read the element type.
+  if (!elementType)
+    return failure();
   // scale_layout C3
   if (shape.size() < 2)
     return emitError()
@@ -114,6 +117,8 @@ LogicalResult RaggedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult
 RaggedAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                            function_ref<InFlightDiagnostic()> emitError) const {
+  if (!elementType)
+    return failure();
   // ragged C3
   if (shape.size() != 2)
     return emitError() << "expected a tensor of rank 2, found rank "

@@ -56,6 +56,8 @@ def main():
         places = [i for i, t in enumerate(tokens) if not t.isspace()]
         for _ in range(rng.randint(1, 3)):
             i = rng.choice(places)
+            if tokens[max(i - 2, 0)] == "array":
+                continue  # upstream's parser crashes on array<complex: 1>
             tokens[i] = replacement(tokens[i], rng, values)
         mutants.append("".join(tokens))
     print("\n// -----\n".join(mutants))

@@ -5,7 +5,7 @@ import sys
 
 done = subprocess.run(sys.argv[1:], capture_output=True, timeout=300)
 if done.returncode not in (0, 1):
-    sys.stderr.buffer.write(done.stderr[-4000:])
+    sys.stderr.buffer.write(done.stderr[-8000:])
     sys.exit(f"expected exit status 0 or 1, found {done.returncode}")
 errors = done.stderr.count(b"error:")
 if errors == 0:
