@@ -13,7 +13,9 @@
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
@@ -29,6 +31,17 @@ static void addBufferization(OpPassManager &pm) {
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
   pm.addPass(createCanonicalizerPass());
+}
+
+/// Arithmetic on f16 and bf16 -> f32 with integer conversions: one rounding per
+/// operation, as the types say.
+static void addHalfExpansion(OpPassManager &pm) {
+  arith::ArithEmulateUnsupportedFloatsOptions options;
+  options.sourceTypeStrs = {"f16", "bf16"};
+  options.targetTypeStr = "f32";
+  pm.addPass(arith::createArithEmulateUnsupportedFloats(options));
+  pm.addPass(math::createMathExtendToSupportedTypes());
+  pm.addPass(mx::createExpandHalfConversions());
 }
 
 /// Loops and memrefs -> the LLVM dialect.
@@ -53,11 +66,13 @@ void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createMXMaterializeLayouts());
   addBufferization(pm);
   pm.addPass(createConvertLinalgToLoopsPass());
+  pm.addPass(createForallToForLoopPass());
   pm.addPass(createConvertMXToCPU());
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
-  pm.addPass(createExpandHalfConversions());
+  pm.addPass(createExpandStridedCopies());
+  addHalfExpansion(pm);
   pm.addPass(createRequestEntryWrappers());
   addUpstreamLowering(pm);
   pm.addPass(createVerifyLowered());

@@ -11,7 +11,8 @@
 
 #include "Numbers.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
 
 namespace mx {
@@ -49,22 +50,35 @@ struct ExpandHalfConversionsPass final
   }
 
   void expand(Operation *op, ModuleOp module) {
-    Value input = op->getOperand(0);
-    Type from = input.getType(), to = op->getResult(0).getType();
+    Value input = op->getOperand(0), result = op->getResult(0);
+    Type from = getElementTypeOrSelf(input), to = getElementTypeOrSelf(result);
     bool narrows = isFull(from) && isHalf(to);
-    if (!narrows && !(isHalf(from) && isFull(to)))
+    auto vector = dyn_cast<VectorType>(result.getType());
+    if ((!narrows && !(isHalf(from) && isFull(to))) ||
+        (vector && vector.isScalable()))
       return;
     OpBuilder builder(op);
     Location loc = op->getLoc();
     Numbers numbers(builder, loc, module);
-    Value result;
-    if (narrows) {
-      result = numbers.round(toF64(numbers, builder, loc, input), to);
+    auto convert = [&](Value number) -> Value {
+      if (narrows)
+        return numbers.round(toF64(numbers, builder, loc, number), to);
+      Int bits = numbers.widenToF32(number);
+      return to.isF64() ? numbers.widenToF64(bits) : bits.as(to);
+    };
+    Value converted;
+    if (vector) {
+      SmallVector<Value> elements;
+      for (SmallVector<int64_t> place : StaticTileOffsetRange(
+               vector.getShape(), SmallVector<int64_t>(vector.getRank(), 1)))
+        elements.push_back(
+            convert(vector::ExtractOp::create(builder, loc, input, place)));
+      converted =
+          vector::FromElementsOp::create(builder, loc, vector, elements);
     } else {
-      Int bits = numbers.widenToF32(input);
-      result = to.isF64() ? numbers.widenToF64(bits) : bits.as(to);
+      converted = convert(input);
     }
-    op->getResult(0).replaceAllUsesWith(result);
+    result.replaceAllUsesWith(converted);
     op->erase();
   }
 };

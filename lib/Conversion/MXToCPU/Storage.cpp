@@ -100,6 +100,60 @@ struct ConvertDim final : OpConversionPattern<memref::DimOp> {
   }
 };
 
+/// The bytes of constant elements: as convertStorage has it.
+DenseElementsAttr convertElements(DenseElementsAttr elements, Type converted,
+                                  bool packed) {
+  SmallVector<uint8_t> bytes;
+  for (const APFloat &element : elements.getValues<APFloat>())
+    bytes.push_back(uint8_t(element.bitcastToAPInt().getZExtValue()));
+  if (packed) {
+    for (size_t i = 0; i + 1 < bytes.size(); i += 2)
+      bytes[i / 2] = uint8_t(bytes[i] | bytes[i + 1] << 4);
+    bytes.truncate(bytes.size() / 2);
+  }
+  auto memref = cast<MemRefType>(converted);
+  return DenseElementsAttr::get(
+      RankedTensorType::get(memref.getShape(), memref.getElementType()),
+      ArrayRef<uint8_t>(bytes));
+}
+
+struct ConvertGlobal final : OpConversionPattern<memref::GlobalOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::GlobalOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast_or_null<MemRefType>(
+        getTypeConverter()->convertType(op.getType()));
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "elements do not fill bytes");
+    Attribute initial = op.getInitialValueAttr();
+    if (auto elements = dyn_cast_or_null<DenseElementsAttr>(initial))
+      initial = convertElements(elements, type, isPacked(op.getType()));
+    else if (initial && !isa<UnitAttr>(initial))
+      return rewriter.notifyMatchFailure(op, "expected dense elements");
+    rewriter.modifyOpInPlace(op, [&] {
+      op.setType(type);
+      op.setInitialValueAttr(initial);
+    });
+    return success();
+  }
+};
+
+struct ConvertGetGlobal final : OpConversionPattern<memref::GetGlobalOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::GetGlobalOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = getTypeConverter()->convertType(op.getType());
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "elements do not fill bytes");
+    rewriter.replaceOpWithNewOp<memref::GetGlobalOp>(op, type, op.getName());
+    return success();
+  }
+};
+
 } // namespace
 
 void mx::cpu::addStorageConversions(TypeConverter &converter) {
@@ -119,7 +173,8 @@ void mx::cpu::addStorageConversions(TypeConverter &converter) {
 void mx::cpu::populateStoragePatterns(const TypeConverter &converter,
                                       RewritePatternSet &patterns,
                                       ConversionTarget &target) {
-  patterns.add<ConvertMemRefOp, ConvertDim>(converter, patterns.getContext());
+  patterns.add<ConvertMemRefOp, ConvertDim, ConvertGlobal, ConvertGetGlobal>(
+      converter, patterns.getContext());
   populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
                                                                  converter);
   populateCallOpTypeConversionPattern(patterns, converter);
@@ -132,6 +187,8 @@ void mx::cpu::populateStoragePatterns(const TypeConverter &converter,
   });
   target.addDynamicallyLegalDialect<memref::MemRefDialect>(
       [&](Operation *op) { return converter.isLegal(op); });
+  target.addDynamicallyLegalOp<memref::GlobalOp>(
+      [&](memref::GlobalOp op) { return converter.isLegal(op.getType()); });
   target.addDynamicallyLegalOp<func::CallOp, func::ReturnOp>(
       [&](Operation *op) { return converter.isLegal(op); });
 }

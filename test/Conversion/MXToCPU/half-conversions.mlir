@@ -27,6 +27,14 @@ func.func @widen(%x: f16) -> f32 {
   return %y : f32
 }
 
+// CHECK-LABEL: func.func @vectors(
+// CHECK-COUNT-4: call @__mx_round_f64_to_bf16
+// CHECK:         vector.from_elements {{.*}} : vector<2x2xbf16>
+func.func @vectors(%x: vector<2x2xf32>) -> vector<2x2xbf16> {
+  %y = arith.truncf %x : vector<2x2xf32> to vector<2x2xbf16>
+  return %y : vector<2x2xbf16>
+}
+
 // CHECK-LABEL: func.func @keep(
 // CHECK:         arith.extf
 // CHECK:         arith.truncf

@@ -23,5 +23,16 @@ func.func @relayout(%x: tensor<200x6xf8E8M0FNU>)
 }
 func.func private @other(memref<4xf32>)
 
+// Arithmetic on halves is no library call: the JIT of another process may not
+// find one.
+// CHECK-LABEL: llvm.func @halves(
+// CHECK:         llvm.fadd %{{.*}}, %{{.*}} : f32
+// CHECK:         llvm.call @__mx_round_f64_to_bf16
+// CHECK:         llvm.return
+func.func @halves(%x: bf16, %y: bf16) -> bf16 {
+  %z = arith.addf %x, %y : bf16
+  return %z : bf16
+}
+
 // EXAMPLE: llvm.func @_mlir_ciface_main(
 // EXAMPLE-NOT: {{(mx|arith|memref|scf|cf|func|vector)\.[a-z]+ }}

@@ -58,3 +58,18 @@ func.func @low_nibble_first(%q: memref<2x32xf4E2M1FN>,
       outs(%x : memref<2x32xf32>)
   return
 }
+
+// -----
+
+// CHECK: memref.global "private" constant @pairs : memref<1x2xi8> = dense<{{\[}}[66, -11]]>
+// CHECK: memref.global "private" constant @splat : memref<2x4xi8> = dense<34>
+// CHECK: memref.global "private" constant @single : memref<2xi8> = dense<[8, 63]>
+// CHECK-LABEL: func.func @constants(
+// CHECK:         memref.get_global @pairs : memref<1x2xi8>
+memref.global "private" constant @pairs : memref<1x4xf4E2M1FN> = dense<[[1.0, 2.0, 3.0, -6.0]]>
+memref.global "private" constant @splat : memref<2x8xf4E2M1FN> = dense<1.0>
+memref.global "private" constant @single : memref<2xf6E2M3FN> = dense<[1.0, -7.5]>
+func.func @constants() -> memref<1x4xf4E2M1FN> {
+  %x = memref.get_global @pairs : memref<1x4xf4E2M1FN>
+  return %x : memref<1x4xf4E2M1FN>
+}

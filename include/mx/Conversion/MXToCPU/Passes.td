@@ -39,13 +39,24 @@ def ExpandHalfConversions
   let summary = "Expand f16 and bf16 conversions to integer arithmetic";
   let description = [{
     Rewrites `arith.extf` and `arith.truncf` between f16 or bf16 and f32 or f64,
-    which become library calls on hosts without such instructions. Each rounds
-    once, to nearest even; a NaN becomes 0x7FFF, except that bf16 widens by a
-    shift.
+    and vectors of these, which become library calls on hosts without such
+    instructions. Each rounds once, to nearest even; a NaN becomes 0x7FFF, except
+    that bf16 widens by a shift.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
-                           "::mlir::math::MathDialect"];
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def ExpandStridedCopies : Pass<"mx-expand-strided-copies"> {
+  let summary = "Turn copies between arrays that are not contiguous into loops";
+  let description = [{
+    Rewrites `memref.copy` where an array does not have the identity layout. Its
+    LLVM lowering would call a function of MLIR's runner library.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def RequestEntryWrappers : Pass<"mx-request-entry-wrappers", "::mlir::ModuleOp"> {
