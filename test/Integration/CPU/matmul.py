@@ -88,6 +88,14 @@ def spoil_e5m2(a, sa, b, sb):
     b[0, 0], b[1], b[2, :2] = 0x7C, 0, 0x7C
 
 
+def spoil_ties(a, sa, b, sb):
+    """Sums 2^-30 beyond the middle of two bf16 (row 0) or f16 numbers (row 1),
+    which a rounding to f32 on the way would lose."""
+    a[:2], b[:] = 0, 0
+    a[:2, ::32], b[:, ::32], sb[:] = 0x38, 0x38, 127
+    sa[0], sa[1] = [127, 127 - 8, 127 - 30], [127, 127 - 11, 127 - 30]
+
+
 def grouped_rows(runner, rng, a_type, b_type, out, total, n, k, groups, layout,
                  accumulate):
     ends = group_ends(rng, total, groups)
@@ -197,6 +205,7 @@ dense(runner, rng, *E4M3, "bf16", 30, 17, 64, epilogue=EPILOGUE)
 for out in ["f32", "bf16", "f16"]:
     dense(runner, rng, *E4M3, out, 20, 20, 64, spoil=spoil_e4m3)
     dense(runner, rng, "f8E5M2", "f8E5M2", out, 20, 20, 64, spoil=spoil_e5m2)
+    dense(runner, rng, *E4M3, out, 4, 9, 96, spoil=spoil_ties)
 dense(runner, rng, "f4E2M1FN", "f4E2M1FN", "bf16", 130, 40, 96, "tcgen05",
       nvfp4=True, alpha=0.3)
 for layout, accumulate in itertools.product(["linear", "tcgen05"],
