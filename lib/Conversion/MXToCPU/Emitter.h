@@ -68,7 +68,7 @@ public:
   //===--------------------------------------------------------------------===//
 
   Int dim(mlir::Value memref, int64_t dimension);
-  /// Rank and size of the logical array, in elements.
+  /// A size of the logical array, in elements.
   Int dim(const Elements &array, int64_t dimension);
 
   mlir::Value load(mlir::Value memref, llvm::ArrayRef<mlir::Value> indices);
@@ -94,8 +94,8 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// Ends the program with "expected TEXT" if `condition` is false; each %ld or
-  /// %lx in the text stands for one of the values. Nothing is emitted for what is
-  /// known to be true.
+  /// %lx in the text stands for one of the values. Nothing is emitted for what
+  /// is known to be true.
   void check(Int condition, llvm::Twine text, llvm::ArrayRef<Int> values);
   /// Checks that a dimension of `name` has a size.
   void checkDim(llvm::StringRef name, const Elements &array, int64_t dimension,
