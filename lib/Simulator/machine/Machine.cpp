@@ -520,6 +520,8 @@ bool Machine::bindShape() {
 
 bool Machine::runCluster(Cluster &c, uint64_t quantum) {
   constexpr uint64_t kSlice = 4096;
+  // A lane that spins this long may be waiting for lanes that wait for it.
+  constexpr uint32_t kBusySlices = 16;
   uint64_t used = 0;
   bool any = false, again = true;
   while (again && used < quantum && !stopped) {
@@ -533,6 +535,10 @@ bool Machine::runCluster(Cluster &c, uint64_t quantum) {
         uint64_t n = w.run(kSlice);
         used += n;
         again |= n >= kSlice;
+        if (n < kSlice)
+          w.busySlices = 0;
+        else if (++w.busySlices % kBusySlices == 0)
+          w.breakConvergence();
         if (stopped)
           break;
       }
@@ -635,6 +641,14 @@ void Machine::run() {
       timeout = false;
     } else {
       timeout = true;
+      bool released = false;
+      for (auto &c : resident)
+        if (c)
+          for (auto &cta : c->ctas)
+            for (Warp &w : cta->warps)
+              released |= w.breakConvergence();
+      if (released)
+        idlePasses = 0;
       if (++idlePasses > patience && alive && !stopped) {
         reportDeadlock(resident);
         stopped = true;

@@ -87,6 +87,11 @@ public:
     return s & kSlotNegated ? ~v : v;
   }
 
+  /// Lets lanes that wait at convergence points go on without the others, as
+  /// hardware does in the end: the others may be waiting for them.
+  bool breakConvergence();
+  uint32_t busySlices = 0; ///< slices since the warp last ran out of work
+
   /// Runs until nothing can go on or about `budget` instructions are done.
   /// Returns the number executed.
   uint64_t run(uint64_t budget);

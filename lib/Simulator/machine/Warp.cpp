@@ -53,8 +53,11 @@ uint64_t Warp::run(uint64_t budget) {
         break;
     }
     done = budget - left;
-    if (i)
+    if (i) {
+      // Its time is over: the next one's turn.
       groups[current].pc = i;
+      current = (current + 1) % groups.size();
+    }
   }
   return done;
 }
@@ -163,6 +166,24 @@ const Instr *Warp::exitLanes(const Instr *i, uint32_t lanes) {
   machine->checkNamedBarriers(*cta);
   machine->checkClusterBarrier(cluster);
   return isGone ? nullptr : i + 1;
+}
+
+bool Warp::breakConvergence() {
+  bool any = false;
+  for (size_t k = 0; k < convs.size(); ++k) {
+    Convergence &c = convs[k];
+    if (!c.pc || !c.arrived)
+      continue;
+    Group g;
+    g.pc = c.pc + 1;
+    g.mask = c.arrived;
+    g.conv = c.parent;
+    c.expected &= ~c.arrived;
+    c.arrived = 0;
+    groups.push_back(g);
+    any = true;
+  }
+  return any;
 }
 
 bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
