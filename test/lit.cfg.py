@@ -25,7 +25,8 @@ lib_dir = os.path.join(config.mx_obj_root, "lib")
 config.test_format = MXTest(config.mx_build_compiler)
 
 # A test that hangs should fail, not stop the suite. lit needs psutil for that.
-if lit.util.killProcessAndChildrenIsSupported()[0]:
+can_kill, _ = lit.util.killProcessAndChildrenIsSupported()
+if can_kill and not lit_config.maxIndividualTestTime:
     lit_config.maxIndividualTestTime = 600
 
 # --- Environment -------------------------------------------------------------
