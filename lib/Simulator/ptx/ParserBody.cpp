@@ -1,0 +1,460 @@
+//===- ParserBody.cpp - scopes, instructions, operands --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Function bodies: nested scopes that reuse labels and registers. Knows no
+// instruction, only what operands look like.
+//===----------------------------------------------------------------------===//
+
+#include "ParserImpl.h"
+
+using namespace mx::sim;
+using namespace mx::sim::ptx;
+
+namespace {
+
+struct SpecialName {
+  const char *name;
+  bool isVector;
+};
+constexpr SpecialName kSpecials[] = {
+    {"tid", true},
+    {"ntid", true},
+    {"ctaid", true},
+    {"nctaid", true},
+    {"clusterid", true},
+    {"nclusterid", true},
+    {"cluster_ctaid", true},
+    {"cluster_nctaid", true},
+    {"cluster_ctarank", false},
+    {"cluster_nctarank", false},
+    {"is_explicit_cluster", false},
+    {"laneid", false},
+    {"warpid", false},
+    {"nwarpid", false},
+    {"smid", false},
+    {"nsmid", false},
+    {"gridid", false},
+    {"lanemask_eq", false},
+    {"lanemask_le", false},
+    {"lanemask_lt", false},
+    {"lanemask_ge", false},
+    {"lanemask_gt", false},
+    {"clock", false},
+    {"clock_hi", false},
+    {"clock64", false},
+    {"globaltimer", false},
+    {"globaltimer_lo", false},
+    {"globaltimer_hi", false},
+    {"total_smem_size", false},
+    {"aggr_smem_size", false},
+    {"dynamic_smem_size", false},
+    {"reserved_smem_offset_begin", false},
+    {"reserved_smem_offset_end", false},
+    {"reserved_smem_offset_cap", false},
+    {"current_graph_exec", false},
+};
+
+const SpecialName *findSpecial(std::string_view name) {
+  for (const SpecialName &s : kSpecials)
+    if (name == s.name)
+      return &s;
+  return nullptr;
+}
+
+} // namespace
+
+bool Parser::body() {
+  size_t outer = scopes.size();
+  while (true) {
+    if (tok.kind == Tok::End)
+      return error("function '" + std::string(fn->name) +
+                   "' has no closing brace");
+    if (take('{')) {
+      if (scopes.size() - outer > kMaxDepth)
+        return error("scopes nested too deeply");
+      scopes.emplace_back();
+      continue;
+    }
+    if (take('}')) {
+      if (scopes.size() == outer)
+        return true;
+      if (!closeScope())
+        return false;
+      continue;
+    }
+    if (!statement())
+      return false;
+  }
+}
+
+/// Labels that this scope does not define are looked for in the outer one.
+bool Parser::closeScope() {
+  Scope scope = std::move(scopes.back());
+  scopes.pop_back();
+  auto resolve = [&](Operand &op) {
+    auto it = scope.labels.find(op.name);
+    if (it == scope.labels.end())
+      return false;
+    op.kind = Operand::Label;
+    op.value = it->second;
+    return true;
+  };
+  for (Pending &p : scope.pending) {
+    Operand &op = fn->body[p.instruction].operands[p.operand];
+    if (resolve(op))
+      continue;
+    auto list = scope.lists.find(p.name);
+    if (list != scope.lists.end()) {
+      op.kind = Operand::Vector;
+      for (std::string_view name : list->second) {
+        Operand target;
+        target.name = name;
+        if (!resolve(target)) {
+          errors.push_back({"unknown label '" + std::string(name) + "'",
+                            fn->body[p.instruction].line, 0});
+          return false;
+        }
+        op.parts.push_back(target);
+      }
+      continue;
+    }
+    // Function scope is scopes[1]; beyond it only functions have names.
+    if (scopes.size() > 1) {
+      scopes.back().pending.push_back(p);
+    } else if (fn->body[p.instruction].opcode == "call" ||
+               m.functionByName.count(p.name)) {
+      op.kind = Operand::Func;
+    } else {
+      errors.push_back({"unknown identifier '" + std::string(p.name) + "'",
+                        fn->body[p.instruction].line, 0});
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Parser::loc() {
+  advance();
+  uint32_t numbers[3] = {0, 0, 0};
+  for (uint32_t &n : numbers) {
+    if (tok.kind != Tok::Int)
+      return error("expected a number, found " + found());
+    n = tok.value;
+    advance();
+  }
+  // , function_name $L__info_string0, inlined_at 1 5 7
+  while (take(',')) {
+    if (tok.kind != Tok::Ident)
+      return error("expected an attribute of .loc, found " + found());
+    advance();
+    while (tok.kind == Tok::Int ||
+           (tok.kind == Tok::Ident && tok.text.substr(0, 3) == "$L_") ||
+           tok.is('+')) {
+      // "$L__info_string0" belongs to .loc; a label ends with a colon.
+      if (tok.kind == Tok::Ident && peek().is(':'))
+        break;
+      advance();
+    }
+  }
+  if (fn) {
+    currentLoc = fn->locs.size();
+    fn->locs.push_back({numbers[0], numbers[1], numbers[2]});
+  }
+  return true;
+}
+
+bool Parser::statement() {
+  if (take(';'))
+    return true;
+  if (tok.kind == Tok::Dotted) {
+    if (tok.text == "reg")
+      return registers();
+    if (tok.text == "loc")
+      return loc();
+    if (tok.text == "pragma" || tok.text == "noreturn")
+      return skipToSemicolon();
+    if (tok.text == "file")
+      return fileDirective();
+    if (tok.text == "section")
+      return skipSection();
+    bool isExtern = false;
+    if (!linkage(isExtern))
+      return false;
+    Space space;
+    if (tok.kind == Tok::Dotted && parseSpace(tok.text, space)) {
+      advance();
+      return variables(space, isExtern);
+    }
+    return error("unexpected directive " + found());
+  }
+  if (tok.kind == Tok::Ident && peek().is(':')) {
+    std::string_view name = tok.text;
+    Token at = tok;
+    advance();
+    advance();
+    if (tok.isDotted("branchtargets")) {
+      advance();
+      auto &list = scopes.back().lists[name];
+      do {
+        std::string_view target;
+        if (!expectIdent(target, "a label"))
+          return false;
+        list.push_back(target);
+      } while (take(','));
+      return expect(';');
+    }
+    if (tok.isDotted("callprototype") || tok.isDotted("calltargets")) {
+      scopes.back().lists[name];
+      return skipToSemicolon();
+    }
+    if (!scopes.back().labels.try_emplace(name, fn->body.size()).second)
+      return error("redefinition of label '" + std::string(name) + "'", at);
+    return true;
+  }
+  return instruction();
+}
+
+const Entity *Parser::lookup(std::string_view name) {
+  size_t digits = name.size();
+  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9')
+    --digits;
+  for (size_t i = scopes.size(); i-- > 0;) {
+    Scope &scope = scopes[i];
+    auto it = scope.names.find(name);
+    if (it != scope.names.end())
+      return &it->second;
+    for (RegRange &range : scope.ranges) {
+      // The prefix itself may end in a digit.
+      if (name.size() <= range.prefix.size() || digits > range.prefix.size() ||
+          name.compare(0, range.prefix.size(), range.prefix) != 0)
+        continue;
+      uint64_t index = 0;
+      for (size_t k = range.prefix.size(); k < name.size(); ++k)
+        index = std::min<uint64_t>(index * 10 + (name[k] - '0'), kMaxRegisters);
+      if (index < range.count) {
+        Entity e{Entity::Reg, uint32_t(range.first + index), nullptr};
+        return &scope.names.emplace(name, e).first->second;
+      }
+    }
+  }
+  return nullptr;
+}
+
+bool Parser::identifier(Operand &op) {
+  Token at = tok;
+  std::string_view name = tok.text;
+  advance();
+  if (name == "_") {
+    op.kind = Operand::Sink;
+    return true;
+  }
+  if (name == "WARP_SZ") {
+    op.kind = Operand::Imm;
+    op.value = 32;
+    return true;
+  }
+  if (const Entity *e = lookup(name)) {
+    if (e->kind == Entity::Reg) {
+      op.kind = Operand::Reg;
+      op.reg = e->reg;
+      if (tok.kind == Tok::Dotted)
+        return error("component '." + std::string(tok.text) +
+                     "' of a register is not supported");
+      return true;
+    }
+    op.kind = Operand::Var;
+    op.var = e->var;
+    op.value = 0;
+    if (tok.is('+') || tok.is('-')) {
+      bool negative = tok.is('-');
+      advance();
+      uint64_t offset;
+      if (!constant(offset))
+        return false;
+      op.value = negative ? -int64_t(offset) : int64_t(offset);
+    }
+    return true;
+  }
+  if (name[0] == '%') {
+    const SpecialName *special = findSpecial(name.substr(1));
+    if (!special)
+      return error("unknown register '" + std::string(name) + "'", at);
+    op.kind = Operand::Special;
+    op.name = name.substr(1);
+    if (special->isVector) {
+      if (tok.kind != Tok::Dotted || (tok.text != "x" && tok.text != "y" &&
+                                      tok.text != "z" && tok.text != "w"))
+        return error("expected a component of '" + std::string(name) +
+                     "', found " + found());
+      // One view over "tid.x": the text lies together.
+      op.name = std::string_view(op.name.data(),
+                                 tok.text.data() + 1 - op.name.data());
+      advance();
+    }
+    return true;
+  }
+  op.kind = Operand::Label; // or a function: settled when the scope closes
+  op.name = name;
+  op.value = -1;
+  return true;
+}
+
+bool Parser::memory(Operand &op) {
+  op.kind = Operand::Memory;
+  op.value = 0;
+  Operand base;
+  if (tok.kind == Tok::Ident) {
+    if (!identifier(base))
+      return false;
+    if (base.kind == Operand::Label)
+      return error("unknown identifier '" + std::string(base.name) + "'");
+    if (tok.is('+') || tok.is('-')) {
+      bool negative = tok.is('-');
+      advance();
+      uint64_t offset;
+      if (!constantExpression(offset))
+        return false;
+      op.value = negative ? -int64_t(offset) : int64_t(offset);
+    }
+  } else {
+    uint64_t address;
+    if (!constantExpression(address))
+      return false;
+    base.kind = Operand::Imm;
+    base.value = int64_t(address);
+  }
+  op.parts.push_back(std::move(base));
+  while (take(',')) {
+    op.parts.emplace_back();
+    if (!operand(op.parts.back()))
+      return false;
+  }
+  return expect(']');
+}
+
+bool Parser::primary(Operand &op) {
+  if (tok.kind == Tok::Ident)
+    return identifier(op);
+  if (tok.kind == Tok::Float32 || tok.kind == Tok::Float64) {
+    op.kind = tok.kind == Tok::Float32 ? Operand::F32 : Operand::F64;
+    op.value = int64_t(tok.value);
+    advance();
+    return true;
+  }
+  if (take('!')) {
+    if (!primary(op))
+      return false;
+    if (op.kind == Operand::Imm)
+      op.value = !op.value;
+    else
+      op.negated = !op.negated;
+    return true;
+  }
+  if (tok.is('-') &&
+      (peek().kind == Tok::Float32 || peek().kind == Tok::Float64)) {
+    advance();
+    op.kind = tok.kind == Tok::Float32 ? Operand::F32 : Operand::F64;
+    op.value =
+        int64_t(tok.value ^ (1ull << (tok.kind == Tok::Float32 ? 31 : 63)));
+    advance();
+    return true;
+  }
+  op.kind = Operand::Imm;
+  uint64_t value;
+  if (!constantExpression(value))
+    return false;
+  op.value = int64_t(value);
+  return true;
+}
+
+bool Parser::operand(Operand &op) {
+  if (++depth > kMaxDepth)
+    return error("operand nested too deeply");
+  struct Leave {
+    unsigned &d;
+    ~Leave() { --d; }
+  } leave{depth};
+  if (take('['))
+    return memory(op);
+  if (take('{')) {
+    op.kind = Operand::Vector;
+    while (!tok.is('}')) {
+      op.parts.emplace_back();
+      if (!operand(op.parts.back()))
+        return false;
+      if (!take(',') && !tok.is('}'))
+        return error("expected ',' or '}', found " + found());
+    }
+    advance();
+    return true;
+  }
+  if (tok.is('(') && fn->body.back().opcode == "call") {
+    advance();
+    op.kind = Operand::List;
+    while (!tok.is(')')) {
+      op.parts.emplace_back();
+      if (!operand(op.parts.back()))
+        return false;
+      if (!take(',') && !tok.is(')'))
+        return error("expected ',' or ')', found " + found());
+    }
+    advance();
+    return true;
+  }
+  if (!primary(op))
+    return false;
+  if (take('|')) {
+    Operand second;
+    if (!primary(second))
+      return false;
+    Operand pair;
+    pair.kind = Operand::Pair;
+    pair.parts.push_back(std::move(op));
+    pair.parts.push_back(std::move(second));
+    op = std::move(pair);
+  }
+  return true;
+}
+
+bool Parser::instruction() {
+  fn->body.emplace_back();
+  uint32_t index = fn->body.size() - 1;
+  Instruction inst;
+  inst.loc = currentLoc;
+  if (take('@')) {
+    inst.guarded = true;
+    inst.guardNegated = take('!');
+    std::string_view name;
+    if (!expectIdent(name, "a predicate"))
+      return false;
+    const Entity *e = lookup(name);
+    if (!e || e->kind != Entity::Reg || fn->registers[e->reg].type.kind != 'P')
+      return error("expected a predicate register, found '" +
+                   std::string(name) + "'");
+    inst.guard = e->reg;
+  }
+  if (tok.kind != Tok::Ident)
+    return error("expected an instruction, found " + found());
+  inst.line = tok.line;
+  inst.opcode = tok.text;
+  advance();
+  while (tok.kind == Tok::Dotted) {
+    inst.modifiers.push_back(tok.text);
+    advance();
+  }
+  fn->body[index].opcode = inst.opcode;
+  while (!tok.is(';')) {
+    inst.operands.emplace_back();
+    Operand &op = inst.operands.back();
+    if (!operand(op))
+      return false;
+    if (op.kind == Operand::Label)
+      scopes.back().pending.push_back(
+          {index, uint32_t(inst.operands.size() - 1), op.name});
+    if (!take(',') && !tok.is(';'))
+      return error("expected ',' or ';', found " + found());
+  }
+  advance();
+  fn->body[index] = std::move(inst);
+  return true;
+}

@@ -1,0 +1,352 @@
+//===- ParserDeclarations.cpp - variables, registers, constants -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA, chapter "State spaces, types, and variables", and constant
+// expressions.
+//===----------------------------------------------------------------------===//
+
+#include "ParserImpl.h"
+
+using namespace mx::sim;
+using namespace mx::sim::ptx;
+
+bool mx::sim::ptx::parseSpace(std::string_view word, Space &space) {
+  static const std::pair<const char *, Space> names[] = {
+      {"global", Space::Global}, {"const", Space::Const},
+      {"shared", Space::Shared}, {"local", Space::Local},
+      {"param", Space::Param},   {"reg", Space::Reg},
+  };
+  for (auto &[name, value] : names)
+    if (word == name) {
+      space = value;
+      return true;
+    }
+  return false;
+}
+
+bool mx::sim::ptx::parseType(std::string_view word, Type &type) {
+  struct Row {
+    const char *name;
+    Type type;
+  };
+  static const Row rows[] = {
+      {"pred", {'P', 1}},    {"b8", {'B', 8}},       {"b16", {'B', 16}},
+      {"b32", {'B', 32}},    {"b64", {'B', 64}},     {"b128", {'B', 128}},
+      {"u8", {'U', 8}},      {"u16", {'U', 16}},     {"u32", {'U', 32}},
+      {"u64", {'U', 64}},    {"s8", {'S', 8}},       {"s16", {'S', 16}},
+      {"s32", {'S', 32}},    {"s64", {'S', 64}},     {"f16", {'F', 16}},
+      {"f32", {'F', 32}},    {"f64", {'F', 64}},     {"f16x2", {'B', 32}},
+      {"bf16", {'B', 16}},   {"bf16x2", {'B', 32}},  {"tf32", {'B', 32}},
+      {"e4m3x2", {'B', 16}}, {"e5m2x2", {'B', 16}},  {"u16x2", {'B', 32}},
+      {"s16x2", {'B', 32}},  {"b1024", {'B', 1024}},
+  };
+  for (const Row &row : rows)
+    if (word == row.name) {
+      type = row.type;
+      return true;
+    }
+  return false;
+}
+
+bool Parser::variables(Space space, bool isExtern, bool isParameterOf) {
+  Variable proto;
+  proto.space = space;
+  proto.isExtern = isExtern;
+  proto.align = 0;
+  Type type;
+  unsigned vector = 1;
+  bool hasType = false;
+  while (tok.kind == Tok::Dotted) {
+    if (tok.text == "align") {
+      advance();
+      if (tok.kind != Tok::Int || !tok.value || (tok.value & (tok.value - 1)) ||
+          tok.value > (1u << 20))
+        return error("expected an alignment that is a power of two, found " +
+                     found());
+      if (!hasType || !isParameterOf)
+        proto.align = tok.value;
+      advance();
+    } else if (tok.text == "v2" || tok.text == "v4" || tok.text == "v8") {
+      vector = tok.text[1] - '0';
+      advance();
+    } else if (tok.text == "ptr" || tok.text == "attribute") {
+      bool isAttribute = tok.text == "attribute";
+      advance();
+      if (isAttribute) {
+        while (tok.kind != Tok::End && !tok.is(')'))
+          advance();
+        if (!expect(')'))
+          return false;
+      }
+    } else if (Space pointee;
+               hasType && isParameterOf && parseSpace(tok.text, pointee)) {
+      advance();
+    } else if (parseType(tok.text, type)) {
+      hasType = true;
+      advance();
+    } else {
+      return error("unexpected '." + std::string(tok.text) +
+                   "' in a declaration");
+    }
+  }
+  if (!hasType)
+    return error("expected a type, found " + found());
+  if (type.kind == 'P')
+    return error("a predicate has no address");
+
+  unsigned unit = type.bits / 8 * vector;
+  do {
+    Variable v = proto;
+    v.line = tok.line;
+    if (!v.align)
+      v.align = unit;
+    if (!expectIdent(v.name, "a variable name"))
+      return false;
+    uint64_t count = 1;
+    bool open = false;
+    while (take('[')) {
+      uint64_t n = 0;
+      if (tok.is(']'))
+        open = true;
+      else if (!constantExpression(n))
+        return false;
+      if (!open && n > kMaxVariableBytes)
+        return error("array of more than 64 GiB");
+      count = open ? count : count * n;
+      if (count > kMaxVariableBytes)
+        return error("array of more than 64 GiB");
+      if (!expect(']'))
+        return false;
+    }
+    v.bytes = open ? 0 : count * unit;
+    if (v.bytes > kMaxVariableBytes)
+      return error("array of more than 64 GiB");
+    if (take('=')) {
+      if (!initializer(v, type))
+        return false;
+      if (open)
+        v.bytes = v.init.size();
+      else if (v.init.size() > v.bytes)
+        return error("initializer of " + std::to_string(v.init.size()) +
+                     " bytes for a variable of " + std::to_string(v.bytes));
+    } else if (open && !isExtern && !isParameterOf && space != Space::Param) {
+      return error("variable '" + std::string(v.name) + "' has no size");
+    }
+    Variable *added = addVariable(std::move(v));
+    scopes.back().names[added->name] = {Entity::Var, 0, added};
+    if (!isParameterOf) {
+      if (fn)
+        fn->locals.push_back(added);
+      else
+        m.globals.push_back(added);
+    }
+    if (isParameterOf)
+      return true;
+  } while (take(','));
+  return expect(';');
+}
+
+/// Flat: braces group but do not pad, which is what compilers write.
+bool Parser::initializer(Variable &v, Type type) {
+  return initValue(v, type, 0);
+}
+
+bool Parser::initValue(Variable &v, Type type, unsigned level) {
+  if (level > kMaxDepth)
+    return error("initializer nested too deeply");
+  if (take('{')) {
+    while (!tok.is('}')) {
+      if (!initValue(v, type, level + 1))
+        return false;
+      if (!take(',') && !tok.is('}'))
+        return error("expected ',' or '}', found " + found());
+    }
+    advance();
+    return true;
+  }
+  uint64_t value = 0;
+  unsigned bytes = type.bits / 8;
+  if (tok.kind == Tok::Float32 || tok.kind == Tok::Float64 || tok.is('-')) {
+    bool negative = take('-');
+    value = tok.value;
+    if (tok.kind == Tok::Float64 && type.kind == 'F' && type.bits == 32) {
+      double d;
+      std::memcpy(&d, &value, 8);
+      float f = float(negative ? -d : d);
+      uint32_t bits;
+      std::memcpy(&bits, &f, 4);
+      value = bits;
+    } else if (tok.kind == Tok::Float64) {
+      value ^= uint64_t(negative) << 63;
+    } else if (tok.kind == Tok::Float32) {
+      value ^= uint64_t(negative) << 31;
+    } else if (tok.kind == Tok::Int) {
+      value = -value;
+    } else {
+      return error("expected a number, found " + found());
+    }
+    advance();
+  } else if (tok.kind == Tok::Ident) {
+    std::string_view name = tok.text;
+    advance();
+    bool isGeneric = name == "generic" && take('(');
+    if (isGeneric && !expectIdent(name, "a variable"))
+      return false;
+    if (isGeneric && !expect(')'))
+      return false;
+    uint64_t addend = 0;
+    if (tok.is('+')) {
+      advance();
+      if (!constantExpression(addend))
+        return false;
+    }
+    v.fixups.push_back({v.init.size(), bytes, name, int64_t(addend)});
+  } else if (!constantExpression(value)) {
+    return false;
+  }
+  for (unsigned i = 0; i < bytes; ++i)
+    v.init.push_back(i < 8 ? uint8_t(value >> (8 * i)) : 0);
+  return true;
+}
+
+/// A number, a parenthesis, or a unary operator and what follows it.
+bool Parser::constant(uint64_t &value) {
+  if (++depth > kMaxDepth)
+    return error("expression nested too deeply");
+  struct Leave {
+    unsigned &d;
+    ~Leave() { --d; }
+  } leave{depth};
+  if (tok.kind == Tok::Int) {
+    value = tok.value;
+    advance();
+    return true;
+  }
+  if (take('-')) {
+    bool ok = constant(value);
+    value = -value;
+    return ok;
+  }
+  if (take('+'))
+    return constant(value);
+  if (take('~')) {
+    bool ok = constant(value);
+    value = ~value;
+    return ok;
+  }
+  if (take('!')) {
+    bool ok = constant(value);
+    value = !value;
+    return ok;
+  }
+  if (take('('))
+    return constantExpression(value) && expect(')');
+  if (tok.kind == Tok::Ident && tok.text == "WARP_SZ") {
+    value = 32;
+    advance();
+    return true;
+  }
+  return error("expected a number, found " + found());
+}
+
+bool Parser::constantExpression(uint64_t &value, unsigned minPrecedence) {
+  if (!constant(value))
+    return false;
+  auto precedence = [](const Token &t) -> unsigned {
+    if (t.kind != Tok::Punct)
+      return 0;
+    switch (t.text[0]) {
+    case '|':
+      return 1;
+    case '^':
+      return 2;
+    case '&':
+      return 3;
+    case '+':
+    case '-':
+      return 4;
+    case '*':
+    case '/':
+    case '%':
+      return 5;
+    }
+    return 0;
+  };
+  while (unsigned p = precedence(tok)) {
+    if (p <= minPrecedence)
+      break;
+    char op = tok.text[0];
+    advance();
+    uint64_t rhs;
+    if (!constantExpression(rhs, p))
+      return false;
+    if ((op == '/' || op == '%') && !rhs)
+      return error("division by zero in a constant");
+    switch (op) {
+    case '|':
+      value |= rhs;
+      break;
+    case '^':
+      value ^= rhs;
+      break;
+    case '&':
+      value &= rhs;
+      break;
+    case '+':
+      value += rhs;
+      break;
+    case '-':
+      value -= rhs;
+      break;
+    case '*':
+      value *= rhs;
+      break;
+    case '/':
+      value /= rhs;
+      break;
+    case '%':
+      value %= rhs;
+      break;
+    }
+  }
+  return true;
+}
+
+bool Parser::registers() {
+  advance();
+  Type type;
+  if (tok.kind == Tok::Dotted && tok.text[0] == 'v' &&
+      !parseType(tok.text, type))
+    return error("vector registers are not supported");
+  if (tok.kind != Tok::Dotted || !parseType(tok.text, type))
+    return error("expected a register type, found " + found());
+  if (type.bits > 128)
+    return error("no register has type " + found());
+  advance();
+  do {
+    std::string_view name;
+    if (!expectIdent(name, "a register name"))
+      return false;
+    uint32_t first = fn->registers.size();
+    uint64_t count = 1;
+    if (take('<')) {
+      if (!constant(count))
+        return false;
+      if (!expect('>'))
+        return false;
+      if (count > kMaxRegisters || first + count > kMaxRegisters)
+        return error("more than " + std::to_string(kMaxRegisters) +
+                     " registers");
+      scopes.back().ranges.push_back({name, uint32_t(count), first});
+      for (uint64_t i = 0; i < count; ++i)
+        fn->registers.push_back({name, type});
+    } else {
+      if (first + 1 > kMaxRegisters)
+        return error("more than " + std::to_string(kMaxRegisters) +
+                     " registers");
+      fn->registers.push_back({name, type});
+      scopes.back().names[name] = {Entity::Reg, first, nullptr};
+    }
+  } while (take(','));
+  return expect(';');
+}

@@ -1,0 +1,149 @@
+//===- ParserImpl.h - the parser of PTX -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A recursive descent over tokens. Its functions are in three files: module
+// and function headers, declarations and constants, bodies and operands.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_PTX_PARSERIMPL_H
+#define MX_LIB_SIMULATOR_PTX_PARSERIMPL_H
+
+#include "AST.h"
+#include "Lexer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mx::sim::ptx {
+
+// Text comes from anywhere: these keep a hostile file from taking the host.
+inline constexpr uint64_t kMaxRegisters = 1u << 20;
+inline constexpr uint64_t kMaxVariableBytes = 1ull << 36;
+inline constexpr unsigned kMaxDepth = 64;
+
+struct Entity {
+  enum Kind : uint8_t { Reg, Var } kind;
+  uint32_t reg = 0;
+  Variable *var = nullptr;
+};
+
+struct RegRange {
+  std::string_view prefix;
+  uint32_t count, first;
+};
+
+struct Pending {
+  uint32_t instruction, operand;
+  std::string_view name;
+};
+
+struct Scope {
+  std::unordered_map<std::string_view, Entity> names;
+  std::vector<RegRange> ranges;
+  std::unordered_map<std::string_view, uint32_t> labels;
+  std::unordered_map<std::string_view, std::vector<std::string_view>> lists;
+  std::vector<Pending> pending;
+};
+
+class Parser {
+public:
+  Parser(ptx::Module &module, std::vector<Diagnostic> &errors)
+      : m(module), lexer(module.text), errors(errors) {
+    advance();
+    scopes.emplace_back();
+  }
+
+  bool run();
+
+private:
+  ptx::Module &m;
+  Lexer lexer;
+  std::vector<Diagnostic> &errors;
+  Token tok, ahead;
+  bool hasAhead = false;
+  std::vector<Scope> scopes;
+  Function *fn = nullptr;
+  int32_t currentLoc = -1;
+  unsigned depth = 0;
+
+  void advance() {
+    if (hasAhead) {
+      tok = ahead;
+      hasAhead = false;
+    } else {
+      tok = lexer.next();
+    }
+  }
+  const Token &peek() {
+    if (!hasAhead) {
+      ahead = lexer.next();
+      hasAhead = true;
+    }
+    return ahead;
+  }
+  bool error(std::string message, const Token &at) {
+    errors.push_back({std::move(message), at.line, at.column});
+    return false;
+  }
+  bool error(std::string message) { return error(std::move(message), tok); }
+  std::string found() const {
+    return tok.kind == Tok::End ? "end of file"
+                                : "'" + std::string(tok.text) + "'";
+  }
+  bool expect(char c) {
+    if (!tok.is(c))
+      return error(std::string("expected '") + c + "', found " + found());
+    advance();
+    return true;
+  }
+  bool take(char c) {
+    if (!tok.is(c))
+      return false;
+    advance();
+    return true;
+  }
+  bool expectIdent(std::string_view &name, const char *what) {
+    if (tok.kind != Tok::Ident)
+      return error(std::string("expected ") + what + ", found " + found());
+    name = tok.text;
+    advance();
+    return true;
+  }
+
+  bool topLevel();
+  bool linkage(bool &isExtern);
+  bool skipSection();
+  bool fileDirective();
+  bool function(bool isEntry);
+  bool parameters(Function &f, bool results);
+  bool functionDirectives(Function &f);
+  bool triple(std::array<uint32_t, 3> &out);
+  bool body();
+  bool statement();
+  bool registers();
+  bool variables(Space space, bool isExtern, bool isParameterOf = false);
+  bool initializer(Variable &v, Type type);
+  bool initValue(Variable &v, Type type, unsigned level);
+  bool constant(uint64_t &value);
+  bool constantExpression(uint64_t &value, unsigned minPrecedence = 0);
+  bool instruction();
+  bool operand(Operand &op);
+  bool primary(Operand &op);
+  bool memory(Operand &op);
+  bool identifier(Operand &op);
+  bool loc();
+  bool skipToSemicolon();
+  bool closeScope();
+
+  const Entity *lookup(std::string_view name);
+  Variable *addVariable(Variable v) {
+    m.variables.push_back(std::move(v));
+    return &m.variables.back();
+  }
+};
+
+bool parseSpace(std::string_view word, Space &space);
+
+} // namespace mx::sim::ptx
+
+#endif // MX_LIB_SIMULATOR_PTX_PARSERIMPL_H
