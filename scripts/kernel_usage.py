@@ -11,14 +11,19 @@ import sys
 def dynamic_shared_memory(ir):
     """Bytes of dynamic shared memory by kernel, from the gpu.launch_func's of
     printed IR whose sizes are constants."""
-    constants = dict(
-        re.findall(r"(%[\w#]+) = (?:arith|llvm\.mlir)\.constant\s*\(?(\d+)", ir)
-    )
     found = {}
-    for statement in re.findall(r"gpu\.launch_func\s[^\n]*", ir):
-        kernel = re.search(r"@[\w$.]+::@([\w$.]+)", statement)[1]
-        size = re.search(r"dynamic_shared_memory_size (%[\w#]+)", statement)
-        found[kernel] = constants.get(size[1], "?") if size else "0"
+    for launch in re.finditer(r"gpu\.launch_func\s[^\n]*", ir):
+        kernel = re.search(r"@[\w$.]+::@([\w$.]+)", launch[0])[1]
+        size = re.search(r"dynamic_shared_memory_size (%[\w#]+)", launch[0])
+        if not size:
+            found[kernel] = "0"
+            continue
+        # Names repeat between functions: the definition is the nearest above.
+        defined = re.findall(
+            rf"{re.escape(size[1])} = (?:arith|llvm\.mlir)\.constant\s*\(?(\d+)",
+            ir[: launch.start()],
+        )
+        found[kernel] = defined[-1] if defined else "?"
     return found
 
 
