@@ -5,6 +5,7 @@ MX_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 MX_PRESET=${MX_PRESET:-gcc}
 MX_BUILD=${MX_BUILD:-$MX_ROOT/build/$MX_PRESET}
 MX_VENV=${MX_VENV:-$MX_ROOT/.venv}
+MX_PYTHON=${MX_PYTHON:-$MX_VENV/bin/python3}
 MX_LLVM_PREFIX=${MX_LLVM_PREFIX:-/usr/lib/llvm-22}
 
 say() { printf '==> %s\n' "$*"; }
