@@ -1,0 +1,216 @@
+//===- MXChecks.cpp - Checks shared by the mx verifiers -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Shapes, layouts, blocks, groups and epilogues: what several operations
+// demand in the same words.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MXChecks.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::detail;
+
+/// No dimension may be larger, so that sizes in bytes cannot overflow.
+static constexpr int64_t kMaxDimension = int64_t{1} << 40;
+
+InFlightDiagnostic mx::detail::errorAt(Operation *op, const Named &operand) {
+  InFlightDiagnostic diag = op->emitOpError();
+  diag.attachNote(operand.value.getLoc()) << operand.name << " is defined here";
+  return diag;
+}
+
+LogicalResult mx::detail::verifyForm(Operation *op) {
+  Value first;
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<ShapedType>(operand.getType());
+    if (!type)
+      continue;
+    for (int64_t size : type.getShape())
+      if (!ShapedType::isDynamic(size) && size > kMaxDimension)
+        return op->emitOpError("expected dimensions of at most 2^40, found ")
+               << size;
+    if (!first)
+      first = operand;
+    if (isa<MemRefType>(type) != isa<MemRefType>(first.getType()))
+      return op->emitOpError("expected all tensors or all memrefs, found ")
+             << first.getType() << " and " << type;
+  }
+  return success();
+}
+
+LogicalResult mx::detail::verifyOneOut(Operation *op, OperandRange outs) {
+  if (outs.size() != 1)
+    return op->emitOpError("expected 1 outs, found ") << outs.size();
+  return success();
+}
+
+LogicalResult mx::detail::verifyMinRank(Operation *op, const Named &operand) {
+  if (operand.rank() < 2)
+    return errorAt(op, operand)
+           << "expected " << operand.name << " of rank 2 or more, found rank "
+           << operand.rank();
+  return success();
+}
+
+LogicalResult mx::detail::verifyRank(Operation *op, const Named &operand,
+                                     int64_t rank) {
+  if (operand.rank() != rank)
+    return errorAt(op, operand) << "expected " << operand.name << " of rank "
+                                << rank << ", found rank " << operand.rank();
+  return success();
+}
+
+LogicalResult mx::detail::verifyDim(Operation *op, const Named &operand,
+                                    int64_t dim, int64_t expected) {
+  int64_t found = operand.dim(dim);
+  if (ShapedType::isDynamic(expected) || ShapedType::isDynamic(found) ||
+      found == expected)
+    return success();
+  return errorAt(op, operand)
+         << "expected dimension " << dim << " of " << operand.name << " to be "
+         << expected << ", found " << found;
+}
+
+LogicalResult mx::detail::verifyShape(Operation *op, const Named &operand,
+                                      ArrayRef<int64_t> expected) {
+  if (failed(verifyRank(op, operand, expected.size())))
+    return failure();
+  for (auto [dim, size] : llvm::enumerate(expected))
+    if (failed(verifyDim(op, operand, dim, size)))
+      return failure();
+  return success();
+}
+
+LogicalResult mx::detail::verifyMultiple(Operation *op, const Named &operand,
+                                         int64_t dim, int64_t divisor) {
+  int64_t size = operand.dim(dim);
+  if (ShapedType::isDynamic(size) || size % divisor == 0)
+    return success();
+  return errorAt(op, operand)
+         << "expected dimension " << dim << " of " << operand.name
+         << " to be a multiple of " << divisor << ", found " << size;
+}
+
+LogicalResult mx::detail::verifyNoEncoding(Operation *op,
+                                           const Named &operand) {
+  auto tensor = dyn_cast<RankedTensorType>(operand.type());
+  if (!tensor || !tensor.getEncoding())
+    return success();
+  return errorAt(op, operand)
+         << "expected " << operand.name << " without encoding, found "
+         << tensor.getEncoding();
+}
+
+LogicalResult mx::detail::verifyElementEncoding(Operation *op,
+                                                const Named &operand,
+                                                RaggedKind ragged,
+                                                int64_t groups) {
+  auto tensor = dyn_cast<RankedTensorType>(operand.type());
+  if (ragged != RaggedKind::Reduction || !tensor ||
+      !isa_and_present<RaggedAttr>(tensor.getEncoding()))
+    return verifyNoEncoding(op, operand);
+  auto encoding = cast<RaggedAttr>(tensor.getEncoding());
+  if (ShapedType::isDynamic(groups) || encoding.getGroups() == groups)
+    return success();
+  return errorAt(op, operand) << "expected " << operand.name << " in " << groups
+                              << " groups, found " << encoding;
+}
+
+LogicalResult mx::detail::verifyScaleShape(Operation *op, const Named &scales,
+                                           ArrayRef<int64_t> logical,
+                                           RaggedKind ragged, int64_t groups) {
+  if (isMaterialized(scales.type(), logical.size()))
+    return verifyShape(op, scales,
+                       getMaterializedShape(logical, ragged, groups));
+  return verifyShape(op, scales, logical);
+}
+
+LogicalResult mx::detail::verifyScaleLayout(Operation *op, const Named &scales,
+                                            int64_t logicalRank,
+                                            RaggedKind ragged, int64_t groups) {
+  auto tensor = dyn_cast<RankedTensorType>(scales.type());
+  if (!tensor || !tensor.getEncoding())
+    return success();
+  if (isMaterialized(tensor, logicalRank))
+    return verifyNoEncoding(op, scales);
+  auto layout = dyn_cast<ScaleLayoutAttr>(tensor.getEncoding());
+  if (!layout)
+    return errorAt(op, scales) << "expected " << scales.name
+                               << " with a #mx.scale_layout encoding, found "
+                               << tensor.getEncoding();
+  bool mayOmit = layout.getKind() == ScaleLayoutKind::Linear;
+  if (layout.getRagged() != ragged &&
+      !(mayOmit && layout.getRagged() == RaggedKind::None))
+    return errorAt(op, scales)
+           << "expected " << scales.name
+           << " with ragged = " << stringifyRaggedKind(ragged) << ", found "
+           << layout;
+  if (layout.getRagged() != RaggedKind::None &&
+      !ShapedType::isDynamic(groups) && layout.getGroups() != groups)
+    return errorAt(op, scales) << "expected " << scales.name << " in " << groups
+                               << " groups, found " << layout;
+  return success();
+}
+
+bool mx::detail::isNVFP4Scale(Type type) { return isa<Float8E4M3FNType>(type); }
+
+LogicalResult mx::detail::verifyBlock(Operation *op, const Named &elements,
+                                      Type scaleType, int64_t blockSize) {
+  int64_t expected = isNVFP4Scale(scaleType) ? 16 : 32;
+  if (blockSize != expected)
+    return op->emitOpError("expected block_size ")
+           << expected << " with scales of type " << scaleType << ", found "
+           << blockSize;
+  if (isNVFP4Scale(scaleType) && !isa<Float4E2M1FNType>(elements.elementType()))
+    return errorAt(op, elements)
+           << "expected " << elements.name
+           << " of type f4E2M1FN with scales of type f8E4M3FN, found "
+           << elements.elementType();
+  return success();
+}
+
+LogicalResult mx::detail::verifyRagged(Operation *op,
+                                       std::optional<RaggedKind> ragged,
+                                       Value offsets) {
+  if (ragged.has_value() != bool(offsets))
+    return op->emitOpError("expected 'ragged' and 'offsets' together, found "
+                           "only ")
+           << (offsets ? "offsets" : "ragged");
+  if (ragged == RaggedKind::None)
+    return op->emitOpError("expected ragged = rows or reduction, found none");
+  if (offsets && getNumGroups(offsets) == 0)
+    return op->emitOpError("expected at least 1 group, found 0");
+  return success();
+}
+
+LogicalResult mx::detail::verifyEpilogue(Operation *op,
+                                         MutableArrayRef<Region> epilogue,
+                                         Type outElement, bool terminator) {
+  if (epilogue.empty())
+    return success();
+  if (epilogue.size() > 1)
+    return op->emitOpError("expected at most 1 epilogue, found ")
+           << epilogue.size();
+  Block &block = epilogue.front().front();
+  MLIRContext *context = op->getContext();
+  SmallVector<Type> expected = {Float32Type::get(context),
+                                IndexType::get(context),
+                                IndexType::get(context)};
+  if (!terminator) {
+    if (!llvm::equal(block.getArgumentTypes(), expected))
+      return op->emitOpError("expected epilogue arguments (f32, index, index), "
+                             "found (")
+             << block.getArgumentTypes() << ")";
+    return success();
+  }
+  if (block.empty() || !isa<YieldOp>(block.back()))
+    return op->emitOpError("expected the epilogue to end with 'mx.yield'");
+  Type yielded = cast<YieldOp>(block.back()).getValue().getType();
+  if (yielded != outElement)
+    return op->emitOpError("expected the epilogue to yield ")
+           << outElement << ", found " << yielded;
+  return success();
+}
