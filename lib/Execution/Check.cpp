@@ -38,14 +38,16 @@ static StageArrays collect(const Stage &stage, ArrayRef<NpyArray> arguments,
   return arrays;
 }
 
-static int64_t countUnequal(ArrayRef<NpyArray> a, ArrayRef<NpyArray> b) {
+/// Unequal bytes among the leading ones of each array.
+static int64_t countUnequal(ArrayRef<NpyArray> a, ArrayRef<NpyArray> b,
+                            ArrayRef<size_t> bytes) {
   int64_t unequal = 0;
-  for (auto [left, right] : llvm::zip(a, b)) {
+  for (auto [left, right, count] : llvm::zip(a, b, bytes)) {
     if (left.shape != right.shape) {
       unequal += std::max(left.data.size(), right.data.size());
       continue;
     }
-    for (size_t i = 0, e = left.data.size(); i < e; ++i)
+    for (size_t i = 0; i < count; ++i)
       unequal += left.data[i] != right.data[i];
   }
   return unequal;
@@ -84,8 +86,18 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
   auto results = (*program)->run(inputs);
   if (!results)
     return results.takeError();
-  report.unequalToPlainRun =
-      countUnequal(plain, ArrayRef(*results).take_front(list->ownResults));
+  // What is not defined is not compared.
+  SmallVector<size_t> definedBytes;
+  for (const NpyArray &array : plain)
+    definedBytes.push_back(array.data.size());
+  for (const Stage &stage : list->stages) {
+    const StageValue &value = stage.results.front();
+    if (value.kind == StageValue::Result && value.index < list->ownResults)
+      definedBytes[value.index] =
+          countDefinedElements(stage.op, collect(stage, arguments, *results)) *
+          npyItemSize(plain[value.index].dtype);
+  }
+  report.unequalToPlainRun = countUnequal(plain, *results, definedBytes);
 
   for (const Stage &stage : list->stages) {
     // A region may do anything to the rounding error of the sum.
@@ -113,7 +125,8 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
   if (!expected)
     return expected.takeError();
   for (unsigned i = 0, e = types.size(); i < e; ++i) {
-    auto found = compareEndToEnd(i, types[i], plain[i], (*expected)[i]);
+    auto found =
+        compareEndToEnd(i, types[i], plain[i], (*expected)[i], definedBytes[i]);
     if (!found)
       return found.takeError();
     report.endToEnd.push_back(*found);
