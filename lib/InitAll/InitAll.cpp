@@ -7,21 +7,36 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/InitAll.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
+#include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/MXGPU/Transforms/Passes.h"
 #include "mx/Pipelines/Pipelines.h"
 
 void mx::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mx::MXDialect, mx::mxgpu::MXGPUDialect>();
   mx::registerTilingInterfaceExternalModels(registry);
   mx::registerBufferizableOpInterfaceExternalModels(registry);
+  // `convert-to-llvm` asks the dialects in kernels how to lower themselves.
+  mlir::arith::registerConvertArithToLLVMInterface(registry);
+  mlir::cf::registerConvertControlFlowToLLVMInterface(registry);
+  mlir::registerConvertMemRefToLLVMInterface(registry);
+  mlir::registerConvertNVVMToLLVMInterface(registry);
 }
 
 void mx::registerAllPasses() {
   mx::registerMXPasses();
   mx::registerMXToCPUPasses();
+  mx::mxgpu::registerMXGPUPasses();
+  mx::mxgpu::registerMXToMXGPUPasses();
+  mx::mxgpu::registerMXGPUToNVVMPasses();
   mx::registerMXPipelines();
 }

@@ -16,4 +16,12 @@ void mx::registerMXPipelines() {
       "mx-to-cpu",
       "Lower functions with mx operations to the LLVM dialect of the host",
       buildMXToCPUPipeline);
+  PassPipelineRegistration<MXToNVVMOptions>(
+      "mx-to-nvvm",
+      "Lower functions with mx operations to GPU kernels and host code",
+      buildMXToNVVMPipeline);
+  PassPipelineRegistration<>(
+      "mx-host-to-llvm",
+      "Lower the host code of mx-to-nvvm to the LLVM dialect, kernels as PTX",
+      buildMXHostToLLVMPipeline);
 }

@@ -54,6 +54,13 @@ MX_API const char *mxGetLastError(void);
 MX_API int mxGetLastStatus(void);
 MX_API void mxClearError(void);
 
+/* Records an error found by compiled host code, such as sizes that do not
+ * match, with a printf format and its values. Obeys the error policy. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+MX_API void mxReportError(const char *format, ...);
+
 /* What happens when an error is recorded. Generated host code calls functions
  * that cannot report (mgpu*), so by default the text is printed and the
  * process aborts. A host that looks at the statuses asks for MX_ERRORS_RETURN;

@@ -7,6 +7,8 @@
 
 #include "Error.h"
 
+#include <algorithm>
+#include <cstdarg>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -79,6 +81,18 @@ void mxClearError() {
   State &s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   s.error = Error();
+}
+
+void mxReportError(const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  va_list again;
+  va_copy(again, values);
+  std::string text(std::max(vsnprintf(nullptr, 0, format, values), 0), '\0');
+  vsnprintf(text.data(), text.size() + 1, format, again);
+  va_end(again);
+  va_end(values);
+  mx::runtime::report({MX_ERROR_INVALID_VALUE, text});
 }
 
 void mxSetErrorPolicy(int policy) {

@@ -9,10 +9,11 @@
 #include "mlir/InitAllTranslations.h"
 #include "mlir/Support/LogicalResult.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
-#include "mx/InitAll.h"
+#include "mx/Translation/ToPTX.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllTranslations();
+  mx::registerToPTXTranslation();
   return mlir::failed(
       mlir::mlirTranslateMain(argc, argv, "mx translation driver\n"));
 }

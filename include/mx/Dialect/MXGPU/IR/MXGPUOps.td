@@ -443,11 +443,19 @@ def MXGPU_SmCountOp : MXGPU_Op<"sm_count"> {
 def MXGPU_RequireOp : MXGPU_Op<"require"> {
   let summary = "report an error at run time unless a condition holds";
   let description = [{
-    After an error no kernel of the program is launched; the runtime's
-    `mxGetLastError` returns the message.
+    `message` is a printf format; each `%lld` in it shows one of `values`.
+    After an error the runtime launches no kernel, until it is cleared;
+    `mxGetLastError` returns the message with its location.
+
+    Example:
+
+    ```mlir
+    mxgpu.require %same, "expected %lld rows, found %lld" (%m, %n)
+    ```
   }];
-  let arguments = (ins I1:$condition, StrAttr:$message);
-  let assemblyFormat = "$condition `,` $message attr-dict";
+  let arguments = (ins I1:$condition, StrAttr:$message,
+                       Variadic<Index>:$values);
+  let assemblyFormat = "$condition `,` $message (`(` $values^ `)`)? attr-dict";
   let hasCanonicalizeMethod = 1;
 }
 

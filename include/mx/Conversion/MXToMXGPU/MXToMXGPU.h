@@ -1,0 +1,25 @@
+//===- MXToMXGPU.h - Build kernels for mx operations ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Declares the choice of schedules and the construction of kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_CONVERSION_MXTOMXGPU_MXTOMXGPU_H
+#define MX_CONVERSION_MXTOMXGPU_MXTOMXGPU_H
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mx::mxgpu {
+
+#define GEN_PASS_DECL
+#include "mx/Conversion/MXToMXGPU/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "mx/Conversion/MXToMXGPU/Passes.h.inc"
+
+} // namespace mx::mxgpu
+
+#endif // MX_CONVERSION_MXTOMXGPU_MXTOMXGPU_H

@@ -1,0 +1,49 @@
+//===- Passes.td - Build kernels for mx operations ---------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_CONVERSION_MXTOMXGPU_PASSES
+#define MX_CONVERSION_MXTOMXGPU_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def MX_ChipOption
+    : Option<"chip", "chip", "std::string", /*default=*/"\"sm_100a\"",
+             "GPU to compile for, e.g. sm_100a (the default)">;
+
+def SelectSchedulePass
+    : InterfacePass<"mx-select-schedule", "::mlir::FunctionOpInterface"> {
+  let summary = "Choose how each matmul runs";
+  let description = [{
+    Gives each `mx.matmul` without `mxgpu.schedule` one: of the tiles that the
+    kernels support, the one that keeps the tensor core busy for the fewest
+    columns, counted over whole waves of the chip's SMs (128 columns when the
+    shape is dynamic); as many stages as fit into shared memory; two
+    accumulators where tensor memory holds them. A schedule that is there is
+    kept.
+  }];
+  let options = [MX_ChipOption];
+  let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
+}
+
+def ConvertMXToMXGPUPass
+    : Pass<"convert-mx-to-mxgpu", "::mlir::ModuleOp"> {
+  let summary = "Replace mx operations on memrefs by kernels and launches";
+  let description = [{
+    Memrefs are device memory. Each operation becomes a launch of a kernel in
+    the module's `gpu.module`, preceded by checks of what its verifier could
+    not see in dynamic shapes.
+
+    Supported: `mx.quantize` of bf16, f16 or f32 along the last dimension to
+    `f8E4M3FN` with scales of 32 elements in `tcgen05` tiles; `mx.matmul` of
+    `f8E4M3FN` operands with such scales to f32 or bf16. Anything else is an
+    error that says what is supported.
+  }];
+  let options = [MX_ChipOption];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mx::mxgpu::MXGPUDialect"];
+}
+
+#endif // MX_CONVERSION_MXTOMXGPU_PASSES

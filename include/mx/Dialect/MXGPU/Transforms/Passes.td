@@ -1,0 +1,42 @@
+//===- Passes.td - Passes on mxgpu -------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_TRANSFORMS_PASSES
+#define MX_DIALECT_MXGPU_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyPipelinesPass
+    : Pass<"mxgpu-verify-pipelines", "::mx::mxgpu::KernelOp"> {
+  let summary = "Prove that the rings of a kernel neither deadlock nor race";
+  let description = [{
+    Roles are structured loops over one work source, so that each ring is a
+    marked graph with fixed tokens per iteration. The pass checks that
+
+    - each ring has one role that produces and one that consumes;
+    - both visit it in the same nest of loops, so that they take the same
+      number of slots;
+    - each slot is given back exactly once, in the iteration and block that
+      took it, and in the order in which slots were taken;
+    - a produced slot is filled before it is published: each field of a `tma`
+      ring by one load that always runs, an accumulator by an MMA;
+    - no role waits, directly or through others, for something that it does
+      itself only later.
+
+    What it cannot model is an error. It changes nothing.
+  }];
+}
+
+def AllocatePass : Pass<"mxgpu-allocate", "::mx::mxgpu::KernelOp"> {
+  let summary = "Place rings, scales and roles in a CTA's memories and warps";
+  let description = [{
+    Gives each ring its bytes of shared memory, columns of tensor memory and
+    barriers, each `copy_scales` its columns, and each role its first warp;
+    sets the kernel's `smem_bytes` and `tmem_columns`. Limits are those of the
+    chip of the enclosing `gpu.module`. When something does not fit, the error
+    lists who takes how much.
+  }];
+}
+
+#endif // MX_DIALECT_MXGPU_TRANSFORMS_PASSES

@@ -1,0 +1,391 @@
+//===- HostLowering.cpp - Launches, tensor maps and run-time checks -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The host side of kernels. Parameters are laid out as KernelLowering.cpp
+// takes them apart. A tensor map is passed by value: a pointer operand would
+// verify and launch garbage.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Target/TensorMap.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_CONVERTMXGPUHOSTTOGPUPASS
+#include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+} // namespace mx::mxgpu
+
+/// Calls a function of the runtime, declared in the module at first use.
+static Value callRuntime(NVVMBuilder &builder, StringRef name, Type result,
+                         ValueRange arguments, bool isVariadic = false) {
+  auto module =
+      builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!function) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    Type none = LLVM::LLVMVoidType::get(builder.getContext());
+    ValueRange fixed = isVariadic ? arguments.take_front() : arguments;
+    function = builder.create<LLVM::LLVMFuncOp>(
+        name, LLVM::LLVMFunctionType::get(result ? result : none,
+                                          llvm::to_vector(fixed.getTypes()),
+                                          isVariadic));
+  }
+  auto call = builder.create<LLVM::CallOp>(function, arguments);
+  return result ? call.getResult() : Value();
+}
+
+/// The data pointer of a memref.
+static Value getPointer(NVVMBuilder &builder, Value memref) {
+  Value address =
+      builder.create<memref::ExtractAlignedPointerAsIndexOp>(memref);
+  Value wide =
+      builder.create<arith::IndexCastUIOp>(builder.getI64Type(), address);
+  return builder.create<LLVM::IntToPtrOp>(
+      LLVM::LLVMPointerType::get(builder.getContext()), wide);
+}
+
+static Value getSize(NVVMBuilder &builder, Value memref, int64_t dim) {
+  return builder.create<arith::IndexCastOp>(
+      builder.getI64Type(), builder.create<memref::DimOp>(memref, dim));
+}
+
+/// Values in an array on the stack, as the runtime takes them.
+static Value storeArray(NVVMBuilder &builder, ArrayRef<Value> values,
+                        Type type) {
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Value array = builder.create<LLVM::AllocaOp>(
+      pointer, type,
+      builder.create<LLVM::ConstantOp>(builder.getI64Type(),
+                                       std::max<int64_t>(values.size(), 1)));
+  for (auto [index, value] : llvm::enumerate(values)) {
+    Value address = builder.create<LLVM::GEPOp>(
+        pointer, type, array,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+    builder.create<LLVM::StoreOp>(value, address);
+  }
+  return array;
+}
+
+namespace {
+
+struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(EncodeTensorMapOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    mx::mxgpu::TensorMapType type = op.getType();
+    auto source = cast<MemRefType>(op.getSource().getType());
+    int64_t rank = source.getRank();
+    int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+    if (bytes != 1)
+      return rewriter.notifyMatchFailure(op, "expected elements of one byte");
+
+    // The driver counts dimensions from the innermost; strides are in bytes
+    // and begin with the second.
+    SmallVector<Value> dims, strides, box, elementStrides;
+    Value stride = builder.i64(bytes);
+    for (int64_t dim = rank - 1; dim >= 0; --dim) {
+      Value size = getSize(builder, op.getSource(), dim);
+      dims.push_back(size);
+      stride = builder.mul(stride, size);
+      if (dim > 0)
+        strides.push_back(stride);
+      box.push_back(builder.i32(type.getBox()[dim]));
+      elementStrides.push_back(builder.i32(1));
+    }
+    Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    auto mapType = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+    Value map = builder.create<LLVM::AllocaOp>(
+        pointer, mapType,
+        builder.create<LLVM::ConstantOp>(builder.getI64Type(), 1),
+        /*alignment=*/64);
+    using namespace mx::target;
+    auto enumerator = [&](auto value) {
+      return builder.i32(static_cast<int64_t>(value));
+    };
+    callRuntime(
+        builder, "mxTensorMapEncodeTiled", i32,
+        {map, enumerator(mx::target::TensorMapType::U8), builder.i32(rank),
+         getPointer(builder, op.getSource()), storeArray(builder, dims, i64),
+         storeArray(builder, strides, i64), storeArray(builder, box, i32),
+         storeArray(builder, elementStrides, i32),
+         enumerator(TensorMapInterleave::None),
+         builder.i32(getSwizzleNumber(type.getSwizzle())),
+         enumerator(TensorMapL2::B256), enumerator(TensorMapFill::Zero)});
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, mapType, map);
+    return success();
+  }
+
+  /// The driver's number of a swizzle (CUtensorMapSwizzle).
+  static int64_t getSwizzleNumber(mx::mxgpu::Swizzle swizzle) {
+    switch (swizzle) {
+    case mx::mxgpu::Swizzle::None:
+      return 0;
+    case mx::mxgpu::Swizzle::Sw32:
+      return 1;
+    case mx::mxgpu::Swizzle::Sw64:
+      return 2;
+    case mx::mxgpu::Swizzle::Sw128:
+      return 3;
+    }
+    llvm_unreachable("all swizzles are listed");
+  }
+};
+
+struct SmCountLowering final : OpConversionPattern<SmCountOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(SmCountOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value count =
+        callRuntime(builder, "mxMultiprocessorCount", builder.getI32Type(), {});
+    rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, builder.getIndexType(),
+                                                    count);
+    return success();
+  }
+};
+
+/// After an error the runtime launches nothing more, so that the check needs
+/// no way out of the function.
+struct RequireLowering final : OpConversionPattern<RequireOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(RequireOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value fails =
+        builder.create<arith::XOrIOp>(adaptor.getCondition(), builder.i1(true));
+    auto ifOp = builder.create<scf::IfOp>(fails, /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    SmallVector<Value> arguments = {
+        getText(builder, op->getParentOfType<ModuleOp>(),
+                getPlace(op.getLoc()) + op.getMessage().str())};
+    for (Value value : adaptor.getValues())
+      arguments.push_back(
+          builder.create<arith::IndexCastOp>(builder.getI64Type(), value));
+    callRuntime(builder, "mxReportError", Type(), arguments,
+                /*isVariadic=*/true);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// "file:line:column: " of the first file location in `loc`, fit for printf.
+  static std::string getPlace(Location loc) {
+    std::string place;
+    loc->walk([&](Location inner) {
+      auto file = dyn_cast<FileLineColLoc>(inner);
+      if (!file)
+        return WalkResult::advance();
+      for (char c : file.getFilename().getValue())
+        place += c == '%' ? std::string("%%") : std::string(1, c);
+      place += ":" + std::to_string(file.getLine()) + ":" +
+               std::to_string(file.getColumn()) + ": ";
+      return WalkResult::interrupt();
+    });
+    return place;
+  }
+
+  /// The address of a constant string, made once for each text.
+  static Value getText(NVVMBuilder &builder, ModuleOp module,
+                       const std::string &text) {
+    StringAttr bytes = builder.getStringAttr(text + '\0');
+    int64_t number = 0;
+    for (auto global : module.getOps<LLVM::GlobalOp>()) {
+      if (!global.getSymName().starts_with(kTextName))
+        continue;
+      ++number;
+      if (global.getValueOrNull() == bytes)
+        return builder.create<LLVM::AddressOfOp>(global);
+    }
+    LLVM::GlobalOp global;
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(module.getBody());
+      global = builder.create<LLVM::GlobalOp>(
+          LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size()),
+          /*isConstant=*/true, LLVM::Linkage::Internal,
+          (kTextName + Twine(number)).str(), bytes);
+    }
+    return builder.create<LLVM::AddressOfOp>(global);
+  }
+
+  static constexpr llvm::StringLiteral kTextName = "mx_require_text_";
+};
+
+struct LaunchLowering final : OpConversionPattern<LaunchOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(LaunchOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto kernel =
+        SymbolTable::lookupNearestSymbolFrom<KernelOp>(op, op.getKernelAttr());
+    if (!kernel || !kernel.getSmemBytes())
+      return rewriter.notifyMatchFailure(op, "expected an allocated kernel");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.modifyOpInPlace(kernel, [&] { // gpu.launch_func asks for it
+      kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                      rewriter.getUnitAttr());
+    });
+    SmallVector<Value> parameters;
+    for (auto [original, value] :
+         llvm::zip_equal(op.getArgs(), adaptor.getArgs())) {
+      auto memref = dyn_cast<MemRefType>(original.getType());
+      if (!memref) {
+        parameters.push_back(original.getType().isIndex()
+                                 ? builder.create<arith::IndexCastOp>(
+                                       builder.getI64Type(), value)
+                                 : value);
+        continue;
+      }
+      parameters.push_back(getPointer(builder, original));
+      for (auto [dim, size] : llvm::enumerate(memref.getShape()))
+        if (ShapedType::isDynamic(size))
+          parameters.push_back(getSize(builder, original, dim));
+    }
+    Value one = builder.index(1);
+    gpu::KernelDim3 grid{adaptor.getGrid(), one, one};
+    gpu::KernelDim3 block{builder.index(kernel.getNumThreads()), one, one};
+    builder.create<gpu::LaunchFuncOp>(op.getKernelAttr(), grid, block,
+                                      builder.i32(*kernel.getSmemBytes()),
+                                      parameters, /*asyncObject=*/Value());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Bytes of a memref with identity layout, as i64.
+static Value getBytes(NVVMBuilder &builder, MemRefType type,
+                      ValueRange dynamicSizes) {
+  Value bytes = builder.i64(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+  for (int64_t size : type.getShape()) {
+    Value factor;
+    if (ShapedType::isDynamic(size)) {
+      factor = builder.create<arith::IndexCastOp>(builder.getI64Type(),
+                                                  dynamicSizes.front());
+      dynamicSizes = dynamicSizes.drop_front();
+    } else {
+      factor = builder.i64(size);
+    }
+    bytes = builder.mul(bytes, factor);
+  }
+  return bytes;
+}
+
+static Value getNullStream(NVVMBuilder &builder) {
+  return builder.create<LLVM::ZeroOp>(
+      LLVM::LLVMPointerType::get(builder.getContext()));
+}
+
+struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::AllocOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value isHostShared =
+        builder.create<arith::ConstantOp>(builder.getI8IntegerAttr(0));
+    Value pointer =
+        callRuntime(builder, "mgpuMemAlloc",
+                    LLVM::LLVMPointerType::get(builder.getContext()),
+                    {getBytes(builder, op.getType(), adaptor.getDynamicSizes()),
+                     getNullStream(builder), isHostShared});
+    rewriter.replaceOp(op, buildIdentityMemRef(builder, op.getType(), pointer,
+                                               adaptor.getDynamicSizes()));
+    return success();
+  }
+};
+
+struct DeviceDeallocLowering final : OpConversionPattern<memref::DeallocOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DeallocOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    callRuntime(
+        builder, "mgpuMemFree", Type(),
+        {getPointer(builder, adaptor.getMemref()), getNullStream(builder)});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct DeviceCopyLowering final : OpConversionPattern<memref::CopyOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::CopyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getSource().getType());
+    auto targetType = cast<MemRefType>(op.getTarget().getType());
+    if (!type.getLayout().isIdentity() || !targetType.getLayout().isIdentity())
+      return rewriter.notifyMatchFailure(op, "expected identity layouts");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        sizes.push_back(
+            builder.create<memref::DimOp>(adaptor.getSource(), dim));
+    callRuntime(builder, "mgpuMemcpy", Type(),
+                {getPointer(builder, adaptor.getTarget()),
+                 getPointer(builder, adaptor.getSource()),
+                 getBytes(builder, type, sizes), getNullStream(builder)});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertMXGPUHostToGPUPass final
+    : mx::mxgpu::impl::ConvertMXGPUHostToGPUPassBase<
+          ConvertMXGPUHostToGPUPass> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    TypeConverter converter;
+    converter.addConversion([](Type type) { return type; });
+    converter.addConversion([](mx::mxgpu::TensorMapType type) {
+      return LLVM::LLVMArrayType::get(IntegerType::get(type.getContext(), 8),
+                                      128);
+    });
+    ConversionTarget target(*context);
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addIllegalOp<EncodeTensorMapOp, SmCountOp, RequireOp, LaunchOp>();
+    // All buffers of a program with kernels are device memory.
+    if (hasKernels(getOperation()))
+      target.addIllegalOp<memref::AllocOp, memref::DeallocOp, memref::CopyOp>();
+    RewritePatternSet patterns(context);
+    patterns.add<EncodeTensorMapLowering, SmCountLowering, RequireLowering,
+                 LaunchLowering, DeviceAllocLowering, DeviceDeallocLowering,
+                 DeviceCopyLowering>(converter, context);
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+
+  static bool hasKernels(ModuleOp module) {
+    return !module.getOps<gpu::GPUModuleOp>().empty();
+  }
+};
+
+} // namespace

@@ -1,0 +1,229 @@
+//===- KernelLowering.cpp - Function, set-up and tear-down of a kernel ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Everything that must happen once per CTA: barriers are initialized and
+// fenced before any thread uses them, tensor memory is allocated by one warp
+// and freed by the same warp after all others are done with it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+/// The dynamic shared memory of all kernels of a module.
+static void declareSharedMemory(gpu::GPUModuleOp module) {
+  if (module.lookupSymbol(kDynamicSharedName))
+    return;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+  LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
+                         LLVM::Linkage::External, kDynamicSharedName,
+                         /*value=*/Attribute(), /*alignment=*/1024,
+                         /*addrSpace=*/3);
+}
+
+/// Parameters that carry an argument of `type`.
+static void appendParameterTypes(Type type, SmallVectorImpl<Type> &types) {
+  MLIRContext *context = type.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = IntegerType::get(context, 64);
+  if (auto memref = dyn_cast<MemRefType>(type)) {
+    types.push_back(pointer);
+    types.append(memref.getNumDynamicDims(), i64);
+  } else if (isa<TensorMapType>(type)) {
+    types.push_back(pointer);
+  } else {
+    types.push_back(type.isIndex() ? i64 : type);
+  }
+}
+
+/// Gives the kernel's body, now in `function`, its arguments back.
+static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
+                         LLVM::LLVMFuncOp function) {
+  unsigned next = 0;
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    SmallVector<Type> parameterTypes;
+    appendParameterTypes(argument.getType(), parameterTypes);
+    SmallVector<Value> parameters;
+    for (size_t i = 0; i < parameterTypes.size(); ++i)
+      parameters.push_back(function.getArgument(next + i));
+    Value value = parameters[0];
+    if (auto memref = dyn_cast<MemRefType>(argument.getType())) {
+      SmallVector<Value> sizes;
+      for (Value size : ArrayRef(parameters).drop_front())
+        sizes.push_back(
+            builder.create<arith::IndexCastOp>(builder.getIndexType(), size));
+      value = buildIdentityMemRef(builder, memref, parameters[0], sizes);
+    } else if (isa<TensorMapType>(argument.getType())) {
+      auto map = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+      function.setArgAttr(next, LLVM::LLVMDialect::getByValAttrName(),
+                          TypeAttr::get(map));
+      function.setArgAttr(next, LLVM::LLVMDialect::getAlignAttrName(),
+                          builder.getI64IntegerAttr(64));
+      function.setArgAttr(next, NVVM::NVVMDialect::getGridConstantAttrName(),
+                          builder.getUnitAttr());
+      value = builder
+                  .create<UnrealizedConversionCastOp>(
+                      TypeRange(argument.getType()), parameters)
+                  .getResult(0);
+    } else if (argument.getType().isIndex()) {
+      value = builder.create<arith::IndexCastOp>(builder.getIndexType(), value);
+    }
+    argument.replaceAllUsesWith(value);
+    next += parameterTypes.size();
+  }
+}
+
+/// Arrivals that complete a phase.
+static int64_t getArrivals(Agent agent, int64_t threads) {
+  return agent == Agent::Threads ? threads : 1;
+}
+
+/// Initializes all barriers, of full slots and then of empty ones, by one
+/// thread and makes them visible to the copy engine and the tensor core.
+static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
+                         ArrayRef<Value> maps) {
+  Value isFirst = builder.create<arith::CmpIOp>(
+      arith::CmpIPredicate::eq, builder.threadId(), builder.i32(0));
+  auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  for (Value map : maps)
+    builder.prefetchTensorMap(map);
+  for (RingOp ring : rings) {
+    RingType type = ring.getType();
+    for (int64_t i = 0; i < type.getStages(); ++i)
+      builder.initBarrier(
+          builder.shared(*ring.getBarriers() + 8 * i),
+          getArrivals(type.getProducer(), type.getProducerThreads()));
+    for (int64_t i = 0; i < type.getStages(); ++i)
+      builder.initBarrier(
+          builder.shared(*ring.getBarriers() + 8 * (type.getStages() + i)),
+          getArrivals(type.getConsumer(), type.getConsumerThreads()));
+  }
+  builder.fenceBarrierInit();
+}
+
+/// The warp that allocates tensor memory: that of the role that fills it.
+static int64_t getAllocatingWarp(KernelOp kernel) {
+  int64_t warp = 0;
+  kernel.walk([&](AcquireOp acquire) {
+    if (acquire.getRing().getType().getProducer() == Agent::Mma)
+      warp = *getRole(acquire).getFirstWarp();
+  });
+  return warp;
+}
+
+static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
+  Value current =
+      builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
+  Value isWarp = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                               current, builder.i32(warp));
+  return builder.create<scf::IfOp>(isWarp, /*withElse=*/false);
+}
+
+/// Two counters for each ring in each role that uses it.
+static void createStates(NVVMBuilder &builder, KernelOp kernel,
+                         KernelContext &context) {
+  auto createCounter = [&]() -> Value {
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    Value one = builder.create<LLVM::ConstantOp>(builder.getI32Type(), 1);
+    Value counter =
+        builder.create<LLVM::AllocaOp>(pointer, builder.getI32Type(), one);
+    builder.create<LLVM::StoreOp>(builder.i32(0), counter);
+    return counter;
+  };
+  kernel.walk([&](Operation *op) {
+    if (!isa<AcquireOp, ConsumeOp>(op))
+      return;
+    auto ring = op->getOperand(0).getDefiningOp<RingOp>();
+    context.rings[op->getResult(0)] = ring;
+    if (isa<AcquireOp>(op))
+      context.produced[getRole(op)].push_back(ring);
+    context.states[{getRole(op), ring}] = {createCounter(), createCounter()};
+  });
+}
+
+FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
+                                                   KernelContext &context) {
+  if (!kernel.getSmemBytes())
+    return kernel.emitOpError("expected an allocated kernel: run "
+                              "mxgpu-allocate first");
+  declareSharedMemory(kernel->getParentOfType<gpu::GPUModuleOp>());
+
+  SmallVector<Type> parameters;
+  for (Type type : kernel.getArgumentTypes())
+    appendParameterTypes(type, parameters);
+  NVVMBuilder builder(kernel.getLoc(), kernel.getContext());
+  builder.setInsertionPoint(kernel);
+  auto function = builder.create<LLVM::LLVMFuncOp>(
+      kernel.getSymName(),
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
+                                  parameters));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                    builder.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                    builder.getUnitAttr());
+  int32_t threads = kernel.getNumThreads();
+  function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                    builder.getDenseI32ArrayAttr({threads, 1, 1}));
+  Block *entry = function.addEntryBlock(builder);
+
+  SmallVector<RingOp> rings(kernel.getBody().getOps<RingOp>());
+  SmallVector<RoleOp> roles(kernel.getBody().getOps<RoleOp>());
+  int64_t warp = getAllocatingWarp(kernel);
+  builder.setInsertionPointToStart(entry);
+  createStates(builder, kernel, context);
+  mapArguments(builder, kernel, function);
+
+  SmallVector<Value> maps;
+  for (auto [index, type] : llvm::enumerate(parameters))
+    if (function.getArgAttr(index, LLVM::LLVMDialect::getByValAttrName()))
+      maps.push_back(function.getArgument(index));
+  if (!rings.empty()) {
+    initBarriers(builder, rings, maps);
+    builder.syncWarp();
+  }
+  std::optional<int64_t> columns = kernel.getTmemColumns();
+  if (columns) {
+    auto ifOp = ifWarp(builder, warp);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    builder.allocTensorMemory(builder.shared(*kernel.getTmemSlot()), *columns);
+  }
+  if (!rings.empty()) {
+    if (columns)
+      builder.fenceBeforeSync();
+    builder.syncCta();
+  }
+  if (columns) {
+    builder.fenceAfterSync();
+    context.tensorMemory = builder.create<LLVM::LoadOp>(
+        builder.getI32Type(), builder.shared(*kernel.getTmemSlot()));
+  }
+
+  // The body, then tear-down.
+  entry->getOperations().splice(entry->end(),
+                                kernel.getBody().front().getOperations());
+  builder.setInsertionPointToEnd(entry);
+  if (columns) {
+    builder.fenceBeforeSync();
+    builder.syncCta();
+    builder.fenceAfterSync();
+    auto ifOp = ifWarp(builder, warp);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    builder.freeTensorMemory(context.tensorMemory, *columns);
+  }
+  builder.create<LLVM::ReturnOp>(ValueRange());
+  kernel.erase();
+  return function;
+}

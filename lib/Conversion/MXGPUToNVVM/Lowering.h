@@ -1,0 +1,100 @@
+//===- Lowering.h - What the patterns of a kernel share ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A kernel's structure (function, set-up, tear-down) is lowered first; it
+// leaves here what the patterns of the operations inside need to know.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
+#define MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
+
+#include "NVVMBuilder.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+namespace mx::mxgpu {
+
+/// Where a role stands in a ring: the slot it takes next, and the parity of
+/// the phase in which that slot is filled. Two i32 on the stack, which LLVM
+/// keeps in registers.
+struct RingState {
+  mlir::Value slot, phase;
+};
+
+/// What the patterns inside one kernel need.
+struct KernelContext {
+  /// First column of the kernel's tensor memory (i32), if it has any.
+  mlir::Value tensorMemory;
+  /// State of each ring in each role that uses it.
+  llvm::DenseMap<std::pair<mlir::Operation *, mlir::Operation *>, RingState>
+      states;
+  /// The rings that each role fills.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<RingOp>> produced;
+  /// The ring of each slot.
+  llvm::DenseMap<mlir::Value, RingOp> rings;
+
+  RingState getState(mlir::Operation *inRole, RingOp ring) const {
+    return states.lookup({getRole(inRole), ring});
+  }
+};
+
+/// A pattern that can look into its kernel's context.
+template <typename OpT>
+struct KernelPattern : public mlir::OpConversionPattern<OpT> {
+  KernelPattern(const mlir::TypeConverter &converter,
+                mlir::MLIRContext *context, KernelContext &kernel)
+      : mlir::OpConversionPattern<OpT>(converter, context), kernel(kernel) {}
+  KernelContext &kernel;
+};
+
+/// The barrier whose phase completes when the slot is full.
+mlir::Value getFullBarrier(NVVMBuilder &builder, RingOp ring, mlir::Value slot);
+
+/// Address in shared memory of a field of the slot with number `slot` (i32).
+mlir::Value getFieldAddress(NVVMBuilder &builder, RingOp ring,
+                            llvm::StringRef field, mlir::Value slot);
+/// Column in tensor memory of a field of a slot.
+mlir::Value getFieldColumn(NVVMBuilder &builder, const KernelContext &kernel,
+                           RingOp ring, llvm::StringRef field,
+                           mlir::Value slot);
+
+/// Waits until every slot of `ring` is empty, as its producer. Run before the
+/// producer's CTA ends, so that no arrival is still under way to its memory.
+void drainRing(NVVMBuilder &builder, RingOp ring, RingState state);
+
+/// A memref with identity layout from its pointer and dynamic sizes (index).
+mlir::Value buildIdentityMemRef(NVVMBuilder &builder, mlir::MemRefType type,
+                                mlir::Value pointer,
+                                mlir::ValueRange dynamicSizes);
+
+/// Lowers the kernel's function and set-up; its body keeps the other
+/// operations. Fails if the kernel was not allocated.
+mlir::FailureOr<mlir::LLVM::LLVMFuncOp> lowerKernel(KernelOp kernel,
+                                                    KernelContext &context);
+
+/// Roles are lowered after what is in them, which asks for its role.
+void populateRolePatterns(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter,
+                          KernelContext &kernel);
+void populateLoopPatterns(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter,
+                          KernelContext &kernel);
+void populateRingPatterns(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter,
+                          KernelContext &kernel);
+void populateTensorCorePatterns(mlir::RewritePatternSet &patterns,
+                                const mlir::TypeConverter &converter,
+                                KernelContext &kernel);
+void populateEpiloguePatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter,
+                              KernelContext &kernel);
+void populateQuantizePatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter,
+                              KernelContext &kernel);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H

@@ -1,0 +1,234 @@
+//===- NVVMBuilder.cpp - Every NVVM instruction that mx emits -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NVVMBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Numbers and addresses
+//===----------------------------------------------------------------------===//
+
+Value NVVMBuilder::i1(bool value) {
+  return create<arith::ConstantOp>(getBoolAttr(value));
+}
+Value NVVMBuilder::i32(int64_t value) {
+  return create<arith::ConstantOp>(getI32IntegerAttr(value));
+}
+Value NVVMBuilder::i64(uint64_t value) {
+  return create<arith::ConstantOp>(
+      getI64IntegerAttr(static_cast<int64_t>(value)));
+}
+Value NVVMBuilder::index(int64_t value) {
+  return create<arith::ConstantOp>(getIndexAttr(value));
+}
+Value NVVMBuilder::add(Value a, Value b) { return create<arith::AddIOp>(a, b); }
+Value NVVMBuilder::mul(Value a, Value b) { return create<arith::MulIOp>(a, b); }
+
+Value NVVMBuilder::toI32(Value value) {
+  if (value.getType().isIndex())
+    return create<arith::IndexCastOp>(getI32Type(), value);
+  if (value.getType().isInteger(64))
+    return create<arith::TruncIOp>(getI32Type(), value);
+  return value;
+}
+
+Value NVVMBuilder::shared(Value offset) {
+  auto type = LLVM::LLVMPointerType::get(getContext(), 3);
+  Value base = create<LLVM::AddressOfOp>(type, kDynamicSharedName);
+  return create<LLVM::GEPOp>(type, getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
+Value NVVMBuilder::shared(int64_t offset) { return shared(i32(offset)); }
+
+Value NVVMBuilder::sharedAddress(Value pointer) {
+  return create<LLVM::PtrToIntOp>(getI32Type(), pointer);
+}
+
+Value NVVMBuilder::tensorPointer(Value address) {
+  return create<LLVM::IntToPtrOp>(LLVM::LLVMPointerType::get(getContext(), 6),
+                                  address);
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+Value NVVMBuilder::threadId() {
+  return create<NVVM::ThreadIdXOp>(getI32Type());
+}
+Value NVVMBuilder::ctaId() { return create<NVVM::BlockIdXOp>(getI32Type()); }
+Value NVVMBuilder::ctaCount() { return create<NVVM::GridDimXOp>(getI32Type()); }
+
+Value NVVMBuilder::electOne() {
+  return create<NVVM::ElectSyncOp>(getI1Type(), /*membermask=*/Value());
+}
+
+void NVVMBuilder::syncCta() { create<NVVM::BarrierOp>(); }
+void NVVMBuilder::syncWarp() { create<NVVM::SyncWarpOp>(i32(-1)); }
+
+//===----------------------------------------------------------------------===//
+// mbarrier
+//===----------------------------------------------------------------------===//
+
+void NVVMBuilder::initBarrier(Value barrier, int64_t count) {
+  create<NVVM::MBarrierInitOp>(barrier, i32(count), /*predicate=*/Value());
+}
+
+void NVVMBuilder::fenceBarrierInit() { create<NVVM::FenceMbarrierInitOp>(); }
+
+void NVVMBuilder::arrive(Value barrier) {
+  create<NVVM::MBarrierArriveOp>(getI64Type(), barrier, /*count=*/Value());
+}
+
+void NVVMBuilder::arriveExpectBytes(Value barrier, int64_t bytes) {
+  create<NVVM::MBarrierArriveExpectTxOp>(
+      /*res=*/Type(), barrier, i32(bytes), NVVM::MemScopeKind::CTA,
+      /*relaxed=*/false, /*predicate=*/Value());
+}
+
+void NVVMBuilder::wait(Value barrier, Value parity) {
+  // try_wait may give up before the phase completes, so it stands in a loop.
+  create<scf::WhileOp>(
+      TypeRange(), ValueRange(),
+      [&](OpBuilder &builder, Location loc, ValueRange) {
+        Value done = NVVM::MBarrierTryWaitOp::create(
+            builder, loc, builder.getI1Type(), barrier, parity,
+            /*ticks=*/Value());
+        Value yes =
+            arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+        Value again = arith::XOrIOp::create(builder, loc, done, yes);
+        scf::ConditionOp::create(builder, loc, again, ValueRange());
+      },
+      [](OpBuilder &builder, Location loc, ValueRange) {
+        scf::YieldOp::create(builder, loc);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Bulk tensor copies
+//===----------------------------------------------------------------------===//
+
+void NVVMBuilder::prefetchTensorMap(Value map) {
+  create<NVVM::PrefetchOp>(/*cacheLevel=*/NVVM::PrefetchCacheLevelAttr(),
+                           /*evictPriority=*/NVVM::CacheEvictionPriorityAttr(),
+                           map, /*predicate=*/Value(), /*tensormap=*/true,
+                           /*uniform=*/false, /*in_param_space=*/false);
+}
+
+void NVVMBuilder::loadTensor(Value dest, Value map, ArrayRef<Value> coords,
+                             Value barrier) {
+  create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
+      dest, map, coords, barrier, /*im2colOffsets=*/ValueRange(),
+      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true,
+      /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+}
+
+//===----------------------------------------------------------------------===//
+// tcgen05
+//===----------------------------------------------------------------------===//
+
+void NVVMBuilder::allocTensorMemory(Value slot, int64_t columns) {
+  create<NVVM::Tcgen05AllocOp>(slot, i32(columns));
+  create<NVVM::Tcgen05RelinquishAllocPermitOp>();
+}
+
+void NVVMBuilder::freeTensorMemory(Value address, int64_t columns) {
+  create<NVVM::Tcgen05DeallocOp>(tensorPointer(address), i32(columns));
+}
+
+void NVVMBuilder::fenceBeforeSync() {
+  create<NVVM::Tcgen05FenceOp>(NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
+}
+
+void NVVMBuilder::fenceAfterSync() {
+  create<NVVM::Tcgen05FenceOp>(NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
+}
+
+void NVVMBuilder::copyScaleTile(Value address, Value descriptor) {
+  create<NVVM::Tcgen05CpOp>(
+      NVVM::Tcgen05CpShape::SHAPE_32x128b, NVVM::CTAGroupKind::CTA_1,
+      NVVM::Tcgen05CpMulticast::WARPX4, NVVM::Tcgen05CpSrcFormatAttr(),
+      tensorPointer(address), descriptor);
+}
+
+void NVVMBuilder::mmaMXF8(Value d, Value a, Value b, uint32_t idesc,
+                          Value accumulate, Value aScales, Value bScales) {
+  create<NVVM::Tcgen05MMABlockScaleOp>(
+      NVVM::MMABlockScaleKind::MXF8F6F4, NVVM::CTAGroupKind::CTA_1,
+      NVVM::Tcgen05MMABlockScale::BLOCK32, NVVM::Tcgen05MMACollectorOp::DISCARD,
+      tensorPointer(d), a, b, i32(static_cast<int32_t>(idesc)), accumulate,
+      tensorPointer(aScales), tensorPointer(bScales));
+}
+
+void NVVMBuilder::commit(Value barrier) {
+  create<NVVM::Tcgen05CommitOp>(barrier, /*multicastMask=*/Value());
+}
+
+Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
+  auto type = VectorType::get({columns}, getI32Type());
+  Value loaded = create<NVVM::Tcgen05LdOp>(
+      type, /*pack=*/false, NVVM::Tcgen05LdStShape::SHAPE_32X32B,
+      tensorPointer(address), /*offset=*/Value());
+  create<NVVM::Tcgen05WaitOp>(NVVM::Tcgen05WaitKind::LOAD);
+  // LLVM does not know that the registers are filled by the wait, and would
+  // pack or even use them between the two. An empty asm that takes and gives
+  // each register stands behind the wait, since both have side effects; what
+  // follows uses its results.
+  SmallVector<Value> words;
+  SmallVector<Type> types(columns, getI32Type());
+  std::string constraints;
+  for (int64_t i = 0; i < columns; ++i)
+    words.push_back(create<LLVM::ExtractElementOp>(loaded, i32(i)));
+  for (int64_t i = 0; i < columns; ++i)
+    constraints += "=r,";
+  for (int64_t i = 0; i < columns; ++i)
+    constraints += std::to_string(i) + (i + 1 < columns ? "," : "");
+  Type structType = LLVM::LLVMStructType::getLiteral(getContext(), types);
+  Value tied = create<LLVM::InlineAsmOp>(
+                   columns == 1 ? Type(getI32Type()) : structType, words, "",
+                   constraints, /*has_side_effects=*/true,
+                   /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                   /*asm_dialect=*/LLVM::AsmDialectAttr(),
+                   /*operand_attrs=*/ArrayAttr())
+                   .getRes();
+  Value result = create<LLVM::PoisonOp>(type);
+  for (int64_t i = 0; i < columns; ++i) {
+    Value word = columns == 1
+                     ? tied
+                     : create<LLVM::ExtractValueOp>(tied, ArrayRef<int64_t>{i})
+                           .getResult();
+    result = create<LLVM::InsertElementOp>(result, word, i32(i));
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+Value NVVMBuilder::convertToE4M3(Value hi, Value lo) {
+  return create<NVVM::ConvertF32x2ToF8x2Op>(
+      getI16Type(), hi, lo, NVVM::FPRoundingMode::RN,
+      NVVM::SaturationMode::SATFINITE, /*relu=*/false,
+      Float8E4M3FNType::get(getContext()));
+}
+
+Value NVVMBuilder::convertToE8M0Up(Value hi, Value lo) {
+  return create<NVVM::ConvertF32x2ToF8x2Op>(
+      getI16Type(), hi, lo, NVVM::FPRoundingMode::RP,
+      NVVM::SaturationMode::SATFINITE, /*relu=*/false,
+      Float8E8M0FNUType::get(getContext()));
+}

@@ -1,0 +1,196 @@
+//===- RingLowering.cpp - Slots of rings become barriers and parities -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The only place that touches an mbarrier after set-up. Each slot has two: one
+// whose phase completes when the slot is full, one when it is empty. A role
+// keeps the number of its next slot and the parity of the current round; a
+// producer waits for the phase before the first, which is complete from the
+// start (PTX ISA, mbarrier.test_wait), so that all slots begin empty.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+static Value getBarrier(NVVMBuilder &builder, RingOp ring, bool full,
+                        Value slot) {
+  int64_t start = *ring.getBarriers();
+  if (!full)
+    start += 8 * ring.getType().getStages();
+  return builder.shared(
+      builder.add(builder.i32(start), builder.mul(slot, builder.i32(8))));
+}
+
+Value mx::mxgpu::getFullBarrier(NVVMBuilder &builder, RingOp ring, Value slot) {
+  return getBarrier(builder, ring, /*full=*/true, slot);
+}
+
+/// Steps to the next slot; the parity changes with each round.
+static void advance(NVVMBuilder &builder, RingOp ring, RingState state,
+                    Value slot, Value phase) {
+  Value one = builder.i32(1);
+  Value next = builder.add(slot, one);
+  Value wraps = builder.create<arith::CmpIOp>(
+      arith::CmpIPredicate::eq, next, builder.i32(ring.getType().getStages()));
+  Value wrapped = builder.create<arith::SelectOp>(wraps, builder.i32(0), next);
+  Value flipped = builder.create<arith::SelectOp>(
+      wraps, builder.create<arith::XOrIOp>(phase, one), phase);
+  builder.create<LLVM::StoreOp>(wrapped, state.slot);
+  builder.create<LLVM::StoreOp>(flipped, state.phase);
+}
+
+/// Waits for the next slot, as producer or as consumer, and steps on.
+static Value takeSlot(NVVMBuilder &builder, RingOp ring, RingState state,
+                      bool asProducer) {
+  Value slot = builder.create<LLVM::LoadOp>(builder.getI32Type(), state.slot);
+  Value phase = builder.create<LLVM::LoadOp>(builder.getI32Type(), state.phase);
+  Value parity = phase;
+  if (asProducer)
+    parity = builder.create<arith::XOrIOp>(phase, builder.i32(1));
+  builder.wait(getBarrier(builder, ring, /*full=*/!asProducer, slot), parity);
+  advance(builder, ring, state, slot, phase);
+  return slot;
+}
+
+void mx::mxgpu::drainRing(NVVMBuilder &builder, RingOp ring, RingState state) {
+  auto loop = builder.create<scf::ForOp>(
+      builder.i32(0), builder.i32(ring.getType().getStages()), builder.i32(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  takeSlot(builder, ring, state, /*asProducer=*/true);
+}
+
+Value mx::mxgpu::getFieldAddress(NVVMBuilder &builder, RingOp ring,
+                                 StringRef field, Value slot) {
+  int64_t index = ring.getType().getFieldIndex(field);
+  int64_t bytes = ring.getType().getBuffers()[index].getSizeInBytes();
+  return builder.shared(builder.add(builder.i32((*ring.getOffsets())[index]),
+                                    builder.mul(slot, builder.i32(bytes))));
+}
+
+Value mx::mxgpu::getFieldColumn(NVVMBuilder &builder,
+                                const KernelContext &kernel, RingOp ring,
+                                StringRef field, Value slot) {
+  int64_t index = ring.getType().getFieldIndex(field);
+  int64_t columns = ring.getType().getBuffers()[index].getShape()[1];
+  Value start = builder.add(kernel.tensorMemory,
+                            builder.i32((*ring.getOffsets())[index]));
+  return builder.add(start, builder.mul(slot, builder.i32(columns)));
+}
+
+namespace {
+
+struct AcquireLowering final : KernelPattern<AcquireOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(AcquireOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    Value slot =
+        takeSlot(builder, ring, kernel.getState(op, ring), /*asProducer=*/true);
+    switch (ring.getType().getProducer()) {
+    case Agent::Tma:
+      // The arrival that goes with the bytes of all copies; before any of
+      // them, so that the count can only fall to zero when all are in.
+      builder.arriveExpectBytes(getBarrier(builder, ring, /*full=*/true, slot),
+                                ring.getType().getSlotBytes());
+      break;
+    case Agent::Mma:
+      builder.fenceAfterSync();
+      break;
+    case Agent::Threads:
+      break;
+    }
+    rewriter.replaceOp(op, slot);
+    return success();
+  }
+};
+
+struct PublishLowering final : KernelPattern<PublishOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(PublishOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    Value barrier = getBarrier(builder, ring, /*full=*/true, adaptor.getSlot());
+    switch (ring.getType().getProducer()) {
+    case Agent::Tma:
+      break; // the copies themselves complete the phase
+    case Agent::Mma:
+      commitOrArrive(builder, barrier, adaptor.getEmpty());
+      break;
+    case Agent::Threads:
+      builder.arrive(barrier);
+      break;
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// With nothing issued there is nothing to commit: arrive by hand.
+  static void commitOrArrive(NVVMBuilder &builder, Value barrier, Value empty) {
+    if (!empty)
+      return builder.commit(barrier);
+    auto ifOp = builder.create<scf::IfOp>(empty, /*withElse=*/true);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    builder.arrive(barrier);
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    builder.commit(barrier);
+  }
+};
+
+struct ConsumeLowering final : KernelPattern<ConsumeOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ConsumeOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    Value slot = takeSlot(builder, ring, kernel.getState(op, ring),
+                          /*asProducer=*/false);
+    builder.fenceAfterSync();
+    rewriter.replaceOp(op, slot);
+    return success();
+  }
+};
+
+struct ReleaseLowering final : KernelPattern<ReleaseOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ReleaseOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    Value barrier =
+        getBarrier(builder, ring, /*full=*/false, adaptor.getSlot());
+    if (ring.getType().getConsumer() == Agent::Mma) {
+      builder.commit(barrier);
+    } else {
+      builder.fenceBeforeSync();
+      builder.arrive(barrier);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateRingPatterns(RewritePatternSet &patterns,
+                                     const TypeConverter &converter,
+                                     KernelContext &kernel) {
+  patterns
+      .add<AcquireLowering, PublishLowering, ConsumeLowering, ReleaseLowering>(
+          converter, patterns.getContext(), kernel);
+}

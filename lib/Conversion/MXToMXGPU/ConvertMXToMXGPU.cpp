@@ -1,0 +1,108 @@
+//===- ConvertMXToMXGPU.cpp - Replace mx operations by kernels ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Memrefs of the module's functions are device memory from here on, so that
+// nothing but kernels may touch what is in them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
+#include "mx/Target/TargetInfo.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_CONVERTMXTOMXGPUPASS
+#include "mx/Conversion/MXToMXGPU/Passes.h.inc"
+} // namespace mx::mxgpu
+
+/// The module's gpu.module for `target`, made at first use.
+static gpu::GPUModuleOp createKernelModule(ModuleOp module,
+                                           const target::TargetInfo &target) {
+  auto attr = NVVM::NVVMTargetAttr::get(
+      module.getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", target.chip,
+      target.features, /*flags=*/DictionaryAttr(), /*files=*/ArrayAttr());
+  OpBuilder builder(module.getContext());
+  auto kernels = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+  kernels.setTargetsAttr(builder.getArrayAttr({attr}));
+  SymbolTable(module).insert(kernels);
+  module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                  builder.getUnitAttr());
+  return kernels;
+}
+
+/// The host cannot read or write device memory: refuses operations that would.
+static LogicalResult verifyHost(ModuleOp module) {
+  WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) {
+    if (isa<gpu::GPUModuleOp>(op))
+      return WalkResult::skip();
+    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+    if (!effects || isa<LaunchOp, EncodeTensorMapOp>(op))
+      return WalkResult::advance();
+    for (Value operand : op->getOperands())
+      if (isa<MemRefType>(operand.getType()) &&
+          (effects.getEffectOnValue<MemoryEffects::Read>(operand) ||
+           effects.getEffectOnValue<MemoryEffects::Write>(operand))) {
+        op->emitOpError("expected only mx operations on tensors in device "
+                        "memory, found one that the host would run");
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+namespace {
+struct ConvertMXToMXGPUPass final
+    : mx::mxgpu::impl::ConvertMXToMXGPUPassBase<ConvertMXToMXGPUPass> {
+  using ConvertMXToMXGPUPassBase::ConvertMXToMXGPUPassBase;
+
+  void runOnOperation() override {
+    std::string error;
+    const target::TargetInfo *target = target::lookupTarget(chip, error);
+    if (target)
+      error = target::checkTcgen05(*target);
+    if (!error.empty()) {
+      getOperation().emitError() << error;
+      return signalPassFailure();
+    }
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa_and_present<MXDialect>(op->getDialect()) && !isa<YieldOp>(op))
+        ops.push_back(op);
+    });
+    gpu::GPUModuleOp module;
+    for (Operation *op : ops) {
+      for (Value operand : op->getOperands())
+        if (isa<TensorType>(operand.getType())) {
+          op->emitOpError("expected memrefs, found ")
+              << operand.getType() << ": bufferize first";
+          return signalPassFailure();
+        }
+      if (!module)
+        module = createKernelModule(getOperation(), *target);
+      if (failed(convert(op, module)))
+        return signalPassFailure();
+    }
+    if (module && failed(verifyHost(getOperation())))
+      signalPassFailure();
+  }
+
+  static LogicalResult convert(Operation *op, gpu::GPUModuleOp module) {
+    if (auto matmul = dyn_cast<MatmulOp>(op))
+      return convertMatmul(matmul, module);
+    if (auto quantize = dyn_cast<QuantizeOp>(op))
+      return convertQuantize(quantize, module);
+    return op->emitOpError("expected mx.quantize or mx.matmul on the GPU; this "
+                           "operation has no kernel yet");
+  }
+};
+} // namespace

@@ -1,0 +1,109 @@
+//===- KernelBuilder.cpp - What the builders of kernels share -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+Value KernelBuilder::index(int64_t value) {
+  return create<arith::ConstantOp>(getIndexAttr(value));
+}
+Value KernelBuilder::add(Value a, Value b) {
+  return create<arith::AddIOp>(a, b);
+}
+Value KernelBuilder::add(Value a, int64_t b) { return add(a, index(b)); }
+Value KernelBuilder::mul(Value a, Value b) {
+  return create<arith::MulIOp>(a, b);
+}
+Value KernelBuilder::div(Value value, int64_t by) {
+  return create<arith::DivUIOp>(value, index(by));
+}
+Value KernelBuilder::ceilDiv(Value value, int64_t by) {
+  return create<arith::CeilDivUIOp>(value, index(by));
+}
+
+Value KernelBuilder::dim(Value memref, int64_t dim) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(dim))
+    return index(type.getDimSize(dim));
+  return create<memref::DimOp>(memref, dim);
+}
+
+void KernelBuilder::requireSize(Value found, Value expected,
+                                const Twine &what) {
+  Value isEqual =
+      create<arith::CmpIOp>(arith::CmpIPredicate::eq, found, expected);
+  create<RequireOp>(isEqual,
+                    ("expected " + what + " to be %lld, found %lld").str(),
+                    ValueRange{expected, found});
+}
+
+void KernelBuilder::requireMultiple(Value found, int64_t factor,
+                                    const Twine &what) {
+  Value rest = create<arith::RemUIOp>(found, index(factor));
+  Value isZero =
+      create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, index(0));
+  create<RequireOp>(isZero,
+                    ("expected " + what + " to be a multiple of " +
+                     Twine(factor) + ", found %lld")
+                        .str(),
+                    ValueRange{found});
+}
+
+KernelOp KernelBuilder::kernel(gpu::GPUModuleOp module, StringRef name,
+                               TypeRange arguments, ScheduleAttr schedule) {
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToEnd(module.getBody());
+  auto kernel = KernelOp::create(*this, getLoc(), TypeRange(), ValueRange());
+  kernel.setSymName(name);
+  kernel.setFunctionType(getFunctionType(arguments, {}));
+  if (schedule)
+    kernel.setScheduleAttr(schedule);
+  Block &body = kernel.getBody().emplaceBlock();
+  for (Type type : arguments)
+    body.addArgument(type, getLoc());
+  SymbolTable(module).insert(kernel); // makes the name unique
+  return kernel;
+}
+
+void KernelBuilder::launch(KernelOp kernel, Value grid, ValueRange arguments) {
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  auto symbol = SymbolRefAttr::get(
+      module.getNameAttr(), {SymbolRefAttr::get(kernel.getSymNameAttr())});
+  create<LaunchOp>(symbol, grid, arguments);
+}
+
+RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected) {
+  auto role = create<RoleOp>(name, warps, elected, IntegerAttr());
+  setInsertionPointToStart(&role.getBody().emplaceBlock());
+  return role;
+}
+
+ForEachWorkOp KernelBuilder::forEachWork(Value work) {
+  auto loop = create<ForEachWorkOp>(work);
+  Block &body = loop.getBody().emplaceBlock();
+  for (int i = 0; i < 5; ++i)
+    body.addArgument(getIndexType(), getLoc());
+  setInsertionPointToStart(&body);
+  return loop;
+}
+
+ForEachKOp KernelBuilder::forEachK(Value start, Value end, int64_t step) {
+  auto loop = create<ForEachKOp>(start, end, step);
+  Block &body = loop.getBody().emplaceBlock();
+  body.addArguments({getIndexType(), getIndexType(), getI1Type()},
+                    {getLoc(), getLoc(), getLoc()});
+  setInsertionPointToStart(&body);
+  return loop;
+}

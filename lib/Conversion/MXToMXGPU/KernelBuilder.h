@@ -1,0 +1,62 @@
+//===- KernelBuilder.h - What the builders of kernels share -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A builder with the few arithmetic operations that kernels and launches need,
+// and the frame of a kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_KERNELBUILDER_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_KERNELBUILDER_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+namespace mx::mxgpu {
+
+class KernelBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  mlir::Value index(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, int64_t b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  /// `value` / `by`, for values of at least 0.
+  mlir::Value div(mlir::Value value, int64_t by);
+  mlir::Value ceilDiv(mlir::Value value, int64_t by);
+  /// Size of a dimension: a constant where the type knows it.
+  mlir::Value dim(mlir::Value memref, int64_t dim);
+
+  /// Requires at run time that a size is `expected`; `what` names it.
+  void requireSize(mlir::Value found, mlir::Value expected,
+                   const llvm::Twine &what);
+  /// Requires at run time that a size is a multiple of `factor`.
+  void requireMultiple(mlir::Value found, int64_t factor,
+                       const llvm::Twine &what);
+
+  /// A kernel with an empty body and `arguments`, in the module's gpu.module;
+  /// the builder's insertion point does not move. Its name begins with `name`.
+  KernelOp kernel(mlir::gpu::GPUModuleOp module, llvm::StringRef name,
+                  mlir::TypeRange arguments, ScheduleAttr schedule = {});
+  /// Launches `kernel` with one CTA for each unit of work, but no more than
+  /// the device runs at once where the kernel fills an SM.
+  void launch(KernelOp kernel, mlir::Value grid, mlir::ValueRange arguments);
+
+  /// Operations with one block as a body; the insertion point moves into it.
+  RoleOp role(llvm::StringRef name, int64_t warps, bool elected);
+  ForEachWorkOp forEachWork(mlir::Value work);
+  ForEachKOp forEachK(mlir::Value start, mlir::Value end, int64_t step);
+};
+
+/// Builds the kernel of an operation and launches it in its place. Fails with
+/// an error at the operation where it is not supported.
+llvm::LogicalResult convertMatmul(MatmulOp op, mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertQuantize(QuantizeOp op,
+                                    mlir::gpu::GPUModuleOp module);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_KERNELBUILDER_H

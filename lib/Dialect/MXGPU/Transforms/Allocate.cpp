@@ -1,0 +1,171 @@
+//===- Allocate.cpp - Place a kernel's buffers and roles ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Lays out shared memory, tensor memory and warps by the order of the ops in
+// the kernel. The result stands in attributes, so that it can be read, and the
+// lowering has nothing left to decide.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mx/Dialect/MXGPU/Transforms/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_ALLOCATEPASS
+#include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
+} // namespace mx::mxgpu
+
+const target::TargetInfo *mxgpu::getTargetInfo(Operation *op) {
+  auto module = op->getParentOfType<gpu::GPUModuleOp>();
+  if (!module || !module.getTargetsAttr() || module.getTargetsAttr().empty()) {
+    op->emitOpError("expected a gpu.module with a target, found none");
+    return nullptr;
+  }
+  auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(module.getTargetsAttr()[0]);
+  if (!nvvm) {
+    op->emitOpError("expected a target #nvvm.target, found ")
+        << module.getTargetsAttr()[0];
+    return nullptr;
+  }
+  std::string error;
+  const target::TargetInfo *info =
+      target::lookupTarget(nvvm.getChip().str(), error);
+  if (info)
+    error = target::checkTcgen05(*info);
+  if (error.empty())
+    return info;
+  op->emitOpError() << error;
+  return nullptr;
+}
+
+namespace {
+
+/// What takes how much of one memory, in the order of allocation.
+class Budget {
+public:
+  Budget(StringRef unit, int64_t available)
+      : unit(unit), available(available) {}
+
+  /// Takes `size` after aligning to `alignment`; returns the start.
+  int64_t take(std::string name, int64_t size, int64_t alignment = 1) {
+    int64_t start = llvm::alignTo(used, alignment);
+    used = start + size;
+    rows.push_back(llvm::formatv("{0}: {1}", name, size));
+    return start;
+  }
+
+  int64_t getUsed() const { return used; }
+
+  /// Fails with the table of what was taken if it does not fit.
+  LogicalResult check(Operation *op, const target::TargetInfo &target) const {
+    if (used <= available)
+      return success();
+    InFlightDiagnostic diag = op->emitOpError("expected at most ")
+                              << available << ' ' << unit << " on "
+                              << target.chip << ", found " << used;
+    for (const std::string &row : rows)
+      diag.attachNote() << row;
+    return diag;
+  }
+
+private:
+  std::string unit;
+  int64_t available;
+  int64_t used = 0;
+  SmallVector<std::string> rows;
+};
+
+/// The pattern of a swizzle repeats after 8 rows (PTX ISA, shared memory
+/// matrix descriptor: base offset 0); bulk tensor copies need 128 bytes.
+int64_t getAlignment(BufferType buffer) {
+  return std::max<int64_t>(8 * static_cast<int64_t>(buffer.getSwizzle()), 128);
+}
+
+struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    const target::TargetInfo *target = getTargetInfo(kernel);
+    if (!target || failed(placeBuffers(kernel, *target)) ||
+        failed(placeRoles(kernel)))
+      signalPassFailure();
+  }
+
+  LogicalResult placeBuffers(KernelOp kernel,
+                             const target::TargetInfo &target) {
+    Budget smem("bytes of shared memory", target.smemPerCta);
+    Budget tmem("columns of tensor memory", target.tmemColumns);
+    Builder builder(kernel.getContext());
+    for (auto ring : kernel.getBody().getOps<RingOp>()) {
+      SmallVector<int64_t> offsets;
+      int64_t stages = ring.getType().getStages();
+      for (auto [name, buffer] : llvm::zip_equal(ring.getType().getNames(),
+                                                 ring.getType().getBuffers())) {
+        std::string row = llvm::formatv("{0} stages of {1}.{2}", stages,
+                                        ring.getName(), name.getValue());
+        if (buffer.getSpace() == Space::Smem)
+          offsets.push_back(smem.take(row, stages * buffer.getSizeInBytes(),
+                                      getAlignment(buffer)));
+        else
+          offsets.push_back(tmem.take(row, stages * buffer.getShape()[1]));
+      }
+      ring.setOffsets(offsets);
+    }
+    for (auto ring : kernel.getBody().getOps<RingOp>())
+      ring.setBarriers(
+          smem.take(("barriers of " + ring.getName()).str(),
+                    2 * ring.getType().getStages() * target::kMBarrierBytes,
+                    target::kMBarrierBytes));
+    placeScales(kernel, tmem);
+    if (failed(tmem.check(kernel, target)))
+      return failure();
+    if (tmem.getUsed()) {
+      kernel.setTmemSlot(smem.take("address of tensor memory", 4, 4));
+      kernel.setTmemColumns(
+          target::tmemAllocationColumns(target, tmem.getUsed()));
+    }
+    kernel.setSmemBytes(smem.getUsed());
+    return smem.check(kernel, target);
+  }
+
+  /// Scales of one field of one ring share their columns: copies and MMAs of
+  /// a thread execute in order. A tile of 128 rows takes 4 columns.
+  void placeScales(KernelOp kernel, Budget &tmem) {
+    DenseMap<std::pair<Value, StringAttr>, int64_t> columns;
+    kernel.walk([&](CopyScalesOp copy) {
+      Value ring = copy.getSlot().getDefiningOp<ConsumeOp>().getRing();
+      auto [it, isNew] = columns.try_emplace({ring, copy.getFieldAttr()}, 0);
+      if (isNew)
+        it->second =
+            tmem.take(("scales " + copy.getField()).str(),
+                      llvm::divideCeil(copy.getType().getRows(), 128) * 4, 4);
+      copy.setColumn(it->second);
+    });
+  }
+
+  /// A warp reaches the tensor memory lanes of its number modulo 4 (PTX ISA,
+  /// tcgen05 access restrictions), so a role that reads accumulators starts at
+  /// a multiple of 4.
+  LogicalResult placeRoles(KernelOp kernel) {
+    int64_t next = 0;
+    for (auto role : kernel.getBody().getOps<RoleOp>()) {
+      bool readsTensorMemory = false;
+      role.walk([&](LoadAccumulatorOp) { readsTensorMemory = true; });
+      if (readsTensorMemory && (next % 4 || role.getWarps() != 4))
+        return role.emitOpError("expected 4 warps from a multiple of 4 in a "
+                                "role that reads accumulators, found ")
+               << role.getWarps() << " from " << next;
+      role.setFirstWarp(next);
+      next += role.getWarps();
+    }
+    return success();
+  }
+};
+
+} // namespace
