@@ -12,6 +12,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mx/Execution/Check.h"
+#include "mx_runtime.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -72,6 +73,15 @@ llvm::Error checkResultFiles(const std::vector<std::string> &paths) {
       return makeError(path + ": cannot write: it is a directory");
   }
   return llvm::Error::success();
+}
+
+void printSimulatorCounters() {
+  mxSimulatorCounters counters;
+  mxGetSimulatorCounters(&counters);
+  llvm::errs() << "simulator: " << counters.launches << " launches, "
+               << counters.warpInstructions << " warp instructions, "
+               << counters.mmas << " MMAs, " << counters.tmaBytes
+               << " bytes by TMA\n";
 }
 
 llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
@@ -187,6 +197,8 @@ int mx::run(const RunOptions &options) {
   if (!results)
     return report(kFailed, results.takeError());
   watch.lap("run");
+  if (options.printTiming && *device == DeviceKind::Sim)
+    printSimulatorCounters();
   if (llvm::Error error = writeResults(options.resultFiles, *results))
     return report(kBadInput, std::move(error));
   if (!options.checkWithCPU)
