@@ -110,8 +110,8 @@ void mx::registerExecutionDialects(DialectRegistry &registry) {
   vector::registerConvertVectorToLLVMInterface(registry);
 
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);
-  registerBuiltinDialectTranslation(registry);
   gpu::registerOffloadingLLVMTranslationInterfaceExternalModels(registry);
+  registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);

@@ -69,6 +69,10 @@ void mx::buildMXToNVVMPipeline(OpPassManager &pm,
   pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createConvertMXGPUToNVVMPass());
   addKernelsToLLVM(pm);
+  // MLIR locations become .loc directives: enough to name the source, without
+  // the debug mode that switches ptxas' optimizations off.
+  pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(
+      {LLVM::DIEmissionKind::DebugDirectivesOnly}));
 }
 
 void mx::buildMXHostToLLVMPipeline(OpPassManager &pm) {

@@ -75,7 +75,8 @@ Value NVVMBuilder::electOne() {
   return create<NVVM::ElectSyncOp>(getI1Type(), /*membermask=*/Value());
 }
 
-void NVVMBuilder::syncCta() { create<NVVM::BarrierOp>(); }
+// Not nvvm.barrier: printed with locations it does not parse in LLVM 22.
+void NVVMBuilder::syncCta() { create<NVVM::Barrier0Op>(); }
 void NVVMBuilder::syncWarp() { create<NVVM::SyncWarpOp>(i32(-1)); }
 
 //===----------------------------------------------------------------------===//
