@@ -102,7 +102,6 @@ struct ForEachKLowering final : KernelPattern<ForEachKOp> {
     Value step = builder.index(op.getStep());
     auto loop =
         builder.create<scf::ForOp>(adaptor.getStart(), adaptor.getEnd(), step);
-    // Unrolling a loop that only issues asynchronous work buys nothing.
     builder.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
     Value left = builder.create<arith::SubIOp>(adaptor.getEnd(), k);
