@@ -8,7 +8,9 @@
 // products to 25 bits below the largest before adding them, and the second is
 // the rounding of the f32 accumulator; the simulator adds exactly and keeps the
 // second only. y64 and the sum of magnitudes come from the reference path with
-// f32 results; their own half ulp is added.
+// f32 results; their own half ulp is added. A step whose sum is subnormal in
+// f32 rounds by up to the smallest f32 instead, which is added per step as
+// well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -232,9 +234,10 @@ ResultComparison compareProduct(Numbers out, const NpyArray &device,
         std::signbit(y) == std::signbit(ref))
       continue;
     double largest = std::max(std::fabs(y), std::fabs(ref));
-    double limit = bound.steps * bound.factor * sum * (1 + 0x1p-22) +
-                   0.5 * out.ulp(std::min(largest, out.infinity() / 2)) +
-                   (0.5 + bound.extraUlps) * f32.ulp(ref);
+    double limit =
+        bound.steps * (bound.factor * sum * (1 + 0x1p-22) + 0x1p-149) +
+        0.5 * out.ulp(std::min(largest, out.infinity() / 2)) +
+        (0.5 + bound.extraUlps) * f32.ulp(ref);
     double deviation = std::fabs(y - ref);
     double ratio = deviation / limit;
     found.maxDeviation = std::max(found.maxDeviation, deviation);

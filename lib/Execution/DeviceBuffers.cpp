@@ -42,7 +42,9 @@ llvm::Error runtimeError() {
   std::string text = mxGetLastError();
   int status = mxGetLastStatus();
   mxClearError();
-  return makeError(text.empty() ? mxStatusName(status) : text);
+  // A simulator's report ends its paragraphs.
+  llvm::StringRef message = llvm::StringRef(text).rtrim();
+  return makeError(message.empty() ? mxStatusName(status) : message);
 }
 
 /// Memory of the runtime's current device.

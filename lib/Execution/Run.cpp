@@ -158,8 +158,15 @@ int mx::run(const RunOptions &options) {
   registerExecutionDialects(registry);
   // One small module: threads would cost more than they save.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  // Messages are for whoever wrote the file: the place says enough.
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  bool explained = false;
+  ScopedDiagnosticHandler observer(&context, [&](Diagnostic &diagnostic) {
+    explained |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
+    return failure();
+  });
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file =
       openInputFile(options.inputFile, &error);
@@ -186,8 +193,10 @@ int mx::run(const RunOptions &options) {
   compile.saveTemps = options.saveTemps;
   OwningOpRef<ModuleOp> lowered = module->clone();
   auto program = Program::compile(*lowered, options.entry, compile);
-  if (!program)
-    return report(kBadInput, program.takeError());
+  if (!program) {
+    std::string message = llvm::toString(program.takeError());
+    return explained ? int(kBadInput) : report(kBadInput, message);
+  }
   watch.lap("compile");
 
   SmallVector<const NpyArray *> inputs;
