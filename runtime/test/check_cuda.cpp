@@ -76,6 +76,7 @@ const MapCase kMaps[] = {
   {"u8 128b",             0, 1, {256, 40},    256, {128, 64},  {1, 1}, 3, 0,  64,   2, 128},
   {"u8 128b short line",  0, 1, {256, 40},    256, {48, 32},   {1, 1}, 3, 0,   0,   0, 128},
   {"u8 128b outside",     0, 1, {100, 20},    112, {128, 32},  {1, 1}, 3, 0, -16,  -5, 128},
+  {"u8 128b short row",   0, 1, {100, 20},    112, {128, 32},  {1, 1}, 3, 0,  16,   2, 128},
   {"bf16 128b",           9, 2, {200, 50},    400, {64, 64},   {1, 1}, 3, 0, 160,   8, 128},
   {"bf16 nan outside",    9, 2, {40, 10},      80, {32, 16},   {1, 1}, 2, 1,  24,   5,  64},
   {"f16 steps",           6, 2, {64, 40},     128, {32, 16},   {1, 2}, 0, 0,   0,   4,  64},
@@ -109,8 +110,9 @@ public:
     // 24 slots of 8 KiB: 192 KiB of dynamic shared memory, and two launches
     // of which the second may overlap the first.
     load(kMaps[3], 24, 2);
+    // A store that begins before its tensor is an illegal instruction.
     for (const MapCase &map : kMaps)
-      if (map.steps[1] == 1)
+      if (map.steps[1] == 1 && map.x >= 0 && map.y >= 0)
         store(map);
     for (int64_t cluster : {1, 2, 8, 16})
       clusterExchange(cluster);
@@ -254,7 +256,8 @@ int main(int argc, char **argv) {
   mxClearError();
   CHECK(mxModuleUnload(module));
   std::string blackwell = ptx;
-  blackwell.replace(blackwell.find("sm_90a"), 6, "sm_100a");
+  const std::string target = ".target sm_90a";
+  blackwell.replace(blackwell.find(target), target.size(), ".target sm_100a");
   int expected = info.capabilityMajor == 9 ? MX_ERROR_WRONG_TARGET : MX_SUCCESS;
   if (int status = mxModuleLoad(&module, blackwell.data(), 0, "sm_100a.ptx");
       status != expected) {

@@ -287,9 +287,10 @@ TEST_F(CudaDevice, CopiesInTheStreamItIsGiven) {
   EXPECT_EQ(mxStreamSynchronize(stream), MX_SUCCESS);
   EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
   EXPECT_EQ(takeLog(),
-            (Log{"cuMemcpyHtoD 16 stream=0", "cuMemcpyDtoDAsync 16 stream=80",
-                 "cuMemsetD8Async 3", "cuMemcpyDtoHAsync 16 stream=80",
-                 "cuStreamSynchronize 80", "cuStreamDestroy 80"}));
+            (Log{"cuMemcpyHtoD 16 stream=0", "cuStreamSynchronize 0",
+                 "cuMemcpyDtoDAsync 16 stream=80", "cuMemsetD8Async 3",
+                 "cuMemcpyDtoHAsync 16 stream=80", "cuStreamSynchronize 80",
+                 "cuStreamDestroy 80"}));
   EXPECT_STREQ(back, "xxxteen letters");
   // Nothing to do is nothing to ask for.
   EXPECT_EQ(mxMemcpyToDevice(nullptr, nullptr, 0, nullptr), MX_SUCCESS);

@@ -200,9 +200,14 @@ Error CudaDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
                        void *stream) {
   return wait("copying " + std::to_string(bytes) + " bytes", [&]() {
     switch (kind) {
-    case Copy::ToDevice:
-      return stream ? driver.memcpyHtoDAsync(address(to), from, bytes, stream)
-                    : driver.memcpyHtoD(address(to), from, bytes);
+    case Copy::ToDevice: {
+      if (stream)
+        return driver.memcpyHtoDAsync(address(to), from, bytes, stream);
+      // From pageable memory the call may return while the last bytes are
+      // still on their way, and other streams do not wait for them.
+      CUresult result = driver.memcpyHtoD(address(to), from, bytes);
+      return result ? result : driver.streamSynchronize(nullptr);
+    }
     case Copy::ToHost:
       return stream ? driver.memcpyDtoHAsync(to, address(from), bytes, stream)
                     : driver.memcpyDtoH(to, address(from), bytes);
