@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bufferization.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
@@ -22,16 +23,7 @@
 #include "mx/Pipelines/Pipelines.h"
 
 using namespace mlir;
-
-/// Functions on tensors -> functions on memrefs with identity layouts.
-static void addBufferization(OpPassManager &pm) {
-  bufferization::OneShotBufferizePassOptions options;
-  options.bufferizeFunctionBoundaries = true;
-  options.functionBoundaryTypeConversion =
-      bufferization::LayoutMapOption::IdentityLayoutMap;
-  pm.addPass(bufferization::createOneShotBufferizePass(options));
-  pm.addPass(createCanonicalizerPass());
-}
+using namespace mx;
 
 /// Arithmetic on f16 and bf16 -> f32 with integer conversions: one rounding per
 /// operation, as the types say.
@@ -63,7 +55,6 @@ static void addUpstreamLowering(OpPassManager &pm) {
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
-  pm.addPass(createMXMaterializeLayouts());
   addBufferization(pm);
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createForallToForLoopPass());

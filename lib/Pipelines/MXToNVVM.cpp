@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bufferization.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
@@ -24,19 +24,6 @@
 
 using namespace mlir;
 using namespace mx;
-
-/// Tensors -> memrefs of device memory, released where they are last used.
-static void addBufferization(OpPassManager &pm) {
-  bufferization::OneShotBufferizePassOptions options;
-  options.bufferizeFunctionBoundaries = true;
-  options.functionBoundaryTypeConversion =
-      bufferization::LayoutMapOption::IdentityLayoutMap;
-  pm.addPass(bufferization::createOneShotBufferizePass(options));
-  pm.addPass(createCanonicalizerPass());
-  bufferization::buildBufferDeallocationPipeline(
-      pm, bufferization::BufferDeallocationPipelineOptions());
-  pm.addPass(createConvertBufferizationToMemRefPass());
-}
 
 /// scf, arith, vector and memref in kernels -> the LLVM dialect.
 static void addKernelsToLLVM(OpPassManager &pm) {
@@ -58,14 +45,15 @@ void mx::buildMXToNVVMPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(
       mxgpu::createSelectSchedulePass({options.chip}));
-  pm.addPass(createMXMaterializeLayouts());
   addBufferization(pm);
+  bufferization::buildBufferDeallocationPipeline(
+      pm, bufferization::BufferDeallocationPipelineOptions());
+  pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(mxgpu::createConvertMXToMXGPUPass({options.chip}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
-  kernels.addNestedPass<mxgpu::KernelOp>(mxgpu::createVerifyPipelinesPass());
-  kernels.addNestedPass<mxgpu::KernelOp>(mxgpu::createAllocatePass());
+  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createVerifyPipelinesPass());
+  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createAllocatePass());
   pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createConvertMXGPUToNVVMPass());
   addKernelsToLLVM(pm);

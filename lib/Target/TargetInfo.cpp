@@ -116,6 +116,15 @@ std::string mx::target::checkTcgen05(const TargetInfo &target) {
          listChips([](const TargetInfo &t) { return t.hasTcgen05(); });
 }
 
+const TargetInfo *mx::target::lookupTcgen05Target(std::string_view chip,
+                                                  std::string &error) {
+  const TargetInfo *target = lookupTarget(chip, error);
+  if (!target)
+    return nullptr;
+  error = checkTcgen05(*target);
+  return error.empty() ? target : nullptr;
+}
+
 unsigned mx::target::tmemAllocationColumns(const TargetInfo &target,
                                            unsigned columns) {
   if (columns > target.tmemColumns)

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Target/TargetInfo.h"
 
@@ -44,8 +45,14 @@ static LogicalResult verifyHost(ModuleOp module) {
   WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) {
     if (isa<gpu::GPUModuleOp>(op))
       return WalkResult::skip();
+    if (isa<memref::GetGlobalOp, memref::AllocaOp>(op)) {
+      op->emitOpError("expected tensors in device memory, found one in the "
+                      "memory of the host");
+      return WalkResult::interrupt();
+    }
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    if (!effects || isa<LaunchOp, EncodeTensorMapOp>(op))
+    // Copies become the runtime's.
+    if (!effects || isa<LaunchOp, EncodeTensorMapOp, memref::CopyOp>(op))
       return WalkResult::advance();
     for (Value operand : op->getOperands())
       if (isa<MemRefType>(operand.getType()) &&
@@ -67,10 +74,9 @@ struct ConvertMXToMXGPUPass final
 
   void runOnOperation() override {
     std::string error;
-    const target::TargetInfo *target = target::lookupTarget(chip, error);
-    if (target)
-      error = target::checkTcgen05(*target);
-    if (!error.empty()) {
+    const target::TargetInfo *target =
+        target::lookupTcgen05Target(chip, error);
+    if (!target) {
       getOperation().emitError() << error;
       return signalPassFailure();
     }
@@ -81,6 +87,11 @@ struct ConvertMXToMXGPUPass final
     });
     gpu::GPUModuleOp module;
     for (Operation *op : ops) {
+      if (!op->getParentOfType<FunctionOpInterface>() ||
+          op->getParentOfType<gpu::GPUModuleOp>()) {
+        op->emitOpError("expected to be inside a function of the host");
+        return signalPassFailure();
+      }
       for (Value operand : op->getOperands())
         if (isa<TensorType>(operand.getType())) {
           op->emitOpError("expected memrefs, found ")

@@ -67,10 +67,9 @@ struct SelectSchedulePass final
 
   void runOnOperation() override {
     std::string error;
-    const target::TargetInfo *target = target::lookupTarget(chip, error);
-    if (target)
-      error = target::checkTcgen05(*target);
-    if (!error.empty()) {
+    const target::TargetInfo *target =
+        target::lookupTcgen05Target(chip, error);
+    if (!target) {
       getOperation()->emitError() << error;
       return signalPassFailure();
     }

@@ -36,13 +36,10 @@ const target::TargetInfo *mxgpu::getTargetInfo(Operation *op) {
   }
   std::string error;
   const target::TargetInfo *info =
-      target::lookupTarget(nvvm.getChip().str(), error);
-  if (info)
-    error = target::checkTcgen05(*info);
-  if (error.empty())
-    return info;
-  op->emitOpError() << error;
-  return nullptr;
+      target::lookupTcgen05Target(nvvm.getChip().str(), error);
+  if (!info)
+    op->emitOpError() << error;
+  return info;
 }
 
 namespace {
@@ -90,11 +87,12 @@ int64_t getAlignment(BufferType buffer) {
 
 struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
   void runOnOperation() override {
-    KernelOp kernel = getOperation();
-    const target::TargetInfo *target = getTargetInfo(kernel);
-    if (!target || failed(placeBuffers(kernel, *target)) ||
-        failed(placeRoles(kernel)))
-      signalPassFailure();
+    for (auto kernel : getOperation().getOps<KernelOp>()) {
+      const target::TargetInfo *target = getTargetInfo(kernel);
+      if (!target || failed(placeBuffers(kernel, *target)) ||
+          failed(placeRoles(kernel)))
+        return signalPassFailure();
+    }
   }
 
   LogicalResult placeBuffers(KernelOp kernel,
@@ -139,7 +137,7 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
   void placeScales(KernelOp kernel, Budget &tmem) {
     DenseMap<std::pair<Value, StringAttr>, int64_t> columns;
     kernel.walk([&](CopyScalesOp copy) {
-      Value ring = copy.getSlot().getDefiningOp<ConsumeOp>().getRing();
+      Value ring = cast<ConsumeOp>(copy.getSlot().getDefiningOp()).getRing();
       auto [it, isNew] = columns.try_emplace({ring, copy.getFieldAttr()}, 0);
       if (isNew)
         it->second =
