@@ -26,14 +26,15 @@ struct MXGPUAsmInterface final : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 
   AliasResult getAlias(Type type, raw_ostream &os) const override {
-    StringRef name = TypeSwitch<Type, StringRef>(type)
-                         .Case<RingType>([](auto) { return "ring"; })
-                         .Case<SlotType>([](auto) { return "slot"; })
-                         .Case<TensorMapType>([](auto) { return "map"; })
-                         .Default([](Type) { return ""; });
-    if (name.empty())
+    // A ring is known by who fills it.
+    if (auto ring = dyn_cast<RingType>(type))
+      os << stringifyAgent(ring.getProducer()) << "_ring";
+    else if (auto slot = dyn_cast<SlotType>(type))
+      os << stringifyAgent(slot.getRing().getProducer()) << "_slot";
+    else if (isa<TensorMapType>(type))
+      os << "map";
+    else
       return AliasResult::NoAlias;
-    os << name;
     return AliasResult::OverridableAlias;
   }
 };
@@ -81,10 +82,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (tile[2] != 128)
     return emitError() << "expected a tile of 128 reduction elements, found "
                        << tile[2];
-  if (stages < 1)
-    return emitError() << "expected at least 1 stage, found " << stages;
-  if (accumulators < 1)
-    return emitError() << "expected at least 1 accumulator, found "
-                       << accumulators;
+  if (stages < 1 || stages > kMaxStages)
+    return emitError() << "expected 1 to " << kMaxStages << " stages, found "
+                       << stages;
+  if (accumulators < 1 || accumulators > kMaxStages)
+    return emitError() << "expected 1 to " << kMaxStages
+                       << " accumulators, found " << accumulators;
   return success();
 }

@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Syntax and verification of the mxgpu operations.
+// Verification of the mxgpu operations. Whatever the IR, what verifies can be
+// lowered or refused with a message.
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/FunctionImplementation.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 using namespace mlir;
@@ -20,110 +18,18 @@ using namespace mx::mxgpu;
 #include "mx/Dialect/MXGPU/IR/MXGPUOps.cpp.inc"
 
 //===----------------------------------------------------------------------===//
-// Names in printed IR
-//===----------------------------------------------------------------------===//
-
-void WorkSourceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "work");
-}
-
-void ThreadIdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "thread");
-}
-
-void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), getName());
-}
-
-/// A slot is named after its ring.
-static std::string getSlotName(Value ring) {
-  if (auto op = ring.getDefiningOp<RingOp>())
-    return (op.getName() + "_slot").str();
-  return "slot";
-}
-
-void AcquireOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getSlot(), getSlotName(getRing()));
-}
-
-void ConsumeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getSlot(), getSlotName(getRing()));
-}
-
-void CopyScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), getField());
-}
-
-void LoadAccumulatorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "fragment");
-}
-
-static void setArgumentNames(Region &region, ArrayRef<StringRef> names,
-                             OpAsmSetValueNameFn setName) {
-  for (auto [argument, name] : llvm::zip(region.getArguments(), names))
-    setName(argument, name);
-}
-
-void ForEachWorkOp::getAsmBlockArgumentNames(Region &region,
-                                             OpAsmSetValueNameFn setName) {
-  setArgumentNames(region, {"expert", "row", "column", "start", "end"},
-                   setName);
-}
-
-void ForEachKOp::getAsmBlockArgumentNames(Region &region,
-                                          OpAsmSetValueNameFn setName) {
-  setArgumentNames(region, {"k", "extent", "first"}, setName);
-}
-
-//===----------------------------------------------------------------------===//
 // KernelOp
 //===----------------------------------------------------------------------===//
 
-ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
-  StringAttr name;
-  SmallVector<OpAsmParser::Argument> arguments;
-  if (parser.parseSymbolName(name, getSymNameAttrName(result.name),
-                             result.attributes) ||
-      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
-                               /*allowType=*/true))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("schedule"))) {
-    ScheduleAttr schedule;
-    if (parser.parseLParen() ||
-        parser.parseCustomAttributeWithFallback(
-            schedule, Type(), getScheduleAttrName(result.name).getValue(),
-            result.attributes) ||
-        parser.parseRParen())
-      return failure();
-  }
-  SmallVector<Type> types;
-  for (OpAsmParser::Argument &argument : arguments)
-    types.push_back(argument.type);
-  result.addAttribute(getFunctionTypeAttrName(result.name),
-                      TypeAttr::get(parser.getBuilder().getFunctionType(
-                          types, /*results=*/{})));
-  return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-                 parser.parseRegion(*result.addRegion(), arguments));
-}
-
-void KernelOp::print(OpAsmPrinter &printer) {
-  printer << ' ';
-  printer.printSymbolName(getSymName());
-  printer << '(';
-  llvm::interleaveComma(
-      getBody().getArguments(), printer,
-      [&](BlockArgument argument) { printer.printRegionArgument(argument); });
-  printer << ')';
-  if (ScheduleAttr schedule = getScheduleAttr()) {
-    printer << " schedule(";
-    printer.printStrippedAttrOrType(schedule);
-    printer << ')';
-  }
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(),
-      {getSymNameAttrName(), getFunctionTypeAttrName(), getScheduleAttrName()});
-  printer << ' ';
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+/// What a kernel can be passed: see convert-mxgpu-to-nvvm for how.
+static bool isParameter(Type type) {
+  if (auto memref = dyn_cast<MemRefType>(type))
+    return memref.getLayout().isIdentity() && !memref.getMemorySpace();
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() && integer.getWidth() <= 64 &&
+           llvm::isPowerOf2_32(integer.getWidth());
+  return isa<TensorMapType, IndexType, Float16Type, BFloat16Type, Float32Type,
+             Float64Type>(type);
 }
 
 LogicalResult KernelOp::verify() {
@@ -131,25 +37,52 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expected no results, found ")
            << getFunctionType().getNumResults();
   if (getBody().getArgumentTypes() != getFunctionType().getInputs())
-    return emitOpError("expected arguments of the kernel's type");
-  for (auto [index, type] : llvm::enumerate(getArgumentTypes())) {
-    if (auto memref = dyn_cast<MemRefType>(type)) {
-      if (!memref.getLayout().isIdentity())
-        return emitOpError("expected memref arguments with identity layout, "
-                           "found argument ")
-               << index << " of type " << type;
-      continue;
-    }
-    if (!isa<TensorMapType, IndexType, IntegerType, FloatType>(type))
-      return emitOpError("expected tensor maps, memrefs, indices, integers or "
+    return emitOpError("expected arguments of the kernel's type ")
+           << getFunctionType() << ", found (" << getBody().getArgumentTypes()
+           << ")";
+  for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
+    if (!isParameter(type))
+      return emitOpError("expected tensor maps, memrefs with identity layout "
+                         "in the default memory space, indices, integers or "
                          "floats, found argument ")
              << index << " of type " << type;
-  }
+  if (IntegerAttr bytes = getSmemBytesAttr(); bytes && bytes.getInt() < 0)
+    return emitOpError("expected smem_bytes of at least 0, found ")
+           << bytes.getInt();
+  IntegerAttr columns = getTmemColumnsAttr(), slot = getTmemSlotAttr();
+  if (!columns != !slot)
+    return emitOpError("expected tmem_columns and tmem_slot together");
+  if (slot && slot.getInt() < 0)
+    return emitOpError("expected tmem_slot of at least 0, found ")
+           << slot.getInt();
+  // PTX ISA, tcgen05.alloc: a power of two from 32 to 512.
+  if (columns && (columns.getInt() < 32 || columns.getInt() > 512 ||
+                  !llvm::isPowerOf2_64(columns.getInt())))
+    return emitOpError("expected a power of two from 32 to 512 tmem_columns, "
+                       "found ")
+           << columns.getInt();
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
   if (getNumThreads() == 0)
     return emitOpError("expected at least 1 role, found none");
   if (getNumThreads() > 1024)
     return emitOpError("expected at most 1024 threads, found ")
            << getNumThreads();
+  llvm::SmallDenseSet<StringAttr> names;
+  int64_t warps = 0;
+  for (RoleOp role : getBody().getOps<RoleOp>()) {
+    if (!names.insert(role.getSymNameAttr()).second)
+      return role.emitOpError("expected roles with different names, found ")
+             << role.getSymNameAttr() << " twice";
+    if (IntegerAttr first = role.getFirstWarpAttr();
+        first && first.getInt() != warps)
+      return role.emitOpError("expected first_warp ")
+             << warps << ", which follows the role before, found "
+             << first.getInt();
+    warps += role.getWarps();
+  }
   return success();
 }
 
@@ -161,6 +94,8 @@ int64_t KernelOp::getNumThreads() {
 }
 
 LogicalResult RoleOp::verify() {
+  if (getWarps() > 32)
+    return emitOpError("expected at most 32 warps, found ") << getWarps();
   if (getElected() && getWarps() != 1)
     return emitOpError("expected 1 warp in an elected role, found ")
            << getWarps();
@@ -180,27 +115,6 @@ LogicalResult WorkSourceOp::verify() {
   return success();
 }
 
-/// Parses `(` names `)` and gives each the type at its position.
-static ParseResult
-parseBodyArguments(OpAsmParser &parser, ArrayRef<Type> types,
-                   SmallVectorImpl<OpAsmParser::Argument> &arguments) {
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
-    return failure();
-  if (arguments.size() != types.size())
-    return parser.emitError(loc, "expected ")
-           << types.size() << " arguments, found " << arguments.size();
-  for (auto [argument, type] : llvm::zip_equal(arguments, types))
-    argument.type = type;
-  return success();
-}
-
-static void printBodyArguments(OpAsmPrinter &printer, Region &body) {
-  printer << " (";
-  llvm::interleaveComma(body.getArguments(), printer);
-  printer << ')';
-}
-
 static LogicalResult verifyBodyArguments(Operation *op, Region &body,
                                          ArrayRef<Type> types) {
   if (body.getArgumentTypes() != TypeRange(types))
@@ -209,56 +123,11 @@ static LogicalResult verifyBodyArguments(Operation *op, Region &body,
   return success();
 }
 
-ParseResult ForEachWorkOp::parse(OpAsmParser &parser, OperationState &result) {
-  SmallVector<OpAsmParser::Argument> arguments;
-  OpAsmParser::UnresolvedOperand work;
-  SmallVector<Type> types(5, parser.getBuilder().getIndexType());
-  return failure(parseBodyArguments(parser, types, arguments) ||
-                 parser.parseKeyword("in") || parser.parseOperand(work) ||
-                 parser.resolveOperand(work,
-                                       WorkSourceType::get(parser.getContext()),
-                                       result.operands) ||
-                 parser.parseRegion(*result.addRegion(), arguments) ||
-                 parser.parseOptionalAttrDict(result.attributes));
-}
-
-void ForEachWorkOp::print(OpAsmPrinter &printer) {
-  printBodyArguments(printer, getBody());
-  printer << " in " << getWork() << ' ';
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
-  printer.printOptionalAttrDict((*this)->getAttrs());
-}
-
 LogicalResult ForEachWorkOp::verify() {
+  if (!getWork().getDefiningOp<WorkSourceOp>())
+    return emitOpError("expected a work source made in the kernel");
   return verifyBodyArguments(
       *this, getBody(), SmallVector<Type>(5, IndexType::get(getContext())));
-}
-
-ParseResult ForEachKOp::parse(OpAsmParser &parser, OperationState &result) {
-  SmallVector<OpAsmParser::Argument> arguments;
-  OpAsmParser::UnresolvedOperand start, end;
-  IntegerAttr step;
-  Builder &builder = parser.getBuilder();
-  Type index = builder.getIndexType();
-  return failure(parseBodyArguments(parser, {index, index, builder.getI1Type()},
-                                    arguments) ||
-                 parser.parseKeyword("from") || parser.parseOperand(start) ||
-                 parser.parseKeyword("to") || parser.parseOperand(end) ||
-                 parser.parseKeyword("step") ||
-                 parser.parseAttribute(step, builder.getI64Type(),
-                                       getStepAttrName(result.name),
-                                       result.attributes) ||
-                 parser.resolveOperands({start, end}, index, result.operands) ||
-                 parser.parseRegion(*result.addRegion(), arguments) ||
-                 parser.parseOptionalAttrDict(result.attributes));
-}
-
-void ForEachKOp::print(OpAsmPrinter &printer) {
-  printBodyArguments(printer, getBody());
-  printer << " from " << getStart() << " to " << getEnd() << " step "
-          << getStep() << ' ';
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
-  printer.printOptionalAttrDict((*this)->getAttrs(), {getStepAttrName()});
 }
 
 LogicalResult ForEachKOp::verify() {
@@ -267,6 +136,14 @@ LogicalResult ForEachKOp::verify() {
   return verifyBodyArguments(*this, getBody(),
                              {index, index, builder.getI1Type()});
 }
+
+static LogicalResult verifyInRole(Operation *op) {
+  if (getRole(op))
+    return success();
+  return op->emitOpError("expected to be inside a role");
+}
+
+LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }
 
 //===----------------------------------------------------------------------===//
 // Rings
@@ -277,8 +154,28 @@ LogicalResult RingOp::verify() {
   if (getOffsets() && getOffsets()->size() != fields)
     return emitOpError("expected ")
            << fields << " offsets, found " << getOffsets()->size();
+  if (getOffsets().has_value() != getBarriers().has_value())
+    return emitOpError("expected offsets and barriers together");
+  if (DenseI64ArrayAttr offsets = getOffsetsAttr())
+    for (int64_t start : offsets.asArrayRef())
+      if (start < 0)
+        return emitOpError("expected offsets of at least 0, found ") << start;
+  if (IntegerAttr start = getBarriersAttr(); start && start.getInt() < 0)
+    return emitOpError("expected barriers at 0 or above, found ")
+           << start.getInt();
   return success();
 }
+
+/// A role keeps its place in a ring that it knows by name.
+static LogicalResult verifyTake(Operation *op, Value ring) {
+  if (!ring.getDefiningOp<RingOp>())
+    return op->emitOpError("expected a ring made in the kernel");
+  return verifyInRole(op);
+}
+
+LogicalResult AcquireOp::verify() { return verifyTake(*this, getRing()); }
+
+LogicalResult ConsumeOp::verify() { return verifyTake(*this, getRing()); }
 
 /// A slot is a linear token: whoever gives it away must have taken it.
 template <typename TakeOp>
@@ -315,9 +212,7 @@ static BufferType lookUpField(Operation *op, Value slot, StringRef field) {
 
 LogicalResult TmaLoadOp::verify() {
   BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer)
-    return failure();
-  if (failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
+  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
     return failure();
   TensorMapType map = getMap().getType();
   if (getCoords().size() > map.getBox().size())
@@ -342,16 +237,20 @@ LogicalResult TmaLoadOp::verify() {
 
 LogicalResult CopyScalesOp::verify() {
   BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer)
+  if (!buffer || failed(verifyTakenBy<ConsumeOp>(*this, getSlot())))
     return failure();
   int64_t rows = getType().getRows();
-  if (rows % 128)
+  if (rows < 1 || rows % 128)
     return emitOpError("expected a multiple of 128 rows, found ") << rows;
   if (buffer.getSpace() != Space::Smem || buffer.getSizeInBytes() != rows * 4)
     return emitOpError("expected ")
            << rows * 4 << " bytes of scales in shared memory, found "
            << buffer.getSizeInBytes() << " in "
            << stringifySpace(buffer.getSpace());
+  if (IntegerAttr column = getColumnAttr();
+      column && (column.getInt() < 0 || column.getInt() % 4))
+    return emitOpError("expected a column that is a multiple of 4, found ")
+           << column.getInt();
   return success();
 }
 
@@ -359,8 +258,16 @@ LogicalResult MmaOp::verify() {
   BufferType a = lookUpField(*this, getInputs(), getA());
   BufferType b = lookUpField(*this, getInputs(), getB());
   BufferType d = lookUpField(*this, getAccumulator(), getD());
-  if (!a || !b || !d)
+  if (!a || !b || !d || failed(verifyTakenBy<ConsumeOp>(*this, getInputs())) ||
+      failed(verifyTakenBy<AcquireOp>(*this, getAccumulator())))
     return failure();
+  for (auto [scales, name] :
+       {std::pair(getAScales(), "a"), std::pair(getBScales(), "b")}) {
+    auto copy = scales.getDefiningOp<CopyScalesOp>();
+    if (!copy || copy.getSlot() != getInputs())
+      return emitOpError("expected scales of ")
+             << name << " copied from the slot that holds " << name;
+  }
   for (auto [buffer, space, name] :
        {std::tuple(a, Space::Smem, "a"), std::tuple(b, Space::Smem, "b"),
         std::tuple(d, Space::Tmem, "d")})
@@ -383,6 +290,10 @@ LogicalResult MmaOp::verify() {
     return emitOpError("expected scales of ")
            << b.getShape()[0] << " rows for b, found "
            << getBScales().getType().getRows();
+  // PTX ISA, tcgen05.mma: shapes of kind mxf8f6f4; M is the 128 lanes.
+  if (b.getShape()[0] > 256)
+    return emitOpError("expected at most 256 rows of b, found ")
+           << b.getShape()[0];
   for (BufferType buffer : {a, b})
     if (!isa<Float8E4M3FNType>(buffer.getElementType()) ||
         buffer.getShape()[1] != 128 || buffer.getSwizzle() != Swizzle::Sw128)
@@ -398,9 +309,7 @@ LogicalResult MmaOp::verify() {
 
 LogicalResult LoadAccumulatorOp::verify() {
   BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer)
-    return failure();
-  if (failed(verifyTakenBy<ConsumeOp>(*this, getSlot())))
+  if (!buffer || failed(verifyTakenBy<ConsumeOp>(*this, getSlot())))
     return failure();
   if (buffer.getSpace() != Space::Tmem)
     return emitOpError("expected a buffer in tensor memory, found ") << buffer;
@@ -409,9 +318,8 @@ LogicalResult LoadAccumulatorOp::verify() {
            << buffer.getElementType() << ", found "
            << getType().getElementType();
   int64_t columns = getType().getColumns();
-  if (columns < 1 || columns > 128 || !llvm::isPowerOf2_64(columns))
-    return emitOpError("expected a power of two up to 128 columns, found ")
-           << columns;
+  if (!llvm::isPowerOf2_64(columns))
+    return emitOpError("expected a power of two of columns, found ") << columns;
   if (buffer.getShape()[1] % columns)
     return emitOpError("expected a divisor of ")
            << buffer.getShape()[1] << " columns, found " << columns;
@@ -425,9 +333,22 @@ LogicalResult CastFragmentOp::verify() {
            << getType().getColumns();
   auto from = dyn_cast<FloatType>(getInput().getType().getElementType());
   auto to = dyn_cast<FloatType>(getType().getElementType());
-  if (!from || !to || from.getWidth() <= to.getWidth())
-    return emitOpError("expected a cast to a narrower float, found ")
+  if (!from || !from.isF32() || !isa_and_present<Float16Type, BFloat16Type>(to))
+    return emitOpError("expected a cast from f32 to f16 or bf16, found ")
            << getInput().getType() << " to " << getType();
+  return success();
+}
+
+/// Elements of whole bytes in a vector of one dimension, as one thread reads or
+/// writes them.
+static LogicalResult verifyBlock(Operation *op, Type type) {
+  auto vector = cast<VectorType>(type);
+  Type element = vector.getElementType();
+  if (vector.getRank() != 1 || vector.isScalable() || !element.isIntOrFloat() ||
+      element.getIntOrFloatBitWidth() % 8)
+    return op->emitOpError("expected a vector of one dimension with elements "
+                           "of whole bytes, found ")
+           << type;
   return success();
 }
 
@@ -453,16 +374,23 @@ LogicalResult StoreFragmentOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult LoadBlockOp::verify() {
+  if (failed(verifyBlock(*this, getType())))
+    return failure();
   return verifyMatrix(*this, cast<MemRefType>(getSource().getType()),
                       cast<VectorType>(getType()).getElementType());
 }
 
 LogicalResult StoreBlockOp::verify() {
+  if (failed(verifyBlock(*this, getValue().getType())))
+    return failure();
   return verifyMatrix(*this, cast<MemRefType>(getDest().getType()),
                       cast<VectorType>(getValue().getType()).getElementType());
 }
 
 LogicalResult QuantizeBlockOp::verify() {
+  if (failed(verifyBlock(*this, getInput().getType())) ||
+      failed(verifyBlock(*this, getElements().getType())))
+    return failure();
   auto input = cast<VectorType>(getInput().getType());
   auto elements = cast<VectorType>(getElements().getType());
   if (input.getShape() != ArrayRef<int64_t>{32})
@@ -484,6 +412,9 @@ LogicalResult StoreScalesOp::verify() {
   if (dest.getRank() != 5 || !dest.getLayout().isIdentity() ||
       dest.getShape().drop_front(2) != ArrayRef<int64_t>{32, 4, 4})
     return emitOpError("expected tiles of shape ...x32x4x4, found ") << dest;
+  if (!isa<Float8E8M0FNUType>(dest.getElementType()))
+    return emitOpError("expected tiles of f8E8M0FNU, found ")
+           << dest.getElementType();
   if (getScales().size() != 4)
     return emitOpError("expected 4 scales, found ") << getScales().size();
   for (Value scale : getScales())
@@ -499,8 +430,9 @@ LogicalResult StoreScalesOp::verify() {
 
 LogicalResult EncodeTensorMapOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
-  if (!source.getLayout().isIdentity())
-    return emitOpError("expected a memref with identity layout, found ")
+  if (!source.getLayout().isIdentity() || source.getMemorySpace())
+    return emitOpError("expected a memref with identity layout in the default "
+                       "memory space, found ")
            << source;
   if (source.getRank() != static_cast<int64_t>(getType().getBox().size()))
     return emitOpError("expected a box of rank ")
@@ -509,6 +441,26 @@ LogicalResult EncodeTensorMapOp::verify() {
     return emitOpError("expected a map of ")
            << source.getElementType() << ", found "
            << getType().getElementType();
+  return success();
+}
+
+/// printf reads what its format names: anything but `%lld` and `%%` would read
+/// an argument that is not there.
+LogicalResult RequireOp::verify() {
+  StringRef rest = getMessage();
+  if (rest.contains('\0'))
+    return emitOpError("expected a message without zero bytes");
+  size_t places = 0;
+  for (size_t at; (at = rest.find('%')) != StringRef::npos;) {
+    rest = rest.drop_front(at);
+    if (!rest.consume_front("%%") && !rest.consume_front("%lld"))
+      return emitOpError("expected only %lld and %% in the message, found \"")
+             << rest.take_front(4) << '"';
+    places += rest.data()[-1] == 'd';
+  }
+  if (places != getValues().size())
+    return emitOpError("expected ")
+           << places << " values for the message, found " << getValues().size();
   return success();
 }
 

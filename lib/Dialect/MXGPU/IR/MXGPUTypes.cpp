@@ -9,6 +9,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -61,6 +62,8 @@ static void printShapedBody(AsmPrinter &printer, ArrayRef<int64_t> shape,
   printer << '>';
 }
 
+static constexpr int64_t kMaxBytes = int64_t(1) << 30;
+
 static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type elementType,
                                  Swizzle swizzle) {
@@ -72,6 +75,12 @@ static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
   if (!elementType.isIntOrFloat() || elementType.getIntOrFloatBitWidth() % 8)
     return emitError() << "expected elements of whole bytes, found "
                        << elementType;
+  // Far beyond any memory on a chip, and sums of such sizes do not overflow.
+  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+  for (int64_t size : shape)
+    if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxBytes)
+      return emitError() << "expected at most " << kMaxBytes
+                         << " bytes, found more";
   int64_t rowBytes = shape.back() * elementType.getIntOrFloatBitWidth() / 8;
   if (swizzle != Swizzle::None && rowBytes > static_cast<int64_t>(swizzle))
     return emitError() << "expected rows of at most "
@@ -270,8 +279,9 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<BufferType> buffers, Agent producer,
                                int64_t producerThreads, Agent consumer,
                                int64_t consumerThreads) {
-  if (stages < 1)
-    return emitError() << "expected at least 1 stage, found " << stages;
+  if (stages < 1 || stages > kMaxStages)
+    return emitError() << "expected 1 to " << kMaxStages << " stages, found "
+                       << stages;
   if (buffers.empty())
     return emitError() << "expected at least 1 buffer in a slot, found none";
   llvm::SmallDenseSet<StringAttr> seen;
@@ -326,7 +336,19 @@ Type FragmentType::parse(AsmParser &parser) {
     parser.emitError(loc, "expected 1 dimension, found ") << shape.size();
     return {};
   }
-  return FragmentType::get(parser.getContext(), shape[0], elementType);
+  return parser.getChecked<FragmentType>(parser.getContext(), shape[0],
+                                         elementType);
+}
+
+LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t columns, Type elementType) {
+  // PTX ISA, tcgen05.ld: at most 128 registers.
+  if (columns < 1 || columns > 128)
+    return emitError() << "expected 1 to 128 columns, found " << columns;
+  if (!isa<Float32Type, Float16Type, BFloat16Type>(elementType))
+    return emitError() << "expected elements of f32, f16 or bf16, found "
+                       << elementType;
+  return success();
 }
 
 void FragmentType::print(AsmPrinter &printer) const {

@@ -5,14 +5,13 @@
 // Roles are sequences of loops without data-dependent control flow around the
 // rings, so that a ring is a place in a marked graph: a producer puts one token
 // in per iteration, a consumer takes one out, and the initial tokens are the
-// empty slots. Such a graph is live if and only if each of its cycles holds an
-// initial token (Commoner et al., Marked directed graphs, 1971).
+// empty slots.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Pipelines.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mx;
@@ -23,30 +22,15 @@ namespace mx::mxgpu {
 #include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
 } // namespace mx::mxgpu
 
-namespace {
-
-/// One role's use of one ring: where it takes slots and gives them back.
-struct Port {
-  RoleOp role;
-  Operation *take = nullptr; // acquire or consume
-  Operation *give = nullptr; // publish or release
-};
-
-/// The two sides of a ring.
-struct Sides {
-  Port producer, consumer;
-};
-
-using RingSides = llvm::MapVector<Operation *, Sides>;
-
-/// The loops around `op` inside its role, outermost first.
-SmallVector<Operation *> getLoops(Operation *op) {
+SmallVector<Operation *> mxgpu::getLoops(Operation *op) {
   SmallVector<Operation *> loops;
   for (Operation *parent = op->getParentOp(); !isa<RoleOp>(parent);
        parent = parent->getParentOp())
     loops.insert(loops.begin(), parent);
   return loops;
 }
+
+namespace {
 
 /// Whether `a` and `b`, seen from loops at equal depths, are the same value:
 /// one value outside the roles, or the same argument of corresponding loops.
@@ -93,18 +77,14 @@ public:
     for (auto &[ring, sides] : rings)
       if (failed(verifyRing(cast<RingOp>(ring), sides)))
         return failure();
-    return verifyLiveness();
+    return verifyLiveness(rings);
   }
 
 private:
   template <typename TakeOp, typename GiveOp>
   LogicalResult collect(TakeOp take, Port Sides::*side) {
     auto ring = take.getRing().template getDefiningOp<RingOp>();
-    if (!ring)
-      return take.emitOpError("expected a ring made in the kernel");
     RoleOp role = getRole(take);
-    if (!role)
-      return take.emitOpError("expected to be inside a role");
     for (Operation *loop : getLoops(take))
       if (!isa<ForEachWorkOp, ForEachKOp>(loop))
         return take.emitOpError("expected only mxgpu loops around it, found ")
@@ -123,6 +103,10 @@ private:
       if (!isa<GiveOp>(user))
         continue;
       if (port.give) {
+        // Uses come in no order.
+        if (user->getBlock() == port.give->getBlock() &&
+            user->isBeforeInBlock(port.give))
+          std::swap(user, port.give);
         InFlightDiagnostic diag =
             user->emitOpError("expected the slot to be given back once, found "
                               "a second time");
@@ -186,7 +170,7 @@ private:
         failed(verifyAgent(ring, consumer, ring.getType().getConsumer(),
                            ring.getType().getConsumerThreads())))
       return failure();
-    return verifyFilled(ring, producer);
+    return verifyFilled(ring, sides);
   }
 
   /// One thread drives the copy engine and the tensor core; `threads(n)` are
@@ -208,13 +192,24 @@ private:
            << "\", found " << found;
   }
 
-  /// Every field that is read must have been written: a bulk copy fills each
-  /// field of its slot exactly once, as the expected bytes say.
-  LogicalResult verifyFilled(RingOp ring, Port producer) {
-    if (ring.getType().getProducer() != Agent::Tma)
-      return success();
+  /// Every field that is read must have been written.
+  LogicalResult verifyFilled(RingOp ring, Sides sides) {
+    switch (ring.getType().getProducer()) {
+    case Agent::Tma:
+      return verifyLoaded(ring, sides.producer);
+    case Agent::Mma:
+      return verifyMultiplied(ring, sides);
+    case Agent::Threads:
+      break;
+    }
+    return success();
+  }
+
+  /// A bulk copy fills each field of its slot exactly once, as the expected
+  /// bytes say.
+  LogicalResult verifyLoaded(RingOp ring, Port producer) {
     SmallVector<Operation *> loads(ring.getType().getNames().size());
-    for (Operation *user : producer.take->getResult(0).getUsers()) {
+    for (Operation *user : producer.take->getUsers()) {
       auto load = dyn_cast<TmaLoadOp>(user);
       if (!load)
         continue;
@@ -235,61 +230,56 @@ private:
     return success();
   }
 
-  /// Builds, over the takes and gives of all rings, "must happen before"
-  /// within the first iteration, where no ring has ever been full: a take of a
-  /// full slot waits for its publish; program order holds within a role. An
-  /// acquire of the first `stages` slots never waits. A cycle is a deadlock.
-  LogicalResult verifyLiveness() {
-    llvm::MapVector<Operation *, SmallVector<Operation *>> before;
-    for (auto &[ring, sides] : rings)
-      before[sides.consumer.take].push_back(sides.producer.give);
-    // Program order: op A of a role precedes op B if its ancestor comes first
-    // in their common block.
-    SmallVector<Operation *> events;
-    for (auto &[ring, sides] : rings)
-      for (const Port *port : {&sides.producer, &sides.consumer}) {
-        events.push_back(port->take);
-        events.push_back(port->give);
-      }
-    for (Operation *a : events)
-      for (Operation *b : events) {
-        if (a == b || getRole(a) != getRole(b))
+  /// Each accumulator is written by an MMA that always runs, or runs in loops
+  /// without iterations where `publish` says that the slot is empty and the
+  /// reader asks.
+  LogicalResult verifyMultiplied(RingOp ring, Sides sides) {
+    auto publish = cast<PublishOp>(sides.producer.give);
+    Block *block = publish->getBlock();
+    for (StringAttr name : ring.getType().getNames()) {
+      MmaOp found;
+      for (Operation *user : sides.producer.take->getUsers()) {
+        auto mma = dyn_cast<MmaOp>(user);
+        if (!mma || mma.getDAttr() != name)
           continue;
-        for (Block *block = b->getBlock(); block;
-             block = block->getParentOp()->getBlock()) {
-          if (Operation *ancestorA = block->findAncestorOpInBlock(*a)) {
-            Operation *ancestorB = block->findAncestorOpInBlock(*b);
-            if (ancestorA != ancestorB && ancestorA->isBeforeInBlock(ancestorB))
-              before[b].push_back(a);
-            break;
-          }
-          if (isa<RoleOp>(block->getParentOp()))
-            break;
-        }
+        for (Operation *parent = mma->getParentOp();
+             parent != block->getParentOp(); parent = parent->getParentOp())
+          if (!isLoop(parent))
+            return mma.emitOpError("expected only loops between it and its "
+                                   "accumulator, found ")
+                   << parent->getName().getStringRef();
+        if (!found || mma->getBlock() == block)
+          found = mma;
       }
-    DenseMap<Operation *, int> state; // 1 on the path, 2 done
-    for (Operation *event : events)
-      if (failed(visit(event, before, state)))
-        return failure();
+      if (!found)
+        return publish.emitOpError("expected an mma into field ")
+               << name << " before it, found none";
+      if (found->getBlock() != block && !publish.getEmpty()) {
+        InFlightDiagnostic diag = publish.emitOpError(
+            "expected `empty` to say when no mma has run, found none");
+        diag.attachNote(found.getLoc()) << "this is in a loop";
+        return diag;
+      }
+    }
+    for (Operation *user : sides.consumer.take->getUsers()) {
+      auto load = dyn_cast<LoadAccumulatorOp>(user);
+      if (!load)
+        continue;
+      if (publish.getEmpty() && !load.getEmpty())
+        return load.emitOpError("expected `empty`, because the slot may be "
+                                "published empty, found none");
+      // PTX ISA, tcgen05.ld: all threads of a warp execute it together.
+      for (Operation *parent = load->getParentOp(); !isa<RoleOp>(parent);
+           parent = parent->getParentOp())
+        if (!isLoop(parent))
+          return load.emitOpError("expected only loops around it, found ")
+                 << parent->getName().getStringRef();
+    }
     return success();
   }
 
-  LogicalResult
-  visit(Operation *event,
-        llvm::MapVector<Operation *, SmallVector<Operation *>> &before,
-        DenseMap<Operation *, int> &state) {
-    if (state[event] == 2)
-      return success();
-    if (state[event] == 1)
-      return event->emitOpError("waits for itself through other roles: "
-                                "deadlock");
-    state[event] = 1;
-    SmallVector<Operation *> earlier = before[event];
-    for (Operation *other : earlier)
-      if (failed(visit(other, before, state)))
-        return failure();
-    state[event] = 2;
-    return success();
+  static bool isLoop(Operation *op) {
+    return isa<ForEachWorkOp, ForEachKOp, scf::ForOp>(op);
   }
 
   KernelOp kernel;
@@ -299,8 +289,9 @@ private:
 struct VerifyPipelinesPass final
     : mxgpu::impl::VerifyPipelinesPassBase<VerifyPipelinesPass> {
   void runOnOperation() override {
-    if (failed(Verifier(getOperation()).run()))
-      signalPassFailure();
+    for (auto kernel : getOperation().getOps<KernelOp>())
+      if (failed(Verifier(kernel).run()))
+        signalPassFailure();
     markAllAnalysesPreserved();
   }
 };

@@ -5,8 +5,8 @@
 // A matmul as the compiler builds it, and a quantizer; every operation once.
 
 // CHECK-DAG: [[$MAP:!map[0-9]*]] = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-// CHECK-DAG: [[$IN:!ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
-// CHECK-DAG: [[$ACC:!ring[0-9]*]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+// CHECK-DAG: [[$IN:!tma_ring]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
+// CHECK-DAG: [[$ACC:!mma_ring]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_map = !mxgpu.tensor_map<1x1x2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
@@ -38,7 +38,7 @@ module attributes {gpu.container_module} {
           %none = arith.cmpi eq, %k0, %k1 : index
           %d = mxgpu.consume %acc : !acc
           scf.for %j = %c0 to %c128 step %c32 {
-            // CHECK: mxgpu.load_accumulator %{{.*}}["d"] column(%{{.*}}) empty(%{{.*}}) : !slot{{.*}} -> !mxgpu.fragment<32xf32>
+            // CHECK: mxgpu.load_accumulator %{{.*}}["d"] column(%{{.*}}) empty(%{{.*}}) : !mma_slot -> !mxgpu.fragment<32xf32>
             %f = mxgpu.load_accumulator %d["d"] column(%j) empty(%none) : !mxgpu.slot<!acc> -> !mxgpu.fragment<32xf32>
             // CHECK: mxgpu.cast_fragment %{{.*}} : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<32xbf16>
             %g = mxgpu.cast_fragment %f : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<32xbf16>
@@ -60,12 +60,12 @@ module attributes {gpu.container_module} {
             %k_tile = arith.floordivsi %k, %c128 : index
             // CHECK: %[[SLOT:.*]] = mxgpu.acquire %{{.*}} : [[$IN]]
             %s = mxgpu.acquire %in : !in
-            // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[SLOT]]["a"] : [[$MAP]], !slot
+            // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[SLOT]]["a"] : [[$MAP]], !tma_slot
             mxgpu.tma_load %a[%row, %k] into %s["a"] : !map, !mxgpu.slot<!in>
             mxgpu.tma_load %b[%column, %k] into %s["b"] : !map, !mxgpu.slot<!in>
             mxgpu.tma_load %sa[%row_tile, %k_tile] into %s["sfa"] : !scale_map, !mxgpu.slot<!in>
             mxgpu.tma_load %sb[%column_tile, %k_tile] into %s["sfb"] : !scale_map, !mxgpu.slot<!in>
-            // CHECK: mxgpu.publish %[[SLOT]] : !slot
+            // CHECK: mxgpu.publish %[[SLOT]] : !tma_slot
             mxgpu.publish %s : !mxgpu.slot<!in>
           }
         }
@@ -77,14 +77,14 @@ module attributes {gpu.container_module} {
           mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 128 {
             %more = arith.xori %first, %true : i1
             %s = mxgpu.consume %in : !in
-            // CHECK: mxgpu.copy_scales %{{.*}}["sfa"] : !slot{{.*}} -> !mxgpu.scales<128>
+            // CHECK: mxgpu.copy_scales %{{.*}}["sfa"] : !tma_slot -> !mxgpu.scales<128>
             %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>
             %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>
             // CHECK: mxgpu.mma %{{.*}}["a", "b"] scales(%{{.*}}, %{{.*}}) into %{{.*}}["d"] accumulate(%{{.*}}) extent(%{{.*}}) :
             mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] accumulate(%more) extent(%extent) : !mxgpu.slot<!in>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc>
             mxgpu.release %s : !mxgpu.slot<!in>
           }
-          // CHECK: mxgpu.publish %{{.*}} empty(%{{.*}}) : !slot
+          // CHECK: mxgpu.publish %{{.*}} empty(%{{.*}}) : !mma_slot
           mxgpu.publish %d empty(%none) : !mxgpu.slot<!acc>
         }
       }

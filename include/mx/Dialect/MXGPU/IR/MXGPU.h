@@ -41,6 +41,9 @@ namespace mx::mxgpu {
 /// Name of the attribute by which an `mx.matmul` carries its schedule.
 inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
 
+/// Most slots of a ring: more than any memory holds, few enough to add up.
+inline constexpr int64_t kMaxStages = 1024;
+
 /// The role that `op` is part of, or null.
 inline RoleOp getRole(mlir::Operation *op) {
   return op->getParentOfType<RoleOp>();

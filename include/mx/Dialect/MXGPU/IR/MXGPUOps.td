@@ -33,13 +33,20 @@ def MXGPU_NamesBlockArguments
 
 def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     IsolatedFromAbove, FunctionOpInterface, SingleBlock, NoTerminator,
-    HasParent<"::mlir::gpu::GPUModuleOp">]> {
+    HasParent<"::mlir::gpu::GPUModuleOp">, MXGPU_NamesBlockArguments]> {
   let summary = "one warp-specialized kernel";
   let description = [{
     Holds the rings, the work source and the roles of a kernel. Set-up (barrier
     initialization and its fence, allocation of tensor memory) and tear-down
     belong to the kernel and do not appear in its body. `mxgpu-allocate` adds
-    the sizes of shared and tensor memory.
+    the bytes of shared memory, and the columns of tensor memory with the place
+    in shared memory that holds their address.
+
+    Example:
+
+    ```mlir
+    mxgpu.kernel @scale(%x: memref<?x?xbf16>, %n: index) smem(4100) tmem(256 at 4096) { ... }
+    ```
 
     Arguments are tensor maps (passed by value), memrefs with identity layout
     (passed as a pointer and their dynamic sizes), indices, integers and floats.
@@ -56,6 +63,7 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() {
       return getFunctionType().getInputs();
@@ -121,7 +129,7 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [Pure, MXGPU_NamesResult]> {
     MXGPU_RasterAttr:$raster);
   let results = (outs MXGPU_WorkSourceType:$result);
   let assemblyFormat = [{
-    `static` `raster` `=` $raster `tile` $tile
+    `static` `raster` `=` `` $raster `tile` $tile
     `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
   }];
   let hasVerifier = 1;
@@ -177,6 +185,7 @@ def MXGPU_ThreadIdOp : MXGPU_Op<"thread_id", [Pure, MXGPU_NamesResult]> {
   let summary = "number of this thread within its role";
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,6 +224,7 @@ class MXGPU_TakeSlotOp<string mnemonic> : MXGPU_Op<mnemonic, [
   let arguments = (ins MXGPU_RingType:$ring);
   let results = (outs MXGPU_SlotType:$slot);
   let assemblyFormat = "$ring attr-dict `:` type($ring)";
+  let hasVerifier = 1;
 }
 
 class MXGPU_GiveSlotOp<string mnemonic> : MXGPU_Op<mnemonic> {
@@ -347,7 +357,8 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
   let description = [{
     Thread t of the role writes row `row` + t, columns `column` and following,
     as far as they lie in `dest`. Any row length is taken: rows whose bytes are
-    no multiple of 16 are written element by element.
+    no multiple of 16 are written element by element. In other rows `column` is
+    the start of 16 aligned bytes.
   }];
   let arguments = (ins MXGPU_FragmentType:$fragment,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
@@ -365,6 +376,10 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
 
 def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
   let summary = "read consecutive elements of a row, zeros outside the tensor";
+  let description = [{
+    The elements lie all inside or all outside, and start at a multiple of 16
+    bytes.
+  }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Index:$row, Index:$column);
   let results = (outs AnyVectorOfNonZeroRank:$result);
@@ -384,14 +399,18 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [Pure]> {
                        MX_ScaleRoundingAttr:$scale_rounding);
   let results = (outs AnyVectorOfNonZeroRank:$elements, AnyFloat:$scale);
   let assemblyFormat = [{
-    $input `scale_rounding` `=` $scale_rounding attr-dict
+    $input `scale_rounding` `=` `` $scale_rounding attr-dict
     `:` type($input) `->` type($elements) `,` type($scale)
   }];
   let hasVerifier = 1;
 }
 
 def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
-  let summary = "write consecutive elements of a row as far as it is in bounds";
+  let summary = "write consecutive elements of a row unless they are outside";
+  let description = [{
+    The elements lie all inside or all outside, and start at a multiple of 16
+    bytes.
+  }];
   let arguments = (ins AnyVectorOfNonZeroRank:$value,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
                        Index:$row, Index:$column);
@@ -457,6 +476,7 @@ def MXGPU_RequireOp : MXGPU_Op<"require"> {
                        Variadic<Index>:$values);
   let assemblyFormat = "$condition `,` $message (`(` $values^ `)`)? attr-dict";
   let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
 }
 
 def MXGPU_LaunchOp : MXGPU_Op<"launch", [

@@ -118,6 +118,7 @@ def MXGPU_FragmentType : MXGPU_Type<"Fragment", "fragment"> {
   }];
   let parameters = (ins "int64_t":$columns, "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     ::mlir::VectorType getVectorType() const;
   }];

@@ -8,7 +8,7 @@
 include "mlir/Pass/PassBase.td"
 
 def VerifyPipelinesPass
-    : Pass<"mxgpu-verify-pipelines", "::mx::mxgpu::KernelOp"> {
+    : Pass<"mxgpu-verify-pipelines", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Prove that the rings of a kernel neither deadlock nor race";
   let description = [{
     Roles are structured loops over one work source, so that each ring is a
@@ -20,7 +20,10 @@ def VerifyPipelinesPass
     - each slot is given back exactly once, in the iteration and block that
       took it, and in the order in which slots were taken;
     - a produced slot is filled before it is published: each field of a `tma`
-      ring by one load that always runs, an accumulator by an MMA;
+      ring by one load that always runs, an accumulator by an MMA; where loops
+      without iterations could run none, `publish` and `load_accumulator` say
+      so by `empty`;
+    - all threads of a warp reach `load_accumulator` together;
     - no role waits, directly or through others, for something that it does
       itself only later.
 
@@ -28,7 +31,7 @@ def VerifyPipelinesPass
   }];
 }
 
-def AllocatePass : Pass<"mxgpu-allocate", "::mx::mxgpu::KernelOp"> {
+def AllocatePass : Pass<"mxgpu-allocate", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Place rings, scales and roles in a CTA's memories and warps";
   let description = [{
     Gives each ring its bytes of shared memory, columns of tensor memory and

@@ -1,0 +1,235 @@
+//===- MXGPUSyntax.cpp - How mxgpu operations are written -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Parsers and printers that are more than an assembly format, and the names
+// that make a printed kernel readable.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Names in printed IR
+//===----------------------------------------------------------------------===//
+
+void WorkSourceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "work");
+}
+
+void ThreadIdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "thread");
+}
+
+void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getName());
+}
+
+/// A slot is named after its ring.
+static std::string getSlotName(Value ring) {
+  if (auto op = ring.getDefiningOp<RingOp>())
+    return (op.getName() + "_slot").str();
+  return "slot";
+}
+
+void AcquireOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getSlot(), getSlotName(getRing()));
+}
+
+void ConsumeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getSlot(), getSlotName(getRing()));
+}
+
+void CopyScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getField());
+}
+
+void LoadAccumulatorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "fragment");
+}
+
+static void setArgumentNames(Region &region, ArrayRef<StringRef> names,
+                             OpAsmSetValueNameFn setName) {
+  for (auto [argument, name] : llvm::zip(region.getArguments(), names))
+    setName(argument, name);
+}
+
+void ForEachWorkOp::getAsmBlockArgumentNames(Region &region,
+                                             OpAsmSetValueNameFn setName) {
+  setArgumentNames(region, {"expert", "row", "column", "start", "end"},
+                   setName);
+}
+
+void ForEachKOp::getAsmBlockArgumentNames(Region &region,
+                                          OpAsmSetValueNameFn setName) {
+  setArgumentNames(region, {"k", "extent", "first"}, setName);
+}
+
+/// An argument is named after what is done with it.
+void KernelOp::getAsmBlockArgumentNames(Region &region,
+                                        OpAsmSetValueNameFn setName) {
+  for (BlockArgument argument : region.getArguments())
+    for (OpOperand &use : argument.getUses()) {
+      if (auto load = dyn_cast<TmaLoadOp>(use.getOwner()))
+        setName(argument, (load.getField() + "_map").str());
+      else if (isa<LoadBlockOp>(use.getOwner()))
+        setName(argument, "input");
+      else if (isa<StoreFragmentOp>(use.getOwner()))
+        setName(argument, "result");
+      else if (isa<StoreBlockOp>(use.getOwner()))
+        setName(argument, "elements");
+      else if (isa<StoreScalesOp>(use.getOwner()))
+        setName(argument, "scales");
+      else
+        continue;
+      break;
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name),
+                             result.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
+                               /*allowType=*/true))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("schedule"))) {
+    ScheduleAttr schedule;
+    if (parser.parseLParen() ||
+        parser.parseCustomAttributeWithFallback(
+            schedule, Type(), getScheduleAttrName(result.name).getValue(),
+            result.attributes) ||
+        parser.parseRParen())
+      return failure();
+  }
+  auto parseSize = [&](StringAttr name) -> ParseResult {
+    IntegerAttr size;
+    return parser.parseAttribute(size, parser.getBuilder().getI64Type(),
+                                 name.getValue(), result.attributes);
+  };
+  if (succeeded(parser.parseOptionalKeyword("smem")) &&
+      (parser.parseLParen() || parseSize(getSmemBytesAttrName(result.name)) ||
+       parser.parseRParen()))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("tmem")) &&
+      (parser.parseLParen() || parseSize(getTmemColumnsAttrName(result.name)) ||
+       parser.parseKeyword("at") ||
+       parseSize(getTmemSlotAttrName(result.name)) || parser.parseRParen()))
+    return failure();
+  SmallVector<Type> types;
+  for (OpAsmParser::Argument &argument : arguments)
+    types.push_back(argument.type);
+  result.addAttribute(getFunctionTypeAttrName(result.name),
+                      TypeAttr::get(parser.getBuilder().getFunctionType(
+                          types, /*results=*/{})));
+  return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+                 parser.parseRegion(*result.addRegion(), arguments));
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << '(';
+  llvm::interleaveComma(
+      getBody().getArguments(), printer,
+      [&](BlockArgument argument) { printer.printRegionArgument(argument); });
+  printer << ')';
+  if (ScheduleAttr schedule = getScheduleAttr()) {
+    printer << " schedule(";
+    printer.printStrippedAttrOrType(schedule);
+    printer << ')';
+  }
+  if (getSmemBytes())
+    printer << " smem(" << *getSmemBytes() << ')';
+  if (getTmemColumns())
+    printer << " tmem(" << *getTmemColumns() << " at " << *getTmemSlot() << ')';
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {getSymNameAttrName(), getFunctionTypeAttrName(),
+                            getScheduleAttrName(), getSmemBytesAttrName(),
+                            getTmemColumnsAttrName(), getTmemSlotAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Parses `(` names `)` and gives each the type at its position.
+static ParseResult
+parseBodyArguments(OpAsmParser &parser, ArrayRef<Type> types,
+                   SmallVectorImpl<OpAsmParser::Argument> &arguments) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
+    return failure();
+  if (arguments.size() != types.size())
+    return parser.emitError(loc, "expected ")
+           << types.size() << " arguments, found " << arguments.size();
+  for (auto [argument, type] : llvm::zip_equal(arguments, types))
+    argument.type = type;
+  return success();
+}
+
+static void printBodyArguments(OpAsmPrinter &printer, Region &body) {
+  printer << " (";
+  llvm::interleaveComma(body.getArguments(), printer);
+  printer << ')';
+}
+
+ParseResult ForEachWorkOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  OpAsmParser::UnresolvedOperand work;
+  SmallVector<Type> types(5, parser.getBuilder().getIndexType());
+  return failure(parseBodyArguments(parser, types, arguments) ||
+                 parser.parseKeyword("in") || parser.parseOperand(work) ||
+                 parser.resolveOperand(work,
+                                       WorkSourceType::get(parser.getContext()),
+                                       result.operands) ||
+                 parser.parseRegion(*result.addRegion(), arguments) ||
+                 parser.parseOptionalAttrDict(result.attributes));
+}
+
+void ForEachWorkOp::print(OpAsmPrinter &printer) {
+  printBodyArguments(printer, getBody());
+  printer << " in " << getWork() << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  printer.printOptionalAttrDict((*this)->getAttrs());
+}
+
+ParseResult ForEachKOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  OpAsmParser::UnresolvedOperand start, end;
+  IntegerAttr step;
+  Builder &builder = parser.getBuilder();
+  Type index = builder.getIndexType();
+  return failure(parseBodyArguments(parser, {index, index, builder.getI1Type()},
+                                    arguments) ||
+                 parser.parseKeyword("from") || parser.parseOperand(start) ||
+                 parser.parseKeyword("to") || parser.parseOperand(end) ||
+                 parser.parseKeyword("step") ||
+                 parser.parseAttribute(step, builder.getI64Type(),
+                                       getStepAttrName(result.name),
+                                       result.attributes) ||
+                 parser.resolveOperands({start, end}, index, result.operands) ||
+                 parser.parseRegion(*result.addRegion(), arguments) ||
+                 parser.parseOptionalAttrDict(result.attributes));
+}
+
+void ForEachKOp::print(OpAsmPrinter &printer) {
+  printBodyArguments(printer, getBody());
+  printer << " from " << getStart() << " to " << getEnd() << " step "
+          << getStep() << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  printer.printOptionalAttrDict((*this)->getAttrs(), {getStepAttrName()});
+}

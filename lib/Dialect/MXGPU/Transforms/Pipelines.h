@@ -1,0 +1,40 @@
+//===- Pipelines.h - Which role does what with which ring -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What mxgpu-verify-pipelines collects from a kernel, and the check of it that
+// stands in a file of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_DIALECT_MXGPU_TRANSFORMS_PIPELINES_H
+#define MX_LIB_DIALECT_MXGPU_TRANSFORMS_PIPELINES_H
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mx::mxgpu {
+
+/// One role's use of one ring: where it takes slots and gives them back.
+struct Port {
+  RoleOp role;
+  mlir::Operation *take = nullptr; // acquire or consume
+  mlir::Operation *give = nullptr; // publish or release
+};
+
+/// The two sides of a ring.
+struct Sides {
+  Port producer, consumer;
+};
+
+using RingSides = llvm::MapVector<mlir::Operation *, Sides>;
+
+/// The loops around `op` inside its role, outermost first.
+llvm::SmallVector<mlir::Operation *> getLoops(mlir::Operation *op);
+
+/// Fails if a role waits for something that happens only after the wait.
+llvm::LogicalResult verifyLiveness(const RingSides &rings);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_DIALECT_MXGPU_TRANSFORMS_PIPELINES_H

@@ -1,0 +1,1409 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics
+
+// Every error of the operations' verifiers, in the order of MXGPUOps.td.
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4x4xf32, strided<[8, 1]>>'}}
+  mxgpu.kernel @kernel(%a: memref<4x4xf32, strided<[8, 1]>>) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4xf32, 3>'}}
+  mxgpu.kernel @kernel(%a: memref<4xf32, 3>) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'memref<*xf32>'}}
+  mxgpu.kernel @kernel(%a: memref<*xf32>) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'i7'}}
+  mxgpu.kernel @kernel(%a: i7) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'si32'}}
+  mxgpu.kernel @kernel(%a: si32) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'f8E4M3FN'}}
+  mxgpu.kernel @kernel(%a: f8E4M3FN) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'tensor<4xf32>'}}
+  mxgpu.kernel @kernel(%a: tensor<4xf32>) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected at least 1 role, found none}}
+  mxgpu.kernel @kernel() {
+
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected at most 1024 threads, found 1056}}
+  mxgpu.kernel @kernel() {
+    mxgpu.role @a warps(32) {
+    }
+    mxgpu.role @b warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected smem_bytes of at least 0, found -1}}
+  mxgpu.kernel @kernel() smem(-1) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected tmem_columns and tmem_slot together}}
+  mxgpu.kernel @kernel() attributes {tmem_columns = 128 : i64} {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 16}}
+  mxgpu.kernel @kernel() tmem(16 at 0) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 96}}
+  mxgpu.kernel @kernel() tmem(96 at 0) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 1024}}
+  mxgpu.kernel @kernel() tmem(1024 at 0) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected no results, found 1}}
+  "mxgpu.kernel"() <{sym_name = "kernel", function_type = () -> f32}> ({
+    mxgpu.role @role warps(1) {
+    }
+  }) : () -> ()
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected arguments of the kernel's type '(i32) -> ()', found ('index')}}
+  "mxgpu.kernel"() <{sym_name = "kernel", function_type = (i32) -> ()}> ({
+  ^body(%a: index):
+    mxgpu.role @role warps(1) {
+    }
+  }) : () -> ()
+}
+
+// -----
+
+// expected-error @below {{'mxgpu.kernel' op expects parent op 'gpu.module'}}
+mxgpu.kernel @kernel() {
+  mxgpu.role @role warps(1) {
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.role' op attribute 'warps' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+    mxgpu.role @role warps(0) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.role' op expected at most 32 warps, found 1152921504606846976}}
+    mxgpu.role @role warps(1152921504606846976) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.role' op expected 1 warp in an elected role, found 2}}
+    mxgpu.role @role warps(2) elected {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    mxgpu.role @role warps(1) {
+    }
+    // expected-error @below {{'mxgpu.role' op expected roles with different names, found "role" twice}}
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    mxgpu.role @a warps(4) first_warp(0) {
+    }
+    // expected-error @below {{'mxgpu.role' op expected first_warp 4, which follows the role before, found 5}}
+    mxgpu.role @b warps(1) first_warp(5) {
+    }
+  }
+}
+
+// -----
+
+// expected-error @below {{'mxgpu.role' op expects parent op 'mxgpu.kernel'}}
+mxgpu.role @role warps(1) {
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    // expected-error @below {{'mxgpu.work_source' op expected 2 tile sizes, found 1}}
+    %work = mxgpu.work_source static raster = linear tile [128] of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    // expected-error @below {{'mxgpu.work_source' op expected tile sizes of at least 1, found 0}}
+    %work = mxgpu.work_source static raster = linear tile [128, 0] of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{expected 5 arguments, found 2}}
+      mxgpu.for_each_work (%row, %column) in %work {
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.for_each_work' op expected body arguments of types ('index', 'index', 'index', 'index', 'index'), found ('index')}}
+      "mxgpu.for_each_work"(%work) ({
+      ^body(%e: index):
+      }) : (!mxgpu.work_source) -> ()
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%yes: i1, %n: index) {
+    %a = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %b = mxgpu.work_source static raster = linear tile [128, 256] of(%n, %n, %n)
+    %work = arith.select %yes, %a, %b : !mxgpu.work_source
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.for_each_work' op expected a work source made in the kernel}}
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{expected 3 arguments, found 1}}
+      mxgpu.for_each_k (%k) from %n to %n step 128 {
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.for_each_k' op attribute 'step' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+      mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 0 {
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.for_each_k' op expected body arguments of types ('index', 'index', 'i1'), found ()}}
+      "mxgpu.for_each_k"(%n, %n) <{step = 128 : i64}> ({
+      ^body:
+      }) : (index, index) -> ()
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.thread_id' op expected to be inside a role}}
+    %thread = mxgpu.thread_id
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.ring' op expected 4 offsets, found 1}}
+    %in = mxgpu.ring "in" offsets [0] barriers(0) : !in
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.ring' op expected offsets and barriers together}}
+    %acc = mxgpu.ring "acc" offsets [0] : !acc
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.ring' op expected offsets of at least 0, found -4}}
+    %acc = mxgpu.ring "acc" offsets [-4] barriers(0) : !acc
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.ring' op expected barriers at 0 or above, found -8}}
+    %acc = mxgpu.ring "acc" offsets [0] barriers(-8) : !acc
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.ring' op expects parent op 'mxgpu.kernel'}}
+      %acc = mxgpu.ring "acc" : !acc
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) {
+    }
+    // expected-error @below {{'mxgpu.acquire' op expected to be inside a role}}
+    %slot = mxgpu.acquire %in : !in
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) {
+    }
+    // expected-error @below {{'mxgpu.consume' op expected to be inside a role}}
+    %slot = mxgpu.consume %in : !in
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%yes: i1) {
+    %a = mxgpu.ring "a" : !in
+    %b = mxgpu.ring "b" : !in
+    %in = arith.select %yes, %a, %b : !in
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.acquire' op expected a ring made in the kernel}}
+      %slot = mxgpu.acquire %in : !in
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%yes: i1) {
+    %a = mxgpu.ring "a" : !in
+    %b = mxgpu.ring "b" : !in
+    %in = arith.select %yes, %a, %b : !in
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.consume' op expected a ring made in the kernel}}
+      %slot = mxgpu.consume %in : !in
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.acquire' op failed to verify that slot belongs to the ring}}
+      %slot = "mxgpu.acquire"(%in) : (!in) -> !acc_slot
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.publish' op expected a slot of mxgpu.acquire}}
+      mxgpu.publish %slot : !in_slot
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.acquire %in : !in
+      // expected-error @below {{'mxgpu.release' op expected a slot of mxgpu.consume}}
+      mxgpu.release %slot : !in_slot
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%yes: i1) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.acquire %acc : !acc
+      %same = scf.if %yes -> !acc_slot {
+        scf.yield %slot : !acc_slot
+      } else {
+        scf.yield %slot : !acc_slot
+      }
+      // expected-error @below {{'mxgpu.publish' op expected a slot of mxgpu.acquire}}
+      mxgpu.publish %same : !acc_slot
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.acquire %in : !in
+      // expected-error @below {{'mxgpu.tma_load' op expected one of "a", "b", "sfa", "sfb", found "x"}}
+      mxgpu.tma_load %map[%n, %n] into %slot["x"] : !map, !in_slot
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.tma_load' op expected a slot of mxgpu.acquire}}
+      mxgpu.tma_load %map[%n, %n] into %slot["a"] : !map, !in_slot
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.acquire %in : !in
+      // expected-error @below {{'mxgpu.tma_load' op expected at most 2 coordinates, found 3}}
+      mxgpu.tma_load %map[%n, %n, %n] into %slot["a"] : !map, !in_slot
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.acquire %acc : !acc
+      // expected-error @below {{'mxgpu.tma_load' op expected a ring with producer tma, found mma}}
+      mxgpu.tma_load %map[%n, %n] into %slot["d"] : !map, !acc_slot
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !mxgpu.tensor_map<128x128xf8E4M3FN>, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.acquire %in : !in
+      // expected-error @below {{'mxgpu.tma_load' op expected a map with swizzle sw128, found none}}
+      mxgpu.tma_load %map[%n, %n] into %slot["a"] : !mxgpu.tensor_map<128x128xf8E4M3FN>, !in_slot
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.acquire %in : !in
+      // expected-error @below {{'mxgpu.tma_load' op expected a box of 16384 bytes, found 8192}}
+      mxgpu.tma_load %map[%n, %n] into %slot["a"] : !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>, !in_slot
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.acquire %in : !in
+      // expected-error @below {{'mxgpu.copy_scales' op expected a slot of mxgpu.consume}}
+      %sfa = mxgpu.copy_scales %slot["sfa"] : !in_slot -> !mxgpu.scales<128>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.copy_scales' op expected one of "a", "b", "sfa", "sfb", found "sf"}}
+      %sfa = mxgpu.copy_scales %slot["sf"] : !in_slot -> !mxgpu.scales<128>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.copy_scales' op expected a multiple of 128 rows, found 64}}
+      %sfa = mxgpu.copy_scales %slot["sfa"] : !in_slot -> !mxgpu.scales<64>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.copy_scales' op expected a multiple of 128 rows, found 0}}
+      %sfa = mxgpu.copy_scales %slot["sfa"] : !in_slot -> !mxgpu.scales<0>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.copy_scales' op expected 1024 bytes of scales in shared memory, found 512 in smem}}
+      %sfa = mxgpu.copy_scales %slot["sfa"] : !in_slot -> !mxgpu.scales<256>
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %acc : !acc
+      // expected-error @below {{'mxgpu.copy_scales' op expected 512 bytes of scales in shared memory, found 65536 in tmem}}
+      %sfa = mxgpu.copy_scales %slot["d"] : !acc_slot -> !mxgpu.scales<128>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.copy_scales' op expected a column that is a multiple of 4, found 2}}
+      %sfa = mxgpu.copy_scales %slot["sfa"] column(2) : !in_slot -> !mxgpu.scales<128>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!in_slot = !mxgpu.slot<!in>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.consume %acc : !acc
+      %s = mxgpu.consume %in : !in
+      %sfa = mxgpu.copy_scales %s["sfa"] : !in_slot -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !in_slot -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected a slot of mxgpu.acquire}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!in_slot = !mxgpu.slot<!in>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc
+      %s0 = mxgpu.consume %in : !in
+      %s = mxgpu.acquire %in : !in
+      %sfa = mxgpu.copy_scales %s0["sfa"] : !in_slot -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s0["sfb"] : !in_slot -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected a slot of mxgpu.consume}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!in_slot = !mxgpu.slot<!in>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc
+      %s = mxgpu.consume %in : !in
+      %sfa = mxgpu.copy_scales %s["sfa"] : !in_slot -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !in_slot -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected one of "a", "b", "sfa", "sfb", found "c"}}
+      mxgpu.mma %s["a", "c"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!in_slot = !mxgpu.slot<!in>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc
+      %s = mxgpu.consume %in : !in
+      %sfa = mxgpu.copy_scales %s["sfa"] : !in_slot -> !mxgpu.scales<128>
+      %s2 = mxgpu.consume %in : !in
+      %sfb = mxgpu.copy_scales %s2["sfb"] : !in_slot -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected scales of b copied from the slot that holds b}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!in_slot = !mxgpu.slot<!in>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc
+      %s = mxgpu.consume %in : !in
+      %sfa = ub.poison : !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !in_slot -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected scales of a copied from the slot that holds a}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!in_slot = !mxgpu.slot<!in>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc
+      %s = mxgpu.consume %in : !in
+      %sfa = mxgpu.copy_scales %s["sfa"] : !in_slot -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !in_slot -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected a to be a matrix in smem, found '!mxgpu.buffer<smem<512xf8E8M0FNU>>'}}
+      mxgpu.mma %s["sfa", "b"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+    }
+  }
+}
+
+// -----
+
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x64xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in2
+    %acc = mxgpu.ring "acc" : !acc2
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc2
+      %s = mxgpu.consume %in : !in2
+      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 128 and 64}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+    }
+  }
+}
+
+// -----
+
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in2
+    %acc = mxgpu.ring "acc" : !acc2
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc2
+      %s = mxgpu.consume %in : !in2
+      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected an accumulator of 128x256, found 128x128}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+    }
+  }
+}
+
+// -----
+
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in2
+    %acc = mxgpu.ring "acc" : !acc2
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc2
+      %s = mxgpu.consume %in : !in2
+      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<256>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected scales of 128 rows for a, found 256}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<256>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+    }
+  }
+}
+
+// -----
+
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in2
+    %acc = mxgpu.ring "acc" : !acc2
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc2
+      %s = mxgpu.consume %in : !in2
+      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected scales of 256 rows for b, found 128}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+    }
+  }
+}
+
+// -----
+
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<384x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<1536xi8>), producer = tma, consumer = mma>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x384xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in2
+    %acc = mxgpu.ring "acc" : !acc2
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc2
+      %s = mxgpu.consume %in : !in2
+      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<384>
+      // expected-error @below {{'mxgpu.mma' op expected at most 256 rows of b, found 384}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<384>, !mxgpu.slot<!acc2>
+    }
+  }
+}
+
+// -----
+
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E5M2, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in2
+    %acc = mxgpu.ring "acc" : !acc2
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc2
+      %s = mxgpu.consume %in : !in2
+      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected operands of 128 elements of f8E4M3FN with swizzle sw128, found '!mxgpu.buffer<smem<128x128xf8E5M2, sw128>>'}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+    }
+  }
+}
+
+// -----
+
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in2
+    %acc = mxgpu.ring "acc" : !acc2
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc2
+      %s = mxgpu.consume %in : !in2
+      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected operands of 128 elements of f8E4M3FN with swizzle sw128, found '!mxgpu.buffer<smem<128x128xf8E4M3FN>>'}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+    }
+  }
+}
+
+// -----
+
+!in2 = !mxgpu.ring<1 x (a: smem<128x64xf8E4M3FN, sw128>, b: smem<128x64xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in2
+    %acc = mxgpu.ring "acc" : !acc2
+    mxgpu.role @role warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc2
+      %s = mxgpu.consume %in : !in2
+      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected operands of 128 elements of f8E4M3FN with swizzle sw128, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
+      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.acquire %acc : !acc
+      // expected-error @below {{'mxgpu.load_accumulator' op expected a slot of mxgpu.consume}}
+      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> !mxgpu.fragment<32xf32>
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %acc : !acc
+      // expected-error @below {{'mxgpu.load_accumulator' op expected one of "d", found "e"}}
+      %f = mxgpu.load_accumulator %slot["e"] column(%n) : !acc_slot -> !mxgpu.fragment<32xf32>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_slot = !mxgpu.slot<!in>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.load_accumulator' op expected a buffer in tensor memory, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+      %f = mxgpu.load_accumulator %slot["a"] column(%n) : !in_slot -> !mxgpu.fragment<32xf32>
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %acc : !acc
+      // expected-error @below {{'mxgpu.load_accumulator' op expected a fragment of 'f32', found 'bf16'}}
+      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> !mxgpu.fragment<32xbf16>
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_slot = !mxgpu.slot<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %acc : !acc
+      // expected-error @below {{'mxgpu.load_accumulator' op expected a power of two of columns, found 48}}
+      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> !mxgpu.fragment<48xf32>
+    }
+  }
+}
+
+// -----
+
+!acc48 = !mxgpu.ring<1 x (d: tmem<128x48xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %acc = mxgpu.ring "acc" : !acc48
+    mxgpu.role @role warps(1) elected {
+      %slot = mxgpu.consume %acc : !acc48
+      // expected-error @below {{'mxgpu.load_accumulator' op expected a divisor of 48 columns, found 32}}
+      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !mxgpu.slot<!acc48> -> !mxgpu.fragment<32xf32>
+    }
+  }
+}
+
+// -----
+
+func.func @f() {
+  %f = ub.poison : !mxgpu.fragment<32xf32>
+  // expected-error @below {{'mxgpu.cast_fragment' op expected 32 columns, found 16}}
+  %g = mxgpu.cast_fragment %f : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<16xbf16>
+  return
+}
+
+// -----
+
+func.func @f() {
+  %f = ub.poison : !mxgpu.fragment<32xf32>
+  // expected-error @below {{'mxgpu.cast_fragment' op expected a cast from f32 to f16 or bf16, found '!mxgpu.fragment<32xf32>' to '!mxgpu.fragment<32xf32>'}}
+  %g = mxgpu.cast_fragment %f : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<32xf32>
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x4x4xf32>, %n: index) {
+  %f = ub.poison : !mxgpu.fragment<32xf32>
+  // expected-error @below {{'mxgpu.store_fragment' op expected a matrix with identity layout, found 'memref<4x4x4xf32>'}}
+  mxgpu.store_fragment %f, %c[%n, %n] : !mxgpu.fragment<32xf32>, memref<4x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x4xf32, strided<[8, 1]>>, %n: index) {
+  %f = ub.poison : !mxgpu.fragment<32xf32>
+  // expected-error @below {{'mxgpu.store_fragment' op expected a matrix with identity layout, found 'memref<4x4xf32, strided<[8, 1]>>'}}
+  mxgpu.store_fragment %f, %c[%n, %n] : !mxgpu.fragment<32xf32>, memref<4x4xf32, strided<[8, 1]>>
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x4xbf16>, %n: index) {
+  %f = ub.poison : !mxgpu.fragment<32xf32>
+  // expected-error @below {{'mxgpu.store_fragment' op expected a matrix of 'f32', found 'bf16'}}
+  mxgpu.store_fragment %f, %c[%n, %n] : !mxgpu.fragment<32xf32>, memref<4x4xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<128x64xf32>, %n: index) {
+  // expected-error @below {{'mxgpu.load_block' op expected a matrix of 'bf16', found 'f32'}}
+  %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<32xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<128x64xf32>, %n: index) {
+  // expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension with elements of whole bytes, found 'vector<4x8xf32>'}}
+  %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<128x64xf32>, %n: index) {
+  // expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension with elements of whole bytes, found 'vector<[32]xf32>'}}
+  %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<[32]xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<128x64xf4E2M1FN>, %v: vector<32xf4E2M1FN>, %n: index) {
+  // expected-error @below {{'mxgpu.store_block' op expected a vector of one dimension with elements of whole bytes, found 'vector<32xf4E2M1FN>'}}
+  mxgpu.store_block %v, %x[%n, %n] : vector<32xf4E2M1FN>, memref<128x64xf4E2M1FN>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<64xf8E4M3FN>, %v: vector<32xf8E4M3FN>, %n: index) {
+  // expected-error @below {{'mxgpu.store_block' op expected a matrix with identity layout, found 'memref<64xf8E4M3FN>'}}
+  mxgpu.store_block %v, %x[%n, %n] : vector<32xf8E4M3FN>, memref<64xf8E4M3FN>
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<16xbf16>) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected a block of 32 elements, found 'vector<16xbf16>'}}
+  %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<16xbf16> -> vector<16xf8E4M3FN>, f8E8M0FNU
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<32xi32>) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected elements of bf16, f16 or f32, found 'i32'}}
+  %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xi32> -> vector<32xf8E4M3FN>, f8E8M0FNU
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<[32]xf32>) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected a vector of one dimension with elements of whole bytes, found 'vector<[32]xf32>'}}
+  %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<[32]xf32> -> vector<32xf8E4M3FN>, f8E8M0FNU
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<32xf32>) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected 32 results of f8E4M3FN, found 'vector<32xf8E5M2>'}}
+  %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf8E5M2>, f8E8M0FNU
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<32xf32>) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected 32 results of f8E4M3FN, found 'vector<16xf8E4M3FN>'}}
+  %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<16xf8E4M3FN>, f8E8M0FNU
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<32xf32>) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected a scale of f8E8M0FNU, found 'f32'}}
+  %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf8E4M3FN>, f32
+  return
+}
+
+// -----
+
+func.func @f(%s: f8E8M0FNU, %t: memref<1x1x4x32x4xf8E8M0FNU>, %n: index) {
+  // expected-error @below {{'mxgpu.store_scales' op expected tiles of shape ...x32x4x4, found 'memref<1x1x4x32x4xf8E8M0FNU>'}}
+  mxgpu.store_scales (%s, %s, %s, %s) into %t[%n, %n] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<1x1x4x32x4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @f(%s: f8E8M0FNU, %t: memref<128x4xf8E8M0FNU>, %n: index) {
+  // expected-error @below {{'mxgpu.store_scales' op expected tiles of shape ...x32x4x4, found 'memref<128x4xf8E8M0FNU>'}}
+  mxgpu.store_scales (%s, %s, %s, %s) into %t[%n, %n] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<128x4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @f(%s: f32, %t: memref<1x1x32x4x4xf32>, %n: index) {
+  // expected-error @below {{'mxgpu.store_scales' op expected tiles of f8E8M0FNU, found 'f32'}}
+  mxgpu.store_scales (%s, %s, %s, %s) into %t[%n, %n] : f32, f32, f32, f32 into memref<1x1x32x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%s: f8E8M0FNU, %t: memref<1x1x32x4x4xf8E8M0FNU>, %n: index) {
+  // expected-error @below {{'mxgpu.store_scales' op expected 4 scales, found 3}}
+  mxgpu.store_scales (%s, %s, %s) into %t[%n, %n] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<1x1x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @f(%s: f8E4M3FN, %t: memref<1x1x32x4x4xf8E8M0FNU>, %n: index) {
+  // expected-error @below {{'mxgpu.store_scales' op expected scales of 'f8E8M0FNU', found 'f8E4M3FN'}}
+  mxgpu.store_scales (%s, %s, %s, %s) into %t[%n, %n] : f8E4M3FN, f8E4M3FN, f8E4M3FN, f8E4M3FN into memref<1x1x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+func.func @f(%a: memref<?x?xf8E4M3FN, strided<[?, 1]>>) {
+  // expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref with identity layout in the default memory space, found 'memref<?x?xf8E4M3FN, strided<[?, 1]>>'}}
+  %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E4M3FN, strided<[?, 1]>> -> !map
+  return
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+func.func @f(%a: memref<?x?xf8E4M3FN, 3>) {
+  // expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref with identity layout in the default memory space, found 'memref<?x?xf8E4M3FN, 3>'}}
+  %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E4M3FN, 3> -> !map
+  return
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+func.func @f(%a: memref<?xf8E4M3FN>) {
+  // expected-error @below {{'mxgpu.encode_tensor_map' op expected a box of rank 1, found rank 2}}
+  %m = mxgpu.encode_tensor_map %a : memref<?xf8E4M3FN> -> !map
+  return
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+func.func @f(%a: memref<?x?xf8E5M2>) {
+  // expected-error @below {{'mxgpu.encode_tensor_map' op expected a map of 'f8E5M2', found 'f8E4M3FN'}}
+  %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E5M2> -> !map
+  return
+}
+
+// -----
+
+func.func @f(%ok: i1, %n: index) {
+  // expected-error @below {{'mxgpu.require' op expected 2 values for the message, found 1}}
+  mxgpu.require %ok, "expected %lld rows, found %lld" (%n)
+  return
+}
+
+// -----
+
+func.func @f(%ok: i1, %n: index) {
+  // expected-error @below {{'mxgpu.require' op expected 0 values for the message, found 1}}
+  mxgpu.require %ok, "expected rows" (%n)
+  return
+}
+
+// -----
+
+func.func @f(%ok: i1, %n: index) {
+  // expected-error @below {{'mxgpu.require' op expected only %lld and %% in the message, found "% of"}}
+  mxgpu.require %ok, "50% of %s"
+  return
+}
+
+// -----
+
+func.func @f(%ok: i1, %n: index) {
+  // expected-error @below {{'mxgpu.require' op expected only %lld and %% in the message, found "%n"}}
+  mxgpu.require %ok, "%n" (%n)
+  return
+}
+
+// -----
+
+func.func @f(%ok: i1, %n: index) {
+  // expected-error @below {{'mxgpu.require' op expected a message without zero bytes}}
+  mxgpu.require %ok, "end \00 of text"
+  return
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    mxgpu.kernel @kernel(%a: memref<4x4xf32>, %n: index) {
+      mxgpu.role @role warps(1) {
+      }
+    }
+    func.func private @function(memref<4x4xf32>, index)
+  }
+  func.func @f(%a: memref<4x4xf32>, %n: index) {
+    // expected-error @below {{'mxgpu.launch' op expected a mxgpu.kernel, found nothing named @kernels::@kernels}}
+    mxgpu.launch @kernels::@kernels grid(%n) args(%a, %n : memref<4x4xf32>, index)
+    return
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    mxgpu.kernel @kernel(%a: memref<4x4xf32>, %n: index) {
+      mxgpu.role @role warps(1) {
+      }
+    }
+    func.func private @function(memref<4x4xf32>, index)
+  }
+  func.func @f(%a: memref<4x4xf32>, %n: index) {
+    // expected-error @below {{'mxgpu.launch' op expected a mxgpu.kernel, found func.func named @kernels::@function}}
+    mxgpu.launch @kernels::@function grid(%n) args(%a, %n : memref<4x4xf32>, index)
+    return
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    mxgpu.kernel @kernel(%a: memref<4x4xf32>, %n: index) {
+      mxgpu.role @role warps(1) {
+      }
+    }
+    func.func private @function(memref<4x4xf32>, index)
+  }
+  func.func @f(%a: memref<4x4xf32>, %n: index) {
+    // expected-error @below {{'mxgpu.launch' op expected 2 arguments, found 1}}
+    mxgpu.launch @kernels::@kernel grid(%n) args(%a : memref<4x4xf32>)
+    return
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    mxgpu.kernel @kernel(%a: memref<4x4xf32>, %n: index) {
+      mxgpu.role @role warps(1) {
+      }
+    }
+    func.func private @function(memref<4x4xf32>, index)
+  }
+  func.func @f(%a: memref<4x4xf32>, %n: index) {
+    // expected-error @below {{'mxgpu.launch' op expected argument 1 of type 'index', found 'memref<4x4xf32>'}}
+    mxgpu.launch @kernels::@kernel grid(%n) args(%a, %a : memref<4x4xf32>, memref<4x4xf32>)
+    return
+  }
+}

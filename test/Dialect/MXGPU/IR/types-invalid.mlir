@@ -1,0 +1,214 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics
+
+// Every type and attribute that does not exist is refused where it is written.
+
+// expected-error @below {{expected at least 1 dimension, found none}}
+func.func private @f(!mxgpu.tensor_map<bf16>)
+
+// -----
+
+// expected-error @below {{expected dimensions of at least 1, found 0}}
+func.func private @f(!mxgpu.tensor_map<16x0xi8>)
+
+// -----
+
+// expected-error @below {{expected elements of whole bytes, found 'i4'}}
+func.func private @f(!mxgpu.tensor_map<16x128xi4>)
+
+// -----
+
+// expected-error @below {{expected elements of whole bytes, found 'index'}}
+func.func private @f(!mxgpu.tensor_map<16x128xindex>)
+
+// -----
+
+// expected-error @below {{expected at most 1073741824 bytes, found more}}
+func.func private @f(!mxgpu.buffer<smem<65536x65536xi8>>)
+
+// -----
+
+// expected-error @below {{expected at most 1073741824 bytes, found more}}
+func.func private @f(!mxgpu.buffer<smem<4294967296x4294967296x4294967296xi8>>)
+
+// -----
+
+// expected-error @below {{expected rows of at most 128 bytes under swizzle sw128, found 256}}
+func.func private @f(!mxgpu.tensor_map<16x128xbf16, sw128>)
+
+// -----
+
+// expected-error @below {{expected rows of at most 32 bytes under swizzle sw32, found 64}}
+func.func private @f(!mxgpu.tensor_map<16x64xi8, sw32>)
+
+// -----
+
+// expected-error @below {{expected a box of at most 5 dimensions, found 6}}
+func.func private @f(!mxgpu.tensor_map<1x1x1x1x1x16xi8>)
+
+// -----
+
+// expected-error @below {{expected box dimensions of at most 256, found 257}}
+func.func private @f(!mxgpu.tensor_map<257x16xi8>)
+
+// -----
+
+// expected-error @below {{expected box rows of a multiple of 16 bytes, found 24}}
+func.func private @f(!mxgpu.tensor_map<16x24xi8>)
+
+// -----
+
+// expected-error @below {{expected ::mx::mxgpu::Swizzle to be one of: none, sw32, sw64, sw128}}
+func.func private @f(!mxgpu.tensor_map<16x128xi8, sw64x>)
+
+// -----
+
+// expected-error @below {{expected no swizzle in tensor memory, found sw128}}
+func.func private @f(!mxgpu.buffer<tmem<128x32xf32, sw128>>)
+
+// -----
+
+// expected-error @below {{expected f32 in tensor memory, found 'bf16'}}
+func.func private @f(!mxgpu.buffer<tmem<128x128xbf16>>)
+
+// -----
+
+// expected-error @below {{expected 128 lanes and a number of columns in tensor memory, found shape [64, 128]}}
+func.func private @f(!mxgpu.buffer<tmem<64x128xf32>>)
+
+// -----
+
+// expected-error @below {{expected 128 lanes and a number of columns in tensor memory, found shape [128]}}
+func.func private @f(!mxgpu.buffer<tmem<128xf32>>)
+
+// -----
+
+// expected-error @below {{expected 1 to 1024 stages, found 0}}
+func.func private @f(!mxgpu.ring<0 x (a: smem<128xi8>), producer = tma, consumer = mma>)
+
+// -----
+
+// expected-error @below {{expected 1 to 1024 stages, found 1025}}
+func.func private @f(!mxgpu.ring<1025 x (a: smem<128xi8>), producer = tma, consumer = mma>)
+
+// -----
+
+// expected-error @below {{expected at least 1 buffer in a slot, found none}}
+func.func private @f(!mxgpu.ring<1 x (), producer = tma, consumer = mma>)
+
+// -----
+
+// expected-error @below {{expected different names, found "a" twice}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>, a: smem<128xi8>), producer = tma, consumer = mma>)
+
+// -----
+
+// expected-error @below {{expected 1 to 1024 threads, found 0}}
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(0)>)
+
+// -----
+
+// expected-error @below {{expected 1 to 1024 threads, found 1025}}
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(1025)>)
+
+// -----
+
+// expected-error @below {{expected a producer that can write tmem, found tma}}
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = tma, consumer = threads(128)>)
+
+// -----
+
+// expected-error @below {{expected a producer that can write smem, found mma}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = mma, consumer = mma>)
+
+// -----
+
+// expected-error @below {{expected a producer that can write smem, found threads}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = threads(128), consumer = mma>)
+
+// -----
+
+// expected-error @below {{expected a consumer that can read smem, found tma}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = tma, consumer = tma>)
+
+// -----
+
+// expected-error @below {{expected a consumer that can read smem, found threads}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = tma, consumer = threads(128)>)
+
+// -----
+
+// expected-error @below {{expected a consumer that can read tmem, found mma}}
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = mma>)
+
+// -----
+
+// expected-error @below {{expected 1 dimension, found 2}}
+func.func private @f(!mxgpu.fragment<32x32xf32>)
+
+// -----
+
+// expected-error @below {{expected 1 to 128 columns, found 0}}
+func.func private @f(!mxgpu.fragment<0xf32>)
+
+// -----
+
+// expected-error @below {{expected 1 to 128 columns, found 129}}
+func.func private @f(!mxgpu.fragment<129xf32>)
+
+// -----
+
+// expected-error @below {{expected elements of f32, f16 or bf16, found 'i32'}}
+func.func private @f(!mxgpu.fragment<32xi32>)
+
+// -----
+
+// expected-error @below {{expected 3 tile sizes (rows, columns, reduction), found 2}}
+#schedule = #mxgpu.schedule<tile = [128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
+
+// -----
+
+// expected-error @below {{expected a tile of 128 rows, found 256}}
+#schedule = #mxgpu.schedule<tile = [256, 128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
+
+// -----
+
+// expected-error @below {{expected a tile of 128 or 256 columns, found 64}}
+#schedule = #mxgpu.schedule<tile = [128, 64, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
+
+// -----
+
+// expected-error @below {{expected a tile of 128 reduction elements, found 64}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
+
+// -----
+
+// expected-error @below {{expected 1 to 1024 stages, found 0}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 0, accumulators = 2, raster = linear, epilogue = direct>
+
+// -----
+
+// expected-error @below {{expected 1 to 1024 accumulators, found 0}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, accumulators = 0, raster = linear, epilogue = direct>
+
+// -----
+
+// expected-error @below {{expected 1 to 1024 stages, found 9223372036854775807}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 9223372036854775807, accumulators = 2, raster = linear, epilogue = direct>
+
+// -----
+
+// expected-error @below {{'func.func' op expected mxgpu.schedule only on mx.matmul and mx.grouped_matmul}}
+func.func private @f() attributes {mxgpu.schedule = 1}
+
+// -----
+
+// expected-error @below {{'func.func' op has unknown attribute "mxgpu.shedule"}}
+func.func private @f() attributes {mxgpu.shedule = 1}
+
+// -----
+
+func.func @f(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  // expected-error @below {{'mx.matmul' op expected mxgpu.schedule to be #mxgpu.schedule, found 1 : i64}}
+  %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>) outs(%y : tensor<128x128xf32>) {mxgpu.schedule = 1} -> tensor<128x128xf32>
+  return %0 : tensor<128x128xf32>
+}

@@ -1,0 +1,136 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-allocate
+
+!in = !mxgpu.ring<7 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  // expected-error @below {{'mxgpu.kernel' op expected at most 232448 bytes of shared memory on sm_100a, found 233108}}
+  // expected-note @below {{7 stages of in.a: 114688}}
+  // expected-note @below {{7 stages of in.b: 114688}}
+  // expected-note @below {{7 stages of in.sf: 3584}}
+  // expected-note @below {{barriers of in: 112}}
+  // expected-note @below {{barriers of acc: 32}}
+  // expected-note @below {{address of tensor memory: 4}}
+  mxgpu.kernel @smem() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) {
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<2 x (sfa: smem<512xf8E8M0FNU>, sfb: smem<1024xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  // expected-error @below {{'mxgpu.kernel' op expected at most 512 columns of tensor memory on sm_100a, found 524}}
+  // expected-note @below {{2 stages of acc.d: 512}}
+  // expected-note @below {{scales sfa: 4}}
+  // expected-note @below {{scales sfb: 8}}
+  mxgpu.kernel @tmem() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) {
+      %s = mxgpu.consume %in : !in
+      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in> -> !mxgpu.scales<256>
+    }
+  }
+}
+
+// -----
+
+// The largest sizes that the types allow add up without wrapping around.
+!in = !mxgpu.ring<1024 x (a: smem<1073741824xi8>, b: smem<1073741824xi8>), producer = tma, consumer = mma>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  // expected-error @below {{'mxgpu.kernel' op expected at most 232448 bytes of shared memory on sm_100a, found 2199023271936}}
+  // expected-note @below {{1024 stages of in.a: 1099511627776}}
+  // expected-note @below {{1024 stages of in.b: 1099511627776}}
+  // expected-note @below {{barriers of in: 16384}}
+  mxgpu.kernel @huge() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @mma warps(1) {
+    }
+  }
+}
+
+// -----
+
+// Tensor memory is read by warps whose number modulo 4 is known.
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @lanes(%n: index) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @load warps(1) {
+    }
+    // expected-error @below {{'mxgpu.role' op expected 4 warps from a multiple of 4 in a role that reads accumulators, found 4 from 1}}
+    mxgpu.role @epilogue warps(4) {
+      %s = mxgpu.consume %acc : !acc
+      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> !mxgpu.fragment<16xf32>
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(256)>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @lanes(%n: index) {
+    %acc = mxgpu.ring "acc" : !acc
+    // expected-error @below {{'mxgpu.role' op expected 4 warps from a multiple of 4 in a role that reads accumulators, found 8 from 0}}
+    mxgpu.role @epilogue warps(8) {
+      %s = mxgpu.consume %acc : !acc
+      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> !mxgpu.fragment<16xf32>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected a gpu.module with a target, found none}}
+  mxgpu.kernel @untargeted() {
+    mxgpu.role @only warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
+  // expected-error @below {{'mxgpu.kernel' op expected a target #nvvm.target, found #rocdl.target<chip = "gfx942">}}
+  mxgpu.kernel @other_vendor() {
+    mxgpu.role @only warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_101x">] {
+  // expected-error @below {{'mxgpu.kernel' op unknown chip 'sm_101x': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a', 'sm_120a'}}
+  mxgpu.kernel @unknown_chip() {
+    mxgpu.role @only warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // expected-error @below {{'mxgpu.kernel' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'}}
+  mxgpu.kernel @no_tensor_memory() {
+    mxgpu.role @only warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_120a">] {
+  // expected-error @below {{'mxgpu.kernel' op chip 'sm_120a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'}}
+  mxgpu.kernel @no_tensor_memory() {
+    mxgpu.role @only warps(1) {
+    }
+  }
+}
