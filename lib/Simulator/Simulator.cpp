@@ -74,6 +74,9 @@ const GlobalInfo *Module::findGlobal(std::string_view name) const {
   return nullptr;
 }
 
+/// Stands in memory where PTX asks for the address of a function.
+static constexpr uint64_t kFunctionAddress = DeviceMemory::kBase - 16;
+
 std::string Module::load(DeviceMemory &memory) {
   if (self->memory == &memory)
     return {};
@@ -102,11 +105,16 @@ std::string Module::load(DeviceMemory &memory) {
   self->memory = &memory;
   for (auto &[name, v] : byName) {
     for (const ptx::Variable::Fixup &f : v->fixups) {
-      auto it = byName.find(f.target);
-      if (it == byName.end())
+      uint64_t address = 0;
+      if (auto it = byName.find(f.target); it != byName.end())
+        address = it->second->address + f.addend;
+      else if (ast.functionByName.count(f.target))
+        // Tables of functions are good until somebody calls through one, which
+        // is not supported; the address is that of no memory.
+        address = kFunctionAddress;
+      else
         return "the initializer of '" + std::string(name) +
                "' names the unknown variable '" + std::string(f.target) + "'";
-      uint64_t address = it->second->address + f.addend;
       memory.copyIn(v->address + f.offset, &address,
                     std::min<unsigned>(f.bytes, 8));
     }

@@ -23,6 +23,8 @@ const char *const kEverything = R"(
 .extern .shared .align 1024 .b8 dyn[];
 .visible .global .align 4 .u32 table[4] = {1, 0x10, 2+3*4, -1};
 .global .align 8 .u64 pointer = generic(table)+8;
+.func (.param .b32 func_retval0) triple(.param .b32 triple_param_0);
+.global .align 8 .u64 virtuals[2] = {0, triple};
 .const .align 4 .f32 pi = 0f40490FDB;
 .extern .func (.param .b32 func_retval0) vprintf (.param .b64 a, .param .b64 b);
 .func (.param .b32 func_retval0) triple(.param .b32 triple_param_0)
@@ -168,6 +170,13 @@ TEST(Parser, SurvivesDamage) {
   std::string deep = ".entry k() { mov.u32 x, " + std::string(100000, '(');
   EXPECT_NE(errorOf(deep), "");
   EXPECT_NE(errorOf(".global .b8 x[1] = " + std::string(100000, '{')), "");
+}
+
+TEST(DeviceMemory, LeavesTheHostSome) {
+  EXPECT_GT(DeviceMemory::defaultCapacity(), 0u);
+  EXPECT_LE(DeviceMemory::defaultCapacity(), 64ull << 30);
+  DeviceMemory m;
+  EXPECT_EQ(m.alloc(DeviceMemory::defaultCapacity() + 1), 0u);
 }
 
 TEST(DeviceMemory, FindsItsWay) {

@@ -210,6 +210,9 @@ TEST(TensorMemory, ReportsWindowsAndPoison) {
   EXPECT_FALSE(cta.tensor.store(7, transfer, registers));
   EXPECT_TRUE(cta.tensor.isDefined(64, 0, 1));
   EXPECT_FALSE(cta.tensor.isDefined(0, 0, 1));
+  transfer.address = tmemAddress(128 + 64, 4); // of the second CTA of a pair
+  EXPECT_FALSE(cta.tensor.store(7, transfer, registers));
+  EXPECT_TRUE(cta.tensor.isDefined(64, 4, 1));
   transfer.address = tmemAddress(16, 0);
   EXPECT_EQ(cta.tensor.store(7, transfer, registers).kind,
             FaultKind::Alignment);

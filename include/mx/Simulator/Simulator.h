@@ -47,7 +47,10 @@ public:
     std::string name;
   };
 
-  explicit DeviceMemory(uint64_t capacity = 64ull << 30);
+  /// 64 GiB, or as much as leaves the host a quarter of its own memory.
+  static uint64_t defaultCapacity();
+
+  explicit DeviceMemory(uint64_t capacity = defaultCapacity());
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory &) = delete;
   DeviceMemory &operator=(const DeviceMemory &) = delete;

@@ -374,7 +374,11 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   // some lanes are through or the time it may wait is over.
   if (done == mask || (done && mayWait)) {
     setPredicate(w, i->d, done, mask);
-    return i + 1;
+    // Asynchronous operations take no time here, so that a warp could be
+    // phases ahead before another has looked at the first. Whoever got through
+    // lets the others come as far.
+    ++w.machine->effects;
+    return w.poll(i + 1);
   }
   Group &g = w.group();
   g.ticket = ticket;

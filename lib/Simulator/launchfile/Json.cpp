@@ -14,6 +14,28 @@ using llvm::StringRef;
 
 static const llvm::json::Value kNull(nullptr);
 
+llvm::Expected<llvm::json::Value> mx::sim::parseJson(StringRef text) {
+  constexpr unsigned kDeepest = 64;
+  unsigned depth = 0;
+  bool isString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (isString) {
+      i += c == '\\';
+      isString = c != '"';
+    } else if (c == '"') {
+      isString = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDeepest)
+        return llvm::createStringError("nested more than " +
+                                       std::to_string(kDeepest) + " deep");
+    } else if ((c == ']' || c == '}') && depth) {
+      --depth;
+    }
+  }
+  return llvm::json::parse(text);
+}
+
 bool JsonReader::onlyKeys(std::initializer_list<const char *> keys) const {
   const llvm::json::Object *object = value->getAsObject();
   if (!object) {

@@ -16,6 +16,10 @@
 
 namespace mx::sim {
 
+/// Parses `text`, unless it is nested so deeply that no person wrote it and a
+/// recursive reader would run out of stack.
+llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
+
 /// A value and where it stands. The first error is kept, in one place for the
 /// whole file; readers return a default then.
 class JsonReader {

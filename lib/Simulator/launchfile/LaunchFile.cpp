@@ -158,7 +158,8 @@ bool LaunchFile::makeBuffer(const std::string &name, const JsonReader &json) {
   b.address = memory.alloc(b.bytes, align, name);
   if (!b.address) {
     json.fail(std::to_string(b.bytes) + " bytes do not fit the device's " +
-              std::to_string(memory.bytesCapacity()));
+              std::to_string(memory.bytesCapacity()) + ", of which " +
+              std::to_string(memory.bytesInUse()) + " are in use");
     return false;
   }
   if (!array.data.empty())
@@ -648,8 +649,7 @@ LaunchFileResult LaunchFile::run() {
     return finish();
   }
   directory = llvm::sys::path::parent_path(options.launchFile).str();
-  llvm::Expected<llvm::json::Value> parsed =
-      llvm::json::parse((*file)->getBuffer());
+  llvm::Expected<llvm::json::Value> parsed = parseJson((*file)->getBuffer());
   if (!parsed) {
     fail(options.launchFile + ": " + llvm::toString(parsed.takeError()));
     return finish();

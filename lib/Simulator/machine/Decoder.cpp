@@ -486,8 +486,8 @@ uint64_t Decoder::place(ptx::Variable &v) {
     if (isNew) {
       uint64_t at = (program.staticSharedEnd + v.align - 1) / v.align * v.align;
       if (at + v.bytes > kOffsetMask) {
-        unsupported("variable '" + std::string(v.name) +
-                    "' does not fit shared memory");
+        // The launch is refused, whoever asks for how much.
+        program.staticSharedEnd = kOffsetMask;
         return kReservedShared;
       }
       program.staticSharedEnd = at + v.bytes;

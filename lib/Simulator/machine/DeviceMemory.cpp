@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+
+#include <unistd.h>
 
 using namespace mx::sim;
 
@@ -19,6 +22,19 @@ struct DeviceMemory::Block {
   bool live = true;
   ~Block() { std::free(host); }
 };
+
+uint64_t DeviceMemory::defaultCapacity() {
+  uint64_t host = uint64_t(std::max(sysconf(_SC_PHYS_PAGES), 1l)) *
+                  uint64_t(std::max(sysconf(_SC_PAGESIZE), 1l));
+  // A container may be allowed less (control groups, version 2 and 1).
+  for (const char *file : {"/sys/fs/cgroup/memory.max",
+                           "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    uint64_t limit;
+    if (std::ifstream(file) >> limit)
+      host = std::min(host, limit);
+  }
+  return std::min<uint64_t>(64ull << 30, host / 4 * 3);
+}
 
 DeviceMemory::DeviceMemory(uint64_t capacity) : capacity(capacity) {}
 DeviceMemory::~DeviceMemory() = default;

@@ -474,6 +474,11 @@ bool Machine::bindShape() {
                " threads, launched with " + text(block));
   threads = block.count();
   warpsPerCta = (threads + 31) / 32;
+  // Every warp executes something, so this launch would never end.
+  double warps = double(grid.x) * grid.y * grid.z * warpsPerCta;
+  if (warps > double(config.maxInstructions))
+    return bad("the grid " + text(grid) + " has more warps than the limit of " +
+               std::to_string(config.maxInstructions) + " instructions");
 
   Dim3 needs = {k.requiredCluster[0], k.requiredCluster[1],
                 k.requiredCluster[2]};

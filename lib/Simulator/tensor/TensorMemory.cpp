@@ -76,10 +76,12 @@ Fault resolve(const TmemTransfer &transfer, Window &window) {
     return {FaultKind::Shape, "tensor memory access of shape " +
                                   std::string(shape.name) + " has no repeat " +
                                   str(transfer.repeat)};
-  // A warp reaches its own quarter of the lanes; the warp bits of the address
-  // are not looked at.
+  // A warp reaches its own quarter of the lanes, whatever the warp bits of the
+  // address say; those of another quarter are taken for a mistake. Kernels of
+  // CTA pairs add 128 in the second CTA, which changes nothing: its tensor
+  // memory has 128 lanes of its own.
   unsigned quarter = warpLanes * (transfer.warp % 4);
-  unsigned lane = tmemLane(transfer.address);
+  unsigned lane = tmemLane(transfer.address) % tmemLanes;
   if (lane >= warpLanes && (lane & ~31u) != quarter)
     return {FaultKind::Bounds,
             "warp " + str(transfer.warp) + " reaches lanes " + str(quarter) +
