@@ -23,23 +23,43 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mx/InitAll.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 
-static LogicalResult translateModule(gpu::GPUModuleOp module,
-                                     raw_ostream &os) {
+static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
   if (!module.getTargetsAttr() || module.getTargetsAttr().size() != 1)
     return module.emitOpError("expected one target, found ")
            << (module.getTargetsAttr() ? module.getTargetsAttr().size() : 0);
-  auto target =
-      dyn_cast<gpu::TargetAttrInterface>(module.getTargetsAttr()[0]);
-  if (!target)
+  auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(module.getTargetsAttr()[0]);
+  if (!nvvm)
     return module.emitOpError("expected a target #nvvm.target, found ")
            << module.getTargetsAttr()[0];
-  for (Operation &op : *module.getBody())
-    if (!isa<LLVM::LLVMDialect>(op.getDialect()))
-      return op.emitOpError("expected lowered kernels, found this operation: "
-                            "run mx-opt --mx-to-nvvm first");
+  // LLVM takes an unknown chip for a very old one.
+  std::string error;
+  const mx::target::TargetInfo *info =
+      mx::target::lookupTarget(nvvm.getChip(), error);
+  if (!info)
+    return module.emitOpError() << error;
+  // What LLVM has no instruction for ends the process.
+  error = mx::target::checkTcgen05(*info);
+  WalkResult result = module->walk([&](Operation *op) {
+    if (op == module)
+      return WalkResult::advance();
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect != "llvm" && dialect != "nvvm")
+      op->emitOpError("expected lowered kernels, found this operation: run "
+                      "mx-opt --mx-to-nvvm first");
+    else if (op->getName().getStringRef().starts_with("nvvm.tcgen05") &&
+             !error.empty())
+      op->emitOpError() << error;
+    else
+      return WalkResult::advance();
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  auto target = cast<gpu::TargetAttrInterface>(Attribute(nvvm));
   gpu::TargetOptions options(/*toolkitPath=*/{}, /*librariesToLink=*/{},
                              /*cmdOptions=*/{}, /*elfSection=*/{},
                              gpu::CompilationTarget::Assembly);

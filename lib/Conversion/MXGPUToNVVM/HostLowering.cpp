@@ -361,6 +361,8 @@ struct ConvertMXGPUHostToGPUPass final
     : mx::mxgpu::impl::ConvertMXGPUHostToGPUPassBase<
           ConvertMXGPUHostToGPUPass> {
   void runOnOperation() override {
+    if (failed(verifySupport()))
+      return signalPassFailure();
     MLIRContext *context = &getContext();
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });
@@ -381,6 +383,49 @@ struct ConvertMXGPUHostToGPUPass final
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();
+  }
+
+  /// Says what a pattern would fail on.
+  LogicalResult verifySupport() {
+    bool hasDeviceMemory = hasKernels(getOperation());
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      return failed(verifySupport(op, hasDeviceMemory))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  static LogicalResult verifySupport(Operation *op, bool hasDeviceMemory) {
+    if (auto encode = dyn_cast<EncodeTensorMapOp>(op)) {
+      Type type = encode.getType().getElementType();
+      if (type.getIntOrFloatBitWidth() != 8)
+        return op->emitOpError("expected elements of one byte, found ") << type;
+    }
+    if (auto launch = dyn_cast<LaunchOp>(op)) {
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+          op, launch.getKernelAttr());
+      if (!kernel || !kernel.getSmemBytes())
+        return op->emitOpError("expected an allocated kernel: run "
+                               "mxgpu-allocate first");
+    }
+    if (!hasDeviceMemory ||
+        !isa<memref::AllocOp, memref::DeallocOp, memref::CopyOp>(op))
+      return success();
+    SmallVector<Type> types(op->getOperandTypes());
+    llvm::append_range(types, op->getResultTypes());
+    for (Type type : types) {
+      auto memref = dyn_cast<BaseMemRefType>(type);
+      if (!memref || isa<memref::DeallocOp>(op))
+        continue;
+      auto ranked = dyn_cast<MemRefType>(type);
+      if (!ranked || !ranked.getLayout().isIdentity() ||
+          !ranked.getElementType().isIntOrIndexOrFloat())
+        return op->emitOpError("expected memrefs of numbers with identity "
+                               "layout in device memory, found ")
+               << type;
+    }
+    return success();
   }
 
   static bool hasKernels(ModuleOp module) {

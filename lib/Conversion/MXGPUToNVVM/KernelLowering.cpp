@@ -152,9 +152,26 @@ static void createStates(NVVMBuilder &builder, KernelOp kernel,
   });
 }
 
+/// Whether mxgpu-allocate has been here: what it sets is used without asking.
+static bool isAllocated(KernelOp kernel) {
+  bool allocated = kernel.getSmemBytes().has_value();
+  kernel.walk([&](Operation *op) {
+    if (auto ring = dyn_cast<RingOp>(op)) {
+      allocated &= ring.getOffsets() && ring.getBarriers();
+      for (BufferType buffer : ring.getType().getBuffers())
+        allocated &= buffer.getSpace() == Space::Smem || kernel.getTmemSlot();
+    } else if (auto role = dyn_cast<RoleOp>(op)) {
+      allocated &= role.getFirstWarp().has_value();
+    } else if (auto copy = dyn_cast<CopyScalesOp>(op)) {
+      allocated &= copy.getColumn() && kernel.getTmemSlot();
+    }
+  });
+  return allocated;
+}
+
 FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
                                                    KernelContext &context) {
-  if (!kernel.getSmemBytes())
+  if (!isAllocated(kernel))
     return kernel.emitOpError("expected an allocated kernel: run "
                               "mxgpu-allocate first");
   declareSharedMemory(kernel->getParentOfType<gpu::GPUModuleOp>());

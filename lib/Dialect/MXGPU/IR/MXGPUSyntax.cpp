@@ -86,6 +86,8 @@ void KernelOp::getAsmBlockArgumentNames(Region &region,
         setName(argument, "elements");
       else if (isa<StoreScalesOp>(use.getOwner()))
         setName(argument, "scales");
+      else if (isa<WorkSourceOp>(use.getOwner()) && use.getOperandNumber() == 2)
+        setName(argument, "reduction");
       else
         continue;
       break;

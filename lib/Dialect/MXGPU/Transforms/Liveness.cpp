@@ -103,11 +103,11 @@ private:
       InFlightDiagnostic diag = event.op->emitOpError(
           "expected not to wait for itself through other roles, found a "
           "deadlock");
-      for (Event other : llvm::reverse(path)) {
-        if (other.op == event.op)
-          break;
-        diag.attachNote(other.op->getLoc()) << "waits for this, which waits";
-      }
+      auto *start = llvm::find_if(path, [&](const Event &other) {
+        return !(other < event) && !(event < other);
+      });
+      for (const Event &other : llvm::make_range(start + 1, path.end()))
+        diag.attachNote(other.op->getLoc()) << "which waits for this";
       return diag;
     }
     state = State::OnPath;

@@ -75,7 +75,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   // expected-error @below {{'mxgpu.kernel' op expected at least 1 role, found none}}
   mxgpu.kernel @kernel() {
-
+    %c0 = arith.constant 0 : index
   }
 }
 

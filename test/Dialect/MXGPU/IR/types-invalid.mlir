@@ -57,7 +57,7 @@ func.func private @f(!mxgpu.tensor_map<16x24xi8>)
 
 // -----
 
-// expected-error @below {{expected ::mx::mxgpu::Swizzle to be one of: none, sw32, sw64, sw128}}
+// expected-error @below {{expected one of [none, sw32, sw64, sw128] for permutation of 16-byte chunks in shared memory (PTX ISA, Swizzling modes), got: sw64x}}
 func.func private @f(!mxgpu.tensor_map<16x128xi8, sw64x>)
 
 // -----

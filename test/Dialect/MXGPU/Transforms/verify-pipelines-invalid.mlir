@@ -1010,21 +1010,26 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+          // expected-note @below {{which waits for this}}
           %sx = mxgpu.acquire %x : !ring
           mxgpu.tma_load %map[%n] into %sx["a"] : !map, !slot
           mxgpu.publish %sx : !slot
         }
         %sy = mxgpu.acquire %y : !ring
         mxgpu.tma_load %map[%n] into %sy["a"] : !map, !slot
+        // expected-note @below {{which waits for this}}
         mxgpu.publish %sy : !slot
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        // expected-note @below {{which waits for this}}
         %sy = mxgpu.consume %y : !ring
         mxgpu.release %sy : !slot
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+          // expected-note @below {{which waits for this}}
           %sx = mxgpu.consume %x : !ring
+          // expected-error @below {{'mxgpu.release' op expected not to wait for itself through other roles, found a deadlock}}
           mxgpu.release %sx : !slot
         }
       }
@@ -1045,6 +1050,7 @@ gpu.module @kernels {
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        // expected-error @below {{'mxgpu.acquire' op expected not to wait for itself through other roles, found a deadlock}}
         %sx = mxgpu.acquire %x : !ring
         mxgpu.tma_load %map[%n] into %sx["a"] : !map, !slot
         mxgpu.publish %sx : !slot
@@ -1052,16 +1058,20 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %sy = mxgpu.acquire %y : !ring
         mxgpu.tma_load %map[%n] into %sy["a"] : !map, !slot
+        // expected-note @below {{which waits for this}}
         mxgpu.publish %sy : !slot
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        // expected-note @below {{which waits for this}}
         %sy = mxgpu.consume %y : !ring
         mxgpu.release %sy : !slot
       }
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        // expected-note @below {{which waits for this}}
         %sx = mxgpu.consume %x : !ring
+        // expected-note @below {{which waits for this}}
         mxgpu.release %sx : !slot
       }
     }
@@ -1084,21 +1094,26 @@ gpu.module @kernels {
     %reply = mxgpu.ring "reply" : !reply
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        // expected-note @below {{which waits for this}}
         %r = mxgpu.consume %reply : !reply
         mxgpu.release %r : !reply_slot
+        // expected-note @below {{which waits for this}}
         %s = mxgpu.acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
         mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
+        // expected-note @below {{which waits for this}}
         mxgpu.publish %s : !in_slot
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %d = mxgpu.acquire %reply : !reply
+        // expected-error @below {{'mxgpu.consume' op expected not to wait for itself through other roles, found a deadlock}}
         %s = mxgpu.consume %in : !in
         %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
         mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !reply_slot
         mxgpu.release %s : !in_slot
+        // expected-note @below {{which waits for this}}
         mxgpu.publish %d : !reply_slot
       }
     }

@@ -1,0 +1,81 @@
+"""Write mutants of a .mlir file, one per split.
+
+usage: mutate.py SEED COUNT FILE
+
+A mutant has one to three changes: tokens replaced, dropped or doubled, lines
+dropped, doubled or moved. Many verify and mean nonsense; none may crash the tool
+that reads them.
+"""
+
+import random
+import re
+import sys
+
+TOKEN = re.compile(r"%\w+|![\w.]+|\"\w*\"|\d+|\w+(?:\.\w+)*|\s+|.", re.S)
+NUMBERS = ["0", "1", "2", "3", "4", "5", "32", "64", "100", "128", "256", "257", "1024", "-1", "-128",
+           "4294967297", "1099511627776", "9223372036854775807"]
+TYPES = ["f8E4M3FN", "f8E5M2", "f4E2M1FN", "f8E8M0FNU", "i8", "i32", "index", "f16", "bf16", "f32"]
+WORDS = [["acquire", "consume"], ["publish", "release"], ["tma", "mma", "threads(128)", "threads(1)"],
+         ["smem", "tmem"], ["sw128", "sw64", "none"], ["elected", "warps(4)", ""],
+         ["scf.for", "mxgpu.for_each_k"], ["ceil", "floor", "even"], ["accumulate", "empty", "extent"],
+         ["!map", "!scale_map"], ["!in", "!acc"], ["memref", "vector", "tensor"]]
+
+
+def replacement(token, rng, tokens):
+    if token.isdigit():
+        return rng.choice(NUMBERS)
+    if token.startswith("%"):
+        return rng.choice([t for t in tokens if t.startswith("%")])
+    if token.startswith('"'):
+        return rng.choice([t for t in tokens if t.startswith('"')])
+    operation, _, name = token.partition(".")
+    for words in WORDS:
+        if token in words:
+            return rng.choice(words)
+        if name in words:
+            return operation + "." + rng.choice(words)
+    if operation == "mxgpu":
+        return rng.choice([t for t in tokens if t.startswith("mxgpu.")])
+    match = re.fullmatch(r"(x?(?:\d+x)*)(\w+)", token)
+    if match and match[2] in TYPES:
+        return match[1] + rng.choice(TYPES)
+    if match and match[1]:
+        return "x".join(rng.choice([p, rng.choice(NUMBERS)]) for p in token.split("x"))
+    return rng.choice(["", token + token, ",", "(", "}", "{"])
+
+
+def change_token(text, rng):
+    tokens = TOKEN.findall(text)
+    i = rng.choice([i for i, t in enumerate(tokens) if not t.isspace()])
+    tokens[i] = replacement(tokens[i], rng, tokens)
+    return "".join(tokens)
+
+
+def change_lines(text, rng):
+    lines = text.split("\n")
+    # Only whole operations: a block's braces stay where they are.
+    places = [i for i, line in enumerate(lines) if line.strip() and not re.search(r"[{}]\s*$", line)]
+    i = rng.choice(places)
+    line = lines[i]
+    what = rng.choice(["drop", "double", "move"])
+    if what != "double":
+        del lines[i]
+    if what != "drop":
+        near = [j for j in range(max(0, i - 8), min(len(lines), i + 8))]
+        lines.insert(rng.choice(near), line)
+    return "\n".join(lines)
+
+
+def main():
+    rng = random.Random(int(sys.argv[1]))
+    text = re.sub(r"^\s*//.*\n", "", open(sys.argv[3]).read(), flags=re.M)
+    mutants = []
+    for _ in range(int(sys.argv[2])):
+        mutant = text
+        for _ in range(rng.randint(1, 3)):
+            mutant = rng.choice([change_token, change_lines])(mutant, rng)
+        mutants.append(mutant)
+    print("\n// -----\n".join(mutants))
+
+
+main()

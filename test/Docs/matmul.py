@@ -1,0 +1,66 @@
+"""The memory maps of docs/Matmul.md follow from the IR that the page shows, which
+another test compares with what mx-opt prints.
+
+RUN: %python %s %mx_src/docs/Matmul.md
+"""
+
+import re
+import sys
+
+page = open(sys.argv[1]).read()
+ir = re.search(r"^```mlir\n(.*?)^```", page, re.M | re.S)[1]
+tables = page.split("## Where everything lies", 1)[1]
+
+
+def table(after):
+    rows = tables.split(after, 1)[1].split("|---|---|\n", 1)[1].split("\n\n", 1)[0]
+    for row in rows.strip().split("\n"):
+        where, what = [cell.strip() for cell in row.strip("|").split("|", 1)]
+        numbers = [int(n) for n in where.split(" to ")]
+        yield numbers[0], numbers[-1], what
+
+
+def expect(expected, found, what):
+    if expected != found:
+        sys.exit(f"{what}: expected {expected}, found {found}")
+
+
+BYTES = {"f8E4M3FN": 1, "f8E8M0FNU": 1, "f32": 4}
+smem, tmem, barriers = [], [], []
+for alias, stages, fields in re.findall(r"^(!\w+) = !mxgpu\.ring<(\d+) x \((.*?)\), producer", ir, re.M):
+    name, offsets, barrier = re.search(
+        rf'mxgpu\.ring "(\w+)" offsets \[(.*?)\] barriers\((\d+)\) : {alias}$', ir, re.M
+    ).groups()
+    for offset, (field, space, shape, element) in zip(
+        offsets.split(", "), re.findall(r"(\w+): (\w+)<((?:\d+x)+)(\w+)", fields)
+    ):
+        sizes = [int(n) for n in shape.strip("x").split("x")]
+        size = sizes[1]
+        if space == "smem":
+            size = BYTES[element]
+            for n in sizes:
+                size *= n
+        unit = "bytes" if space == "smem" else "columns"
+        where = smem if space == "smem" else tmem
+        end = int(offset) + int(stages) * size - 1
+        where.append((int(offset), end, f"{stages} stages of `{name}.{field}`, {size} {unit} each"))
+    end = int(barrier) + 16 * int(stages) - 1
+    barriers.append((int(barrier), end, f"barriers of `{name}`: {stages} full, {stages} empty"))
+total, columns, slot = map(int, re.search(r"smem\((\d+)\) tmem\((\d+) at (\d+)\)", ir).groups())
+barriers.append((slot, total - 1, "the address of tensor memory"))
+for field, column, rows in re.findall(r'copy_scales %\w+\["(\w+)"\] column\((\d+)\).*scales<(\d+)>', ir):
+    tmem.append((int(column), int(column) + int(rows) // 32 - 1, f"the scales `{field}`"))
+tmem.append((tmem[-1][1] + 1, columns - 1, "unused"))
+warps = []
+for role, count, first in re.findall(r"mxgpu\.role @(\w+) warps\((\d+)\).* first_warp\((\d+)\)", ir):
+    warps.append((int(first), int(first) + int(count) - 1, f"`@{role}`"))
+
+for after, computed in [
+    ("Shared memory:", sorted(smem) + sorted(barriers)),
+    ("Tensor memory", tmem),
+    ("Warps:", warps),
+]:
+    shown = list(table(after))
+    expect(len(computed), len(shown), f"rows of the table after '{after}'")
+    for (start, end, what), row in zip(computed, shown):
+        expect((start, end, what), (row[0], row[1], row[2][: len(what)]), after)
