@@ -43,8 +43,7 @@ void mx::buildMXToNVVMPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addNestedPass<func::FuncOp>(
-      mxgpu::createSelectSchedulePass({options.chip}));
+  pm.addPass(mxgpu::createSelectSchedulePass({options.chip}));
   addBufferization(pm);
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());

@@ -43,7 +43,7 @@ static LogicalResult translateModule(gpu::GPUModuleOp module, raw_ostream &os) {
     return module.emitOpError() << error;
   // What LLVM has no instruction for ends the process.
   error = mx::target::checkTcgen05(*info);
-  WalkResult result = module->walk([&](Operation *op) {
+  WalkResult result = module->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op == module)
       return WalkResult::advance();
     StringRef dialect = op->getName().getDialectNamespace();

@@ -70,10 +70,10 @@ struct SelectSchedulePass final
     const target::TargetInfo *target =
         target::lookupTcgen05Target(chip, error);
     if (!target) {
-      getOperation()->emitError() << error;
+      getOperation().emitError() << error;
       return signalPassFailure();
     }
-    getOperation()->walk([&](MatmulOp op) {
+    getOperation().walk([&](MatmulOp op) {
       if (!op->hasAttr(kScheduleAttrName))
         op->setAttr(kScheduleAttrName, select(op.getOutType(), *target));
     });

@@ -12,7 +12,7 @@ def MX_ChipOption
              "GPU to compile for, e.g. sm_100a (the default)">;
 
 def SelectSchedulePass
-    : InterfacePass<"mx-select-schedule", "::mlir::FunctionOpInterface"> {
+    : Pass<"mx-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose how each matmul runs";
   let description = [{
     Gives each `mx.matmul` without `mxgpu.schedule` one: of the tiles that the
