@@ -32,7 +32,7 @@ def replacement(token, rng, tokens):
     for words in WORDS:
         if token in words:
             return rng.choice(words)
-        if name in words:
+        if name and name in words:
             return operation + "." + rng.choice(words)
     if operation == "mxgpu":
         return rng.choice([t for t in tokens if t.startswith("mxgpu.")])
@@ -46,7 +46,8 @@ def replacement(token, rng, tokens):
 
 def change_token(text, rng):
     tokens = TOKEN.findall(text)
-    i = rng.choice([i for i, t in enumerate(tokens) if not t.isspace()])
+    # Words and numbers: what else there is mostly ends the parse.
+    i = rng.choice([i for i, t in enumerate(tokens) if re.match(r"[%\w\"!]", t) or not rng.randrange(20) and not t.isspace()])
     tokens[i] = replacement(tokens[i], rng, tokens)
     return "".join(tokens)
 

@@ -1,0 +1,145 @@
+// RUN: mx-opt %s -split-input-file --canonicalize --mxgpu-allocate --convert-mxgpu-host-to-gpu --canonicalize --cse | FileCheck %s
+
+// Texts of run-time checks carry the place of the operation; a '%' in it is not
+// a format.
+
+// CHECK-DAG:   llvm.mlir.global internal constant @mx_require_text_0("{{.*}}.mlir:{{[0-9]+}}:3: expected %lld rows, found %lld\00")
+// CHECK-DAG:   llvm.func @mxReportError(!llvm.ptr, ...)
+// CHECK-LABEL: func.func @require(
+// CHECK-SAME:    %[[OK:.*]]: i1, %[[M:.*]]: index, %[[N:.*]]: index)
+// CHECK-DAG:     %[[TRUE:.*]] = arith.constant true
+// CHECK-DAG:     %[[TEXT:.*]] = llvm.mlir.addressof @mx_require_text_0
+// CHECK:         %[[FAILS:.*]] = arith.xori %[[OK]], %[[TRUE]]
+// CHECK:         scf.if %[[FAILS]] {
+// CHECK-NEXT:      %[[A:.*]] = arith.index_cast %[[M]] : index to i64
+// CHECK-NEXT:      %[[B:.*]] = arith.index_cast %[[N]] : index to i64
+// CHECK-NEXT:      llvm.call @mxReportError(%[[TEXT]], %[[A]], %[[B]]) vararg(
+// CHECK-NEXT:    }
+func.func @require(%ok: i1, %m: index, %n: index) {
+  mxgpu.require %ok, "expected %lld rows, found %lld" (%m, %n)
+  return
+}
+
+// -----
+
+// What is known to hold is not asked.
+// CHECK-LABEL: func.func @holds(
+// CHECK-NOT:     mxReportError
+// CHECK:         return
+func.func @holds(%m: index) {
+  %true = arith.constant true
+  mxgpu.require %true, "expected %lld rows" (%m)
+  return
+}
+
+// -----
+
+// CHECK: llvm.mlir.global internal constant @mx_require_text_0("100%%.mlir:3:4: expected nothing\00")
+func.func @place(%ok: i1) {
+  mxgpu.require %ok, "expected nothing" loc(callsite("100%.mlir":3:4 at "y.mlir":1:1))
+  return
+}
+
+// -----
+
+// CHECK: llvm.func @mxMultiprocessorCount() -> i32
+// CHECK-LABEL: func.func @sm_count(
+// CHECK-NEXT:    %[[COUNT:.*]] = llvm.call @mxMultiprocessorCount() : () -> i32
+// CHECK-NEXT:    %[[R:.*]] = arith.index_cast %[[COUNT]] : i32 to index
+// CHECK-NEXT:    return %[[R]]
+func.func @sm_count() -> index {
+  %0 = mxgpu.sm_count
+  return %0 : index
+}
+
+// -----
+
+// A tensor map and a launch. Dimensions and strides begin with the innermost,
+// sizes of what is dynamic follow the pointer, and the map goes by value.
+
+// CHECK-LABEL: func.func @launch(
+// CHECK-SAME:    %[[A:[^:]*]]: memref<?x256xf8E4M3FN>, %[[Y:[^:]*]]: memref<?x4xf32>, %[[F:[^:]*]]: f32, %[[GRID:[^:]*]]: index
+// CHECK-DAG:     %[[C256:.*]] = arith.constant 256 : i64
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : i32
+// CHECK-DAG:     %[[C64:.*]] = arith.constant 64 : i32
+// CHECK-DAG:     %[[U8:.*]] = arith.constant 0 : i32
+// CHECK-DAG:     %[[RANK:.*]] = arith.constant 2 : i32
+// CHECK-DAG:     %[[SW128:.*]] = arith.constant 3 : i32
+// CHECK:         %[[ROWS:.*]] = memref.dim %[[A]]
+// CHECK:         %[[ROWS64:.*]] = arith.index_cast %[[ROWS]] : index to i64
+// CHECK:         %[[MAP:.*]] = llvm.alloca %{{.*}} x !llvm.array<128 x i8> {alignment = 64 : i64}
+// CHECK:         %[[DIMS:.*]] = llvm.alloca %{{.*}} x i64
+// CHECK:         llvm.store %[[C256]], %[[DIMS]]
+// CHECK:         %[[DIM1:.*]] = llvm.getelementptr %[[DIMS]][1]
+// CHECK:         llvm.store %[[ROWS64]], %[[DIM1]]
+// CHECK:         %[[STRIDES:.*]] = llvm.alloca %{{.*}} x i64
+// CHECK:         llvm.store %[[C256]], %[[STRIDES]]
+// CHECK:         %[[BOX:.*]] = llvm.alloca %{{.*}} x i32
+// CHECK:         llvm.store %[[C128]], %[[BOX]]
+// CHECK:         %[[BOX1:.*]] = llvm.getelementptr %[[BOX]][1]
+// CHECK:         llvm.store %[[C64]], %[[BOX1]]
+// CHECK:         llvm.call @mxTensorMapEncodeTiled(%[[MAP]], %[[U8]], %[[RANK]], %{{.*}}, %[[DIMS]], %[[STRIDES]], %[[BOX]], %{{.*}}, %{{.*}}, %[[SW128]],
+// CHECK:         %[[VALUE:.*]] = llvm.load %[[MAP]] : !llvm.ptr -> !llvm.array<128 x i8>
+// CHECK:         %[[POINTER:.*]] = llvm.inttoptr
+// CHECK:         %[[SIZE:.*]] = arith.index_cast %{{.*}} : index to i64
+// CHECK:         %[[N:.*]] = arith.index_cast %[[GRID]] : index to i64
+// CHECK:         gpu.launch_func @kernels::@kernel blocks in (%[[GRID]], %c1, %c1) threads in (%c96, %c1, %c1)
+// CHECK-SAME:      dynamic_shared_memory_size %c8208_i32
+// CHECK-SAME:      args(%[[VALUE]] : !llvm.array<128 x i8>, %[[POINTER]] : !llvm.ptr, %[[SIZE]] : i64, %[[F]] : f32, %[[N]] : i64)
+// CHECK:       mxgpu.kernel @kernel
+// CHECK-SAME:    attributes {gpu.kernel}
+!map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
+module attributes {gpu.container_module} {
+  func.func @launch(%a: memref<?x256xf8E4M3FN>, %y: memref<?x4xf32>, %f: f32, %grid: index) {
+    %map = mxgpu.encode_tensor_map %a : memref<?x256xf8E4M3FN> -> !map
+    mxgpu.launch @kernels::@kernel grid(%grid) args(%map, %y, %f, %grid : !map, memref<?x4xf32>, f32, index)
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%map: !map, %y: memref<?x4xf32>, %f: f32, %n: index) {
+      %in = mxgpu.ring "in" : !mxgpu.ring<1 x (a: smem<64x128xf8E4M3FN, sw128>), producer = tma, consumer = mma>
+      mxgpu.role @a warps(1) {
+      }
+      mxgpu.role @b warps(2) {
+      }
+    }
+  }
+}
+
+// -----
+
+// Memory of a program with kernels is the device's.
+
+// CHECK-LABEL: func.func @memory(
+// CHECK-SAME:    %[[X:[^:]*]]: memref<?x4xbf16>, %[[N:[^:]*]]: index
+// CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : i64
+// CHECK-DAG:     %[[STREAM:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK:         %[[ROWS:.*]] = arith.index_cast %[[N]] : index to i64
+// CHECK:         %[[BYTES:.*]] = arith.muli %[[ROWS]], %[[C8]]
+// CHECK:         llvm.call @mgpuMemAlloc(%[[BYTES]], %[[STREAM]], %{{.*}})
+// CHECK:         llvm.call @mgpuMemcpy(%{{.*}}, %{{.*}}, %{{.*}}, %[[STREAM]])
+// CHECK:         llvm.call @mgpuMemFree(%{{.*}}, %[[STREAM]])
+// CHECK-NOT:     memref.{{alloc|dealloc|copy}}
+module attributes {gpu.container_module} {
+  func.func @memory(%x: memref<?x4xbf16>, %n: index) {
+    %y = memref.alloc(%n) : memref<?x4xbf16>
+    memref.copy %x, %y : memref<?x4xbf16> to memref<?x4xbf16>
+    memref.dealloc %y : memref<?x4xbf16>
+    return
+  }
+  gpu.module @kernels {
+  }
+}
+
+// -----
+
+// Without kernels it is the host's.
+
+// CHECK-LABEL: func.func @host(
+// CHECK-NEXT:    memref.alloc
+// CHECK-NEXT:    memref.copy
+func.func @host(%x: memref<4xbf16>) -> memref<4xbf16> {
+  %y = memref.alloc() : memref<4xbf16>
+  memref.copy %x, %y : memref<4xbf16> to memref<4xbf16>
+  return %y : memref<4xbf16>
+}

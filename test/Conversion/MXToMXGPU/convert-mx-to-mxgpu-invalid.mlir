@@ -1,0 +1,301 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
+
+// What has no kernel is refused at the operation, with what is supported.
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{'mx.matmul' op expected a schedule: run mx-select-schedule first}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %f: f32) {
+  // expected-error @below {{'mx.matmul' op expected no alpha on the GPU, found one}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) alpha(%f) outs(%y : !y)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{'mx.matmul' op expected no accumulate on the GPU, found it}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) accumulate
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{'mx.matmul' op expected no epilogue region on the GPU, found one}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
+  ^bb0(%acc: f32, %row: index, %column: index):
+    mx.yield %acc : f32
+  }
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E5M2>) {
+  // expected-error @below {{'mx.matmul' op expected a of f8E4M3FN with identity layout on the GPU, found 'memref<128x64xf8E5M2>'}}
+  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E5M2>, !s, !a, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf4E2M1FN>) {
+  // expected-error @below {{'mx.matmul' op expected b of f8E4M3FN with identity layout on the GPU, found 'memref<128x64xf4E2M1FN>'}}
+  mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf4E2M1FN>, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[128, 1]>>) {
+  // expected-error @below {{'mx.matmul' op expected a of f8E4M3FN with identity layout on the GPU, found 'memref<128x64xf8E4M3FN, strided<[128, 1]>>'}}
+  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[128, 1]>>, !s, !a, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %l: memref<128x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.matmul' op expected scales of b as f8E8M0FNU in layout tcgen05 on the GPU, found 'memref<128x2xf8E8M0FNU>'}}
+  mx.matmul ins(%a, %s, %a, %l : !a, !s, !a, memref<128x2xf8E8M0FNU>) outs(%y : !y)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %s: !s, %z: memref<128x128xf16>) {
+  // expected-error @below {{'mx.matmul' op expected a result of f32 or bf16 with identity layout on the GPU, found 'memref<128x128xf16>'}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%z : memref<128x128xf16>)
+  return
+}
+
+// -----
+
+// A batch.
+func.func @main(%a: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>, %y: memref<2x128x128xf32>) {
+  // expected-error @below {{'mx.matmul' op expected scales of a as f8E8M0FNU in layout tcgen05 on the GPU, found 'memref<2x1x1x32x4x4xf8E8M0FNU>'}}
+  mx.matmul ins(%a, %s, %a, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>, memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>) outs(%y : memref<2x128x128xf32>)
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected axes [1] on the GPU, found [0]}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16>, %e: !a, %s: !s, %e2: memref<64x128xf8E4M3FN>, %s2: !s) {
+  // expected-error @below {{'mx.quantize' op expected axes [1] on the GPU, found [1, 0]}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %e2, %s2 : !a, !s, memref<64x128xf8E4M3FN>, !s) axes = [1, 0]
+  return
+}
+
+// -----
+
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E5M2>, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected elements of f8E4M3FN with identity layout on the GPU, found 'memref<128x64xf8E5M2>'}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E5M2>, !s)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+func.func @main(%x: memref<128x64xbf16>, %e: !a, %s: memref<128x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected scales of f8E8M0FNU in layout tcgen05 on the GPU, found 'memref<128x2xf8E8M0FNU>'}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : !a, memref<128x2xf8E8M0FNU>)
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<128x64xf32>, %e: memref<128x64xf4E2M1FN>, %s: memref<1x1x32x4x4xf8E4M3FN>, %g: f32) {
+  // expected-error @below {{'mx.quantize' op expected neither global_scale nor offsets on the GPU, found global_scale}}
+  mx.quantize ins(%x : memref<128x64xf32>) global_scale(%g) outs(%e, %s : memref<128x64xf4E2M1FN>, memref<1x1x32x4x4xf8E4M3FN>) block_size = 16
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected neither global_scale nor offsets on the GPU, found offsets}}
+  mx.quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
+      outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>)
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<2x128x64xbf16>, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a matrix of bf16, f16 or f32 with identity layout on the GPU, found 'memref<2x128x64xbf16>'}}
+  mx.quantize ins(%x : memref<2x128x64xbf16>) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16, strided<[128, 1]>>, %e: !a, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected a matrix of bf16, f16 or f32 with identity layout on the GPU, found 'memref<128x64xbf16, strided<[128, 1]>>'}}
+  mx.quantize ins(%x : memref<128x64xbf16, strided<[128, 1]>>) outs(%e, %s : !a, !s)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %s: !s, %x: memref<128x64xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected mx.quantize or mx.matmul on the GPU; this operation has no kernel yet}}
+  mx.dequantize ins(%a, %s : !a, !s) outs(%x : memref<128x64xbf16>)
+  return
+}
+
+// -----
+
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%l: memref<128x2xf8E8M0FNU>, %s: !s) {
+  // expected-error @below {{'mx.relayout' op expected mx.quantize or mx.matmul on the GPU; this operation has no kernel yet}}
+  mx.relayout ins(%l : memref<128x2xf8E8M0FNU>) outs(%s : !s)
+  return
+}
+
+// -----
+
+func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected mx.quantize or mx.matmul on the GPU; this operation has no kernel yet}}
+  mx.grouped_matmul ragged = rows
+      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<128x64xbf16>, %e: tensor<128x64xf8E4M3FN>, %s: tensor<1x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected memrefs, found 'tensor<128x64xbf16>': bufferize first}}
+  %0:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%e, %s : tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+// The host cannot reach the memory of the device.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %zero: bf16) {
+  // expected-error @below {{'linalg.fill' op expected only mx operations on tensors in device memory, found one that the host would run}}
+  linalg.fill ins(%zero : bf16) outs(%x : memref<128x64xbf16>)
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %i: index) {
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+  // expected-error @below {{'memref.load' op expected only mx operations on tensors in device memory, found one that the host would run}}
+  %b = memref.load %s[%i, %i, %i, %i, %i] : !s
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %i: index, %zero: bf16) {
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+  // expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
+  memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
+  return
+}
+
+// -----
+
+// The device cannot reach the memory of the host.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+memref.global "private" constant @constant : memref<128x64xbf16> = dense<1.0>
+func.func @main(%a: !a, %s: !s) {
+  // expected-error @below {{'memref.get_global' op expected tensors in device memory, found one in the memory of the host}}
+  %x = memref.get_global @constant : memref<128x64xbf16>
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %s: !s) {
+  // expected-error @below {{'memref.alloca' op expected tensors in device memory, found one in the memory of the host}}
+  %x = memref.alloca() : memref<128x64xbf16>
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+  return
+}
+
+// -----
+
+// Kernels are launched from functions of the host.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+%x = memref.alloc() : memref<128x64xbf16>
+%a = memref.alloc() : !a
+%s = memref.alloc() : !s
+// expected-error @below {{'mx.quantize' op expected to be inside a function of the host}}
+mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+gpu.module @kernels {
+  gpu.func @kernel(%x: memref<128x64xbf16>, %a: !a, %s: !s) kernel {
+    // expected-error @below {{'mx.quantize' op expected to be inside a function of the host}}
+    mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
+    gpu.return
+  }
+}

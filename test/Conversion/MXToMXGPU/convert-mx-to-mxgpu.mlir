@@ -1,0 +1,221 @@
+// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
+// RUN: not mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" 2>&1 | FileCheck %s --check-prefix=HOPPER
+// HOPPER: error: chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'
+
+// A matmul of static shapes: nothing to check at run time, and the grid is no
+// larger than the 2 x 3 tiles.
+
+// CHECK-DAG: [[$A:!map[0-9]*]] = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+// CHECK-DAG: [[$B:!map[0-9]*]] = !mxgpu.tensor_map<256x128xf8E4M3FN, sw128>
+// CHECK-DAG: [[$SA:!map[0-9]*]] = !mxgpu.tensor_map<1x1x2x256xf8E8M0FNU>
+// CHECK-DAG: [[$SB:!map[0-9]*]] = !mxgpu.tensor_map<2x1x2x256xf8E8M0FNU>
+// CHECK-DAG: [[$IN:!tma_ring]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<2x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
+// CHECK-DAG: [[$ACC:!mma_ring]] = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128)>
+
+// CHECK: module attributes {gpu.container_module}
+// CHECK-LABEL: func.func @static(
+// CHECK-SAME:    %[[X:[^:]*]]: memref<256x512xf8E4M3FN>, %[[XS:[^:]*]]: memref<2x4x32x4x4xf8E8M0FNU>, %[[Y:[^:]*]]: memref<768x512xf8E4M3FN>, %[[YS:[^:]*]]: memref<6x4x32x4x4xf8E8M0FNU>, %[[R:[^:]*]]: memref<256x768xf32>
+// CHECK-NOT:     mxgpu.require
+// CHECK-DAG:     %[[TILES:.*]] = arith.constant 6 : index
+// CHECK-DAG:     %[[MAP_A:.*]] = mxgpu.encode_tensor_map %[[X]] : memref<256x512xf8E4M3FN> -> [[$A]]
+// CHECK-DAG:     %[[MAP_B:.*]] = mxgpu.encode_tensor_map %[[Y]] : memref<768x512xf8E4M3FN> -> [[$B]]
+// CHECK-DAG:     %[[XS3:.*]] = memref.collapse_shape %[[XS]] {{\[}}[0], [1], [2, 3, 4]]
+// CHECK-DAG:     %[[XS4:.*]] = memref.expand_shape %[[XS3]] {{\[}}[0], [1], [2, 3]] output_shape [2, 4, 2, 256]
+// CHECK-DAG:     %[[MAP_SA:.*]] = mxgpu.encode_tensor_map %[[XS4]] : memref<2x4x2x256xf8E8M0FNU> -> [[$SA]]
+// CHECK-DAG:     %[[MAP_SB:.*]] = mxgpu.encode_tensor_map %{{.*}} : memref<6x4x2x256xf8E8M0FNU> -> [[$SB]]
+// CHECK:         %[[SMS:.*]] = mxgpu.sm_count
+// CHECK:         %[[GRID:.*]] = arith.minui %[[SMS]], %[[TILES]]
+// CHECK:         mxgpu.launch @kernels::@static_matmul grid(%[[GRID]]) args(%[[MAP_A]], %[[MAP_B]], %[[MAP_SA]], %[[MAP_SB]], %[[R]] :
+// CHECK-NEXT:    return
+
+// CHECK: gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_100a", features = "+ptx88"{{.*}}>]
+// CHECK-LABEL: mxgpu.kernel @static_matmul(
+// CHECK-SAME:    %[[A:.*]]: [[$A]], %[[B:.*]]: [[$B]], %[[SA:.*]]: [[$SA]], %[[SB:.*]]: [[$SB]], %[[R:.*]]: memref<256x768xf32>)
+// CHECK-SAME:    schedule(<tile = [128, 256, 128], stages = 4, accumulators = 1, raster = linear, epilogue = direct>) {
+// CHECK-DAG:     %[[TRUE:.*]] = arith.constant true
+// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
+// CHECK-DAG:     %[[C256:.*]] = arith.constant 256 : index
+// CHECK-DAG:     %[[C512:.*]] = arith.constant 512 : index
+// CHECK-DAG:     %[[C768:.*]] = arith.constant 768 : index
+// CHECK:         %[[WORK:.*]] = mxgpu.work_source static raster = linear tile [128, 256] of(%[[C256]], %[[C768]], %[[C512]])
+// CHECK-NEXT:    %[[IN:.*]] = mxgpu.ring "in" : [[$IN]]
+// CHECK-NEXT:    %[[ACC:.*]] = mxgpu.ring "acc" : [[$ACC]]
+// CHECK-NEXT:    mxgpu.role @epilogue warps(4) {
+// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
+// CHECK-NEXT:        %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
+// CHECK-NEXT:        %[[D:.*]] = mxgpu.consume %[[ACC]]
+// CHECK-NEXT:        scf.for %[[J:.*]] = %[[C0]] to %[[C256]] step %[[C32]] {
+// CHECK-NEXT:          %[[F:.*]] = mxgpu.load_accumulator %[[D]]["d"] column(%[[J]]) empty(%[[NONE]]) : !mma_slot -> !mxgpu.fragment<32xf32>
+// CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[COLUMN]], %[[J]]
+// An f32 result is stored as it was summed.
+// CHECK-NEXT:          mxgpu.store_fragment %[[F]], %[[R]][%[[ROW]], %[[AT]]] : !mxgpu.fragment<32xf32>, memref<256x768xf32>
+// CHECK-NEXT:        }
+// CHECK-NEXT:        mxgpu.release %[[D]]
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    mxgpu.role @load warps(1) elected {
+// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
+// CHECK-NEXT:        %[[ROW_TILE:.*]] = arith.divui %[[ROW]], %[[C128]]
+// CHECK-NEXT:        %[[COLUMN_TILE:.*]] = arith.divui %[[COLUMN]], %[[C128]]
+// CHECK-NEXT:        mxgpu.for_each_k (%[[K:.*]], %{{.*}}, %{{.*}}) from %[[START]] to %[[END]] step 128 {
+// CHECK-NEXT:          %[[K_TILE:.*]] = arith.divui %[[K]], %[[C128]]
+// CHECK-NEXT:          %[[S:.*]] = mxgpu.acquire %[[IN]]
+// CHECK-NEXT:          mxgpu.tma_load %[[A]][%[[ROW]], %[[K]]] into %[[S]]["a"]
+// CHECK-NEXT:          mxgpu.tma_load %[[B]][%[[COLUMN]], %[[K]]] into %[[S]]["b"]
+// CHECK-NEXT:          mxgpu.tma_load %[[SA]][%[[ROW_TILE]], %[[K_TILE]]] into %[[S]]["sfa"]
+// CHECK-NEXT:          mxgpu.tma_load %[[SB]][%[[COLUMN_TILE]], %[[K_TILE]]] into %[[S]]["sfb"]
+// CHECK-NEXT:          mxgpu.publish %[[S]] :
+// CHECK-NEXT:        }
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    mxgpu.role @mma warps(1) elected {
+// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %{{.*}}, %{{.*}}, %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
+// CHECK-NEXT:        %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
+// CHECK-NEXT:        %[[D:.*]] = mxgpu.acquire %[[ACC]]
+// CHECK-NEXT:        mxgpu.for_each_k (%{{.*}}, %[[EXTENT:.*]], %[[FIRST:.*]]) from %[[START]] to %[[END]] step 128 {
+// CHECK-NEXT:          %[[MORE:.*]] = arith.xori %[[FIRST]], %[[TRUE]] : i1
+// CHECK-NEXT:          %[[S:.*]] = mxgpu.consume %[[IN]]
+// CHECK-NEXT:          %[[SFA:.*]] = mxgpu.copy_scales %[[S]]["sfa"] : !tma_slot -> !mxgpu.scales<128>
+// CHECK-NEXT:          %[[SFB:.*]] = mxgpu.copy_scales %[[S]]["sfb"] : !tma_slot -> !mxgpu.scales<256>
+// CHECK-NEXT:          mxgpu.mma %[[S]]["a", "b"] scales(%[[SFA]], %[[SFB]]) into %[[D]]["d"] accumulate(%[[MORE]]) extent(%[[EXTENT]])
+// CHECK-NEXT:          mxgpu.release %[[S]]
+// CHECK-NEXT:        }
+// CHECK-NEXT:        mxgpu.publish %[[D]] empty(%[[NONE]])
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU>,
+                  %b: memref<768x512xf8E4M3FN>, %bs: memref<6x4x32x4x4xf8E8M0FNU>, %y: memref<256x768xf32>) {
+  mx.matmul ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<2x4x32x4x4xf8E8M0FNU>, memref<768x512xf8E4M3FN>, memref<6x4x32x4x4xf8E8M0FNU>)
+      outs(%y : memref<256x768xf32>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 4, accumulators = 1, raster = linear, epilogue = direct>}
+  return
+}
+
+// -----
+
+// A matmul of dynamic shapes: the host compares what the types do not say, and
+// the kernel is given the reduction's size.
+
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-SAME:    %[[A:[^:]*]]: memref<?x?xf8E4M3FN>, %[[AS:[^:]*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[B:[^:]*]]: memref<?x?xf8E4M3FN>, %[[BS:[^:]*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[Y:[^:]*]]: memref<?x?xbf16>
+// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
+// CHECK:         %[[M:.*]] = memref.dim %[[A]], %[[C0]]
+// CHECK:         %[[N:.*]] = memref.dim %[[B]], %[[C0]]
+// CHECK:         %[[K:.*]] = memref.dim %[[A]], %[[C1]]
+// CHECK:         %[[REST:.*]] = arith.remui %[[K]], %[[C32]]
+// CHECK:         %[[OK:.*]] = arith.cmpi eq, %[[REST]], %[[C0]]
+// CHECK:         mxgpu.require %[[OK]], "expected dimension 1 of a to be a multiple of 32, found %lld"(%[[K]])
+// CHECK:         %[[KB:.*]] = memref.dim %[[B]], %[[C1]]
+// CHECK:         %[[SAME:.*]] = arith.cmpi eq, %[[KB]], %[[K]]
+// CHECK:         mxgpu.require %[[SAME]], "expected dimension 1 of b to be %lld, found %lld"(%[[K]], %[[KB]])
+// CHECK:         "expected dimension 0 of the result to be %lld, found %lld"(%[[M]], %{{.*}})
+// CHECK:         "expected dimension 1 of the result to be %lld, found %lld"(%[[N]], %{{.*}})
+// CHECK:         %[[MT:.*]] = arith.ceildivui %[[M]], %[[C128]]
+// CHECK:         "expected tiles of rows of the scales of a to be %lld, found %lld"(%[[MT]], %{{.*}})
+// CHECK:         %[[KT:.*]] = arith.ceildivui %[[K]], %[[C128]]
+// CHECK:         "expected tiles of blocks of the scales of a to be %lld, found %lld"(%[[KT]], %{{.*}})
+// CHECK:         "expected tiles of rows of the scales of b to be %lld, found %lld"
+// CHECK:         "expected tiles of blocks of the scales of b to be %lld, found %lld"
+// CHECK-NOT:     mxgpu.require
+// CHECK:         mxgpu.launch @kernels::@dynamic_matmul grid(%{{.*}}) args({{.*}}, %[[Y]], %[[K]] : {{.*}}, memref<?x?xbf16>, index)
+
+// CHECK-LABEL: mxgpu.kernel @dynamic_matmul(
+// CHECK-SAME:    %[[R:[a-z_]*]]: memref<?x?xbf16>, %[[REDUCTION:[a-z_0-9]*]]: index)
+// CHECK-DAG:     %[[ROWS:.*]] = memref.dim %[[R]], %c0
+// CHECK-DAG:     %[[COLUMNS:.*]] = memref.dim %[[R]], %c1
+// CHECK:         mxgpu.work_source static raster = linear tile [128, 128] of(%[[ROWS]], %[[COLUMNS]], %[[REDUCTION]])
+// A bf16 result is rounded once.
+// CHECK:         %[[F:.*]] = mxgpu.load_accumulator
+// CHECK-NEXT:    %[[G:.*]] = mxgpu.cast_fragment %[[F]] : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<32xbf16>
+// CHECK:         mxgpu.store_fragment %[[G]], %[[R]]
+func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?x32x4x4xf8E8M0FNU>,
+                   %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?x32x4x4xf8E8M0FNU>, %y: memref<?x?xbf16>) {
+  mx.matmul ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>)
+      outs(%y : memref<?x?xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 6, accumulators = 2, raster = linear, epilogue = direct>}
+  return
+}
+
+// -----
+
+// A quantizer has no rings: a thread takes a row of 4 blocks and writes their 4
+// scales at once.
+
+// CHECK-LABEL: func.func @quantize(
+// CHECK:         "expected dimension 1 of the input to be a multiple of 32, found %lld"
+// CHECK:         "expected dimension 0 of the elements to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of the elements to be %lld, found %lld"
+// CHECK:         "expected tiles of rows of the scales to be %lld, found %lld"
+// CHECK:         "expected tiles of blocks of the scales to be %lld, found %lld"
+// CHECK:         %[[GRID:.*]] = arith.muli
+// CHECK:         mxgpu.launch @kernels::@quantize_quantize grid(%[[GRID]])
+
+// CHECK-LABEL: mxgpu.kernel @quantize_quantize(
+// CHECK-SAME:    %[[X:[a-z_]*]]: memref<?x?xf16>, %[[E:[a-z_]*]]: memref<?x?xf8E4M3FN>, %[[S:[a-z_]*]]: memref<?x?x32x4x4xf8E8M0FNU>) {
+// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
+// CHECK-DAG:     %[[C64:.*]] = arith.constant 64 : index
+// CHECK-DAG:     %[[C96:.*]] = arith.constant 96 : index
+// CHECK-NOT:     mxgpu.ring
+// CHECK:         mxgpu.role @quantize warps(4) {
+// CHECK-NEXT:      %[[THREAD:.*]] = mxgpu.thread_id
+// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[FIRST:.*]], %[[COLUMN:.*]], %{{.*}}, %{{.*}}) in
+// CHECK-NEXT:        %[[ROW:.*]] = arith.addi %[[FIRST]], %[[THREAD]]
+// CHECK-NEXT:        %[[B0:.*]] = mxgpu.load_block %[[X]][%[[ROW]], %[[COLUMN]]] : memref<?x?xf16> -> vector<32xf16>
+// CHECK-NEXT:        %[[E0:.*]], %[[S0:.*]] = mxgpu.quantize_block %[[B0]] scale_rounding = even : vector<32xf16> -> vector<32xf8E4M3FN>, f8E8M0FNU
+// CHECK-NEXT:        mxgpu.store_block %[[E0]], %[[E]][%[[ROW]], %[[COLUMN]]]
+// CHECK-NEXT:        %[[AT1:.*]] = arith.addi %[[COLUMN]], %[[C32]]
+// CHECK-NEXT:        mxgpu.load_block %[[X]][%[[ROW]], %[[AT1]]]
+// CHECK:             %[[AT2:.*]] = arith.addi %[[COLUMN]], %[[C64]]
+// CHECK:             %[[AT3:.*]] = arith.addi %[[COLUMN]], %[[C96]]
+// CHECK:             %{{.*}}, %[[S3:.*]] = mxgpu.quantize_block
+// CHECK:             %[[BLOCK:.*]] = arith.divui %[[COLUMN]], %[[C32]]
+// CHECK-NEXT:        mxgpu.store_scales(%[[S0]], %{{.*}}, %{{.*}}, %[[S3]]) into %[[S]][%[[ROW]], %[[BLOCK]]]
+func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<?x?xf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) scale_rounding = even
+  return
+}
+
+// -----
+
+// Names of kernels do not clash: with one another, or with what is there.
+
+// CHECK: func.func private @kernels()
+// CHECK: gpu.module @kernels_0
+// CHECK: mxgpu.kernel @f_quantize(
+// CHECK: mxgpu.kernel @f_quantize_0(
+func.func @f(%x: memref<32x32xf32>, %e: memref<32x32xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<32x32xf32>) outs(%e, %s : memref<32x32xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>)
+  mx.quantize ins(%x : memref<32x32xf32>) outs(%e, %s : memref<32x32xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>)
+  return
+}
+func.func private @kernels()
+
+// -----
+
+// Without mx operations there are no kernels, and host code is free.
+
+// CHECK-LABEL: func.func @host
+// CHECK-NEXT:    memref.store
+// CHECK-NOT:   gpu.module
+func.func @host(%x: memref<4xf32>, %v: f32, %i: index) {
+  memref.store %v, %x[%i] : memref<4xf32>
+  return
+}
+
+// -----
+
+// Copies that bufferization makes become the runtime's.
+
+// CHECK-LABEL: func.func @copies
+// CHECK: memref.copy
+func.func @copies(%x: memref<32x32xf32>, %z: memref<32x32xf32>, %e: memref<32x32xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>) {
+  memref.copy %z, %x : memref<32x32xf32> to memref<32x32xf32>
+  mx.quantize ins(%x : memref<32x32xf32>) outs(%e, %s : memref<32x32xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>)
+  return
+}

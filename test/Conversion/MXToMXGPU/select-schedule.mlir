@@ -1,0 +1,60 @@
+// RUN: mx-opt %s --mx-select-schedule="chip=sm_100a" | FileCheck %s
+// RUN: mx-opt %s --mx-select-schedule="chip=sm_100a" | mx-opt --mx-select-schedule="chip=sm_103a" | FileCheck %s
+// RUN: not mx-opt %s --mx-select-schedule="chip=sm_1" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not mx-opt %s --mx-select-schedule="chip=sm_90a" 2>&1 | FileCheck %s --check-prefix=HOPPER
+
+// UNKNOWN: error: unknown chip 'sm_1': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a', 'sm_120a'
+// UNKNOWN-NOT: error:
+// HOPPER: error: chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'
+// HOPPER-NOT: error:
+
+!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+
+// A few tiles: 8 x 8 tiles of 128 columns are one wave of 148 SMs, and half as
+// many of 256 columns would take as long again.
+// CHECK-LABEL: func.func @small
+// CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 6, accumulators = 2, raster = linear, epilogue = direct>
+func.func @small(%a: tensor<1024x512xf8E4M3FN>, %as: tensor<1024x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %y: tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<1024x512xf8E4M3FN>, tensor<1024x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<1024x512xf8E4M3FN>, tensor<1024x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) outs(%y : tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16>
+  return %0 : tensor<1024x1024xbf16>
+}
+
+// Many tiles: 64 x 64 of 128 columns are 28 waves, 64 x 32 of 256 columns 14,
+// which is the same time; the larger tile reads less memory. Its accumulators
+// fill all columns, and the scales need 12, so there is one.
+// CHECK-LABEL: func.func @large
+// CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 4, accumulators = 1, raster = linear, epilogue = direct>
+func.func @large(%a: tensor<8192x512xf8E4M3FN>, %as: tensor<8192x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %y: tensor<8192x8192xf32>) -> tensor<8192x8192xf32> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<8192x512xf8E4M3FN>, tensor<8192x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<8192x512xf8E4M3FN>, tensor<8192x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) outs(%y : tensor<8192x8192xf32>) -> tensor<8192x8192xf32>
+  return %0 : tensor<8192x8192xf32>
+}
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 6, accumulators = 2, raster = linear, epilogue = direct>
+func.func @dynamic(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<?x?xf8E4M3FN>, !scales, tensor<?x?xf8E4M3FN>, !scales) outs(%y : tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  return %0 : tensor<?x?xbf16>
+}
+
+// CHECK-LABEL: func.func @empty
+// CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, {{128|256}}, 128], stages = {{[46]}},
+func.func @empty(%a: tensor<0x512xf8E4M3FN>, %as: tensor<0x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %y: tensor<0x0xbf16>) -> tensor<0x0xbf16> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<0x512xf8E4M3FN>, tensor<0x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<0x512xf8E4M3FN>, tensor<0x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) outs(%y : tensor<0x0xbf16>) -> tensor<0x0xbf16>
+  return %0 : tensor<0x0xbf16>
+}
+
+// A schedule that is there is kept, whatever it says.
+// CHECK-LABEL: func.func @by_hand
+// CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 40, accumulators = 1, raster = linear, epilogue = direct>
+func.func @by_hand(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<?x?xf8E4M3FN>, !scales, tensor<?x?xf8E4M3FN>, !scales) outs(%y : tensor<?x?xbf16>) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 40, accumulators = 1, raster = linear, epilogue = direct>} -> tensor<?x?xbf16>
+  return %0 : tensor<?x?xbf16>
+}
+
+// Nothing else is touched.
+// CHECK-LABEL: func.func @quantize
+// CHECK-NOT: mxgpu
+func.func @quantize(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN> {
+  %r:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>
+  return %r#0 : tensor<128x64xf8E4M3FN>
+}

@@ -1,0 +1,118 @@
+"""Compiles a matmul under every schedule that one can write by hand and runs it.
+
+usage: schedules.py MX_OPT MX_TRANSLATE MX_RUN PTXAS-or-"" DIRECTORY
+
+A schedule that fits into the memories of sm_100a must run right on the
+simulator, with fewer multiprocessors than tiles, so that each CTA goes through
+its rings several times; a schedule that does not must give the table of what
+takes how much.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+mx_opt, mx_translate, mx_run, ptxas, directory = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+check_ptx = os.path.join(os.path.dirname(__file__), "check_ptx.py")
+
+PROGRAM = """
+!matrix = tensor<?x?xbf16>
+!elements = tensor<?x?xf8E4M3FN>
+!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @main(%x: !matrix, %w: !matrix) -> !matrix {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %m = tensor.dim %x, %c0 : !matrix
+  %n = tensor.dim %w, %c0 : !matrix
+  %k = tensor.dim %x, %c1 : !matrix
+  %blocks = arith.divui %k, %c32 : index
+  %xe = tensor.empty(%m, %k) : !elements
+  %xs = tensor.empty(%m, %blocks) : !scales
+  %xq:2 = mx.quantize ins(%x : !matrix) outs(%xe, %xs : !elements, !scales) -> !elements, !scales
+  %we = tensor.empty(%n, %k) : !elements
+  %ws = tensor.empty(%n, %blocks) : !scales
+  %wq:2 = mx.quantize ins(%w : !matrix) outs(%we, %ws : !elements, !scales) -> !elements, !scales
+  %init = tensor.empty(%m, %n) : !matrix
+  %y = mx.matmul ins(%xq#0, %xq#1, %wq#0, %wq#1 : !elements, !scales, !elements, !scales)
+      outs(%init : !matrix) {mxgpu.schedule = #mxgpu.schedule<SCHEDULE>} -> !matrix
+  return %y : !matrix
+}
+"""
+
+
+def run(command, text=None, **extra):
+    env = dict(os.environ, **extra)
+    return subprocess.run(command, input=text, capture_output=True, text=True, env=env)
+
+
+def fail(what, done):
+    sys.exit(f"{what}: exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+
+
+# 2 multiprocessors, 6 or 4 tiles, 9 steps of which the last is a quarter full:
+# every ring wraps around within a tile and across tiles.
+rng = np.random.default_rng(3)
+for name, rows in (("x", 300), ("w", 260)):
+    values = rng.standard_normal((rows, 1056)).astype(np.float32)
+    np.save(f"{directory}/{name}.npy", (values.view(np.uint32) >> 16).astype(np.uint16))
+
+fitting = 0
+for columns in (128, 256):
+    for accumulators in (1, 2, 4):
+        for stages in range(1, 8):
+            schedule = (
+                f"tile = [128, {columns}, 128], stages = {stages}, "
+                f"accumulators = {accumulators}, raster = linear, epilogue = direct"
+            )
+            path = f"{directory}/schedule.mlir"
+            with open(path, "w") as file:
+                file.write(PROGRAM.replace("SCHEDULE", schedule))
+            # Operands, scales, barriers and the address of tensor memory; then
+            # the accumulators and 4 columns of scales for each 128 rows.
+            scales = 1 + columns // 128
+            smem = stages * (128 * (128 + columns) + 512 * scales)
+            smem += 16 * (stages + accumulators) + 4
+            tmem = accumulators * columns + 4 * scales
+            done = run([mx_opt, path, "--mx-to-nvvm"])
+            if smem > 232448 or tmem > 512:
+                found, what = (tmem, "columns") if tmem > 512 else (smem, "bytes")
+                table = rf"expected at most \d+ {what} of \w+ memory on sm_100a, found {found}\n"
+                if done.returncode != 1 or not re.search(table, done.stderr):
+                    fail(schedule, done)
+                if "stages of " not in done.stderr or done.stderr.count("error:") != 1:
+                    fail(schedule, done)
+                continue
+            if done.returncode:
+                fail(schedule, done)
+            fitting += 1
+            ptx = run([mx_translate, "--mx-to-ptx"], done.stdout)
+            if ptx.returncode:
+                fail(schedule, ptx)
+            with open(f"{directory}/schedule.ptx", "w") as file:
+                file.write(ptx.stdout)
+            check = [sys.executable, check_ptx, f"{directory}/schedule.ptx"]
+            if ptxas:
+                log = run([ptxas, "-arch=sm_100a", "-v", f"{directory}/schedule.ptx", "-o", os.devnull])
+                if log.returncode:
+                    fail(schedule, log)
+                with open(f"{directory}/ptxas.log", "w") as file:
+                    file.write(log.stdout + log.stderr)
+                check += ["--ptxas", f"{directory}/ptxas.log"]
+            checked = run(check)
+            if checked.returncode:
+                fail(schedule, checked)
+            done = run(
+                [mx_run, path, "--device=sim", "--check=cpu"]
+                + ["--arg", f"{directory}/x.npy", "--arg", f"{directory}/w.npy"],
+                MX_SIM_SM_COUNT="2",
+                MX_SIM_SEED=str(stages),
+            )
+            if done.returncode or "check: passed" not in done.stdout + done.stderr:
+                fail(schedule, done)
+            print(f"{schedule}: right")
+print(f"{fitting} schedules ran")

@@ -1,0 +1,93 @@
+// RUN: split-file %s %t
+// RUN: not mx-translate --mx-to-ptx %t/none.mlir 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not mx-translate --mx-to-ptx %examples/matmul.mlir 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not mx-translate --mx-to-ptx %t/kernel.mlir 2>&1 | FileCheck %s --check-prefix=KERNEL
+// RUN: not mx-translate --mx-to-ptx %t/nested.mlir 2>&1 | FileCheck %s --check-prefix=NESTED
+// RUN: not mx-translate --mx-to-ptx %t/untargeted.mlir 2>&1 | FileCheck %s --check-prefix=UNTARGETED
+// RUN: not mx-translate --mx-to-ptx %t/two-targets.mlir 2>&1 | FileCheck %s --check-prefix=TWO
+// RUN: not mx-translate --mx-to-ptx %t/other-target.mlir 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not mx-translate --mx-to-ptx %t/unknown-chip.mlir 2>&1 | FileCheck %s --check-prefix=CHIP
+// RUN: not mx-translate --mx-to-ptx %t/old-chip.mlir 2>&1 | FileCheck %s --check-prefix=OLD
+// RUN: mx-translate --mx-to-ptx %t/two-modules.mlir | FileCheck %s --check-prefix=MODULES
+
+// NONE: error: expected a gpu.module, found none: run mx-opt --mx-to-nvvm first
+
+//--- none.mlir
+module {
+}
+
+// KERNEL: kernel.mlir:2:3: error: 'mxgpu.kernel' op expected lowered kernels, found this operation: run mx-opt --mx-to-nvvm first
+// KERNEL-NOT: error:
+
+//--- kernel.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @kernel() {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// NESTED: nested.mlir:3:10: error: 'arith.addi' op expected lowered kernels, found this operation: run mx-opt --mx-to-nvvm first
+
+//--- nested.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  llvm.func @f(%a: i32) -> i32 {
+    %0 = arith.addi %a, %a : i32
+    llvm.return %0 : i32
+  }
+}
+
+// UNTARGETED: untargeted.mlir:1:1: error: 'gpu.module' op expected one target, found 0
+
+//--- untargeted.mlir
+gpu.module @kernels {
+}
+
+// TWO: two-targets.mlir:1:1: error: 'gpu.module' op expected one target, found 2
+
+//--- two-targets.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">, #nvvm.target<chip = "sm_103a">] {
+}
+
+// OTHER: other-target.mlir:1:1: error: 'gpu.module' op expected a target #nvvm.target, found #rocdl.target<>
+
+//--- other-target.mlir
+gpu.module @kernels [#rocdl.target] {
+}
+
+// LLVM would take the chip for the oldest that it knows.
+// CHIP: unknown-chip.mlir:1:1: error: 'gpu.module' op unknown chip 'sm_101x': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a', 'sm_120a'
+
+//--- unknown-chip.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_101x">] {
+}
+
+// LLVM would end the process.
+// OLD: old-chip.mlir:4:5: error: 'nvvm.tcgen05.alloc' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'
+
+//--- old-chip.mlir
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  llvm.func @f(%slot: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
+    %columns = llvm.mlir.constant(32 : i32) : i32
+    nvvm.tcgen05.alloc %slot, %columns : !llvm.ptr<3>, i32
+    llvm.return
+  }
+}
+
+// Every module is printed.
+// MODULES: .target sm_100a
+// MODULES: .entry first(
+// MODULES: .target sm_103a
+// MODULES: .entry second(
+
+//--- two-modules.mlir
+gpu.module @a [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  llvm.func @first() attributes {gpu.kernel, nvvm.kernel} {
+    llvm.return
+  }
+}
+gpu.module @b [#nvvm.target<chip = "sm_103a", features = "+ptx88">] {
+  llvm.func @second() attributes {gpu.kernel, nvvm.kernel} {
+    llvm.return
+  }
+}
