@@ -38,14 +38,25 @@ struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
     Value address =
         builder.add(builder.add(column, builder.toI32(adaptor.getColumn())),
                     builder.create<arith::ShLIOp>(lane, builder.i32(16)));
-    Value words = builder.loadTensorMemory(address, type.getNumElements());
-    Value fragment = builder.create<arith::BitcastOp>(type, words);
-    if (adaptor.getEmpty()) {
-      Value zero = builder.create<arith::ConstantOp>(builder.getZeroAttr(type));
-      fragment =
-          builder.create<arith::SelectOp>(adaptor.getEmpty(), zero, fragment);
+    auto load = [&] {
+      Value words = builder.loadTensorMemory(address, type.getNumElements());
+      return builder.create<arith::BitcastOp>(type, words).getResult();
+    };
+    if (!adaptor.getEmpty()) {
+      rewriter.replaceOp(op, load());
+      return success();
     }
-    rewriter.replaceOp(op, fragment);
+    // Tensor memory that nobody wrote is not read. All warps of the role take
+    // the same way, since they have the same unit of work.
+    auto ifOp =
+        builder.create<scf::IfOp>(type, adaptor.getEmpty(), /*withElse=*/true);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    Value zero = builder.create<arith::ConstantOp>(builder.getZeroAttr(type));
+    builder.create<scf::YieldOp>(zero);
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    Value loaded = load();
+    builder.create<scf::YieldOp>(loaded);
+    rewriter.replaceOp(op, ifOp.getResults());
     return success();
   }
 };
