@@ -1,0 +1,431 @@
+// RUN: mx-opt %s -split-input-file --mxgpu-allocate --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+
+// Set-up, a producer that is the copy engine, and a consumer that is the tensor
+// core. Shared memory: a at 0, sf at 65536, full barriers at 67584, empty ones
+// at 67616.
+
+// CHECK-LABEL: gpu.module @load
+// CHECK-SAME:    llvm.data_layout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+// CHECK:         llvm.mlir.global external @mx_dynamic_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+// CHECK:         llvm.func @load(
+// CHECK-SAME:      %[[MAP:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %[[SCALES:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %[[N:.*]]: i64)
+// CHECK-SAME:      attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 64, 1, 1>}
+// CHECK-DAG:       %[[C0:.*]] = arith.constant 0 : i32
+// CHECK-DAG:       %[[C1:.*]] = arith.constant 1 : i32
+// CHECK-DAG:       %[[C4:.*]] = arith.constant 4 : i32
+// CHECK-DAG:       %[[C8:.*]] = arith.constant 8 : i32
+// CHECK-DAG:       %[[C16384:.*]] = arith.constant 16384 : i32
+// CHECK-DAG:       %[[SLOT_BYTES:.*]] = arith.constant 16896 : i32
+// CHECK-DAG:       %[[FULL:.*]] = arith.constant 67584 : i32
+// CHECK-DAG:       %[[EMPTY:.*]] = arith.constant 67616 : i32
+// CHECK-DAG:       %[[TRUE:.*]] = arith.constant true
+// CHECK-DAG:       %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared : !llvm.ptr<3>
+
+// One thread initializes the barriers and makes them visible to the copy engine;
+// the CTA waits for it.
+// CHECK:           %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
+// CHECK:           %[[FIRST:.*]] = arith.cmpi eq, %[[TID]], %[[C0]]
+// CHECK:           scf.if %[[FIRST]] {
+// CHECK-NEXT:        nvvm.prefetch tensormap, %[[MAP]]
+// CHECK-NEXT:        nvvm.prefetch tensormap, %[[SCALES]]
+// CHECK-NEXT:        %[[B:.*]] = llvm.getelementptr %[[SHARED]][67584]
+// CHECK-NEXT:        nvvm.mbarrier.init %[[B]], %[[C1]]
+// CHECK-COUNT-7:     nvvm.mbarrier.init %{{.*}}, %[[C1]]
+// CHECK-NOT:         nvvm.mbarrier.init
+// CHECK:             nvvm.fence.mbarrier.init
+// CHECK-NEXT:      }
+// CHECK-NEXT:      nvvm.bar.warp.sync
+// CHECK-NEXT:      nvvm.barrier
+
+// The role is warp 0, and one thread of it.
+// CHECK:           %[[WARP:.*]] = arith.shrui %[[TID]]
+// CHECK:           %[[IS_LOAD:.*]] = arith.cmpi ult, %[[WARP]], %[[C1]]
+// CHECK:           scf.if %[[IS_LOAD]] {
+// CHECK-NEXT:        %[[ELECTED:.*]] = nvvm.elect.sync
+// CHECK-NEXT:        scf.if %[[ELECTED]] {
+
+// acquire: waits for the phase before, which is complete at first; announces
+// the bytes before anything can arrive.
+// CHECK-NEXT:          %[[SLOT:.*]] = llvm.load %[[SLOT_P:.*]] : !llvm.ptr -> i32
+// CHECK-NEXT:          %[[PHASE:.*]] = llvm.load %[[PHASE_P:.*]] : !llvm.ptr -> i32
+// CHECK-NEXT:          %[[PARITY:.*]] = arith.xori %[[PHASE]], %[[C1]]
+// CHECK-NEXT:          %[[OFFSET:.*]] = arith.muli %[[SLOT]], %[[C8]]
+// CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[OFFSET]], %[[EMPTY]]
+// CHECK-NEXT:          %[[EMPTY_B:.*]] = llvm.getelementptr %[[SHARED]][%[[AT]]]
+// CHECK-NEXT:          scf.while : () -> () {
+// CHECK-NEXT:            %[[DONE:.*]] = nvvm.mbarrier.try_wait %[[EMPTY_B]], %[[PARITY]]
+// CHECK-NEXT:            %[[AGAIN:.*]] = arith.xori %[[DONE]], %[[TRUE]]
+// CHECK-NEXT:            scf.condition(%[[AGAIN]])
+// CHECK:               %[[NEXT:.*]] = arith.addi %[[SLOT]], %[[C1]]
+// CHECK-NEXT:          %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %[[C4]]
+// CHECK-NEXT:          %[[NEXT_SLOT:.*]] = arith.select %[[WRAPS]], %[[C0]], %[[NEXT]]
+// CHECK-NEXT:          %[[NEXT_PHASE:.*]] = arith.select %[[WRAPS]], %[[PARITY]], %[[PHASE]]
+// CHECK-NEXT:          llvm.store %[[NEXT_SLOT]], %[[SLOT_P]]
+// CHECK-NEXT:          llvm.store %[[NEXT_PHASE]], %[[PHASE_P]]
+// CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[OFFSET]], %[[FULL]]
+// CHECK-NEXT:          %[[FULL_B:.*]] = llvm.getelementptr %[[SHARED]][%[[AT]]]
+// CHECK-NEXT:          nvvm.mbarrier.arrive.expect_tx %[[FULL_B]], %[[SLOT_BYTES]]
+
+// Copies: innermost coordinate first, missing ones 0. publish is nothing more.
+// CHECK:               %[[A_OFFSET:.*]] = arith.muli %[[SLOT]], %[[C16384]]
+// CHECK-NEXT:          %[[A:.*]] = llvm.getelementptr %[[SHARED]][%[[A_OFFSET]]]
+// CHECK-NEXT:          nvvm.cp.async.bulk.tensor.shared.cluster.global %[[A]], %[[MAP]], %[[FULL_B]], box[%[[K:.*]], %[[ROW:.*]]] {isCTAOnly = true}
+// CHECK:               nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[SCALES]], %[[FULL_B]], box[%[[C0]], %[[C0]], %[[C0]], %[[ROW]]] {isCTAOnly = true}
+
+// Before the CTA ends every slot has been emptied: no arrival is under way.
+// CHECK-NEXT:          scf.for %{{.*}} = %[[C0]] to %[[C4]] step %[[C1]]
+// CHECK:                 nvvm.mbarrier.try_wait
+// CHECK:             nvvm.bar.warp.sync
+
+// consume and release of the tensor core.
+// CHECK:             nvvm.elect.sync
+// CHECK:               %[[SLOT:.*]] = llvm.load %[[SLOT_P:.*]] : !llvm.ptr -> i32
+// CHECK-NEXT:          %[[PHASE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
+// CHECK-NEXT:          %[[OFFSET:.*]] = arith.muli %[[SLOT]], %[[C8]]
+// CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[OFFSET]], %[[FULL]]
+// CHECK-NEXT:          %[[FULL_B:.*]] = llvm.getelementptr %[[SHARED]][%[[AT]]]
+// CHECK:                 nvvm.mbarrier.try_wait %[[FULL_B]], %[[PHASE]]
+// CHECK:               nvvm.tcgen05.fence <after>
+// CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[OFFSET]], %[[EMPTY]]
+// CHECK-NEXT:          %[[EMPTY_B:.*]] = llvm.getelementptr %[[SHARED]][%[[AT]]]
+// CHECK-NEXT:          nvvm.tcgen05.commit %[[EMPTY_B]]
+// CHECK-NOT:       nvvm.tcgen05.{{alloc|dealloc}}
+// CHECK:           llvm.return
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!scale_map = !mxgpu.tensor_map<1x1x2x256xf8E8M0FNU>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
+gpu.module @load [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @load(%map: !map, %sf: !scale_map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      %c64 = arith.constant 64 : index
+      %s = mxgpu.acquire %in : !in
+      mxgpu.tma_load %map[%n, %c64] into %s["a"] : !map, !mxgpu.slot<!in>
+      mxgpu.tma_load %sf[%n] into %s["sf"] : !scale_map, !mxgpu.slot<!in>
+      mxgpu.publish %s : !mxgpu.slot<!in>
+    }
+    mxgpu.role @mma warps(1) elected {
+      %s = mxgpu.consume %in : !in
+      mxgpu.release %s : !mxgpu.slot<!in>
+    }
+  }
+}
+
+// -----
+
+// The tensor core and the epilogue. Barriers: in.full 67584, in.empty 67616,
+// acc.full 67648, acc.empty 67664; the address of tensor memory at 67680.
+
+// CHECK-LABEL: llvm.func @mma(
+// CHECK-SAME:    %[[OUT:.*]]: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %[[NONE:.*]]: i1, %[[MORE:.*]]: i1, %{{.*}}: i64)
+// CHECK-SAME:    nvvm.reqntid = array<i32: 160, 1, 1>
+// CHECK-DAG:     %[[THREADS:.*]] = arith.constant 128 : i32
+// CHECK-DAG:     %[[COLUMNS:.*]] = arith.constant 512 : i32
+// CHECK-DAG:     %[[TRUE:.*]] = arith.constant true
+// CHECK-DAG:     %[[SCALE_COLUMN:.*]] = arith.constant 256 : i32
+// Descriptors (PTX ISA, tcgen05 shared memory descriptor): a tile of scales, 8
+// rows 128 bytes apart; a tile of elements, swizzle 128B, groups of 8 rows 1024
+// bytes apart.
+// CHECK-DAG:     %[[SCALE_LAYOUT:.*]] = arith.constant 70403103916032 : i64
+// CHECK-DAG:     %[[TILE_LAYOUT:.*]] = arith.constant 4611756662049472512 : i64
+// Instruction descriptors: M = 128, N = 128, E4M3, UE8M0, scales 0 to 3.
+// CHECK-DAG:     %[[I0:.*]] = arith.constant 144703488 : i32
+// CHECK-DAG:     %[[I1:.*]] = arith.constant 681574416 : i32
+// CHECK-DAG:     %[[I2:.*]] = arith.constant 1218445344 : i32
+// CHECK-DAG:     %[[I3:.*]] = arith.constant 1755316272 : i32
+// CHECK-DAG:     %[[K1:.*]] = arith.constant 2 : i64
+// CHECK-DAG:     %[[K2:.*]] = arith.constant 4 : i64
+// CHECK-DAG:     %[[K3:.*]] = arith.constant 6 : i64
+
+// The epilogue's threads all arrive at the empty barriers.
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %[[THREADS]]
+// CHECK:         nvvm.fence.mbarrier.init
+
+// The warp of the role that fills tensor memory allocates it.
+// CHECK:         %[[IS_MMA:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT:    scf.if %[[IS_MMA]] {
+// CHECK-NEXT:      %[[ADDRESS:.*]] = llvm.getelementptr %{{.*}}[67680]
+// CHECK-NEXT:      nvvm.tcgen05.alloc %[[ADDRESS]], %[[COLUMNS]]
+// CHECK-NEXT:      nvvm.tcgen05.relinquish_alloc_permit
+// CHECK-NEXT:    }
+// CHECK-NEXT:    nvvm.tcgen05.fence <before>
+// CHECK-NEXT:    nvvm.barrier
+// CHECK-NEXT:    nvvm.tcgen05.fence <after>
+// CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+
+// A load and its wait; nothing uses what the load gives but an empty asm behind
+// the wait.
+// CHECK:           %[[LOADED:.*]] = nvvm.tcgen05.ld %{{.*}} {shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<4xi32>
+// CHECK-NEXT:      nvvm.tcgen05.wait <load>
+// CHECK-NEXT:      %[[W0:.*]] = llvm.extractelement %[[LOADED]]
+// CHECK:           llvm.inline_asm has_side_effects "", "=r,=r,=r,=r,0,1,2,3" %[[W0]],
+// CHECK:           %[[F:.*]] = arith.bitcast %{{.*}} : vector<4xi32> to vector<4xf32>
+// CHECK-NEXT:      %[[G:.*]] = arith.truncf %[[F]] : vector<4xf32> to vector<4xbf16>
+
+// Whole fragments in rows of whole 16 bytes; else element by element.
+// CHECK:           scf.if
+// CHECK:             scf.if %{{.*}} {
+// CHECK-NEXT:          vector.store %[[G]]
+// CHECK-NEXT:        } else {
+// CHECK-COUNT-4:       memref.store
+// CHECK-NOT:           memref.store
+
+// release of threads: what they have read is read before the MMAs that follow.
+// CHECK:           nvvm.tcgen05.fence <before>
+// CHECK-NEXT:      nvvm.mbarrier.arrive
+
+// CHECK:           nvvm.elect.sync
+// CHECK:             nvvm.tcgen05.fence <after>
+// CHECK:             nvvm.tcgen05.fence <after>
+// CHECK:             %[[SF_D:.*]] = arith.ori %{{.*}}, %[[SCALE_LAYOUT]]
+// CHECK-NEXT:        %[[SF_C:.*]] = arith.addi %[[TMEM]], %[[SCALE_COLUMN]]
+// CHECK-NEXT:        %[[SF:.*]] = llvm.inttoptr %[[SF_C]] : i32 to !llvm.ptr<6>
+// CHECK-NEXT:        nvvm.tcgen05.cp %[[SF]], %[[SF_D]] {multicast = #nvvm.tcgen05_cp_multicast<warpx4>, shape = #nvvm.tcgen05_cp_shape<shape_32x128b>}
+// CHECK:             %[[A:.*]] = arith.ori %{{.*}}, %[[TILE_LAYOUT]]
+// CHECK:             %[[D:.*]] = llvm.inttoptr %{{.*}} : i32 to !llvm.ptr<6>
+// The first block always lies within the extent; the others are asked for.
+// CHECK-NEXT:        nvvm.tcgen05.mma.block_scale %[[D]], %[[A]], %[[A]], %[[I0]], %[[MORE]], %[[SF]], %[[SF]] {blockScale = #nvvm.tcgen05_mma_block_scale<block32>, ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.block_scale_kind<mxf8f6f4>}
+// CHECK-NEXT:        %[[IN1:.*]] = arith.cmpi ugt, %[[EXTENT:.*]], %c32 : index
+// CHECK-NEXT:        scf.if %[[IN1]] {
+// CHECK-NEXT:          %[[A1:.*]] = arith.addi %[[A]], %[[K1]]
+// CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A1]], %[[A1]], %[[I1]], %[[TRUE]],{{.*}}
+// CHECK-NEXT:        }
+// CHECK-NEXT:        %[[IN2:.*]] = arith.cmpi ugt, %[[EXTENT]], %c64 : index
+// CHECK-NEXT:        scf.if %[[IN2]] {
+// CHECK-NEXT:          %[[A2:.*]] = arith.addi %[[A]], %[[K2]]
+// CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A2]], %[[A2]], %[[I2]], %[[TRUE]],{{.*}}
+// CHECK-NEXT:        }
+// CHECK-NEXT:        %[[IN3:.*]] = arith.cmpi ugt, %[[EXTENT]], %c96 : index
+// CHECK-NEXT:        scf.if %[[IN3]] {
+// CHECK-NEXT:          %[[A3:.*]] = arith.addi %[[A]], %[[K3]]
+// CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A3]], %[[A3]], %[[I3]], %[[TRUE]],{{.*}}
+// CHECK-NEXT:        }
+// CHECK:             nvvm.tcgen05.commit
+// publish: what was never started cannot complete.
+// CHECK:             scf.if %[[NONE]] {
+// CHECK-NEXT:          nvvm.mbarrier.arrive
+// CHECK-NEXT:        } else {
+// CHECK-NEXT:          nvvm.tcgen05.commit
+// CHECK-NEXT:        }
+
+// Tear-down, by the warp that allocated.
+// CHECK:         nvvm.tcgen05.fence <before>
+// CHECK-NEXT:    nvvm.barrier
+// CHECK-NEXT:    nvvm.tcgen05.fence <after>
+// CHECK-NEXT:    scf.if %[[IS_MMA]] {
+// CHECK:           nvvm.tcgen05.dealloc %{{.*}}, %[[COLUMNS]]
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @mma(%c: memref<?x?xbf16>, %n: index, %none: i1, %more: i1, %extent: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @epilogue warps(4) {
+      %d = mxgpu.consume %acc : !acc
+      %f = mxgpu.load_accumulator %d["d"] column(%n) : !mxgpu.slot<!acc> -> !mxgpu.fragment<4xf32>
+      %g = mxgpu.cast_fragment %f : !mxgpu.fragment<4xf32> -> !mxgpu.fragment<4xbf16>
+      mxgpu.store_fragment %g, %c[%n, %n] : !mxgpu.fragment<4xbf16>, memref<?x?xbf16>
+      mxgpu.release %d : !mxgpu.slot<!acc>
+    }
+    mxgpu.role @mma warps(1) elected {
+      %d = mxgpu.acquire %acc : !acc
+      %s = mxgpu.consume %in : !in
+      %sf = mxgpu.copy_scales %s["sf"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>
+      mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] accumulate(%more) extent(%extent) : !mxgpu.slot<!in>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc>
+      mxgpu.release %s : !mxgpu.slot<!in>
+      mxgpu.publish %d empty(%none) : !mxgpu.slot<!acc>
+    }
+  }
+}
+
+// -----
+
+// Scales of 256 rows are two copies, 4 columns and 512 bytes apart.
+
+// CHECK-LABEL: llvm.func @two_tiles(
+// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : i32
+// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : i64
+// CHECK:         %[[DESCRIPTOR:.*]] = arith.ori
+// CHECK:         nvvm.tcgen05.cp %{{.*}}, %[[DESCRIPTOR]] {
+// CHECK-DAG:     %[[NEXT:.*]] = arith.addi %{{.*}}, %[[C4]] : i32
+// CHECK-DAG:     %[[NEXT_D:.*]] = arith.addi %[[DESCRIPTOR]], %[[C32]] : i64
+// CHECK:         %[[NEXT_P:.*]] = llvm.inttoptr %[[NEXT]]
+// CHECK-NEXT:    nvvm.tcgen05.cp %[[NEXT_P]], %[[NEXT_D]] {
+// CHECK-NOT:     nvvm.tcgen05.cp
+!in = !mxgpu.ring<1 x (sf: smem<1024xi8>), producer = tma, consumer = mma>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @two_tiles() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @mma warps(1) elected {
+      %s = mxgpu.consume %in : !in
+      %sf = mxgpu.copy_scales %s["sf"] : !mxgpu.slot<!in> -> !mxgpu.scales<256>
+      mxgpu.release %s : !mxgpu.slot<!in>
+    }
+  }
+}
+
+// -----
+
+// A role that is not the first, its loops, and a block of a quantizer.
+
+// CHECK-LABEL: llvm.func @quantize(
+// CHECK-SAME:    %[[X:[^:]*]]: !llvm.ptr, %{{[^:]*}}: i64, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: i64, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: i64, %[[M:[^:]*]]: i64, %{{[^:]*}}: f32, %{{[^:]*}}: i8)
+// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : index
+// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
+// CHECK-DAG:     %[[C64:.*]] = arith.constant 64 : index
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
+// CHECK-DAG:     %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : vector<32xbf16>
+// CHECK-DAG:     %[[ABS:.*]] = arith.constant dense<2147483647> : vector<32xi32>
+// 1/448, rounded to f32.
+// CHECK-DAG:     %[[INVERSE:.*]] = arith.constant 0.00223214296 : f32
+// CHECK-DAG:     %[[I254:.*]] = arith.constant 254 : i32
+// CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
+// 2^-127 and NaN.
+// CHECK-DAG:     %[[SUBNORMAL:.*]] = arith.constant 4194304 : i32
+// CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
+// No rings: nothing to set up, nothing to wait for.
+// CHECK-NOT:     nvvm.{{mbarrier|barrier|tcgen05}}
+// CHECK:         %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
+// CHECK:         %[[WARP:.*]] = arith.shrui %[[TID]]
+// CHECK-NEXT:    %[[RELATIVE:.*]] = arith.subi %[[WARP]], %c1_i32
+// CHECK-NEXT:    %[[MINE:.*]] = arith.cmpi ult, %[[RELATIVE]], %c4_i32
+// CHECK-NEXT:    scf.if %[[MINE]] {
+// CHECK-NEXT:      %[[IN_ROLE:.*]] = arith.subi %[[TID]], %c32_i32
+// CHECK-NEXT:      %[[THREAD:.*]] = arith.index_castui %[[IN_ROLE]]
+// CHECK-NEXT:      %[[TILES:.*]] = arith.ceildivui %{{.*}}, %[[C128]]
+// CHECK:           scf.for %[[UNIT:.*]] = %{{.*}} to %[[TILES]] step %{{.*}} {
+// CHECK-NEXT:        %[[FIRST_ROW:.*]] = arith.muli %[[UNIT]], %[[C128]]
+// CHECK-NEXT:        scf.for %[[K:.*]] = %[[C0]] to %[[C64]] step %[[C32]] {
+// CHECK-NEXT:          %[[LEFT:.*]] = arith.subi %[[C64]], %[[K]]
+// CHECK-NEXT:          %[[EXTENT:.*]] = arith.minui %[[LEFT]], %[[C32]]
+// CHECK-NEXT:          %[[ROW:.*]] = arith.addi %[[FIRST_ROW]], %[[THREAD]]
+// CHECK:               %[[INSIDE:.*]] = arith.andi
+// CHECK-NEXT:          %[[BLOCK:.*]] = scf.if %[[INSIDE]] -> (vector<32xbf16>) {
+// CHECK-NEXT:            vector.load %[[XM:.*]][%[[ROW]], %[[K]]] {alignment = 16 : i64}
+// CHECK:                 scf.yield %[[ZEROS]]
+// CHECK:               %[[WIDE:.*]] = arith.extf %[[BLOCK]] : vector<32xbf16> to vector<32xf32>
+// CHECK-NEXT:          %[[BITS:.*]] = arith.bitcast %[[WIDE]]
+// CHECK-NEXT:          %[[POSITIVE:.*]] = arith.andi %[[BITS]], %[[ABS]]
+// CHECK-NEXT:          %[[MAX:.*]] = vector.reduction <maxui>, %[[POSITIVE]]
+// CHECK-NEXT:          %[[MAX_F:.*]] = arith.bitcast %[[MAX]] : i32 to f32
+// CHECK-NEXT:          %[[QUOTIENT:.*]] = arith.mulf %[[MAX_F]], %[[INVERSE]]
+// CHECK-NEXT:          %[[PAIR:.*]] = nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[QUOTIENT]] {rnd = #nvvm.fp_rnd_mode<rp>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E8M0FNU)
+// CHECK-NEXT:          %[[PAIR32:.*]] = arith.extui %[[PAIR]]
+// CHECK-NEXT:          %[[SCALE:.*]] = arith.andi %[[PAIR32]], %[[I255]]
+// CHECK-NEXT:          %[[EXPONENT:.*]] = arith.subi %[[I254]], %[[SCALE]]
+// CHECK-NEXT:          %[[POWER:.*]] = arith.shli %[[EXPONENT]]
+// CHECK-NEXT:          %[[IS254:.*]] = arith.cmpi eq, %[[SCALE]], %[[I254]]
+// CHECK-NEXT:          %[[POWER254:.*]] = arith.select %[[IS254]], %[[SUBNORMAL]], %[[POWER]]
+// CHECK-NEXT:          %[[IS255:.*]] = arith.cmpi eq, %[[SCALE]], %[[I255]]
+// CHECK-NEXT:          %[[POWER255:.*]] = arith.select %[[IS255]], %[[NAN]], %[[POWER254]]
+// CHECK-NEXT:          %[[FACTOR:.*]] = arith.bitcast %[[POWER255]] : i32 to f32
+// CHECK-NEXT:          %[[FACTORS:.*]] = vector.broadcast %[[FACTOR]]
+// CHECK-NEXT:          %[[SCALED:.*]] = arith.mulf %[[WIDE]], %[[FACTORS]]
+// CHECK-DAG:           %[[E1:.*]] = vector.extract %[[SCALED]][1]
+// CHECK-DAG:           %[[E0:.*]] = vector.extract %[[SCALED]][0]
+// CHECK:               nvvm.convert.f32x2.to.f8x2 %[[E1]], %[[E0]] {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
+// CHECK-COUNT-15:      nvvm.convert.f32x2.to.f8x2
+// CHECK:               %[[BYTE:.*]] = arith.trunci %[[SCALE]] : i32 to i8
+// CHECK-NEXT:          %[[SF:.*]] = arith.bitcast %[[BYTE]] : i8 to f8E8M0FNU
+// CHECK:               vector.store %{{.*}}, %{{.*}}[%[[ROW]], %[[K]]] {alignment = 16 : i64}
+// Tile, and the place in it.
+// CHECK:               %[[T0:.*]] = arith.divui %[[ROW]], %[[C128]]
+// CHECK-NEXT:          %[[T1:.*]] = arith.divui %[[EXTENT]], %[[C4]]
+// CHECK-NEXT:          %[[P0:.*]] = arith.remui %[[ROW]], %[[C32]]
+// CHECK-NEXT:          %[[R32:.*]] = arith.divui %[[ROW]], %[[C32]]
+// CHECK-NEXT:          %[[P1:.*]] = arith.remui %[[R32]], %[[C4]]
+// CHECK-NEXT:          %[[SFS:.*]] = vector.broadcast %[[SF]] : f8E8M0FNU to vector<4xf8E8M0FNU>
+// CHECK-NEXT:          vector.store %[[SFS]], %{{.*}}[%[[T0]], %[[T1]], %[[P0]], %[[P1]], %[[C0]]] {alignment = 4 : i64}
+// CHECK:         llvm.return
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @quantize(%x: memref<?x64xbf16>, %q: memref<?x64xf8E4M3FN>, %s: memref<?x1x32x4x4xf8E8M0FNU>, %m: index, %f: f32, %i: i8) {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%m, %c64, %c64)
+    mxgpu.role @idle warps(1) {
+    }
+    mxgpu.role @quantize warps(4) {
+      %t = mxgpu.thread_id
+      mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
+        mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 32 {
+          %r = arith.addi %row, %t : index
+          %v = mxgpu.load_block %x[%r, %k] : memref<?x64xbf16> -> vector<32xbf16>
+          %e0, %s0 = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xbf16> -> vector<32xf8E4M3FN>, f8E8M0FNU
+          mxgpu.store_block %e0, %q[%r, %k] : vector<32xf8E4M3FN>, memref<?x64xf8E4M3FN>
+          mxgpu.store_scales(%s0, %s0, %s0, %s0) into %s[%r, %extent] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<?x1x32x4x4xf8E8M0FNU>
+        }
+      }
+    }
+  }
+}
+
+// -----
+
+// The other roundings of a scale: from the exponent, after adding 2^19 to the
+// bits for `even`; infinity gives 254, NaN 255.
+
+// CHECK-LABEL: llvm.func @even(
+// CHECK-DAG:     %[[I0:.*]] = arith.constant 0 : i32
+// CHECK-DAG:     %[[EMAX:.*]] = arith.constant 8 : i32
+// CHECK-DAG:     %[[I254:.*]] = arith.constant 254 : i32
+// CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
+// CHECK-DAG:     %[[HALF:.*]] = arith.constant 524288 : i32
+// CHECK-DAG:     %[[INFINITY:.*]] = arith.constant 2139095040 : i32
+// An f32 is not widened.
+// CHECK-NOT:     arith.extf
+// CHECK:         %[[MAX:.*]] = vector.reduction <maxui>
+// CHECK-NEXT:    %[[ROUNDED:.*]] = arith.addi %[[MAX]], %[[HALF]]
+// CHECK-NEXT:    %[[FIELD:.*]] = arith.shrui %[[ROUNDED]]
+// CHECK-NEXT:    %[[BIASED:.*]] = arith.subi %[[FIELD]], %[[EMAX]]
+// CHECK-NEXT:    %[[LOW:.*]] = arith.maxsi %[[BIASED]], %[[I0]]
+// CHECK-NEXT:    %[[SCALE:.*]] = arith.minsi %[[LOW]], %[[I254]]
+// CHECK-NEXT:    %[[IS_INFINITY:.*]] = arith.cmpi eq, %[[MAX]], %[[INFINITY]]
+// CHECK-NEXT:    %[[IS_NAN:.*]] = arith.cmpi ugt, %[[MAX]], %[[INFINITY]]
+// CHECK-NEXT:    %[[SCALE1:.*]] = arith.select %[[IS_INFINITY]], %[[I254]], %[[SCALE]]
+// CHECK-NEXT:    arith.select %[[IS_NAN]], %[[I255]], %[[SCALE1]]
+// CHECK-LABEL: llvm.func @floor(
+// CHECK-NOT:     524288
+// CHECK:         %[[MAX:.*]] = vector.reduction <maxui>
+// CHECK-NEXT:    %[[FIELD:.*]] = arith.shrui %[[MAX]]
+// CHECK-NEXT:    arith.subi %[[FIELD]]
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @even(%x: memref<?x64xf32>, %q: memref<?x64xf8E4M3FN>, %n: index) {
+    mxgpu.role @quantize warps(4) {
+      %v = mxgpu.load_block %x[%n, %n] : memref<?x64xf32> -> vector<32xf32>
+      %e, %s = mxgpu.quantize_block %v scale_rounding = even : vector<32xf32> -> vector<32xf8E4M3FN>, f8E8M0FNU
+      mxgpu.store_block %e, %q[%n, %n] : vector<32xf8E4M3FN>, memref<?x64xf8E4M3FN>
+    }
+  }
+  mxgpu.kernel @floor(%x: memref<?x64xf32>, %q: memref<?x64xf8E4M3FN>, %n: index) {
+    mxgpu.role @quantize warps(4) {
+      %v = mxgpu.load_block %x[%n, %n] : memref<?x64xf32> -> vector<32xf32>
+      %e, %s = mxgpu.quantize_block %v scale_rounding = floor : vector<32xf32> -> vector<32xf8E4M3FN>, f8E8M0FNU
+      mxgpu.store_block %e, %q[%n, %n] : vector<32xf8E4M3FN>, memref<?x64xf8E4M3FN>
+    }
+  }
+}
+
+// -----
+
+// An accumulator that may be empty is not read when it is.
+
+// CHECK-LABEL: llvm.func @empty(
+// CHECK-SAME:    i1
+// CHECK-DAG:     %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : vector<32xf32>
+// CHECK:         %{{.*}} = scf.if %{{.*}} -> (vector<32xf32>) {
+// CHECK-NEXT:      scf.yield %[[ZEROS]]
+// CHECK-NEXT:    } else {
+// CHECK:           nvvm.tcgen05.ld
+!acc = !mxgpu.ring<1 x (d: tmem<128x32xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @empty(%c: memref<?x?xf32>, %n: index, %none: i1) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @epilogue warps(4) {
+      %d = mxgpu.consume %acc : !acc
+      %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !mxgpu.slot<!acc> -> !mxgpu.fragment<32xf32>
+      mxgpu.store_fragment %f, %c[%n, %n] : !mxgpu.fragment<32xf32>, memref<?x?xf32>
+      mxgpu.release %d : !mxgpu.slot<!acc>
+    }
+  }
+}
