@@ -41,6 +41,9 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 
 void mx::buildMXToNVVMPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
+  // Who owns the buffer that a call returns is decided in host memory at run
+  // time, which there is none of among the device's; without calls it is known.
+  pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(mxgpu::createSelectSchedulePass({options.chip}));

@@ -373,30 +373,37 @@ struct ConvertMXGPUHostToGPUPass final
     ConversionTarget target(*context);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalOp<EncodeTensorMapOp, SmCountOp, RequireOp, LaunchOp>();
-    // All buffers of a program with kernels are device memory.
-    if (hasKernels(getOperation()))
-      target.addIllegalOp<memref::AllocOp, memref::DeallocOp, memref::CopyOp>();
+    // All buffers are device memory, also those of a function that launches
+    // nothing: its callers bring and take such.
+    target.addIllegalOp<memref::AllocOp, memref::DeallocOp, memref::CopyOp>();
     RewritePatternSet patterns(context);
     patterns.add<EncodeTensorMapLowering, SmCountLowering, RequireLowering,
                  LaunchLowering, DeviceAllocLowering, DeviceDeallocLowering,
                  DeviceCopyLowering>(converter, context);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    // Upstream's debug scopes take for granted that what was inlined is in an
+    // llvm.func, which only kernels are when they get theirs.
+    getOperation().walk<WalkOrder::PreOrder>([](Operation *op) {
+      if (isa<gpu::GPUModuleOp>(op))
+        return WalkResult::skip();
+      while (auto site = dyn_cast<CallSiteLoc>(op->getLoc()))
+        op->setLoc(site.getCallee());
+      return WalkResult::advance();
+    });
   }
 
   /// Says what a pattern would fail on.
   LogicalResult verifySupport() {
-    bool hasDeviceMemory = hasKernels(getOperation());
-    WalkResult result = getOperation().walk([&](Operation *op) {
-      return failed(verifySupport(op, hasDeviceMemory))
-                 ? WalkResult::interrupt()
-                 : WalkResult::advance();
+    WalkResult result = getOperation().walk([](Operation *op) {
+      return failed(verifySupport(op)) ? WalkResult::interrupt()
+                                       : WalkResult::advance();
     });
     return failure(result.wasInterrupted());
   }
 
-  static LogicalResult verifySupport(Operation *op, bool hasDeviceMemory) {
+  static LogicalResult verifySupport(Operation *op) {
     if (auto encode = dyn_cast<EncodeTensorMapOp>(op)) {
       Type type = encode.getType().getElementType();
       if (type.getIntOrFloatBitWidth() != 8)
@@ -409,8 +416,7 @@ struct ConvertMXGPUHostToGPUPass final
         return op->emitOpError("expected an allocated kernel: run "
                                "mxgpu-allocate first");
     }
-    if (!hasDeviceMemory ||
-        !isa<memref::AllocOp, memref::DeallocOp, memref::CopyOp>(op))
+    if (!isa<memref::AllocOp, memref::DeallocOp, memref::CopyOp>(op))
       return success();
     SmallVector<Type> types(op->getOperandTypes());
     llvm::append_range(types, op->getResultTypes());
@@ -426,10 +432,6 @@ struct ConvertMXGPUHostToGPUPass final
                << type;
     }
     return success();
-  }
-
-  static bool hasKernels(ModuleOp module) {
-    return !module.getOps<gpu::GPUModuleOp>().empty();
   }
 };
 

@@ -76,8 +76,7 @@ struct ConvertMXToMXGPUPass final
 
   void runOnOperation() override {
     std::string error;
-    const target::TargetInfo *target =
-        target::lookupTcgen05Target(chip, error);
+    const target::TargetInfo *target = target::lookupTcgen05Target(chip, error);
     if (!target) {
       getOperation().emitError() << error;
       return signalPassFailure();
@@ -105,7 +104,7 @@ struct ConvertMXToMXGPUPass final
       if (failed(convert(op, module)))
         return signalPassFailure();
     }
-    if (module && failed(verifyHost(getOperation())))
+    if (failed(verifyHost(getOperation())))
       signalPassFailure();
   }
 

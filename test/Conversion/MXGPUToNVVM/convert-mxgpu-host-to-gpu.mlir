@@ -133,12 +133,13 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Without kernels it is the host's.
+// Also where nothing is launched: who calls brings and takes device memory.
 
-// CHECK-LABEL: func.func @host(
-// CHECK-NEXT:    memref.alloc
-// CHECK-NEXT:    memref.copy
-func.func @host(%x: memref<4xbf16>) -> memref<4xbf16> {
+// CHECK-LABEL: func.func @idle(
+// CHECK-NOT:     memref.alloc
+// CHECK:         llvm.call @mgpuMemAlloc
+// CHECK:         llvm.call @mgpuMemcpy
+func.func @idle(%x: memref<4xbf16>) -> memref<4xbf16> {
   %y = memref.alloc() : memref<4xbf16>
   memref.copy %x, %y : memref<4xbf16> to memref<4xbf16>
   return %y : memref<4xbf16>
