@@ -1,0 +1,48 @@
+// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-to-nvvm
+
+// Whole functions that cannot go to the GPU, each with one message at the
+// operation that is the reason.
+
+!scales = tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @fill(%a: tensor<128x128xf8E4M3FN>, %s: !scales) -> tensor<128x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<128x128xf32>
+  // expected-error @below {{'linalg.fill' op expected only mx operations on tensors in device memory, found one that the host would run}}
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x128xf32>) -> tensor<128x128xf32>
+  %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, !scales, tensor<128x128xf8E4M3FN>, !scales)
+      outs(%init : tensor<128x128xf32>) -> tensor<128x128xf32>
+  return %0 : tensor<128x128xf32>
+}
+
+// -----
+
+!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @constant() -> tensor<128x64xf8E4M3FN> {
+  // expected-error @below {{'memref.get_global' op expected tensors in device memory, found one in the memory of the host}}
+  %x = arith.constant dense<1.0> : tensor<128x64xbf16>
+  %q = tensor.empty() : tensor<128x64xf8E4M3FN>
+  %s = tensor.empty() : !scales
+  %r:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, !scales) -> tensor<128x64xf8E4M3FN>, !scales
+  return %r#0 : tensor<128x64xf8E4M3FN>
+}
+
+// -----
+
+!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @slice(%x: tensor<256x64xbf16>) -> tensor<128x64xf8E4M3FN> {
+  %v = tensor.extract_slice %x[64, 0] [128, 64] [1, 1] : tensor<256x64xbf16> to tensor<128x64xbf16>
+  %q = tensor.empty() : tensor<128x64xf8E4M3FN>
+  %s = tensor.empty() : !scales
+  // expected-error @below {{'mx.quantize' op expected a matrix of bf16, f16 or f32 with identity layout on the GPU, found 'memref<128x64xbf16, strided<[64, 1], offset: 4096>>'}}
+  %r:2 = mx.quantize ins(%v : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, !scales) -> tensor<128x64xf8E4M3FN>, !scales
+  return %r#0 : tensor<128x64xf8E4M3FN>
+}
+
+// -----
+
+func.func @linear(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  // expected-error @below {{'mx.matmul' op expected scales of a as f8E8M0FNU in layout tcgen05 on the GPU, found 'memref<128x4xf8E8M0FNU>'}}
+  %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>)
+      outs(%y : tensor<128x128xf32>) -> tensor<128x128xf32>
+  return %0 : tensor<128x128xf32>
+}
