@@ -163,11 +163,45 @@ struct DropUnusedAxis final : OpRewritePattern<QuantizeOp> {
   }
 };
 
+/// Whether the contents of the destinations show in the results: what
+/// `accumulate` adds to, or what ragged groups leave untouched.
+bool readsOuts(MatmulOp op) { return op.getAccumulate(); }
+bool readsOuts(QuantizeOp op) { return static_cast<bool>(op.getOffsets()); }
+
+/// op outs(fill outs(init)) -> op outs(init): where a destination gives the
+/// shape only, what another operation wrote to it need not be computed.
+template <typename OpT>
+struct SkipUnreadInit final : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpT op,
+                                PatternRewriter &rewriter) const override {
+    if (readsOuts(op))
+      return rewriter.notifyMatchFailure(op, "the destinations are read");
+    for (OpOperand &out : op.getDpsInitsMutable()) {
+      auto producer = out.get().getDefiningOp<DestinationStyleOpInterface>();
+      if (!producer)
+        continue;
+      Value init = producer.getTiedOpOperand(cast<OpResult>(out.get()))->get();
+      if (init.getType() != out.get().getType())
+        continue;
+      rewriter.modifyOpInPlace(op, [&] { out.set(init); });
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "no destination was computed");
+  }
+};
+
 } // namespace
+
+void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<SkipUnreadInit<MatmulOp>>(context);
+}
 
 void QuantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  patterns.add<DropUnusedAxis>(context);
+  patterns.add<DropUnusedAxis, SkipUnreadInit<QuantizeOp>>(context);
 }
 
 void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

@@ -317,3 +317,33 @@ func.func @cast_of_layout(%q: tensor<256x512xf8E4M3FN>, %t: tensor<256x16xf8E8M0
       outs(%init : tensor<256x512xf32>) -> tensor<256x512xf32>
   return %x : tensor<256x512xf32>
 }
+
+// -----
+
+// Without accumulate a matmul reads nothing from its destination: what was
+// written there is not computed.
+// CHECK-LABEL: func @skip_unread_init
+// CHECK-SAME:      %[[INIT:[a-z0-9]+]]: tensor<16x8xf32>, %{{[a-z0-9]+}}: f32
+// CHECK-NOT:     linalg.fill
+// CHECK:         mx.matmul {{.*}} outs(%[[INIT]] : tensor<16x8xf32>)
+func.func @skip_unread_init(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8E8M0FNU>, %b: tensor<8x64xf8E4M3FN>,
+                            %sb: tensor<8x2xf8E8M0FNU>, %init: tensor<16x8xf32>, %zero: f32) -> tensor<16x8xf32> {
+  %fill = linalg.fill ins(%zero : f32) outs(%init : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %c = mx.matmul ins(%a, %sa, %b, %sb : tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>,
+                     tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
+      outs(%fill : tensor<16x8xf32>) -> tensor<16x8xf32>
+  return %c : tensor<16x8xf32>
+}
+
+// With accumulate it does.
+// CHECK-LABEL: func @keep_accumulated_init
+// CHECK:         %[[FILL:.*]] = linalg.fill
+// CHECK:         mx.matmul {{.*}} outs(%[[FILL]] : tensor<16x8xf32>) accumulate
+func.func @keep_accumulated_init(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8E8M0FNU>, %b: tensor<8x64xf8E4M3FN>,
+                                 %sb: tensor<8x2xf8E8M0FNU>, %init: tensor<16x8xf32>, %zero: f32) -> tensor<16x8xf32> {
+  %fill = linalg.fill ins(%zero : f32) outs(%init : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %c = mx.matmul ins(%a, %sa, %b, %sb : tensor<16x64xf8E4M3FN>, tensor<16x2xf8E8M0FNU>,
+                     tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
+      outs(%fill : tensor<16x8xf32>) accumulate -> tensor<16x8xf32>
+  return %c : tensor<16x8xf32>
+}

@@ -286,6 +286,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [RecursiveMemoryEffects]> {
   // An absent region rather than an empty one: upstream's mlir::clone, which
   // the cast folding of destination-style operations calls, needs a block.
   let extraClassDeclaration = dpsDeclaration # epilogueDeclaration;
+  let hasCanonicalizer = 1;
 }
 
 def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [RecursiveMemoryEffects]> {
