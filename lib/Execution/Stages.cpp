@@ -141,7 +141,7 @@ namespace {
 /// to, or from the scales on the other side of a relayout.
 class StageShapes {
 public:
-  StageShapes(Operation *op, const StageArrays &arrays) : arrays(arrays) {
+  StageShapes(Operation *op, const StageArrays &arrays) {
     for (auto [value, array] : llvm::zip(op->getOperands(), arrays.operands))
       infer(value, array);
     for (auto [value, array] : llvm::zip(op->getResults(), arrays.results))
@@ -219,7 +219,6 @@ private:
       shapes[a] = SmallVector<int64_t>(foundB->second);
   }
 
-  const StageArrays &arrays;
   DenseMap<Value, SmallVector<int64_t>> shapes;
 };
 } // namespace

@@ -90,12 +90,22 @@ constexpr size_t arity(R (*)(A...)) {
 }
 } // namespace detail
 
+// clang warns where a function has no vector form and the loop stays scalar.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
 /// d = F(a[, b[, c]]) for each lane.
 template <auto F>
 const Instr *map(Warp &w, const Instr *i, uint32_t mask) {
   return detail::mapLanes<F>(w, i, mask, F,
                              std::make_index_sequence<detail::arity(F)>());
 }
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 /// A predicate computed from two values: bits of the lanes in `mask`.
 template <class T, bool (*F)(T, T)>

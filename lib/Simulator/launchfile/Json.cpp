@@ -43,10 +43,12 @@ bool JsonReader::onlyKeys(std::initializer_list<const char *> keys) const {
     return false;
   }
   std::vector<std::string> unknown;
-  for (const auto &[key, member] : *object)
+  for (const auto &member : *object) {
+    StringRef key = member.first;
     if (std::none_of(keys.begin(), keys.end(),
-                     [&](const char *k) { return StringRef(key) == k; }))
-      unknown.push_back(StringRef(key).str());
+                     [&](const char *k) { return key == k; }))
+      unknown.push_back(key.str());
+  }
   if (unknown.empty())
     return true;
   // The order of a hash table is not that of the file.

@@ -138,7 +138,7 @@ private:
   };
   std::vector<ExternFix> externFixes;
   std::unordered_map<const ptx::Variable *, uint64_t> sharedPlaces;
-  uint32_t nextPredicate = 0, nextWide = 0;
+  uint32_t nextPredicate = 0;
   uint32_t predicateBytes = 0;
   std::vector<Diagnostic> *errorList = nullptr, *unsupportedList = nullptr;
   ptx::Operand nothing;
