@@ -31,13 +31,13 @@ struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
     VectorType type = op.getType().getVectorType();
     Value column =
         getFieldColumn(builder, kernel, ring, op.getField(), adaptor.getSlot());
-    Value warp =
-        builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
-    Value lane = builder.mul(
-        builder.create<arith::AndIOp>(warp, builder.i32(3)), builder.i32(32));
-    Value address =
-        builder.add(builder.add(column, builder.toI32(adaptor.getColumn())),
-                    builder.create<arith::ShLIOp>(lane, builder.i32(16)));
+    Value thread = builder.threadId();
+    Value warp = builder.create<arith::ShRUIOp>(thread, builder.i32(5));
+    Value quarter = builder.create<arith::AndIOp>(warp, builder.i32(3));
+    Value lane = builder.mul(quarter, builder.i32(32));
+    Value start = builder.add(column, builder.toI32(adaptor.getColumn()));
+    Value address = builder.add(
+        start, builder.create<arith::ShLIOp>(lane, builder.i32(16)));
     auto load = [&] {
       Value words = builder.loadTensorMemory(address, type.getNumElements());
       return builder.create<arith::BitcastOp>(type, words).getResult();

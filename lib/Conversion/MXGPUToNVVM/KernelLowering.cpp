@@ -91,8 +91,9 @@ static int64_t getArrivals(Agent agent, int64_t threads) {
 /// thread and makes them visible to the copy engine and the tensor core.
 static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
                          ArrayRef<Value> maps) {
-  Value isFirst = builder.create<arith::CmpIOp>(
-      arith::CmpIPredicate::eq, builder.threadId(), builder.i32(0));
+  Value thread = builder.threadId();
+  Value isFirst = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                thread, builder.i32(0));
   auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
@@ -123,8 +124,8 @@ static int64_t getAllocatingWarp(KernelOp kernel) {
 }
 
 static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
-  Value current =
-      builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
+  Value thread = builder.threadId();
+  Value current = builder.create<arith::ShRUIOp>(thread, builder.i32(5));
   Value isWarp = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
                                                current, builder.i32(warp));
   return builder.create<scf::IfOp>(isWarp, /*withElse=*/false);

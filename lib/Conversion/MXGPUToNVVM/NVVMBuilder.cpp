@@ -147,7 +147,8 @@ void NVVMBuilder::allocTensorMemory(Value slot, int64_t columns) {
 }
 
 void NVVMBuilder::freeTensorMemory(Value address, int64_t columns) {
-  create<NVVM::Tcgen05DeallocOp>(tensorPointer(address), i32(columns));
+  Value start = tensorPointer(address);
+  create<NVVM::Tcgen05DeallocOp>(start, i32(columns));
 }
 
 void NVVMBuilder::fenceBeforeSync() {
@@ -167,11 +168,14 @@ void NVVMBuilder::copyScaleTile(Value address, Value descriptor) {
 
 void NVVMBuilder::mmaMXF8(Value d, Value a, Value b, uint32_t idesc,
                           Value accumulate, Value aScales, Value bScales) {
+  Value accumulator = tensorPointer(d);
+  Value instruction = i32(static_cast<int32_t>(idesc));
+  Value aScalesStart = tensorPointer(aScales);
+  Value bScalesStart = tensorPointer(bScales);
   create<NVVM::Tcgen05MMABlockScaleOp>(
       NVVM::MMABlockScaleKind::MXF8F6F4, NVVM::CTAGroupKind::CTA_1,
       NVVM::Tcgen05MMABlockScale::BLOCK32, NVVM::Tcgen05MMACollectorOp::DISCARD,
-      tensorPointer(d), a, b, i32(static_cast<int32_t>(idesc)), accumulate,
-      tensorPointer(aScales), tensorPointer(bScales));
+      accumulator, a, b, instruction, accumulate, aScalesStart, bScalesStart);
 }
 
 void NVVMBuilder::commit(Value barrier) {

@@ -125,9 +125,11 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
     Value scaled = builder.create<arith::MulFOp>(wide, factor);
 
     SmallVector<Value> pairs;
-    for (int64_t i = 0; i < size; i += 2)
-      pairs.push_back(builder.convertToE4M3(extract(builder, scaled, i + 1),
-                                            extract(builder, scaled, i)));
+    for (int64_t i = 0; i < size; i += 2) {
+      Value lo = extract(builder, scaled, i);
+      Value hi = extract(builder, scaled, i + 1);
+      pairs.push_back(builder.convertToE4M3(hi, lo));
+    }
     Value words = builder.create<vector::FromElementsOp>(
         VectorType::get(size / 2, builder.getI16Type()), pairs);
     Value bytes = builder.create<vector::BitCastOp>(
@@ -173,9 +175,8 @@ private:
       Value zero =
           builder.create<arith::ConstantOp>(builder.getF32FloatAttr(0.0f));
       Value pair = builder.convertToE8M0Up(zero, quotient);
-      return builder.create<arith::AndIOp>(
-          builder.create<arith::ExtUIOp>(builder.getI32Type(), pair),
-          builder.i32(0xFF));
+      Value wide = builder.create<arith::ExtUIOp>(builder.getI32Type(), pair);
+      return builder.create<arith::AndIOp>(wide, builder.i32(0xFF));
     }
     Value bits = absMaxBits;
     if (rounding == ScaleRounding::Even)

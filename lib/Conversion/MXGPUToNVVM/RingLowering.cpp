@@ -22,8 +22,9 @@ static Value getBarrier(NVVMBuilder &builder, RingOp ring, bool full,
   int64_t start = *ring.getBarriers();
   if (!full)
     start += 8 * ring.getType().getStages();
-  return builder.shared(
-      builder.add(builder.i32(start), builder.mul(slot, builder.i32(8))));
+  Value first = builder.i32(start);
+  Value offset = builder.mul(slot, builder.i32(8));
+  return builder.shared(builder.add(first, offset));
 }
 
 Value mx::mxgpu::getFullBarrier(NVVMBuilder &builder, RingOp ring, Value slot) {
@@ -58,8 +59,9 @@ static Value takeSlot(NVVMBuilder &builder, RingOp ring, RingState state,
 }
 
 void mx::mxgpu::drainRing(NVVMBuilder &builder, RingOp ring, RingState state) {
-  auto loop = builder.create<scf::ForOp>(
-      builder.i32(0), builder.i32(ring.getType().getStages()), builder.i32(1));
+  Value zero = builder.i32(0);
+  Value stages = builder.i32(ring.getType().getStages());
+  auto loop = builder.create<scf::ForOp>(zero, stages, builder.i32(1));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   takeSlot(builder, ring, state, /*asProducer=*/true);
@@ -69,8 +71,9 @@ Value mx::mxgpu::getFieldAddress(NVVMBuilder &builder, RingOp ring,
                                  StringRef field, Value slot) {
   int64_t index = ring.getType().getFieldIndex(field);
   int64_t bytes = ring.getType().getBuffers()[index].getSizeInBytes();
-  return builder.shared(builder.add(builder.i32((*ring.getOffsets())[index]),
-                                    builder.mul(slot, builder.i32(bytes))));
+  Value first = builder.i32((*ring.getOffsets())[index]);
+  Value offset = builder.mul(slot, builder.i32(bytes));
+  return builder.shared(builder.add(first, offset));
 }
 
 Value mx::mxgpu::getFieldColumn(NVVMBuilder &builder,

@@ -28,8 +28,8 @@ struct RoleLowering final : KernelPattern<RoleOp> {
     if (!op.getFirstWarp())
       return rewriter.notifyMatchFailure(op, "the role has no warps yet");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value warp =
-        builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
+    Value thread = builder.threadId();
+    Value warp = builder.create<arith::ShRUIOp>(thread, builder.i32(5));
     Value relative =
         builder.create<arith::SubIOp>(warp, builder.i32(*op.getFirstWarp()));
     Value isRole = builder.create<arith::CmpIOp>(
@@ -70,9 +70,10 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
         builder.create<arith::CeilDivUIOp>(source.getRows(), tileRows);
     Value columnTiles =
         builder.create<arith::CeilDivUIOp>(source.getColumns(), tileColumns);
-    auto loop = builder.create<scf::ForOp>(
-        toIndex(builder, builder.ctaId()), builder.mul(rowTiles, columnTiles),
-        toIndex(builder, builder.ctaCount()));
+    Value first = toIndex(builder, builder.ctaId());
+    Value units = builder.mul(rowTiles, columnTiles);
+    Value ctas = toIndex(builder, builder.ctaCount());
+    auto loop = builder.create<scf::ForOp>(first, units, ctas);
     builder.setInsertionPointToStart(loop.getBody());
     Value unit = loop.getInductionVar();
     Value row = builder.mul(builder.create<arith::DivUIOp>(unit, columnTiles),
@@ -126,10 +127,11 @@ struct ThreadIdLowering final : KernelPattern<ThreadIdOp> {
     RoleOp role = getRole(op);
     if (!role || !role.getFirstWarp())
       return rewriter.notifyMatchFailure(op, "expected a role with warps");
-    Value thread = builder.create<arith::SubIOp>(
-        builder.threadId(), builder.i32(*role.getFirstWarp() * 32));
+    Value inCta = builder.threadId();
+    Value inRole = builder.create<arith::SubIOp>(
+        inCta, builder.i32(*role.getFirstWarp() * 32));
     rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
-        op, builder.getIndexType(), thread);
+        op, builder.getIndexType(), inRole);
     return success();
   }
 };

@@ -72,12 +72,13 @@ struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
     Value column =
         builder.add(kernel.tensorMemory, builder.i32(*op.getColumn()));
     int64_t tiles = op.getType().getRows() / target::kScaleRowsPerGroup;
-    for (int64_t tile = 0; tile < tiles; ++tile)
-      builder.copyScaleTile(
-          builder.add(column,
-                      builder.i32(tile * target::kScaleColumnsPerGroup)),
-          builder.add(descriptor,
-                      builder.i64(tile * 512 / target::kDescriptorUnit)));
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      Value tileColumn = builder.add(
+          column, builder.i32(tile * target::kScaleColumnsPerGroup));
+      Value tileDescriptor = builder.add(
+          descriptor, builder.i64(tile * 512 / target::kDescriptorUnit));
+      builder.copyScaleTile(tileColumn, tileDescriptor);
+    }
     rewriter.replaceOp(op, column);
     return success();
   }
@@ -120,9 +121,10 @@ struct MmaLowering final : KernelPattern<MmaOp> {
                              : builder.i1(block > 0);
       instruction.scaleIdA = instruction.scaleIdB = block;
       Value step = builder.i64(block * target::kDescriptorKStep);
-      builder.mmaMXF8(d, builder.add(a, step), builder.add(b, step),
-                      target::encode(instruction), accumulate,
-                      adaptor.getAScales(), adaptor.getBScales());
+      Value aBlock = builder.add(a, step);
+      Value bBlock = builder.add(b, step);
+      builder.mmaMXF8(d, aBlock, bBlock, target::encode(instruction),
+                      accumulate, adaptor.getAScales(), adaptor.getBScales());
     }
     rewriter.eraseOp(op);
     return success();

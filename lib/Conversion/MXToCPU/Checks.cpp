@@ -138,11 +138,12 @@ void Emitter::checkColumns(StringRef name, Int columns, int64_t blockSize) {
 }
 
 void Emitter::checkOffsets(Value offsets, Int total) {
-  reduce(index(0), dim(offsets, 0), index(0), [&](Int g, Int previous) {
+  Int zero = index(0), groups = dim(offsets, 0);
+  reduce(zero, groups, zero, [&](Int g, Int previous) {
     Int end = wrap(arith::IndexCastOp::create(
         builder, loc, builder.getIndexType(), load(offsets, {g})));
-    check((end >= previous) & (end <= total),
-          "offsets[%ld] between %ld and %ld, found %ld",
+    Int isAscending = end >= previous, isWithin = end <= total;
+    check(isAscending & isWithin, "offsets[%ld] between %ld and %ld, found %ld",
           {g, previous, total, end});
     return end;
   });

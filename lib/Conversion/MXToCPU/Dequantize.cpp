@@ -160,8 +160,9 @@ struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
       if (!raggedRows)
         return copyRows(from, to, batch, emitter.index(0), rows);
       emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
-        copyRows(emitter.inGroup(from, group), emitter.inGroup(to, group),
-                 batch, group.begin, group.end);
+        Scales source = emitter.inGroup(from, group);
+        Scales target = emitter.inGroup(to, group);
+        copyRows(source, target, batch, group.begin, group.end);
       });
     });
     rewriter.eraseOp(op);

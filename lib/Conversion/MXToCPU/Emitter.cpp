@@ -55,8 +55,8 @@ void Emitter::loopOverDims(Value memref, unsigned count,
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<Value> indices;
   for (unsigned i = 0; i < count; ++i) {
-    auto forOp =
-        scf::ForOp::create(builder, loc, index(0), dim(memref, i), index(1));
+    Int zero = index(0), size = dim(memref, i);
+    auto forOp = scf::ForOp::create(builder, loc, zero, size, index(1));
     indices.push_back(forOp.getInductionVar());
     builder.setInsertionPoint(forOp.getBody()->getTerminator());
   }
@@ -65,8 +65,8 @@ void Emitter::loopOverDims(Value memref, unsigned count,
 
 void Emitter::loopOverGroups(Value offsets,
                              llvm::function_ref<void(Group)> body) {
-  Int zero = index(0);
-  auto forOp = scf::ForOp::create(builder, loc, zero, dim(offsets, 0), index(1),
+  Int zero = index(0), count = dim(offsets, 0);
+  auto forOp = scf::ForOp::create(builder, loc, zero, count, index(1),
                                   ValueRange{zero, zero});
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(forOp.getBody());
@@ -121,8 +121,8 @@ void Emitter::storeCode(Int code, const Elements &array,
   SmallVector<Value> place(indices);
   if (isa<Float4E2M1FNType>(array.type)) {
     Int shift = getNibble(place, wrap(indices.back()), i8).second;
-    Int kept =
-        wrap(load(array.memref, place)) & ((shift.like(15) << shift) ^ 0xFF);
+    Int byte = wrap(load(array.memref, place));
+    Int kept = byte & ((shift.like(15) << shift) ^ 0xFF);
     code = kept | (code << shift);
   }
   Type stored = cast<MemRefType>(array.memref.getType()).getElementType();

@@ -122,8 +122,9 @@ void Product::emitKernel(Int row, Int k) {
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vector));
   SmallVector<Value> initial(kKernelRows, zero);
+  Int first = emitter.index(0);
   auto forOp = scf::ForOp::create(
-      builder, loc, emitter.index(0), k, emitter.index(1), initial,
+      builder, loc, first, k, emitter.index(1), initial,
       [&](OpBuilder &, Location, Value position, ValueRange running) {
         Value b =
             vector::LoadOp::create(builder, loc, vector, panelOfB,
@@ -164,8 +165,8 @@ void Product::emit(const Side &a, const Side &b, Int rows, Int columns, Int k,
         Int kernelRows = (presentRows - row).min(kKernelRows);
         emitter.loop(zero, kernelRows, 1, [&](Int i) {
           emitter.loop(zero, presentColumns, 1, [&](Int j) {
-            store(firstRow + row + i, firstColumn + j,
-                  emitter.load(sums, {i, j}));
+            Int outRow = firstRow + row + i, outColumn = firstColumn + j;
+            store(outRow, outColumn, emitter.load(sums, {i, j}));
           });
         });
       });

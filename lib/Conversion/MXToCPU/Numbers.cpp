@@ -203,8 +203,8 @@ Int Numbers::widenToF32(Value value) {
         normal = (magnitude >= 0x7C00).select(normal + (112 << 23), normal);
         // A subnormal is magnitude * 2^-24: move its first bit to bit 10.
         Int shift = n.countLeadingZeros(magnitude) - 21;
-        Int subnormal = ((shift.like(113) - shift) << 23) |
-                        (((magnitude << shift) & 0x3FF) << 13);
+        Int exponent = (shift.like(113) - shift) << 23;
+        Int subnormal = exponent | (((magnitude << shift) & 0x3FF) << 13);
         Int small = (magnitude == 0).select(int64_t(0), subnormal);
         Int widened = (magnitude < 0x400).select(small, normal);
         return widened | ((code & 0x8000) << 16);
@@ -218,8 +218,8 @@ Value Numbers::widenToF64(Int f32Bits) {
         Unpacked x = n.unpackF32(args[0]);
         // The biases differ by 896.
         Int field = (x.magnitude >= kF32Infinity).select(2047, x.field + 896);
-        Int wide =
-            (field.to(i64) << 52) | ((x.significand & 0x7FFFFF).to(i64) << 29);
+        Int exponent = field.to(i64) << 52;
+        Int wide = exponent | ((x.significand & 0x7FFFFF).to(i64) << 29);
         Int sign = (args[0] >> 31).to(i64) << 63;
         return (x.magnitude == 0).select(int64_t(0), wide) | sign;
       });
@@ -278,14 +278,15 @@ Int Numbers::quantizeInt8(Int xBits, Int scaleByte) {
   Int kept =
       (x.significand + ((shift.like(1) << (shift - 1)) - 1) + even) >> shift;
   kept = kept.min(127);
-  Int isNaN = (x.magnitude > kF32Infinity) | (scaleByte == 255);
+  Int inputIsNaN = x.magnitude > kF32Infinity, scaleIsNaN = scaleByte == 255;
+  Int isNaN = inputIsNaN | scaleIsNaN;
   Int signedCode = (xBits < 0).select(kept.like(0) - kept, kept);
   return isNaN.select(int64_t(0), signedCode);
 }
 
 Int Numbers::quantize(Type element, Int xBits, Int scaleByte) {
   Type i8 = builder.getI8Type();
-  return number(
+  Value quantized =
       call("quantize_" + nameOf(element), {xBits, scaleByte}, i8,
            [&](Numbers &n, ArrayRef<Int> args) -> Value {
              if (element.isInteger())
@@ -298,9 +299,12 @@ Int Numbers::quantize(Type element, Int xBits, Int scaleByte) {
              Int field = x.field + to.bias - args[1];
              Int code = n.roundMagnitude(to, x.significand, 23, field);
              Int sign = (args[0] < 0).select(to.signCode, code.like(0));
-             Int isNaN = (x.magnitude > kF32Infinity) | (args[1] == 255);
+             Int inputIsNaN = x.magnitude > kF32Infinity;
+             Int scaleIsNaN = args[1] == 255;
+             Int isNaN = inputIsNaN | scaleIsNaN;
              return isNaN.select(to.nanCode, code | sign).to(i8);
-           }));
+           });
+  return number(quantized);
 }
 
 //===----------------------------------------------------------------------===//

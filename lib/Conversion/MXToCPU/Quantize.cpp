@@ -157,7 +157,8 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
           op.getGlobalScale()
               ? emitter.wrap(emitter.wrap(adaptor.getGlobalScale()).as(i32))
               : Int::constant(rewriter, op.getLoc(), i32, 0x3F800000);
-      emitter.check((*encodeBits > 0) & (*encodeBits <= 0x7F800000),
+      Int isPositive = *encodeBits > 0, isNumber = *encodeBits <= 0x7F800000;
+      emitter.check(isPositive & isNumber,
                     "a global_scale greater than 0, found 0x%lx as bits",
                     {*encodeBits});
     }

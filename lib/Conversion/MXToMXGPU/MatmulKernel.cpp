@@ -19,8 +19,8 @@ using namespace mx::mxgpu;
 
 /// Columns that an epilogue thread holds at a time.
 static constexpr int64_t kFragmentColumns = 32;
-/// Rows and bytes of a tile of scales.
-static constexpr int64_t kScaleRows = 128, kScaleTileBytes = 512;
+/// Rows of a tile of scales.
+static constexpr int64_t kScaleRows = 128;
 /// Elements of the reduction that share a scale, and that a scale tile covers.
 static constexpr int64_t kBlock = 32, kScaleTileK = 128;
 
@@ -44,9 +44,10 @@ public:
       arguments.push_back(host.dim(op.getA(), 1));
     buildKernel(ValueRange(arguments).getTypes());
 
-    Value tiles =
-        host.mul(host.ceilDiv(host.dim(getOut(), 0), schedule.getTileM()),
-                 host.ceilDiv(host.dim(getOut(), 1), schedule.getTileN()));
+    Value rowTiles = host.ceilDiv(host.dim(getOut(), 0), schedule.getTileM());
+    Value columnTiles =
+        host.ceilDiv(host.dim(getOut(), 1), schedule.getTileN());
+    Value tiles = host.mul(rowTiles, columnTiles);
     Value grid = host.create<arith::MinUIOp>(tiles, host.create<SmCountOp>());
     host.launch(kernel, grid, arguments);
   }
@@ -64,9 +65,11 @@ private:
     host.requireSize(host.dim(getOut(), 1), n, "dimension 1 of the result");
     for (auto [scales, rows, name] : {std::tuple(op.getAScales(), m, "a"),
                                       std::tuple(op.getBScales(), n, "b")}) {
-      host.requireSize(host.dim(scales, 0), host.ceilDiv(rows, kScaleRows),
+      Value rowTiles = host.ceilDiv(rows, kScaleRows);
+      host.requireSize(host.dim(scales, 0), rowTiles,
                        Twine("tiles of rows of the scales of ") + name);
-      host.requireSize(host.dim(scales, 1), host.ceilDiv(k, kScaleTileK),
+      Value blockTiles = host.ceilDiv(k, kScaleTileK);
+      host.requireSize(host.dim(scales, 1), blockTiles,
                        Twine("tiles of blocks of the scales of ") + name);
     }
   }
@@ -108,8 +111,9 @@ private:
         arguments.size() > 5
             ? Value(kernel.getBody().getArgument(5))
             : body.index(cast<MemRefType>(op.getA().getType()).getDimSize(1));
+    Value rows = body.dim(out, 0), columns = body.dim(out, 1);
     work = body.create<WorkSourceOp>(
-        body.dim(out, 0), body.dim(out, 1), reduction,
+        rows, columns, reduction,
         ArrayRef<int64_t>{schedule.getTileM(), schedule.getTileN()},
         schedule.getRaster());
     inputs = body.create<RingOp>(getInputRingType(), "in", DenseI64ArrayAttr(),
@@ -158,9 +162,9 @@ private:
     ForEachWorkOp unit = body.forEachWork(work);
     Value empty = isEmpty(unit);
     Value slot = body.create<ConsumeOp>(accumulators);
+    Value zero = body.index(0), columns = body.index(schedule.getTileN());
     auto loop =
-        body.create<scf::ForOp>(body.index(0), body.index(schedule.getTileN()),
-                                body.index(kFragmentColumns));
+        body.create<scf::ForOp>(zero, columns, body.index(kFragmentColumns));
     body.create<ReleaseOp>(slot);
     body.setInsertionPointToStart(loop.getBody());
     Value column = loop.getInductionVar();

@@ -58,9 +58,11 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op) {
   host.requireSize(host.dim(elements, 0), rows, "dimension 0 of the elements");
   host.requireSize(host.dim(elements, 1), columns,
                    "dimension 1 of the elements");
-  host.requireSize(host.dim(scales, 0), host.ceilDiv(rows, kRows),
+  Value rowTiles = host.ceilDiv(rows, kRows);
+  host.requireSize(host.dim(scales, 0), rowTiles,
                    "tiles of rows of the scales");
-  host.requireSize(host.dim(scales, 1), host.ceilDiv(columns, kBlocks * kBlock),
+  Value blockTiles = host.ceilDiv(columns, kBlocks * kBlock);
+  host.requireSize(host.dim(scales, 1), blockTiles,
                    "tiles of blocks of the scales");
 }
 
@@ -73,8 +75,9 @@ static void buildKernel(KernelOp kernel, ScaleRounding rounding, Location loc) {
   Type inputType = cast<MemRefType>(input.getType()).getElementType();
   Type elementType = cast<MemRefType>(elements.getType()).getElementType();
   Type scaleType = cast<MemRefType>(scales.getType()).getElementType();
+  Value rows = body.dim(input, 0), columns = body.dim(input, 1);
   Value work = body.create<WorkSourceOp>(
-      body.dim(input, 0), body.dim(input, 1), body.index(0),
+      rows, columns, /*reduction=*/body.index(0),
       ArrayRef<int64_t>{kRows, kBlocks * kBlock}, Raster::Linear);
 
   body.role("quantize", kRows / 32, /*elected=*/false);
@@ -109,10 +112,9 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
       host.kernel(module, (function.getName() + "_quantize").str(),
                   ValueRange(arguments).getTypes());
   buildKernel(kernel, op.getScaleRounding(), op.getLoc());
-  Value grid =
-      host.mul(host.ceilDiv(host.dim(op.getInput(), 0), kRows),
-               host.ceilDiv(host.dim(op.getInput(), 1), kBlocks * kBlock));
-  host.launch(kernel, grid, arguments);
+  Value rowTiles = host.ceilDiv(host.dim(op.getInput(), 0), kRows);
+  Value blockTiles = host.ceilDiv(host.dim(op.getInput(), 1), kBlocks * kBlock);
+  host.launch(kernel, host.mul(rowTiles, blockTiles), arguments);
   op.erase();
   return success();
 }

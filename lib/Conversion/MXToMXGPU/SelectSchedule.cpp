@@ -67,8 +67,7 @@ struct SelectSchedulePass final
 
   void runOnOperation() override {
     std::string error;
-    const target::TargetInfo *target =
-        target::lookupTcgen05Target(chip, error);
+    const target::TargetInfo *target = target::lookupTcgen05Target(chip, error);
     if (!target) {
       getOperation().emitError() << error;
       return signalPassFailure();

@@ -297,16 +297,16 @@ struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
         continue;
       Value size = op.getDynamicSize(i);
       bool isRow = i == type.getRank() - 2, isBlock = i == type.getRank() - 1;
-      if (tiled && isRow && layout.getRagged() == RaggedKind::Rows)
-        size = arith::AddIOp::create(
-            rewriter, loc,
-            arith::DivUIOp::create(rewriter, loc, size,
-                                   constant(kScaleTileRows)),
-            constant(layout.getGroups()));
-      else if (tiled && (isRow || isBlock))
+      if (tiled && isRow && layout.getRagged() == RaggedKind::Rows) {
+        Value whole = arith::DivUIOp::create(rewriter, loc, size,
+                                             constant(kScaleTileRows));
+        size = arith::AddIOp::create(rewriter, loc, whole,
+                                     constant(layout.getGroups()));
+      } else if (tiled && (isRow || isBlock)) {
         size = arith::CeilDivUIOp::create(
             rewriter, loc, size,
             constant(isRow ? kScaleTileRows : kScaleTileBlocks));
+      }
       sizes.push_back(size);
     }
     rewriter.replaceOpWithNewOp<tensor::EmptyOp>(op, physical, sizes);
