@@ -315,8 +315,7 @@ TEST(Instruction, NarrowFloats) {
       {R32("cvt.rn.bf16x2.f32 %r0, %f1, %f2;"), pair(FloatFormat::BF16, 16)},
       {R32("cvt.rn.f16x2.f32 %r0, %f1, %f2;"), pair(FloatFormat::F16, 16)},
       {RF("cvt.f32.bf16 %f0, %rs1;"),
-       [](auto a, auto, auto) {
-         return uint64_t(uint16_t(a)) << 16; }},
+       [](auto a, auto, auto) { return uint64_t(uint16_t(a)) << 16; }},
       {RF("cvt.f32.f16 %f0, %rs1;"),
        [](auto a, auto, auto) {
          return bits(decode(FloatFormat::F16, uint16_t(a)));
@@ -390,6 +389,17 @@ TEST(Instruction, Warp) {
       R32("and.b32 %r4, %r43, 1; setp.eq.u32 %p1, %r4, 0; mov.u32 %r0, 9;"
           "@%p1 bra OUT; shfl.sync.idx.b32 %r0, %r1, 1, 31, 0xAAAAAAAA; OUT:"),
       [&](size_t w, unsigned l) { return l & 1 ? v(w + 1) : 9; });
+}
+
+TEST(Instruction, Offsets) {
+  // An offset is a sum, in which a sign belongs to its own term.
+  compare({
+      {R32("mov.u32 %r5, smem; st.shared.u32 [smem+8], 7; add.u32 %r5, %r5, 16;"
+           "ld.shared.u32 %r0, [%r5-12+4];"),
+       [](auto, auto, auto) { return uint64_t(7); }},
+      {R32("st.shared.u32 [smem+8], 7; ld.shared.u32 %r0, [smem+16-12+4];"),
+       [](auto, auto, auto) { return uint64_t(7); }},
+  });
 }
 
 TEST(Instruction, Atomics) {

@@ -149,6 +149,22 @@ TEST(Parser, NamesWhatIsWrong) {
             "4: array of more than 64 GiB");
   EXPECT_EQ(errorOf(".entry k() {} .entry k() {}"),
             "4: redefinition of function 'k'");
+  // A number that does not fit, a comment without an end, bytes that do not
+  // print.
+  EXPECT_EQ(errorOf(body("mov.u32 %r0, 18446744073709551615;")), "");
+  EXPECT_EQ(errorOf(body("mov.u32 %r0, 18446744073709551616;")),
+            "7: expected a number, found '18446744073709551616'");
+  EXPECT_EQ(errorOf(body("mov.u32 %r0, 0x10000000000000000;")),
+            "7: expected a number, found '0x10000000000000000'");
+  EXPECT_EQ(errorOf(body("mov.u32 %r0, 08;")),
+            "7: expected a number, found '08'");
+  EXPECT_EQ(errorOf(body("ld.u32 %r0, [%r1-9223372036854775808];")), "");
+  EXPECT_EQ(errorOf(".extern .shared .align 16 .b8 dyn[];\n" +
+                    body("mov.u32 %r0, dyn+9223372036854775807;")),
+            "");
+  EXPECT_EQ(errorOf("/* .entry k() {}\n"),
+            "4: expected a directive, found '/'");
+  EXPECT_EQ(errorOf("\x93"), "4: expected a directive, found '\\x93'");
 }
 
 /// No prefix and no damaged byte of a module may do more than give an error.

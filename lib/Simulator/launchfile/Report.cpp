@@ -12,14 +12,19 @@
 using namespace mx::sim;
 namespace json = llvm::json;
 
+/// Messages quote files, which may hold any bytes; JSON text is UTF-8.
+static std::string utf8(const std::string &text) {
+  return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
+}
+
 static json::Object asJson(const Finding &f) {
   json::Object o{{"kind", std::string(toString(f.kind))},
-                 {"message", f.message},
-                 {"module", f.module}};
+                 {"message", utf8(f.message)},
+                 {"module", utf8(f.module)}};
   if (f.ptxLine)
     o["line"] = f.ptxLine;
   if (!f.sourceFile.empty())
-    o["source"] = json::Object{{"file", f.sourceFile},
+    o["source"] = json::Object{{"file", utf8(f.sourceFile)},
                                {"line", f.sourceLine},
                                {"column", f.sourceColumn}};
   if (f.hasCta)
@@ -52,7 +57,7 @@ std::string mx::sim::reportAsJson(const LaunchFileResult &result) {
                     {"exit_status", result.exitStatus()},
                     {"launches", std::move(launches)}};
   if (!result.error.empty())
-    root["error"] = result.error;
+    root["error"] = utf8(result.error);
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}", json::Value(std::move(root))) << "\n";

@@ -360,7 +360,7 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
         return special(Special::SharedAddress, width, at + op.value);
       place(v);
       // Dynamic shared memory begins behind the static: patched at the end.
-      int64_t key = (int64_t(1) << 40) + op.value;
+      auto key = int64_t((uint64_t(1) << 40) + uint64_t(op.value));
       size_t before = program.specials.size();
       Slot s = special(Special::SharedAddress, width, key);
       if (program.specials.size() != before)
@@ -732,7 +732,8 @@ bool Decoder::decode(const ptx::Function &kernel,
   uint32_t align = program.dynamicSharedAlign;
   uint32_t dynamic = (program.staticSharedEnd + align - 1) / align * align;
   for (ExternFix &fix : externFixes)
-    program.specials[fix.special].value = dynamic + fix.offset;
+    program.specials[fix.special].value =
+        int64_t(dynamic + uint64_t(fix.offset));
   program.registerBytes = (program.registerBytes + 127) & ~127u;
   // Handlers may read a whole register of the pool at any slot.
   program.constants.resize(program.constants.size() + 512);

@@ -34,15 +34,15 @@ void Lexer::skipBlank() {
       while (at < text.size() && text[at] != '\n')
         ++at;
     } else if (text.compare(at, 2, "/*") == 0) {
-      at += 2;
-      while (at < text.size() && text.compare(at, 2, "*/") != 0) {
+      size_t end = text.find("*/", at + 2);
+      if (end == text.npos)
+        return; // the parser expects no '/' here and says so
+      for (; at < end; ++at)
         if (text[at] == '\n') {
           ++line;
           lineStart = at + 1;
         }
-        ++at;
-      }
-      at = at + 2 < text.size() ? at + 2 : text.size();
+      at = end + 2;
     } else if (c == '#') {
       // A line marker of a preprocessor.
       while (at < text.size() && text[at] != '\n')
@@ -128,6 +128,8 @@ Token Lexer::number(Token token) {
     return token;
   };
 
+  // An integer has 64 bits (PTX ISA 4.5.1); a longer one is refused, not cut.
+  bool fits = true;
   if (text[at] == '0' && at + 1 < text.size()) {
     char k = text[at + 1] | 0x20;
     if ((k == 'f' && hexDigits(at + 2, 8)) ||
@@ -149,10 +151,11 @@ Token Lexer::number(Token token) {
                                               : 99;
         if (v >= base)
           break;
+        fits &= token.value <= (~0ull - v) / base;
         token.value = token.value * base + v;
         ++at;
       }
-      if (at == first)
+      if (at == first || !fits)
         return finish(Tok::Bad);
       if (at < text.size() && text[at] == 'U')
         ++at;
@@ -177,8 +180,11 @@ Token Lexer::number(Token token) {
     return finish(Tok::Float64);
   }
   unsigned base = text[at] == '0' && end - at > 1 ? 8 : 10;
-  for (; at < end; ++at)
-    token.value = token.value * base + (text[at] - '0');
+  for (; at < end; ++at) {
+    unsigned v = text[at] - '0';
+    fits &= v < base && token.value <= (~0ull - v) / base;
+    token.value = token.value * base + v;
+  }
   if (at < text.size() && text[at] == 'U')
     ++at;
   if (at < text.size() && isWord(text[at])) {
@@ -187,5 +193,5 @@ Token Lexer::number(Token token) {
       ++at;
     return finish(Tok::Bad);
   }
-  return finish(Tok::Int);
+  return finish(fits ? Tok::Int : Tok::Bad);
 }

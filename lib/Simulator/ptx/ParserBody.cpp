@@ -266,12 +266,10 @@ bool Parser::identifier(Operand &op) {
     op.var = e->var;
     op.value = 0;
     if (tok.is('+') || tok.is('-')) {
-      bool negative = tok.is('-');
-      advance();
-      uint64_t offset;
+      uint64_t offset; // the sign is its own
       if (!constant(offset))
         return false;
-      op.value = negative ? -int64_t(offset) : int64_t(offset);
+      op.value = int64_t(offset);
     }
     return true;
   }
@@ -309,12 +307,10 @@ bool Parser::memory(Operand &op) {
     if (base.kind == Operand::Label)
       return error("unknown identifier '" + std::string(base.name) + "'");
     if (tok.is('+') || tok.is('-')) {
-      bool negative = tok.is('-');
-      advance();
-      uint64_t offset;
+      uint64_t offset; // the sign is its own: a-4+2 is a-2
       if (!constantExpression(offset))
         return false;
-      op.value = negative ? -int64_t(offset) : int64_t(offset);
+      op.value = int64_t(offset);
     }
   } else {
     uint64_t address;

@@ -86,9 +86,19 @@ private:
     return false;
   }
   bool error(std::string message) { return error(std::move(message), tok); }
+  /// The token for a message; bytes that do not print come as \xNN.
   std::string found() const {
-    return tok.kind == Tok::End ? "end of file"
-                                : "'" + std::string(tok.text) + "'";
+    if (tok.kind == Tok::End)
+      return "end of file";
+    std::string out = "'";
+    for (unsigned char c : tok.text) {
+      const char *digits = "0123456789abcdef";
+      if (c >= 0x20 && c < 0x7F)
+        out += char(c);
+      else
+        out += {'\\', 'x', digits[c >> 4], digits[c & 15]};
+    }
+    return out + "'";
   }
   bool expect(char c) {
     if (!tok.is(c))
