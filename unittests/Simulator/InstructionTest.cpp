@@ -402,6 +402,21 @@ TEST(Instruction, Offsets) {
   });
 }
 
+TEST(Instruction, ConstantExpressions) {
+  auto row = [](const char *ptx, uint64_t value) {
+    return Row{ptx, [value](auto, auto, auto) { return value; }};
+  };
+  compare({
+      row("mov.u64 %rd0, -8/2;", uint64_t(-4)),
+      row("mov.u64 %rd0, -8/2U;", 0x7FFFFFFFFFFFFFFC),
+      row("mov.u64 %rd0, -7 % 3;", uint64_t(-1)),
+      row("mov.u64 %rd0, 0xFFFFFFFFFFFFFFF8/2;", 0x7FFFFFFFFFFFFFFC),
+      row("mov.u64 %rd0, (-9223372036854775807-1)/-1;", 1ull << 63),
+      row("mov.u64 %rd0, (-9223372036854775807-1) % -1;", 0),
+      row("mov.u64 %rd0, 2+3*4-WARP_SZ/-8;", 18),
+  });
+}
+
 TEST(Instruction, Atomics) {
   std::vector<std::vector<uint64_t>> in(3, std::vector<uint64_t>(64));
   for (uint64_t k = 0; k < 64; ++k)

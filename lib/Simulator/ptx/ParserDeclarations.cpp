@@ -209,6 +209,17 @@ bool Parser::initValue(Variable &v, Type type, unsigned level) {
   return true;
 }
 
+/// Signed, as far as both operands are; there is no trap on overflow.
+static uint64_t divide(uint64_t a, uint64_t b, bool isUnsigned, bool rest) {
+  if (isUnsigned)
+    return rest ? a % b : a / b;
+  if (b == ~0ull)
+    return rest ? 0 : -a;
+  return rest ? int64_t(a) % int64_t(b) : int64_t(a) / int64_t(b);
+}
+
+/// PTX ISA, "Constant expressions": 64 bits, .u64 where a number has a U or
+/// needs it, else .s64; an operator on both kinds is unsigned.
 /// A number, a parenthesis, or a unary operator and what follows it.
 bool Parser::constant(uint64_t &value) {
   if (++depth > kMaxDepth)
@@ -219,6 +230,7 @@ bool Parser::constant(uint64_t &value) {
   } leave{depth};
   if (tok.kind == Tok::Int) {
     value = tok.value;
+    constantIsUnsigned = tok.text.back() == 'U' || value > INT64_MAX;
     advance();
     return true;
   }
@@ -237,12 +249,14 @@ bool Parser::constant(uint64_t &value) {
   if (take('!')) {
     bool ok = constant(value);
     value = !value;
+    constantIsUnsigned = false;
     return ok;
   }
   if (take('('))
     return constantExpression(value) && expect(')');
   if (tok.kind == Tok::Ident && tok.text == "WARP_SZ") {
     value = 32;
+    constantIsUnsigned = false;
     advance();
     return true;
   }
@@ -278,8 +292,10 @@ bool Parser::constantExpression(uint64_t &value, unsigned minPrecedence) {
     char op = tok.text[0];
     advance();
     uint64_t rhs;
+    bool isUnsigned = constantIsUnsigned;
     if (!constantExpression(rhs, p))
       return false;
+    constantIsUnsigned |= isUnsigned;
     if ((op == '/' || op == '%') && !rhs)
       return error("division by zero in a constant");
     switch (op) {
@@ -302,10 +318,8 @@ bool Parser::constantExpression(uint64_t &value, unsigned minPrecedence) {
       value *= rhs;
       break;
     case '/':
-      value /= rhs;
-      break;
     case '%':
-      value %= rhs;
+      value = divide(value, rhs, constantIsUnsigned, op == '%');
       break;
     }
   }

@@ -65,6 +65,7 @@ private:
   Function *fn = nullptr;
   int32_t currentLoc = -1;
   unsigned depth = 0;
+  bool constantIsUnsigned = false; ///< type of the constant read last
 
   void advance() {
     if (hasAhead) {
