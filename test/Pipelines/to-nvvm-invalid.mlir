@@ -4,14 +4,14 @@
 // operation that is the reason.
 
 !scales = tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-func.func @fill(%a: tensor<128x128xf8E4M3FN>, %s: !scales) -> tensor<128x128xf32> {
+func.func @fill(%a: tensor<128x128xf8E4M3FN>, %s: !scales) -> (tensor<128x128xf32>, tensor<128x128xf32>) {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<128x128xf32>
   // expected-error @below {{'linalg.fill' op expected only mx operations on tensors in device memory, found one that the host would run}}
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x128xf32>) -> tensor<128x128xf32>
   %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, !scales, tensor<128x128xf8E4M3FN>, !scales)
       outs(%init : tensor<128x128xf32>) -> tensor<128x128xf32>
-  return %0 : tensor<128x128xf32>
+  return %init, %0 : tensor<128x128xf32>, tensor<128x128xf32>
 }
 
 // -----
