@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/HostMessages.h"
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -177,9 +178,9 @@ struct RequireLowering final : OpConversionPattern<RequireOp> {
         builder.create<arith::XOrIOp>(adaptor.getCondition(), builder.i1(true));
     auto ifOp = builder.create<scf::IfOp>(fails, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    SmallVector<Value> arguments = {
-        getText(builder, op->getParentOfType<ModuleOp>(),
-                getPlace(op.getLoc()) + op.getMessage().str())};
+    SmallVector<Value> arguments = {mx::getConstantText(
+        builder, op.getLoc(), op->getParentOfType<ModuleOp>(), kTextName,
+        getPlaceInFormat(op.getLoc()) + op.getMessage().str())};
     for (Value value : adaptor.getValues())
       arguments.push_back(
           builder.create<arith::IndexCastOp>(builder.getI64Type(), value));
@@ -189,44 +190,12 @@ struct RequireLowering final : OpConversionPattern<RequireOp> {
     return success();
   }
 
-  /// "file:line:column: " of the first file location in `loc`, fit for printf.
-  static std::string getPlace(Location loc) {
-    std::string place;
-    loc->walk([&](Location inner) {
-      auto file = dyn_cast<FileLineColLoc>(inner);
-      if (!file)
-        return WalkResult::advance();
-      for (char c : file.getFilename().getValue())
-        place += c == '%' ? std::string("%%") : std::string(1, c);
-      place += ":" + std::to_string(file.getLine()) + ":" +
-               std::to_string(file.getColumn()) + ": ";
-      return WalkResult::interrupt();
-    });
-    return place;
-  }
-
-  /// The address of a constant string, made once for each text.
-  static Value getText(NVVMBuilder &builder, ModuleOp module,
-                       const std::string &text) {
-    StringAttr bytes = builder.getStringAttr(text + '\0');
-    int64_t number = 0;
-    for (auto global : module.getOps<LLVM::GlobalOp>()) {
-      if (!global.getSymName().starts_with(kTextName))
-        continue;
-      ++number;
-      if (global.getValueOrNull() == bytes)
-        return builder.create<LLVM::AddressOfOp>(global);
-    }
-    LLVM::GlobalOp global;
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(module.getBody());
-      global = builder.create<LLVM::GlobalOp>(
-          LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size()),
-          /*isConstant=*/true, LLVM::Linkage::Internal,
-          (kTextName + Twine(number)).str(), bytes);
-    }
-    return builder.create<LLVM::AddressOfOp>(global);
+  /// The location of an error as part of a printf format.
+  static std::string getPlaceInFormat(Location loc) {
+    std::string escaped;
+    for (char c : mx::getPlace(loc))
+      escaped.append(c == '%' ? 2 : 1, c);
+    return escaped;
   }
 
   static constexpr llvm::StringLiteral kTextName = "mx_require_text_";

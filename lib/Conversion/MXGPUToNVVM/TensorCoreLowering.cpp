@@ -10,6 +10,7 @@
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"
 
 using namespace mlir;
@@ -75,8 +76,9 @@ struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
     for (int64_t tile = 0; tile < tiles; ++tile) {
       Value tileColumn = builder.add(
           column, builder.i32(tile * target::kScaleColumnsPerGroup));
-      Value tileDescriptor = builder.add(
-          descriptor, builder.i64(tile * 512 / target::kDescriptorUnit));
+      Value tileDescriptor =
+          builder.add(descriptor, builder.i64(tile * kScaleTileBytes /
+                                              target::kDescriptorUnit));
       builder.copyScaleTile(tileColumn, tileDescriptor);
     }
     rewriter.replaceOp(op, column);

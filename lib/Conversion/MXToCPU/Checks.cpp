@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/HostMessages.h"
 #include "Emitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,44 +21,9 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::cpu;
 
-/// "file:line:column: " of the first file location within `loc`.
-static std::string getPlace(Location loc) {
-  std::string place;
-  llvm::raw_string_ostream os(place);
-  loc->walk([&](Location inner) {
-    auto file = dyn_cast<FileLineColLoc>(inner);
-    if (!file)
-      return WalkResult::advance();
-    os << file.getFilename().getValue() << ':' << file.getLine() << ':'
-       << file.getColumn() << ": ";
-    return WalkResult::interrupt();
-  });
-  return place;
-}
-
 /// A constant with the text, made at most once.
 Value Emitter::getMessage(llvm::Twine text) {
-  std::string bytes = text.str() + '\0';
-  unsigned count = 0;
-  for (auto global : module.getOps<LLVM::GlobalOp>()) {
-    if (!global.getSymName().starts_with("__mx_message_"))
-      continue;
-    ++count;
-    if (auto value = dyn_cast_or_null<StringAttr>(global.getValueOrNull()))
-      if (value.getValue() == StringRef(bytes))
-        return LLVM::AddressOfOp::create(builder, loc, global);
-  }
-  OpBuilder::InsertionGuard guard(builder);
-  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
-  LLVM::GlobalOp global;
-  {
-    OpBuilder::InsertionGuard inModule(builder);
-    builder.setInsertionPointToStart(module.getBody());
-    global = LLVM::GlobalOp::create(
-        builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Private,
-        "__mx_message_" + std::to_string(count), builder.getStringAttr(bytes));
-  }
-  return LLVM::AddressOfOp::create(builder, loc, global);
+  return getConstantText(builder, loc, module, "__mx_message_", text.str());
 }
 
 /// The declaration of a C function.

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;
@@ -19,10 +20,8 @@ using namespace mx::mxgpu;
 
 /// Columns that an epilogue thread holds at a time.
 static constexpr int64_t kFragmentColumns = 32;
-/// Rows of a tile of scales.
-static constexpr int64_t kScaleRows = 128;
 /// Elements of the reduction that share a scale, and that a scale tile covers.
-static constexpr int64_t kBlock = 32, kScaleTileK = 128;
+static constexpr int64_t kBlock = 32, kScaleTileK = kScaleTileBlocks * kBlock;
 
 namespace {
 
@@ -65,7 +64,7 @@ private:
     host.requireSize(host.dim(getOut(), 1), n, "dimension 1 of the result");
     for (auto [scales, rows, name] : {std::tuple(op.getAScales(), m, "a"),
                                       std::tuple(op.getBScales(), n, "b")}) {
-      Value rowTiles = host.ceilDiv(rows, kScaleRows);
+      Value rowTiles = host.ceilDiv(rows, kScaleTileRows);
       host.requireSize(host.dim(scales, 0), rowTiles,
                        Twine("tiles of rows of the scales of ") + name);
       Value blockTiles = host.ceilDiv(k, kScaleTileK);
@@ -96,7 +95,7 @@ private:
     Value split = host.create<memref::ExpandShapeOp>(
         shape, flat, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}}, sizes);
     auto type =
-        TensorMapType::get(op.getContext(), {rows / kScaleRows, 1, 2, 256},
+        TensorMapType::get(op.getContext(), {rows / kScaleTileRows, 1, 2, 256},
                            source.getElementType(), Swizzle::None);
     return host.create<EncodeTensorMapOp>(type, split);
   }
@@ -181,8 +180,8 @@ private:
     auto maps = kernel.getBody().getArguments().take_front(4);
     body.role("load", 1, /*elected=*/true);
     ForEachWorkOp unit = body.forEachWork(work);
-    Value rowTile = body.div(unit.getRow(), kScaleRows);
-    Value columnTile = body.div(unit.getColumn(), kScaleRows);
+    Value rowTile = body.div(unit.getRow(), kScaleTileRows);
+    Value columnTile = body.div(unit.getColumn(), kScaleTileRows);
     ForEachKOp step =
         body.forEachK(unit.getStart(), unit.getEnd(), schedule.getTileK());
     Value kTile = body.div(step.getK(), kScaleTileK);

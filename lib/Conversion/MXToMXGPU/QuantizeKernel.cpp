@@ -11,12 +11,14 @@
 #include "KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kRows = 128, kBlocks = 4, kBlock = 32;
+static constexpr int64_t kRows = kScaleTileRows, kBlocks = kScaleTileBlocks,
+                         kBlock = 32;
 
 static LogicalResult checkSupport(QuantizeOp op) {
   if (op.getGlobalScale() || op.getOffsets())

@@ -8,6 +8,7 @@
 
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Support/ScaleLayout.h"
 #include "mx/Target/MmaShapes.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/MathExtras.h"
@@ -28,7 +29,7 @@ static constexpr int64_t kTileColumns[] = {128, 256};
 /// for every 128 rows of either.
 static int64_t getStageBytes(int64_t tileN) {
   return (kTileM + tileN) * kTileK +
-         (kTileM + tileN) / target::kScaleRowsPerGroup * 512;
+         (kTileM + tileN) / target::kScaleRowsPerGroup * kScaleTileBytes;
 }
 
 /// Columns of tensor memory that the scales of a tile take.
