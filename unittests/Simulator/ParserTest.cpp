@@ -221,4 +221,32 @@ TEST(DeviceMemory, FindsItsWay) {
   EXPECT_EQ(poison, DeviceMemory::kPoison);
 }
 
+TEST(DeviceMemory, MapsHostMemoryAtItsOwnAddress) {
+  DeviceMemory m(1 << 20);
+  char host[64] = "host";
+  auto at = [&](unsigned offset) { return uint64_t(uintptr_t(host)) + offset; };
+  ASSERT_TRUE(m.mapHost(host + 8, 16, "h"));
+  EXPECT_EQ(m.translate(at(8), 16), host + 8);
+  EXPECT_FALSE(m.translate(at(7), 1));
+  EXPECT_FALSE(m.translate(at(8), 17));
+  EXPECT_FALSE(m.translate(at(24), 1));
+  EXPECT_EQ(m.find(at(23))->name, "h");
+  EXPECT_FALSE(m.find(at(24)));
+  EXPECT_NE(m.describe(at(24), 4).find("0 bytes behind the end of buffer 'h'"),
+            std::string::npos);
+  EXPECT_FALSE(m.mapHost(host + 8, 4)) << "mapped twice";
+  EXPECT_FALSE(m.mapHost(host, 9)) << "its end is mapped";
+  EXPECT_FALSE(m.mapHost(host + 23, 9)) << "its beginning is mapped";
+  EXPECT_TRUE(m.mapHost(host, 8));
+  EXPECT_TRUE(m.mapHost(host + 24, 8));
+  EXPECT_FALSE(m.mapHost(nullptr, 8));
+  EXPECT_FALSE(m.mapHost(reinterpret_cast<void *>(DeviceMemory::kBase - 1), 2));
+  EXPECT_FALSE(m.free(at(8))) << "not the device's to free";
+  EXPECT_EQ(m.bytesInUse(), 0u);
+  EXPECT_FALSE(m.unmapHost(host + 9));
+  EXPECT_TRUE(m.unmapHost(host + 8));
+  EXPECT_FALSE(m.translate(at(8), 1));
+  EXPECT_TRUE(m.translate(at(24), 8));
+}
+
 } // namespace

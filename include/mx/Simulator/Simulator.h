@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,6 +64,13 @@ public:
   /// Returns false when `address` is not the start of a live allocation.
   bool free(uint64_t address);
 
+  /// Makes host memory an allocation at its own address, so that kernels and
+  /// the host see the same bytes. False when a byte of the range belongs to
+  /// another mapping or to the addresses of the device.
+  bool mapHost(void *host, uint64_t bytes, std::string_view name = {});
+  /// Ends it. False when no mapping starts there.
+  bool unmapHost(void *host);
+
   /// Host pointer to [address, address + bytes), or null unless that range
   /// lies within one live allocation.
   void *translate(uint64_t address, uint64_t bytes) const;
@@ -90,6 +98,8 @@ private:
   uint64_t capacity;
   uint64_t inUse = 0;
   uint64_t next = kBase;
+  /// Host memory, by its address.
+  std::map<uint64_t, std::unique_ptr<Block>> mapped;
 
   Block *lookup(uint64_t address) const;
 };

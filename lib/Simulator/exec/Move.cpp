@@ -265,8 +265,11 @@ const Instr *isSpace(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t bits = 0;
   forLanes(mask, [&](unsigned lane) {
     uint64_t off = a[lane] - uint64_t(i->imm);
+    // The global window is all that the others leave, and holds the one of
+    // kernel parameters (PTX ISA, isspacep).
     bool in = Space(i->aux) == Space::Global
-                  ? a[lane] - DeviceMemory::kBase < DeviceMemory::kBytes
+                  ? a[lane] - kSharedWindow >= kWindowBytes &&
+                        a[lane] - kLocalWindow >= kWindowBytes
                   : off < kWindowBytes &&
                         (!i->aux2 || (off >> kRankShift) == w.cta->rank);
     bits |= uint32_t(in) << lane;

@@ -5,12 +5,15 @@
 // one table lookup and one comparison decide whether an access is good.
 //===----------------------------------------------------------------------===//
 
+#include "Program.h"
+
 #include "mx/Simulator/Simulator.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
 #include <unistd.h>
 
@@ -20,7 +23,11 @@ struct DeviceMemory::Block {
   Allocation info;
   uint8_t *host = nullptr;
   bool live = true;
-  ~Block() { std::free(host); }
+  bool owned = true; ///< not mapped memory of the host
+  ~Block() {
+    if (owned)
+      std::free(host);
+  }
 };
 
 uint64_t DeviceMemory::defaultCapacity() {
@@ -78,14 +85,48 @@ uint64_t DeviceMemory::alloc(uint64_t bytes, uint64_t align,
 
 DeviceMemory::Block *DeviceMemory::lookup(uint64_t address) const {
   uint64_t page = (address - kBase) / kPageBytes;
-  if (address < kBase || page >= pages.size() || !pages[page])
+  if (address >= kBase && page < pages.size() && pages[page])
+    return blocks[pages[page] - 1].get();
+  if (mapped.empty())
     return nullptr;
-  return blocks[pages[page] - 1].get();
+  auto after = mapped.upper_bound(address);
+  return after == mapped.begin() ? nullptr : std::prev(after)->second.get();
+}
+
+bool DeviceMemory::mapHost(void *host, uint64_t bytes, std::string_view name) {
+  uint64_t begin = reinterpret_cast<uint64_t>(host), end = begin + bytes;
+  auto meets = [&](uint64_t base, uint64_t size) {
+    return begin < base + size && base < end;
+  };
+  if (!host || end < begin || meets(kBase, kBytes))
+    return false;
+  // Generic addresses of these windows mean something else.
+  for (uint64_t window : {kSharedWindow, kLocalWindow, kParamWindow})
+    if (meets(window, kWindowBytes))
+      return false;
+  auto after = mapped.upper_bound(begin);
+  if (after != mapped.end() && after->first < end)
+    return false;
+  if (after != mapped.begin()) {
+    const Allocation &before = std::prev(after)->second->info;
+    if (before.address == begin || before.address + before.bytes > begin)
+      return false;
+  }
+  auto block = std::make_unique<Block>();
+  block->info = {begin, bytes, std::string(name)};
+  block->host = static_cast<uint8_t *>(host);
+  block->owned = false;
+  mapped.emplace(begin, std::move(block));
+  return true;
+}
+
+bool DeviceMemory::unmapHost(void *host) {
+  return mapped.erase(reinterpret_cast<uint64_t>(host)) == 1;
 }
 
 bool DeviceMemory::free(uint64_t address) {
   Block *b = lookup(address);
-  if (!b || !b->live || b->info.address != address)
+  if (!b || !b->live || !b->owned || b->info.address != address)
     return false;
   inUse -= b->info.bytes;
   b->live = false;
@@ -156,7 +197,7 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
   // The nearest allocation, within what a wrong index would reach.
   const Block *best = nullptr;
   uint64_t bestDistance = ~0ull;
-  for (const auto &b : blocks) {
+  auto consider = [&](const std::unique_ptr<Block> &b) {
     uint64_t begin = b->info.address, end = begin + b->info.bytes;
     uint64_t distance = address < begin  ? begin - address
                         : address >= end ? address - end
@@ -165,7 +206,11 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
       best = b.get();
       bestDistance = distance;
     }
-  }
+  };
+  for (const auto &b : blocks)
+    consider(b);
+  for (const auto &entry : mapped)
+    consider(entry.second);
   if (!best)
     return s;
   std::string name = best->info.name.empty()
