@@ -1,0 +1,186 @@
+"""Golden outputs: per group an index in JSON and one xz file. An output is kept
+whole up to 16 KiB; of longer ones the start, a digest of the whole, and a
+checksum of each KiB, which says where a difference is."""
+
+import hashlib
+import json
+import lzma
+import os
+import zlib
+
+from . import base
+
+KEPT, BLOCK = 16384, 1024
+DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "golden")
+
+
+def paths(group):
+    return [os.path.join(DIRECTORY, group.name + e) for e in (".json", ".xz")]
+
+
+def checksums(data):
+    blocks = (data[i : i + BLOCK] for i in range(0, len(data), BLOCK))
+    return base.pack(4, [zlib.crc32(b) for b in blocks])
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def update(groups, results):
+    """Replaces the golden data of the groups; every case must have run."""
+    bad = 0
+    os.makedirs(DIRECTORY, exist_ok=True)
+    for group in groups:
+        index, blob = {}, b""
+        for case in group.cases:
+            answer = results.get(case, {"error": "did not run"})
+            if ("error" in answer) != bool(case.traits.get("fails")):
+                found = answer.get("error", "no error").splitlines()[0]
+                print(f"{group.name} {case.name}: left out: {found}")
+                bad += 1
+                continue
+            outputs = answer.get("outputs", {})
+            for name, data in outputs.items():
+                for text in within_bound(case, name, data, 3):
+                    print(f"{group.name} {case.name}: {text}")
+                    bad += 1
+                blob += data[:KEPT]
+                if len(data) > KEPT:
+                    blob += checksums(data)
+            index[case.name] = {k: [len(d), digest(d)] for k, d in outputs.items()}
+        packed = lzma.compress(blob, preset=9 | lzma.PRESET_EXTREME)
+        for path, data in zip(paths(group), [None, packed]):
+            with open(path, "wb") as f:
+                if data is None:
+                    rows = (
+                        f" {json.dumps(k)}: {json.dumps(v)}" for k, v in index.items()
+                    )
+                    data = ("{\n" + ",\n".join(rows) + "\n}\n").encode()
+                f.write(data)
+        print(f"{group.name}: {len(index)} cases, {len(packed)} bytes")
+    return 1 if bad else 0
+
+
+def load(group):
+    """{case: {output: (size, digest, start, checksums)}}, or None."""
+    try:
+        with open(paths(group)[0]) as f:
+            index = json.load(f)
+        with lzma.open(paths(group)[1]) as f:
+            blob = f.read()
+    except FileNotFoundError:
+        return None
+    at, golden = 0, {}
+    for case, outputs in index.items():
+        golden[case] = {}
+        for name, (size, sha) in outputs.items():
+            start = blob[at : at + min(size, KEPT)]
+            at += len(start)
+            sums = b""
+            if size > KEPT:
+                sums = blob[at : at + 4 * -(-size // BLOCK)]
+                at += len(sums)
+            golden[case][name] = (size, sha, start, sums)
+    return golden
+
+
+def differences(case, name, data, golden, limit):
+    """What is not as it was on the GPU, as lines of text."""
+    size, sha, start, sums = golden
+    if digest(data) == sha and len(data) == size:
+        return []
+    if len(data) != size:
+        return [f"{name}: {len(data)} bytes, expected {size}"]
+    item = item_size(case, name)
+    count = min(len(start), len(data)) // item
+    found = base.unpack(item, data[: count * item])
+    wanted = base.unpack(item, start[: count * item])
+    lines, total = [], 0
+    for i, (f, w) in enumerate(zip(found, wanted)):
+        if f != w:
+            total += 1
+            if total <= limit:
+                digits = 2 * item
+                lines.append(
+                    f"{name}[{i}]: {f:0{digits}x}, expected {w:0{digits}x}"
+                    + operands(case, name, i)
+                )
+    if sums:
+        mine = base.unpack(4, checksums(data))
+        theirs = base.unpack(4, sums)
+        blocks = [
+            f"{i * BLOCK // item}"
+            for i, pair in enumerate(zip(mine, theirs))
+            if pair[0] != pair[1] and (i + 1) * BLOCK > len(start)
+        ]
+        if blocks:
+            text = " ".join(blocks[:limit])
+            lines.append(
+                f"{name}: {len(blocks)} blocks of {BLOCK} bytes past those kept, "
+                f"which begin at elements {text}"
+            )
+    return [f"{name}: {total} of {count} kept elements differ"] + lines
+
+
+def item_size(case, name):
+    sizes = case.traits.get("sizes")
+    return sizes[case.outputs.index(name)] if sizes else case.traits.get("item", 4)
+
+
+def operands(case, name, i):
+    """The inputs of element `i` of an elementwise kernel."""
+    if "sizes" not in case.traits:
+        return ""
+    texts = []
+    for key, buffer in case.launch["buffers"].items():
+        if key.startswith("in"):
+            count = case.launch["args"][-1]["u32"]
+            item = len(buffer["data"]) // count
+            value = buffer["data"][i * item : (i + 1) * item]
+            texts.append(value[::-1].hex())
+    return " of " + " ".join(texts)
+
+
+def within_bound(case, name, data, limit):
+    """Lines for the results that a documented error bound does not allow."""
+    bound = case.traits.get("bound")
+    if not bound:
+        return []
+    lines = bound(case.launch["buffers"], data)
+    more = [f"{name}: {len(lines)} results out of bounds"] if lines else []
+    return more + [f"{name}{line}" for line in lines[:limit]]
+
+
+def check(groups, cases, results, options):
+    """Prints what differs; the exit status."""
+    bad = equal = within = 0
+    for group in groups:
+        wanted = [c for c in cases if c.group is group]
+        golden = load(group)
+        if golden is None and wanted:
+            print(f"{group.name}: no golden data")
+            bad += 1
+            continue
+        for case in wanted:
+            answer = results[case]
+            lines = []
+            if case.name not in golden:
+                lines = ["no golden data"]
+            elif ("error" in answer) != bool(case.traits.get("fails")):
+                lines = [answer.get("error", "no error").splitlines()[0]]
+            else:
+                for name, data in answer.get("outputs", {}).items():
+                    if "bound" in case.traits:
+                        lines += within_bound(case, name, data, options.show)
+                    else:
+                        lines += differences(
+                            case, name, data, golden[case.name][name], options.show
+                        )
+            for line in lines:
+                print(f"{group.name} {case.name}: {line}")
+            bad += bool(lines)
+            within += not lines and "bound" in case.traits
+            equal += not lines and "bound" not in case.traits
+    print(f"{equal} equal, {within} within the documented bound, {bad} bad")
+    return 1 if bad else 0
