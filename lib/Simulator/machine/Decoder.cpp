@@ -33,6 +33,7 @@ const DecodeTable &mx::sim::decodeTable() {
     addBarrierInstructions(t);
     addAsyncInstructions(t);
     addTensorInstructions(t);
+    addMatrixMoveInstructions(t);
     return t;
   }();
   return table;

@@ -166,6 +166,7 @@ void addWarpInstructions(DecodeTable &table);
 void addBarrierInstructions(DecodeTable &table);
 void addAsyncInstructions(DecodeTable &table);
 void addTensorInstructions(DecodeTable &table);
+void addMatrixMoveInstructions(DecodeTable &table);
 
 } // namespace mx::sim
 

@@ -1,0 +1,285 @@
+//===- MatrixMove.cpp - ldmatrix, stmatrix, movmatrix ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA, "Warp-level matrix load / store / transpose instruction". A matrix
+// is some rows of 16 bytes, each at the address of another thread. Where a
+// byte of a register belongs is one small function per shape; loads and stores
+// use it in either direction.
+//===----------------------------------------------------------------------===//
+
+#include "MemoryAccess.h"
+
+using namespace mx::sim;
+using ptx::Operand;
+using ptx::Space;
+
+namespace {
+
+constexpr unsigned rowBytes = 16;
+constexpr unsigned maxMatrices = 4;
+constexpr unsigned maxRows = 16;
+
+/// Byte `column` of row `row` of a matrix.
+struct Cell {
+  unsigned row, column;
+};
+/// The place of byte `byte` of register `reg` (within the matrix) of a thread.
+using Layout = Cell (*)(unsigned thread, unsigned reg, unsigned byte);
+
+// Four threads share a row.
+Cell rowMajor(unsigned thread, unsigned, unsigned byte) {
+  return {thread / 4, thread % 4 * 4 + byte};
+}
+Cell transposed16(unsigned thread, unsigned, unsigned byte) {
+  return {thread % 4 * 2 + byte / 2, thread / 4 * 2 + byte % 2};
+}
+// Bytes 0 and 1 are neighbours in a column, bytes 2 and 3 the same eight
+// columns further: what CUTLASS's U8 LDSM_T and STSM_T traits say as layouts.
+Cell transposed8Rows16(unsigned thread, unsigned reg, unsigned byte) {
+  return {thread % 4 * 4 + reg * 2 + byte % 2, thread / 4 + byte / 2 * 8};
+}
+Cell transposed8Rows8(unsigned thread, unsigned, unsigned byte) {
+  return {thread % 4 * 2 + byte % 2, thread / 4 + byte / 2 * 8};
+}
+
+enum class Source : uint8_t { Bytes, B4x16P64, B6x16P32 };
+
+struct Form {
+  std::string_view shape;
+  bool isStore, trans;
+  /// Element types: b16, b8, or the decompressed b8x16.
+  std::string_view type;
+  unsigned rows, registers, most;
+  Layout layout;
+};
+constexpr Form forms[] = {
+    {"m8n8", false, false, "b16", 8, 1, 4, rowMajor},
+    {"m8n8", false, true, "b16", 8, 1, 4, transposed16},
+    {"m16n16", false, true, "b8", 16, 2, 2, transposed8Rows16},
+    {"m16n16", false, true, "b8x16", 16, 2, 2, transposed8Rows16},
+    {"m8n16", false, false, "b8x16", 8, 1, 4, rowMajor},
+    {"m8n8", true, false, "b16", 8, 1, 4, rowMajor},
+    {"m8n8", true, true, "b16", 8, 1, 4, transposed16},
+    {"m16n8", true, true, "b8", 8, 1, 4, transposed8Rows8},
+};
+
+/// 16 elements of 4 or 6 bits to a byte each ("Optional Decompression": four
+/// bits go to bits 5..2, six bits to bits 6..1, so that the sign and exponent
+/// of the small format stand where the containers of the MMA want them).
+void decompress(Source source, uint8_t *row) {
+  if (source == Source::Bytes)
+    return;
+  unsigned bits = source == Source::B4x16P64 ? 4 : 6, shift = 8 - bits;
+  uint8_t in[rowBytes];
+  std::memcpy(in, row, sizeof in);
+  for (unsigned i = 0; i < rowBytes; ++i) {
+    unsigned at = i * bits;
+    unsigned pair = in[at / 8] | in[at / 8 + 1] << 8;
+    row[i] = uint8_t((pair >> at % 8 & ((1u << bits) - 1)) << shift / 2);
+  }
+}
+
+/// aux: first register in extra; aux2: form | matrices << 4 | source << 8 |
+/// is64 << 12 | space << 16; a, imm: address.
+struct Move {
+  const Form &form;
+  unsigned matrices;
+  Source source;
+  bool is64;
+  Space space;
+  explicit Move(const Instr *i)
+      : form(forms[i->aux2 & 15]), matrices(i->aux2 >> 4 & 15),
+        source(Source(i->aux2 >> 8 & 15)), is64(i->aux2 >> 12 & 1),
+        space(Space(i->aux2 >> 16)) {}
+  const char *name() const { return form.isStore ? "stmatrix" : "ldmatrix"; }
+};
+
+bool checkWholeWarp(Warp &w, const Instr *i, uint32_t mask, const char *name) {
+  if (mask == ~0u)
+    return true;
+  w.fail(i, FindingKind::IllegalInstruction,
+         std::string(name) + " needs all 32 threads of the warp, but some "
+                             "have exited or do not exist",
+         mask);
+  return false;
+}
+
+/// The rows of all matrices, in the order of the threads that name them.
+bool resolveRows(Warp &w, const Instr *i, const Move &move,
+                 uint8_t *rows[maxMatrices * maxRows]) {
+  for (unsigned lane = 0; lane < move.matrices * move.form.rows; ++lane) {
+    uint64_t address = laneAddress(w, i->a, move.is64, i->imm, lane);
+    if (move.space == Space::Generic &&
+        address - kSharedWindow >= kWindowBytes) {
+      w.fail(i, FindingKind::OutOfBounds,
+             std::string(move.name()) +
+                 " needs an address in shared memory, got " +
+                 describeAddress(w, move.space, address, rowBytes),
+             1u << lane);
+      return false;
+    }
+    rows[lane] = resolveAddress(w, i, move.space, address, rowBytes, lane,
+                                move.form.isStore);
+    if (!rows[lane])
+      return false;
+  }
+  return true;
+}
+
+const Instr *loadMatrices(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.collect(i, mask, ~0u))
+    return nullptr;
+  Move move(i);
+  uint8_t *rows[maxMatrices * maxRows];
+  if (!checkWholeWarp(w, i, mask, move.name()) ||
+      !resolveRows(w, i, move, rows))
+    return nullptr;
+  const Form &form = move.form;
+  const Slot *slots = &w.machine->program.extra[i->aux];
+  for (unsigned m = 0; m < move.matrices; ++m) {
+    uint8_t image[maxRows][rowBytes];
+    for (unsigned r = 0; r < form.rows; ++r) {
+      std::memcpy(image[r], rows[m * form.rows + r], rowBytes);
+      decompress(move.source, image[r]);
+    }
+    for (unsigned r = 0; r < form.registers; ++r) {
+      uint32_t *d = w.at<uint32_t>(slots[m * form.registers + r]);
+      for (unsigned thread = 0; thread < 32; ++thread) {
+        uint32_t value = 0;
+        for (unsigned byte = 0; byte < 4; ++byte) {
+          Cell cell = form.layout(thread, r, byte);
+          value |= uint32_t{image[cell.row][cell.column]} << 8 * byte;
+        }
+        d[thread] = value;
+      }
+    }
+  }
+  return i + 1;
+}
+
+const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.collect(i, mask, ~0u))
+    return nullptr;
+  Move move(i);
+  uint8_t *rows[maxMatrices * maxRows];
+  ++w.machine->effects;
+  if (!checkWholeWarp(w, i, mask, move.name()) ||
+      !resolveRows(w, i, move, rows))
+    return nullptr;
+  const Form &form = move.form;
+  const Slot *slots = &w.machine->program.extra[i->aux];
+  for (unsigned m = 0; m < move.matrices; ++m)
+    for (unsigned r = 0; r < form.registers; ++r) {
+      const uint32_t *s = w.at<uint32_t>(slots[m * form.registers + r]);
+      for (unsigned thread = 0; thread < 32; ++thread)
+        for (unsigned byte = 0; byte < 4; ++byte) {
+          Cell cell = form.layout(thread, r, byte);
+          rows[m * form.rows + cell.row][cell.column] =
+              uint8_t(s[thread] >> 8 * byte);
+        }
+    }
+  return i + 1;
+}
+
+/// d, a: registers of 32 bits.
+const Instr *transpose(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.collect(i, mask, ~0u) || !checkWholeWarp(w, i, mask, "movmatrix"))
+    return nullptr;
+  uint32_t source[32];
+  std::memcpy(source, w.at<uint32_t>(i->a), sizeof source);
+  uint32_t *d = w.at<uint32_t>(i->d);
+  for (unsigned thread = 0; thread < 32; ++thread) {
+    unsigned column = thread / 4;
+    uint32_t value = 0;
+    for (unsigned half = 0; half < 2; ++half) {
+      unsigned row = thread % 4 * 2 + half;
+      value |= (source[row * 4 + column / 2] >> 16 * (column % 2) & 0xFFFF)
+               << 16 * half;
+    }
+    d[thread] = value;
+  }
+  return i + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Decoding
+//===----------------------------------------------------------------------===//
+
+bool takeAligned(Decoder &d) {
+  if (d.take("sync") && d.take("aligned"))
+    return true;
+  d.unsupported("expects .sync.aligned");
+  return false;
+}
+
+void decodeMove(Decoder &d, bool isStore) {
+  if (!takeAligned(d))
+    return;
+  std::string_view shape = d.takePrefix("m");
+  bool trans = d.take("trans");
+  int count = d.takeAny({"x1", "x2", "x4"});
+  Source source = Source::Bytes;
+  int compressed = isStore ? -1 : d.takeAny({"b4x16_p64", "b6x16_p32"});
+  if (compressed >= 0)
+    source = compressed ? Source::B6x16P32 : Source::B4x16P64;
+  int type = d.takeAny({"b16", "b8", "b8x16"});
+  Space space = d.takeSpace();
+  constexpr std::string_view types[] = {"b16", "b8", "b8x16"};
+  if (count < 0 || type < 0)
+    return d.unsupported("expects a number of matrices and a type");
+  if (space != Space::Shared && space != Space::Generic)
+    return d.unsupported("the state space must be .shared");
+  const Form *form = nullptr;
+  for (const Form &f : forms)
+    if (f.isStore == isStore && f.shape == shape && f.trans == trans &&
+        f.type == types[type] && (type == 2) == (source != Source::Bytes))
+      form = &f;
+  unsigned matrices = 1u << count;
+  if (!form || matrices > form->most)
+    return d.unsupported("no such combination of shape, number of matrices, "
+                         "transposition and type");
+  if (!d.expectOperands(2, 2))
+    return;
+  Address address = d.address(isStore ? 0 : 1);
+  if (space == Space::Generic && address.space == Space::Shared)
+    return d.unsupported("the variable needs its state space here");
+  std::vector<Operand> parts = d.elements(d.operand(isStore ? 1 : 0));
+  unsigned registers = matrices * form->registers;
+  if (parts.size() != registers)
+    return d.unsupported("expects " + std::to_string(registers) +
+                         " registers, found " + std::to_string(parts.size()));
+  std::vector<Slot> slots;
+  for (const Operand &p : parts)
+    slots.push_back(isStore ? d.use(p, 4) : d.def(p, 4));
+  uint32_t first = d.program.extra.size();
+  for (Slot s : slots)
+    d.addExtra(s);
+  Instr &i = d.emit(isStore ? storeMatrices : loadMatrices);
+  i.a = address.base;
+  i.imm = address.offset;
+  i.aux = first;
+  i.aux2 = unsigned(form - forms) | matrices << 4 | unsigned(source) << 8 |
+           unsigned(address.is64) << 12 | unsigned(space) << 16;
+}
+
+void decodeMovmatrix(Decoder &d) {
+  if (!takeAligned(d))
+    return;
+  if (!d.take("m8n8") || !d.take("trans") || !d.take("b16"))
+    return d.unsupported("expects .m8n8.trans.b16");
+  if (!d.expectOperands(2, 2))
+    return;
+  Slot a = d.use(1, {'B', 32});
+  Slot out = d.def(0, {'B', 32});
+  Instr &i = d.emit(transpose);
+  i.d = out;
+  i.a = a;
+}
+
+} // namespace
+
+void mx::sim::addMatrixMoveInstructions(DecodeTable &t) {
+  t["ldmatrix"] = [](Decoder &d) { decodeMove(d, false); };
+  t["stmatrix"] = [](Decoder &d) { decodeMove(d, true); };
+  t["movmatrix"] = decodeMovmatrix;
+}
