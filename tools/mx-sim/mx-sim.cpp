@@ -9,6 +9,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -30,9 +31,52 @@ static cl::opt<bool> stats("statistics",
                            cl::desc("Print counts and speed to standard error"),
                            cl::cat(category));
 
+static cl::opt<bool> list("list",
+                          cl::desc("Do not run: list the kernels of PTX files, "
+                                   "their parameters and what is unsupported"),
+                          cl::cat(category));
+
 static int badUsage(const Twine &message) {
   errs() << "mx-sim: error: " << message << "\n";
   return 2;
+}
+
+/// What a person who writes a launch file needs to know of a module.
+static int listKernels(const std::string &path) {
+  auto file = MemoryBuffer::getFile(path);
+  if (!file)
+    return badUsage(path + ": " + file.getError().message());
+  std::vector<mx::sim::Diagnostic> errors;
+  StringRef text = (*file)->getBuffer();
+  auto module =
+      mx::sim::Module::parse({text.data(), text.size()}, path, errors);
+  if (!module) {
+    const mx::sim::Diagnostic &d = errors.front();
+    return badUsage(path + ":" + Twine(d.line) + ":" + Twine(d.column) + ": " +
+                    d.message);
+  }
+  auto shape = [](const char *what, const std::array<uint32_t, 3> &n) {
+    if (n[0])
+      outs() << ", " << what << " " << n[0] << "x" << n[1] << "x" << n[2];
+  };
+  bool isSupported = true;
+  for (const mx::sim::KernelInfo &k : module->kernels()) {
+    outs() << "kernel " << k.name << ": " << k.parameterBytes
+           << " bytes of parameters, " << k.staticSharedBytes
+           << " bytes of static shared memory";
+    shape("block", k.requiredBlock);
+    shape("block of at most", k.maximumBlock);
+    shape("cluster", k.requiredCluster);
+    outs() << "\n";
+    for (const mx::sim::ParameterInfo &p : k.parameters)
+      outs() << "  parameter " << p.name << ": " << p.bytes
+             << " bytes at offset " << p.offset << ", aligned to " << p.align
+             << "\n";
+    for (const mx::sim::Diagnostic &d : k.unsupported)
+      outs() << "  line " << d.line << ": " << d.message << "\n";
+    isSupported &= k.unsupported.empty();
+  }
+  return isSupported ? 0 : 2;
 }
 
 int main(int argc, char **argv) {
@@ -44,6 +88,12 @@ int main(int argc, char **argv) {
                                    &usageStream)) {
     errs() << usage;
     return 2;
+  }
+  if (list) {
+    int status = 0;
+    for (const std::string &path : inputs)
+      status = std::max(status, listKernels(path));
+    return status;
   }
   mx::sim::LaunchFileOptions options;
   std::string error;

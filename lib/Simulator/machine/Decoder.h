@@ -60,7 +60,7 @@ public:
   const std::vector<std::string_view> &modifiers() const { return mods; }
 
   size_t numOperands() const { return inst->operands.size(); }
-  const ptx::Operand &operand(size_t k) const { return inst->operands[k]; }
+  const ptx::Operand &operand(size_t k) { return operandAt(k); }
 
   /// Operand slots. `laneBytes` (4, 8 or 16) must be what the register has;
   /// 0 takes any. On an error they note it and return a harmless slot.
