@@ -453,15 +453,15 @@ def replace(group):
         group.case(
             f"replace_{name}",
             block=128,
-            smem=1024,
+            smem=2048,
             buffers={
-                "tensor": random_bytes("replaced", total),
-                "other": random_bytes("replacing", total),
+                "tensor": random_bytes("replaced", 2 * total),
+                "other": random_bytes("replacing", 2 * total),
                 "work": {"bytes": 128, "fill": "zero"},
-                "out": 1024,
+                "out": 2048,
             },
             tensor_maps={"map": tensor_map},
-            args=[{"tensor_map": "map"}, "out", 1024, expected.get(name, 1024), 0, 24, 5, "work", "other"],
+            args=[{"tensor_map": "map"}, "out", 2048, expected.get(name, 1024), 0, 24, 5, "work", "other"],
             outputs=["out"],
         )
 
