@@ -106,7 +106,7 @@ def kernel(group, name, instruction, accumulators, from_registers, count):
         add.u32 %r22, %r22, %r27;
         mov.b64 %rd10, {{%r20, %r21}};
         mov.b64 %rd11, {{%r22, %r23}};
-        {one.replace("%p3", "1")}
+        {one.replace("%p3", "%p5")}
         """
     fragments = (
         """
@@ -175,6 +175,7 @@ def kernel(group, name, instruction, accumulators, from_registers, count):
         add.u32 %r22, %r22, %r25;
         ld.param.u32 %r30, [p_scale_d];
         setp.ne.u32 %p3, %r30, 0;
+        setp.eq.u32 %p5, %r1, %r1;
         wgmma.fence.sync.aligned;
         {steps}
         wgmma.commit_group.sync.aligned;
