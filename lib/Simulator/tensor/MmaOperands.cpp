@@ -125,9 +125,18 @@ Fault mx::sim::readShared(const SharedMemory &shared, const SmemDesc &desc,
     return {};
   };
   const uint8_t *chunk = nullptr;
+  unsigned rowBytes = rows.rowBytes;
   if (!transposed) {
+    // A line of a swizzled layout holds the whole K step, or there is no
+    // canonical layout for it.
+    unsigned span = desc.span();
+    if (span && rowBytes > stepBytes && desc.start % span + rowBytes > span)
+      return {FaultKind::Descriptor,
+              std::string(what) + ": a K step of " + str(rowBytes) +
+                  " bytes at offset " + str(desc.start % span) +
+                  " does not fit in lines of " + str(span) + " bytes"};
     for (unsigned i = 0; i < count; ++i)
-      for (unsigned byte = 0; byte < stepBytes; byte += chunkBytes) {
+      for (unsigned byte = 0; byte < rowBytes; byte += chunkBytes) {
         if (Fault fault = chunkAt(desc.kMajor(i, byte), chunk))
           return fault;
         std::memcpy(rows.row(first + i) + byte, chunk, chunkBytes);
@@ -135,7 +144,7 @@ Fault mx::sim::readShared(const SharedMemory &shared, const SmemDesc &desc,
     return {};
   }
   unsigned size = info(type).bits / 8;
-  unsigned perChunk = chunkBytes / size, k = stepBytes / size;
+  unsigned perChunk = chunkBytes / size, k = rowBytes / size;
   for (unsigned mn = 0; mn < count; mn += perChunk)
     for (unsigned j = 0; j < k; ++j) {
       if (Fault fault = chunkAt(desc.mnMajor(mn, j, size), chunk))
@@ -220,9 +229,9 @@ void mx::sim::decodeRow(const uint8_t *bytes, ElementType type, Packing packing,
       values[i] = -values[i];
 }
 
-void mx::sim::decodeIntRow(const uint8_t *bytes, ElementType type,
+void mx::sim::decodeIntRow(const uint8_t *bytes, ElementType type, unsigned k,
                            int32_t *values) {
-  for (unsigned i = 0; i < stepBytes; ++i)
+  for (unsigned i = 0; i < k; ++i)
     values[i] = type == ElementType::S8 ? static_cast<int8_t>(bytes[i])
                                         : int32_t{bytes[i]};
 }
