@@ -243,11 +243,14 @@ enum MmaSlot : unsigned {
   kScaleB,
   kScaleBOffset,
   kEnable,
+  kMetadata,
+  kMetadataOffset,
+  kZeroMask,
   kDisable, // up to 8 more
 };
 
 /// aux: extra; aux2: kind | vec << 4 | group << 8 | aInTensor << 12 |
-/// number of disable words << 16; imm: scale-input-d.
+/// ws << 13 | ashift << 14 | number of disable words << 16; imm: scale-input-d.
 const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   MmaOp op;
@@ -255,6 +258,9 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
   op.scaleVec = ScaleVec(i->aux2 >> 4 & 15);
   op.ctaGroup = i->aux2 >> 8 & 15;
   op.aInTensorMemory = i->aux2 >> 12 & 1;
+  op.weightStationary = i->aux2 >> 13 & 1;
+  op.shiftA = i->aux2 >> 14 & 1;
+  op.sparse = s[kMetadata] != kNoSlot;
   unsigned numDisable = i->aux2 >> 16;
   op.scaleInputD = uint32_t(i->imm);
   CtaView ctas[2];
@@ -277,6 +283,10 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
       op.scaleB = get32(s[kScaleB]) + s[kScaleBOffset];
     }
     op.enableInputD = w.predicate(s[kEnable]) >> lane & 1;
+    if (op.sparse)
+      op.metadata = get32(s[kMetadata]) + s[kMetadataOffset];
+    if (s[kZeroMask] != kNoSlot)
+      op.zeroColumnMask = w.at<uint64_t>(s[kZeroMask])[lane];
     uint32_t disable[8];
     for (unsigned k = 0; k < numDisable; ++k)
       disable[k] = get32(s[kDisable + k]);
@@ -473,10 +483,7 @@ void decodeShift(Decoder &d) {
 }
 
 void decodeMma(Decoder &d) {
-  for (std::string_view m : {"sp", "ws", "ashift"})
-    if (d.take(m))
-      return d.unsupported("tcgen05.mma." + std::string(m) +
-                           " is not supported");
+  bool sparse = d.take("sp"), ws = d.take("ws"), ashift = d.take("ashift");
   unsigned group = takeGroup(d);
   std::string_view kindName = d.takePrefix("kind::");
   MmaKind kind;
@@ -495,8 +502,9 @@ void decodeMma(Decoder &d) {
       if (parseScaleVec(m, kind, vec))
         d.take(m);
   }
-  size_t k = 4;
-  if (!d.expectOperands(scaled ? 7 : 5, scaled ? 7 : 7))
+  // D, A, B, {metadata,} idesc, {scales or lanes,} enable, {scale or mask}
+  size_t k = 4 + sparse;
+  if (!d.expectOperands(k + (scaled ? 3 : 1), k + (ws ? 2 : 3)))
     return;
   std::vector<Slot> s(kDisable, kNoSlot);
   uint32_t offset;
@@ -510,18 +518,22 @@ void decodeMma(Decoder &d) {
     s[kA] = d.use(1, {'B', 64});
   }
   s[kB] = d.use(2, {'B', 64});
-  s[kIdesc] = d.use(3, {'B', 32});
+  if (sparse) {
+    s[kMetadata] = tensorAddress(d, d.operand(3), offset);
+    s[kMetadataOffset] = offset;
+  }
+  s[kIdesc] = d.use(k - 1, {'B', 32});
   if (scaled) {
-    s[kScaleA] = tensorAddress(d, d.operand(4), offset);
+    s[kScaleA] = tensorAddress(d, d.operand(k), offset);
     s[kScaleAOffset] = offset;
-    s[kScaleB] = tensorAddress(d, d.operand(5), offset);
+    s[kScaleB] = tensorAddress(d, d.operand(k + 1), offset);
     s[kScaleBOffset] = offset;
-    k = 6;
+    k += 2;
   }
   unsigned numDisable = 0;
   if (d.operandAt(k).kind == Operand::Vector) {
     numDisable = d.operand(k).parts.size();
-    if (scaled || numDisable != 4 * group)
+    if (scaled || ws || numDisable != 4 * group)
       return d.unsupported("expects " + std::to_string(4 * group) +
                            " words of output lanes to disable");
     for (const Operand &op : d.operand(k).parts)
@@ -530,8 +542,13 @@ void decodeMma(Decoder &d) {
   }
   s[kEnable] = d.usePredicate(k++);
   int64_t scaleD = 0;
+  if (ws && k < d.numOperands())
+    s[kZeroMask] = d.use(k++, {'B', 64});
   if (k < d.numOperands() && !d.immediate(k++, scaleD))
     return;
+  if (k < d.numOperands())
+    return d.unsupported("operand " + std::to_string(k + 1) +
+                         " is not known here");
   if (scaleD < 0 || scaleD > 15)
     return d.unsupported("scale-input-d must be 0 to 15");
   uint32_t first = d.program.extra.size();
@@ -540,7 +557,8 @@ void decodeMma(Decoder &d) {
   Instr &i = d.emit(multiply);
   i.aux = first;
   i.aux2 = unsigned(kind) | unsigned(vec) << 4 | group << 8 |
-           unsigned(aInTensor) << 12 | numDisable << 16;
+           unsigned(aInTensor) << 12 | unsigned(ws) << 13 |
+           unsigned(ashift) << 14 | numDisable << 16;
   i.imm = scaleD;
 }
 
