@@ -60,7 +60,8 @@ const KindInfo &info(MmaKind kind) {
 }
 
 constexpr std::string_view elementNames[] = {
-    "f16", "bf16", "tf32", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "u8", "s8"};
+    "f16",  "bf16", "tf32", "e4m3", "e5m2", "e2m3", "e3m2",
+    "e2m1", "u8",   "s8",   "u4",   "s4",   "b1"};
 
 /// Codes of atype and btype.
 struct TypeCode {

@@ -26,7 +26,7 @@ void mx::sim::runInteger(const MmaTile &tile) {
       const int32_t *column = &b[n * k];
       int32_t dot = 0; // 64 products of at most 2^16: no overflow
       for (unsigned i = 0; i < k; ++i)
-        dot += a[i] * column[i];
+        dot += tile.exclusiveOr ? a[i] ^ column[i] : a[i] * column[i];
       int64_t sum = dot;
       if (tile.enableInputD)
         sum += static_cast<int32_t>(cells[n]);

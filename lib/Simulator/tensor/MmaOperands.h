@@ -44,11 +44,12 @@ struct RawRows {
   const uint8_t *row(unsigned i) const { return &bytes[i * rowBytes]; }
 };
 
-/// Reads rows [0, count) of an operand in shared memory into rows
+/// Reads rows [origin, origin + count) of an operand in shared memory into rows
 /// [first, first + count).
 Fault readShared(const SharedMemory &shared, const SmemDesc &desc,
                  bool transposed, ElementType type, unsigned count,
-                 std::string_view what, RawRows &rows, unsigned first);
+                 std::string_view what, RawRows &rows, unsigned first,
+                 unsigned origin = 0);
 /// The same from 8 columns of tensor memory: row i of the operand is
 /// lane laneOf(i).
 Fault readTensor(const CtaView &cta, uint32_t address, unsigned count,
@@ -58,7 +59,7 @@ Fault readTensor(const CtaView &cta, uint32_t address, unsigned count,
 /// Decodes one row of `k` elements.
 void decodeRow(const uint8_t *bytes, ElementType type, Packing packing,
                unsigned k, bool negate, double *values);
-/// The integers of kind::i8.
+/// The integers of kind::i8, wgmma and mma.sync.
 void decodeIntRow(const uint8_t *bytes, ElementType type, unsigned k,
                   int32_t *values);
 

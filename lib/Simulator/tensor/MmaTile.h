@@ -10,19 +10,9 @@
 #define MX_LIB_SIMULATOR_TENSOR_MMATILE_H
 
 #include "MmaOperands.h"
+#include "mx/Simulator/tensor/WarpMma.h"
 
 namespace mx::sim {
-
-/// How much of a sum of products survives when it is not exact.
-struct SumModel {
-  /// Bits kept below the largest exponent of the terms.
-  unsigned fractionBits = 25;
-  /// Fraction bits of an f32 result; the others are cut off.
-  unsigned resultBits = 23;
-  /// Length of the groups whose dot products are exact terms; 1: every product
-  /// is a term.
-  unsigned groupLength = 1;
-};
 
 struct MmaTile {
   explicit MmaTile(const InstrDesc &desc) : desc(desc) {}
@@ -44,6 +34,8 @@ struct MmaTile {
   bool enableInputD = false;
   /// D is multiplied by 2^-scaleInputD first.
   unsigned scaleInputD = 0;
+  /// Single bits: the product is xor, not and.
+  bool exclusiveOr = false;
   SumModel model;
 
   /// Row `row` of A with the zeros of a sparse matrix, K elements.

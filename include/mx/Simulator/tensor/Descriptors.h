@@ -71,6 +71,10 @@ enum class ElementType : uint8_t {
   E2M1,
   U8,
   S8,
+  // Of warp-level instructions alone.
+  U4,
+  S4,
+  B1,
 };
 std::string_view name(ElementType type);
 enum class AccumulatorType : uint8_t { F16, F32, S32 };
