@@ -34,6 +34,8 @@ const DecodeTable &mx::sim::decodeTable() {
     addAsyncInstructions(t);
     addTensorInstructions(t);
     addMatrixMoveInstructions(t);
+    addMmaSyncInstructions(t);
+    addWgmmaInstructions(t);
     return t;
   }();
   return table;

@@ -167,6 +167,8 @@ void addBarrierInstructions(DecodeTable &table);
 void addAsyncInstructions(DecodeTable &table);
 void addTensorInstructions(DecodeTable &table);
 void addMatrixMoveInstructions(DecodeTable &table);
+void addMmaSyncInstructions(DecodeTable &table);
+void addWgmmaInstructions(DecodeTable &table);
 
 } // namespace mx::sim
 

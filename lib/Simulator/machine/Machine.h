@@ -75,6 +75,8 @@ public:
   uint8_t *local = nullptr; ///< 32 frames of Program::localBytes
   uint32_t clusterTicket = 0;
   uint32_t bulkGroups = 0;
+  /// Registers that wgmma works on; see exec/WgmmaTracker.h.
+  std::shared_ptr<class WgmmaTracker> wgmma;
 
   Group &group() { return groups[current]; }
   template <class T>

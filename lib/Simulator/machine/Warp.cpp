@@ -9,6 +9,8 @@
 
 #include "Machine.h"
 
+#include "../exec/WgmmaTracker.h"
+
 #include <algorithm>
 
 using namespace mx::sim;
@@ -214,6 +216,8 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
 /// carry them along, as compilers pack registers before the wait; any other
 /// use is reported.
 bool Warp::checkPending(const Instr *i) {
+  if (!checkWgmmaRegisters(*this, i))
+    return false;
   const Program &p = machine->program;
   const InstrInfo &info = p.infoOf(i);
   bool found = false;
