@@ -23,7 +23,11 @@ const DecodeTable &mx::sim::decodeTable() {
   static const DecodeTable table = [] {
     DecodeTable t;
     addIntegerInstructions(t);
+    addBitInstructions(t);
+    addVideoInstructions(t);
     addFloatInstructions(t);
+    addFloatFunctions(t);
+    addFloatSelection(t);
     addConversionInstructions(t);
     addMoveInstructions(t);
     addControlInstructions(t);
@@ -122,8 +126,9 @@ Space Decoder::takeSpace() {
 void Decoder::takeMemoryQualifiers() {
   // One thread of the host executes everything in order, so every access is
   // as strong as any of these ask for; caches do not exist.
-  takeAny({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile",
-           "mmio", "sc"});
+  take("mmio");
+  takeAny(
+      {"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "sc"});
   takeAny({"cta", "cluster", "gpu", "sys"});
   takeAny({"nc"});
   takeAny({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
@@ -300,6 +305,9 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
   switch (op.kind) {
   case Operand::Reg: {
     const ptx::Register &r = frame->function->registers[op.reg];
+    if (!op.name.empty())
+      unsupported("component '." + std::string(op.name) +
+                  "' of a register is not supported here");
     if (r.type.kind == 'P') {
       unsupported("a predicate stands where a value is expected");
       return constant(0, width);
@@ -352,6 +360,13 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
       }
       return special(row.kind, width);
     }
+    // Performance counters, driver registers and the graph count nothing here;
+    // the last byte that the system reserves is that of all it reserves.
+    if (op.name.substr(0, 2) == "pm" || op.name.substr(0, 6) == "envreg" ||
+        op.name == "current_graph_exec")
+      return constant(0, width);
+    if (op.name == "reserved_smem_offset_cap")
+      return special(Special::ReservedSmemEnd, width);
     unsupported("special register '%" + std::string(op.name) +
                 "' is not supported");
     return constant(0, width);
@@ -382,7 +397,7 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
 Slot Decoder::def(const Operand &op, unsigned laneBytes) {
   if (op.kind == Operand::Sink)
     return scratch(laneBytes ? laneBytes : 8);
-  if (op.kind != Operand::Reg) {
+  if (op.kind != Operand::Reg || !op.name.empty()) {
     unsupported("the destination is not a register");
     return scratch(laneBytes ? laneBytes : 8);
   }
@@ -412,6 +427,14 @@ Slot Decoder::def(size_t k, Type type) {
 Slot Decoder::usePredicate(const Operand &op) {
   if (op.kind == Operand::Imm)
     return constantPredicate(op.value != 0);
+  if (op.kind == Operand::Special && op.name == "is_explicit_cluster") {
+    Slot from = special(Special::IsExplicitCluster, 4);
+    Slot p = temporary(4);
+    Instr &i = emit(predicateFromWord);
+    i.d = p;
+    i.a = from;
+    return op.negated ? p | kSlotNegated : p;
+  }
   if (!isPredicate(op)) {
     unsupported("expects a predicate");
     return constantPredicate(false);

@@ -85,7 +85,9 @@ public:
   /// The pool's register with `value` in every lane.
   Slot constant(uint64_t value, unsigned laneBytes);
   Slot constantPredicate(bool value);
+  /// A place for results that nobody wants; `temporary` is the caller's own.
   Slot scratch(unsigned laneBytes);
+  Slot temporary(unsigned laneBytes) { return newRegister(laneBytes); }
   Slot scratchPredicate();
   Slot special(Special kind, unsigned laneBytes, int64_t value = 0);
 
@@ -156,7 +158,11 @@ const std::unordered_map<std::string_view, DecodeFn> &decodeTable();
 
 using DecodeTable = std::unordered_map<std::string_view, DecodeFn>;
 void addIntegerInstructions(DecodeTable &table);
+void addBitInstructions(DecodeTable &table);
+void addVideoInstructions(DecodeTable &table);
 void addFloatInstructions(DecodeTable &table);
+void addFloatFunctions(DecodeTable &table);
+void addFloatSelection(DecodeTable &table);
 void addConversionInstructions(DecodeTable &table);
 void addMoveInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
