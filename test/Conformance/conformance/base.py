@@ -216,6 +216,8 @@ def write_launch_files(groups, directory):
                     buffer = {k: v for k, v in buffer.items() if k != "data"}
                     buffer["file"] = path
                 launch["buffers"][name] = buffer
-            launch["outputs"] = {o: f"{case.name}.{o}.out.npy" for o in case.outputs}
+            launch["outputs"] = {
+                o: f"{case.name}.{o}.out.npy" for o in case.outputs if o in launch["buffers"]
+            }
             with open(os.path.join(here, case.name + ".json"), "w") as f:
                 json.dump(launch, f, indent=1)

@@ -1,7 +1,7 @@
 """The command line of scripts/conformance."""
 
 import argparse
-import io
+import ctypes
 import json
 import os
 import select
@@ -35,10 +35,26 @@ def parse_arguments():
     parser.add_argument("--case", default="", help="only cases whose name contains it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=float, default=60, help="seconds per case")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds in all")
     parser.add_argument("--show", type=int, default=4, help="differences to print per case")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("groups", nargs="*", metavar="GROUP")
     return parser.parse_args()
+
+
+def capture(machine, case):
+    """What the kernel prints is an output as well."""
+    saved = os.dup(1)
+    with tempfile.TemporaryFile() as printed:
+        os.dup2(printed.fileno(), 1)
+        try:
+            outputs = machine.run(case)
+            ctypes.CDLL(None).fflush(None)
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
+        printed.seek(0)
+        return dict(outputs, stdout=printed.read())
 
 
 def worker(options, groups):
@@ -56,7 +72,7 @@ def worker(options, groups):
         try:
             if machine is None:
                 machine = device.Device(options.library, options.device)
-            outputs = machine.run(case)
+            outputs = capture(machine, case) if "stdout" in case.outputs else machine.run(case)
             answer["outputs"] = {k: v.hex() for k, v in outputs.items()}
         except device.KernelError as error:
             answer["error"] = str(error)
@@ -139,7 +155,14 @@ def run_all(options, cases):
     # The longest first.
     waiting.sort(key=lambda w: len(w.cases))
     running, done = [], []
+    end = time.monotonic() + options.limit
     while waiting or running:
+        if time.monotonic() > end:
+            for w in running + waiting:
+                w.stop()
+                w.results.update({c: {"error": "no time left"} for c in w.cases})
+            done += running + waiting
+            break
         while waiting and len(running) < options.jobs:
             running.append(waiting.pop())
             running[-1].start()

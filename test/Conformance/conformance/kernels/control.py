@@ -365,6 +365,65 @@ def faults(group):
         group.case(name, buffers={"out": 128}, args=["out"], fails=True)
 
 
+def prints(group):
+    """printf with every kind of argument, from one thread."""
+    group.declare(".extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);")
+    text = "a %d %u %x|%5d|%-5d|%05d|%c %s %%\\n%lld %llx %f %.3f %e %g %p\\n"
+    codes = text.replace("\\n", "\n").encode() + b"\0"
+    group.declare(f".global .align 1 .b8 format[{len(codes)}] = {{{', '.join(map(str, codes))}}};")
+    word = b"word\0"
+    group.declare(f".global .align 1 .b8 word[{len(word)}] = {{{', '.join(map(str, word))}}};")
+    group.entry(
+        "prints",
+        ["u64 out"],
+        """
+        .local .align 8 .b8 pack[112];
+        ld.param.u64 %rd1, [p_out];
+        mov.u64 %rd2, pack;
+        cvta.local.u64 %rd3, %rd2;
+        mov.u32 %r1, 0;
+        AGAIN:
+        st.local.b32 [%rd2], -42;
+        st.local.b32 [%rd2+4], 4000000000;
+        st.local.b32 [%rd2+8], 0xbeef;
+        st.local.b32 [%rd2+12], %r1;
+        st.local.b32 [%rd2+16], %r1;
+        st.local.b32 [%rd2+20], -7;
+        st.local.b32 [%rd2+24], 65;
+        mov.u64 %rd4, word;
+        cvta.global.u64 %rd4, %rd4;
+        st.local.b64 [%rd2+32], %rd4;
+        st.local.b64 [%rd2+40], -1234567890123;
+        mov.b64 %rd5, 0xfedcba9876543210;
+        st.local.b64 [%rd2+48], %rd5;
+        mov.b64 %rd6, 0d3FF8000000000000;
+        st.local.b64 [%rd2+56], %rd6;
+        st.local.b64 [%rd2+64], 0d400921FB54442D18;
+        st.local.b64 [%rd2+72], 0d400921FB54442D18;
+        st.local.b64 [%rd2+80], 0d3F50624DD2F1A9FC;
+        mov.b64 %rd7, 0x1234;
+        st.local.b64 [%rd2+88], %rd7;
+        mov.u64 %rd8, format;
+        cvta.global.u64 %rd8, %rd8;
+        {
+        .param .b64 f;
+        .param .b64 a;
+        .param .b32 r;
+        st.param.b64 [f], %rd8;
+        st.param.b64 [a], %rd3;
+        call.uni (r), vprintf, (f, a);
+        ld.param.b32 %r2, [r];
+        }
+        add.u32 %r1, %r1, 1;
+        setp.lt.u32 %p1, %r1, 3;
+        @%p1 bra AGAIN;
+        st.global.b32 [%rd1], %r2;
+        ret;
+        """,
+    )
+    group.case("prints", block=1, buffers={"out": 4}, args=["out"], outputs=["out", "stdout"], item=1)
+
+
 def groups():
     group = Group("control")
     for make in calls, branches, effects:
@@ -372,4 +431,6 @@ def groups():
     fault = Group("control-fault")
     fault.declare(".shared .align 16 .b8 words[64];")
     faults(fault)
-    return [group, fault]
+    printing = Group("control-print")
+    prints(printing)
+    return [group, fault, printing]
