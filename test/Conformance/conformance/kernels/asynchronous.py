@@ -81,6 +81,68 @@ def bulk(group):
             )
 
 
+def bulk_multicast(group):
+    """Each CTA of a cluster sends 256 bytes to the CTAs of a mask."""
+    group.entry(
+        "bulk_multicast",
+        ["u64 in", "u64 out", "u32 mask"],
+        """
+        ld.param.u64 %rd1, [p_in];
+        ld.param.u64 %rd2, [p_out];
+        ld.param.u32 %r1, [p_mask];
+        mov.u32 %r2, %cluster_ctarank;
+        mov.u32 %r3, dynsmem;
+        mov.u32 %r4, barrier;
+        mov.u32 %r5, %tid.x;
+        mad.lo.u32 %r6, %r5, 32, %r3;
+        mov.u32 %r7, 0xeeeeeeee;
+        st.shared.v4.b32 [%r6], {%r7, %r7, %r7, %r7};
+        st.shared.v4.b32 [%r6+16], {%r7, %r7, %r7, %r7};
+        setp.ne.u32 %p1, %r5, 0;
+        @%p1 bra READY;
+        mbarrier.init.shared::cta.b64 [%r4], 1;
+        // As many bytes as CTAs send to this one: all with its bit in the mask.
+        shr.u32 %r8, %r1, %r2;
+        and.b32 %r8, %r8, 1;
+        mul.lo.u32 %r8, %r8, 1024;
+        mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], %r8;
+        fence.mbarrier_init.release.cluster;
+        READY:
+        fence.proxy.async.shared::cta;
+        barrier.cluster.arrive.release;
+        barrier.cluster.wait.acquire;
+        @%p1 bra WAIT;
+        cvt.u16.u32 %h1, %r1;
+        mul.wide.u32 %rd3, %r2, 256;
+        add.s64 %rd3, %rd3, %rd1;
+        mad.lo.u32 %r9, %r2, 256, %r3;
+        cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r9], [%rd3], 256, [%r4], %h1;
+        WAIT:
+        mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r4], 0;
+        @!%p2 bra WAIT;
+        mad.lo.u32 %r10, %r2, 32, %r5;
+        mad.wide.u32 %rd4, %r10, 32, %rd2;
+        ld.shared.v4.b32 {%r11, %r12, %r13, %r14}, [%r6];
+        st.global.v4.b32 [%rd4], {%r11, %r12, %r13, %r14};
+        ld.shared.v4.b32 {%r11, %r12, %r13, %r14}, [%r6+16];
+        st.global.v4.b32 [%rd4+16], {%r11, %r12, %r13, %r14};
+        barrier.cluster.arrive.release;
+        barrier.cluster.wait.acquire;
+        ret;
+        """,
+    )
+    for mask in (15, 9, 4):
+        group.case(
+            f"bulk_multicast_{mask}",
+            "bulk_multicast",
+            grid=4,
+            cluster=4,
+            smem=1024,
+            buffers={"in": random_bytes("bulk multicast", 1024), "out": 4096},
+            args=["in", "out", mask],
+        )
+
+
 REDUCE_GLOBAL = [(op, t) for op in ("min", "max") for t in "s32 u32 s64 u64".split()]
 REDUCE_GLOBAL += [("add", t) for t in "s32 u32 u64 f32 f64".split()]
 REDUCE_GLOBAL += [("inc", "u32"), ("dec", "u32")]
@@ -488,7 +550,7 @@ def barriers(group):
 def groups():
     made = []
     for name, version, makers in (
-        ("asynchronous-copy", "8.0", (bulk, copies)),
+        ("asynchronous-copy", "8.0", (bulk, bulk_multicast, copies)),
         ("asynchronous-reduce", "8.1", (bulk_reductions,)),
         ("asynchronous-barrier", "8.0", (mbarriers, barriers)),
     ):

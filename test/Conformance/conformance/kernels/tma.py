@@ -521,6 +521,14 @@ def groups():
         for make in makers:
             make(group)
         made.append(group)
+    # The destination in the CTA's own shared memory, spelled so.
+    group = Group("tma-own", version="8.6")
+    declare(group)
+    load_kernels(group)
+    for name, text in group.entries.items():
+        group.entries[name] = text.replace("d.shared::cluster.global", "d.shared::cta.global")
+    sides(group)
+    made.append(group)
     group = Group("tma-replace", version="8.3")
     declare(group)
     group.declare(".shared .align 128 .b8 copy[128];")
