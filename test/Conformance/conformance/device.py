@@ -183,7 +183,10 @@ class Device:
             return
         function = ctypes.c_void_p()
         self.call(
-            "mxModuleGetFunction", ctypes.byref(function), module, step["kernel"].encode()
+            "mxModuleGetFunction",
+            ctypes.byref(function),
+            module,
+            step["kernel"].encode(),
         )
         config = LaunchConfig()
         config.grid[:] = step["grid"]

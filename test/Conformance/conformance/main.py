@@ -30,13 +30,17 @@ def parse_arguments():
     what.add_argument("--ptx", metavar="DIR", help="write the modules only")
     what.add_argument("--list", action="store_true", help="name the cases")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:N or sim")
-    parser.add_argument("--library", help="libmx_runtime.so (default: the newest built)")
+    parser.add_argument(
+        "--library", help="libmx_runtime.so (default: the newest built)"
+    )
     parser.add_argument("--from", dest="saved", help="outputs that --save kept")
     parser.add_argument("--case", default="", help="only cases whose name contains it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=float, default=60, help="seconds per case")
     parser.add_argument("--limit", type=float, default=3600, help="seconds in all")
-    parser.add_argument("--show", type=int, default=4, help="differences to print per case")
+    parser.add_argument(
+        "--show", type=int, default=4, help="differences to print per case"
+    )
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("groups", nargs="*", metavar="GROUP")
     return parser.parse_args()
@@ -72,7 +76,11 @@ def worker(options, groups):
         try:
             if machine is None:
                 machine = device.Device(options.library, options.device)
-            outputs = capture(machine, case) if "stdout" in case.outputs else machine.run(case)
+            outputs = (
+                capture(machine, case)
+                if "stdout" in case.outputs
+                else machine.run(case)
+            )
             answer["outputs"] = {k: v.hex() for k, v in outputs.items()}
         except device.KernelError as error:
             answer["error"] = str(error)
@@ -243,7 +251,9 @@ def main():
     else:
         options.library = options.library or device.find_library(ROOT)
         if not options.library:
-            sys.exit("conformance: no libmx_runtime.so in build/: build it, or name one with --library")
+            sys.exit(
+                "conformance: no libmx_runtime.so in build/: build it, or name one with --library"
+            )
         started = time.monotonic()
         results = run_all(options, cases)
         seconds = time.monotonic() - started
@@ -252,7 +262,9 @@ def main():
         save(options.save, results)
         for case, answer in results.items():
             if "error" in answer:
-                print(f"{case.group.name} {case.name}: {answer['error'].splitlines()[0][:200]}")
+                print(
+                    f"{case.group.name} {case.name}: {answer['error'].splitlines()[0][:200]}"
+                )
         bad = sum("error" in a for a in results.values())
         print(f"{len(results)} cases saved, {bad} failed")
         return

@@ -150,7 +150,13 @@ REDUCE_GLOBAL += [(op, t) for op in "and or xor".split() for t in "b32 b64".spli
 REDUCE_GLOBAL += [(op, t) for op in ("min", "max") for t in ("f16", "bf16")]
 REDUCE_GLOBAL += [("add.noftz", t) for t in ("f16", "bf16")]
 REDUCE_SHARED = [(op, t) for op in ("min", "max") for t in ("s32", "u32")]
-REDUCE_SHARED += [("add", "s32"), ("add", "u32"), ("add", "u64"), ("inc", "u32"), ("dec", "u32")]
+REDUCE_SHARED += [
+    ("add", "s32"),
+    ("add", "u32"),
+    ("add", "u64"),
+    ("inc", "u32"),
+    ("dec", "u32"),
+]
 REDUCE_SHARED += [(op, "b32") for op in "and or xor".split()]
 
 
@@ -188,10 +194,23 @@ def bulk_reductions(group):
             if kind == "small" and form:
                 old, new = (numbers(form, 512 // width, f"{name} {k}") for k in "on")
             elif kind == "small":
-                old, new = (pack(width, [b - 100 for b in random_bytes(f"{name} {k}", 512 // width)]) for k in "on")
+                old, new = (
+                    pack(
+                        width,
+                        [b - 100 for b in random_bytes(f"{name} {k}", 512 // width)],
+                    )
+                    for k in "on"
+                )
             else:
                 old, new = (random_bytes(f"{name} {k}", 512) for k in "on")
-            group.case(f"{name}_{kind}", name, smem=512, buffers={"in": new, "out": old}, args=["in", "out"], item=width)
+            group.case(
+                f"{name}_{kind}",
+                name,
+                smem=512,
+                buffers={"in": new, "out": old},
+                args=["in", "out"],
+                item=width,
+            )
     for op, t in REDUCE_SHARED:
         name = f"bulk_reduce_shared_{op}_{t}"
         group.entry(
@@ -258,7 +277,10 @@ def copies(group):
     forms += [("cp.async.cg.shared.global [%r10], [%rd3], 16", 16)]
     forms += [("cp.async.ca.shared.global.L2::128B [%r10], [%rd3], 16", 16)]
     for n in (4, 8, 16):
-        forms += [(f"cp.async.ca.shared.global [%r10], [%rd3], {n}, {k}", n) for k in range(0, n + 1, 1 if n < 16 else 3)]
+        forms += [
+            (f"cp.async.ca.shared.global [%r10], [%rd3], {n}, {k}", n)
+            for k in range(0, n + 1, 1 if n < 16 else 3)
+        ]
     forms += [("cp.async.cg.shared.global [%r10], [%rd3], 16, %r20", 16)]
     forms += [("cp.async.cg.shared.global [%r10], [%rd3], 16, %p7", 16)]
     forms += [("cp.async.ca.shared::cta.global [%r10], [%rd3], 8, %p7", 8)]
@@ -338,20 +360,111 @@ def mbarriers(group):
     """One thread walks a barrier through its phases and notes what each step
     says: pending counts, and whether phases are complete by state and parity."""
     steps = [
-        "init 1", "test 0", "test 1", "arrive", "test 0", "test 1", "state",
-        "init 3", "arrive", "arrive", "state", "test 0", "arrive", "state", "test 0", "test 1",
-        "arrive 2", "state", "test 0", "test 1", "arrive", "test 1", "test 0", "state",
-        "init 2", "drop", "state", "arrive", "test 0", "arrive", "test 1", "state", "drop", "test 0",
-        "init 1048575", "arrive 1048574", "test 0", "arrive", "test 0", "state",
-        "init 4", "nocomplete 2", "state", "nocomplete 1", "test 0", "arrive", "test 0", "state",
-        "init 1", "expect 64", "arrive", "test 0", "complete 48", "test 0", "complete 16", "test 0", "state",
-        "init 1", "arrive_expect 32", "test 0", "complete 32", "test 0", "test 1",
-        "init 2", "complete 32", "arrive_expect 32", "test 0", "arrive", "test 0", "test 1",
-        "init 2", "drop_expect 16", "arrive", "test 0", "complete 16", "test 0", "arrive", "test 1",
-        "init 3", "drop 2", "state", "arrive", "test 0", "arrive", "test 1", "state",
-        "init 2", "drop_nocomplete 1", "state", "arrive", "test 0", "arrive", "test 1",
-        "init 1", "arrive", "teststate", "arrive", "teststate", "trystate", "try 1", "try 0",
-        "inval", "init 5", "arrive 5", "test 0",
+        "init 1",
+        "test 0",
+        "test 1",
+        "arrive",
+        "test 0",
+        "test 1",
+        "state",
+        "init 3",
+        "arrive",
+        "arrive",
+        "state",
+        "test 0",
+        "arrive",
+        "state",
+        "test 0",
+        "test 1",
+        "arrive 2",
+        "state",
+        "test 0",
+        "test 1",
+        "arrive",
+        "test 1",
+        "test 0",
+        "state",
+        "init 2",
+        "drop",
+        "state",
+        "arrive",
+        "test 0",
+        "arrive",
+        "test 1",
+        "state",
+        "drop",
+        "test 0",
+        "init 1048575",
+        "arrive 1048574",
+        "test 0",
+        "arrive",
+        "test 0",
+        "state",
+        "init 4",
+        "nocomplete 2",
+        "state",
+        "nocomplete 1",
+        "test 0",
+        "arrive",
+        "test 0",
+        "state",
+        "init 1",
+        "expect 64",
+        "arrive",
+        "test 0",
+        "complete 48",
+        "test 0",
+        "complete 16",
+        "test 0",
+        "state",
+        "init 1",
+        "arrive_expect 32",
+        "test 0",
+        "complete 32",
+        "test 0",
+        "test 1",
+        "init 2",
+        "complete 32",
+        "arrive_expect 32",
+        "test 0",
+        "arrive",
+        "test 0",
+        "test 1",
+        "init 2",
+        "drop_expect 16",
+        "arrive",
+        "test 0",
+        "complete 16",
+        "test 0",
+        "arrive",
+        "test 1",
+        "init 3",
+        "drop 2",
+        "state",
+        "arrive",
+        "test 0",
+        "arrive",
+        "test 1",
+        "state",
+        "init 2",
+        "drop_nocomplete 1",
+        "state",
+        "arrive",
+        "test 0",
+        "arrive",
+        "test 1",
+        "init 1",
+        "arrive",
+        "teststate",
+        "arrive",
+        "teststate",
+        "trystate",
+        "try 1",
+        "try 0",
+        "inval",
+        "init 5",
+        "arrive 5",
+        "test 0",
     ]
     at, lines = 0, []
 
@@ -381,13 +494,19 @@ def mbarriers(group):
             lines.append("mov.b64 %rd4, %rd3;")
             pending()
         elif verb == "drop":
-            lines.append(f"mbarrier.arrive_drop.{plain} %rd3, [%r2]{', ' + n if n else ''};")
+            lines.append(
+                f"mbarrier.arrive_drop.{plain} %rd3, [%r2]{', ' + n if n else ''};"
+            )
             pending()
         elif verb == "nocomplete":
-            lines.append(f"mbarrier.arrive.noComplete.release.cta.{plain} %rd3, [%r2], {n};")
+            lines.append(
+                f"mbarrier.arrive.noComplete.release.cta.{plain} %rd3, [%r2], {n};"
+            )
             pending()
         elif verb == "drop_nocomplete":
-            lines.append(f"mbarrier.arrive_drop.noComplete.release.cta.{plain} %rd3, [%r2], {n};")
+            lines.append(
+                f"mbarrier.arrive_drop.noComplete.release.cta.{plain} %rd3, [%r2], {n};"
+            )
             pending()
         elif verb == "expect":
             lines.append(f"mbarrier.expect_tx.relaxed.cta.{plain} [%r2], {n};")
@@ -411,10 +530,18 @@ def mbarriers(group):
             lines.append("mbarrier.inval.shared.b64 [%r2];")
             lines.append(f"mbarrier.init.{plain} [%r2], 1;")
         elif verb == "state":  # by state: the last arrival's phase
-            flag(f"mbarrier.test_wait.acquire.cta.{plain} %p1, [%r2], %rd4;") if any(
-                "%rd4" in line for line in lines
-            ) else None
-    group.entry("mbarrier_walk", ["u64 out"], "ld.param.u64 %rd1, [p_out];\nmov.u32 %r2, barrier;\n" + "\n".join(lines) + "\nret;")
+            (
+                flag(f"mbarrier.test_wait.acquire.cta.{plain} %p1, [%r2], %rd4;")
+                if any("%rd4" in line for line in lines)
+                else None
+            )
+    group.entry(
+        "mbarrier_walk",
+        ["u64 out"],
+        "ld.param.u64 %rd1, [p_out];\nmov.u32 %r2, barrier;\n"
+        + "\n".join(lines)
+        + "\nret;",
+    )
     group.case("mbarrier_walk", block=1, buffers={"out": at}, args=["out"])
     # A ring of four slots between a producer's and three consumers' warps.
     group.entry(
@@ -472,7 +599,9 @@ def mbarriers(group):
         ret;
         """,
     )
-    group.case("mbarrier_ring", block=128, smem=1024, buffers={"out": 512}, args=["out"])
+    group.case(
+        "mbarrier_ring", block=128, smem=1024, buffers={"out": 512}, args=["out"]
+    )
 
 
 def barriers(group):
@@ -507,8 +636,18 @@ def barriers(group):
         ret;
         """,
     )
-    for name, words in ("mixed", [w & 1 for w in random_words("bar.red", 4, 128)]), ("all", [3] * 128), ("none", [0] * 128):
-        group.case(f"bar_red_{name}", "bar_red", block=128, buffers={"in": pack(4, words), "out": 4096}, args=["in", "out"])
+    for name, words in (
+        ("mixed", [w & 1 for w in random_words("bar.red", 4, 128)]),
+        ("all", [3] * 128),
+        ("none", [0] * 128),
+    ):
+        group.case(
+            f"bar_red_{name}",
+            "bar_red",
+            block=128,
+            buffers={"in": pack(4, words), "out": 4096},
+            args=["in", "out"],
+        )
     group.entry(
         "bar_arrive",
         ["u64 out"],

@@ -14,7 +14,11 @@ SYNC = "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;\n"
 
 
 def registers(group):
-    names = [f"{n}.{d}" for n in "clusterid nclusterid cluster_ctaid cluster_nctaid ctaid nctaid".split() for d in "xyz"]
+    names = [
+        f"{n}.{d}"
+        for n in "clusterid nclusterid cluster_ctaid cluster_nctaid ctaid nctaid".split()
+        for d in "xyz"
+    ]
     names += ["cluster_ctarank", "cluster_nctarank"]
     body = """
         ld.param.u64 %rd1, [p_out];
@@ -36,7 +40,14 @@ def registers(group):
         ret;
     """
     group.entry("cluster_registers", ["u64 out"], body)
-    for grid, cluster in ((8, 1, 1), (4, 1, 1)), ((4, 4, 2), (2, 2, 1)), ((2, 2, 4), (1, 2, 2)), ((4, 2, 2), (4, 2, 1)), ((3, 2, 1), None), ((2, 4, 2), (2, 2, 2)):
+    for grid, cluster in (
+        ((8, 1, 1), (4, 1, 1)),
+        ((4, 4, 2), (2, 2, 1)),
+        ((2, 2, 4), (1, 2, 2)),
+        ((4, 2, 2), (4, 2, 1)),
+        ((3, 2, 1), None),
+        ((2, 4, 2), (2, 2, 2)),
+    ):
         name = "x".join(map(str, cluster or (0,)))
         group.case(
             f"cluster_registers_{name}",
@@ -48,7 +59,9 @@ def registers(group):
             args=["out"],
         )
     group.entry("cluster_required", ["u64 out"], body, ".reqnctapercluster 2, 1, 2\n")
-    group.case("cluster_required", grid=(4, 1, 2), block=1, buffers={"out": 1024}, args=["out"])
+    group.case(
+        "cluster_required", grid=(4, 1, 2), block=1, buffers={"out": 1024}, args=["out"]
+    )
 
 
 def addresses(group):
@@ -57,8 +70,7 @@ def addresses(group):
     group.entry(
         "cluster_addresses",
         ["u64 out"],
-        WHERE
-        + """
+        WHERE + """
         ld.param.u64 %rd1, [p_out];
         mad.lo.u32 %r5, %r2, %r3, %r1;
         mad.wide.u32 %rd2, %r5, 64, %rd1;
@@ -89,9 +101,7 @@ def addresses(group):
         st.global.v4.b32 [%rd2+16], {%r10, %r11, %r12, %r2};
         st.global.v2.b64 [%rd2+32], {%rd8, %rd9};
         st.global.v2.b64 [%rd2+48], {%rd10, %rd11};
-        """
-        + SYNC
-        + "ret;",
+        """ + SYNC + "ret;",
     )
     for size in (1, 2, 4, 8):
         group.case(
@@ -160,7 +170,10 @@ def access(group):
             "cluster_access",
             grid=2 * size if size < 8 else size,
             cluster=size,
-            buffers={"in": random_bytes("cluster", 32 * 32 * 8), "out": 64 * 32 * (2 * size if size < 8 else size)},
+            buffers={
+                "in": random_bytes("cluster", 32 * 32 * 8),
+                "out": 64 * 32 * (2 * size if size < 8 else size),
+            },
             args=["in", "out"],
         )
 
@@ -216,8 +229,23 @@ def remote_barriers(group):
         + "ret;",
     )
     for size in (2, 4):
-        group.case(f"remote_arrive_{size}", "remote_arrive", grid=size, cluster=size, buffers={"out": 256 * size}, args=["out"])
-    forms = ["b32 4 1", "b64 8 1", "u32 4 2", "b64 8 2", "b32 4 4", "f32 4 4", "s64 8 1"]
+        group.case(
+            f"remote_arrive_{size}",
+            "remote_arrive",
+            grid=size,
+            cluster=size,
+            buffers={"out": 256 * size},
+            args=["out"],
+        )
+    forms = [
+        "b32 4 1",
+        "b64 8 1",
+        "u32 4 2",
+        "b64 8 2",
+        "b32 4 4",
+        "f32 4 4",
+        "s64 8 1",
+    ]
     for form in forms:
         t, size, n = form.split()
         size, n = int(size), int(n)
@@ -226,16 +254,32 @@ def remote_barriers(group):
         vector = f".v{n}" if n > 1 else ""
         value = "{" + ", ".join(regs) + "}" if n > 1 else regs[0]
         name = f"st_async_{t}_{n}"
-        send(group, name, f"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes{vector}.{t} [%r8], {value}, [%r9];", size, n)
-    for op in "inc.u32 dec.u32 min.u32 max.u32 min.s32 max.s32 add.u32 add.s32 add.u64 and.b32 or.b32 xor.b32".split():
+        send(
+            group,
+            name,
+            f"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes{vector}.{t} [%r8], {value}, [%r9];",
+            size,
+            n,
+        )
+    for (
+        op
+    ) in "inc.u32 dec.u32 min.u32 max.u32 min.s32 max.s32 add.u32 add.s32 add.u64 and.b32 or.b32 xor.b32".split():
         size = int(op[-2:]) // 8
         name = "red_async_" + op.replace(".", "_")
-        send(group, name, f"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{op} [%r8], %v0, [%r9];", size, 1)
+        send(
+            group,
+            name,
+            f"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{op} [%r8], %v0, [%r9];",
+            size,
+            1,
+        )
 
 
 def send(group, name, instruction, size, n):
     total = size * n
-    loads = "\n".join(f"ld.global.b{8 * size} %v{i}, [%rd3+{size * i}];" for i in range(n))
+    loads = "\n".join(
+        f"ld.global.b{8 * size} %v{i}, [%rd3+{size * i}];" for i in range(n)
+    )
     group.entry(
         name,
         ["u64 in", "u64 out"],

@@ -179,16 +179,14 @@ DONE:
         ret;
         """,
     )
-    group.declare(
-        """.func (.param .b32 result) twice(.param .b32 x)
+    group.declare(""".func (.param .b32 result) twice(.param .b32 x)
 {
   .reg .b32 %r<2>;
   ld.param.b32 %r1, [x];
   shl.b32 %r1, %r1, 1;
   st.param.b32 [result], %r1;
   ret;
-}"""
-    )
+}""")
     group.case("indirect", buffers={"out": 128}, args=["out"])
 
 
@@ -240,7 +238,12 @@ def branches(group):
         ret;
         """,
     )
-    group.case("diverge", block=256, buffers={"in": pack(4, random_words("diverge", 4, 256)), "out": 4096}, args=["in", "out"])
+    group.case(
+        "diverge",
+        block=256,
+        buffers={"in": pack(4, random_words("diverge", 4, 256)), "out": 4096},
+        args=["in", "out"],
+    )
     group.entry(
         "switch",
         ["u64 out"],
@@ -346,8 +349,26 @@ def effects(group):
         ret;
         """.replace("setp.lt.and.s32 %p1|%p2, %r2, %r3, %p0;\n", "", 1),
     )
-    words = random_words("selections", 4, 116) + [5, 5, 0, 0, 0x80000000, 0x7FFFFFFF, 77, 76, 76, 77, 0xFFFFFFFF, 0]
-    group.case("selections", block=64, buffers={"in": pack(4, words), "out": 4096}, args=["in", "out"])
+    words = random_words("selections", 4, 116) + [
+        5,
+        5,
+        0,
+        0,
+        0x80000000,
+        0x7FFFFFFF,
+        77,
+        76,
+        76,
+        77,
+        0xFFFFFFFF,
+        0,
+    ]
+    group.case(
+        "selections",
+        block=64,
+        buffers={"in": pack(4, words), "out": 4096},
+        args=["in", "out"],
+    )
 
 
 def faults(group):
@@ -357,22 +378,42 @@ def faults(group):
         ["u64 out"],
         "mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 13;\n@%p1 bra DONE;\ntrap;\nDONE:\nret;",
     )
-    group.entry("wild", ["u64 out"], "mov.u64 %rd1, 64;\nst.global.b32 [%rd1], 1;\nret;")
-    group.entry("misaligned", ["u64 out"], "ld.param.u64 %rd1, [p_out];\nld.global.b32 %r1, [%rd1+2];\nst.global.b32 [%rd1], %r1;\nret;")
-    group.entry("wild_shared", ["u64 out"], "mov.u32 %r1, 0x80000;\nst.shared.b32 [%r1], 1;\nret;")
-    group.entry("misaligned_shared", ["u64 out"], "mov.u32 %r1, words;\nst.shared.b64 [%r1+4], 1;\nret;")
+    group.entry(
+        "wild", ["u64 out"], "mov.u64 %rd1, 64;\nst.global.b32 [%rd1], 1;\nret;"
+    )
+    group.entry(
+        "misaligned",
+        ["u64 out"],
+        "ld.param.u64 %rd1, [p_out];\nld.global.b32 %r1, [%rd1+2];\nst.global.b32 [%rd1], %r1;\nret;",
+    )
+    group.entry(
+        "wild_shared",
+        ["u64 out"],
+        "mov.u32 %r1, 0x80000;\nst.shared.b32 [%r1], 1;\nret;",
+    )
+    group.entry(
+        "misaligned_shared",
+        ["u64 out"],
+        "mov.u32 %r1, words;\nst.shared.b64 [%r1+4], 1;\nret;",
+    )
     for name in "trap wild misaligned wild_shared misaligned_shared".split():
         group.case(name, buffers={"out": 128}, args=["out"], fails=True)
 
 
 def prints(group):
     """printf with every kind of argument, from one thread."""
-    group.declare(".extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);")
+    group.declare(
+        ".extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);"
+    )
     text = "a %d %u %x|%5d|%-5d|%05d|%c %s %%\\n%lld %llx %f %.3f %e %g %p\\n"
     codes = text.replace("\\n", "\n").encode() + b"\0"
-    group.declare(f".global .align 1 .b8 format[{len(codes)}] = {{{', '.join(map(str, codes))}}};")
+    group.declare(
+        f".global .align 1 .b8 format[{len(codes)}] = {{{', '.join(map(str, codes))}}};"
+    )
     word = b"word\0"
-    group.declare(f".global .align 1 .b8 word[{len(word)}] = {{{', '.join(map(str, word))}}};")
+    group.declare(
+        f".global .align 1 .b8 word[{len(word)}] = {{{', '.join(map(str, word))}}};"
+    )
     group.entry(
         "prints",
         ["u64 out"],
@@ -421,7 +462,14 @@ def prints(group):
         ret;
         """,
     )
-    group.case("prints", block=1, buffers={"out": 4}, args=["out"], outputs=["out", "stdout"], item=1)
+    group.case(
+        "prints",
+        block=1,
+        buffers={"out": 4},
+        args=["out"],
+        outputs=["out", "stdout"],
+        item=1,
+    )
 
 
 def groups():
