@@ -33,7 +33,13 @@ def parse_arguments():
     parser.add_argument(
         "--library", help="libmx_runtime.so (default: the newest built)"
     )
-    parser.add_argument("--from", dest="saved", help="outputs that --save kept")
+    parser.add_argument(
+        "--from",
+        dest="saved",
+        action="append",
+        metavar="FILE.zip",
+        help="outputs that --save kept, instead of a run",
+    )
     parser.add_argument("--case", default="", help="only cases whose name contains it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=float, default=60, help="seconds per case")
@@ -192,34 +198,42 @@ def run_all(options, cases):
     return results
 
 
+PART = 12 << 20
+
+
 def save(path, results):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    """Writes FILE.zip, FILE-2.zip and so on, none much longer than 12 MiB."""
+    waiting, part = list(results.items()), 1
+    while waiting:
+        stem, dot = os.path.splitext(path)
         status = {}
-        for case, answer in results.items():
-            key = f"{case.group.name}/{case.name}"
-            status[key] = {k: v for k, v in answer.items() if k != "outputs"}
-            for name, data in answer.get("outputs", {}).items():
-                archive.writestr(f"{key}/{name}", data)
-        archive.writestr("status.json", json.dumps(status, indent=1))
+        name = path if part == 1 else f"{stem}-{part}{dot}"
+        with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as archive:
+            while waiting and archive.fp.tell() < PART:
+                case, answer = waiting.pop(0)
+                key = f"{case.group.name}/{case.name}"
+                status[key] = {k: v for k, v in answer.items() if k != "outputs"}
+                for output, data in answer.get("outputs", {}).items():
+                    archive.writestr(f"{key}/{output}", data)
+            archive.writestr("status.json", json.dumps(status, indent=1))
+        part += 1
 
 
-def load(path, cases):
+def load(paths, cases):
     results = {}
-    with zipfile.ZipFile(path) as archive:
-        status = json.loads(archive.read("status.json"))
-        names = set(archive.namelist())
-        for case in cases:
-            key = f"{case.group.name}/{case.name}"
-            if key not in status:
-                continue
-            answer = status[key]
-            if "error" not in answer:
-                answer["outputs"] = {
-                    o: archive.read(f"{key}/{o}")
-                    for o in case.outputs
-                    if f"{key}/{o}" in names
-                }
-            results[case] = answer
+    for path in paths:
+        with zipfile.ZipFile(path) as archive:
+            status = json.loads(archive.read("status.json"))
+            for case in cases:
+                key = f"{case.group.name}/{case.name}"
+                answer = status.get(key)
+                if answer is None:
+                    continue
+                if "error" not in answer:
+                    answer["outputs"] = {
+                        o: archive.read(f"{key}/{o}") for o in case.outputs
+                    }
+                results[case] = answer
     return results
 
 

@@ -4,7 +4,7 @@ ldmatrix, stmatrix, movmatrix."""
 import struct
 
 from ..base import Group, pack, random_bytes, random_words
-from .wgmma import codes, small, wild
+from ._operands import codes, small, wild
 
 # (shape, types D.A.B.C, registers of A, B, C/D)
 DENSE = [
