@@ -73,7 +73,10 @@ template <class T>
 T bitFieldExtract(T a, uint32_t posIn, uint32_t lenIn) {
   constexpr unsigned msb = 8 * sizeof(T) - 1;
   using U = std::make_unsigned_t<T>;
-  unsigned pos = posIn & 0xff, len = lenIn & 0xff;
+  // 32 bits: the low bytes count. 64 bits: all of both (seen on sm_90).
+  constexpr uint32_t most = sizeof(T) == 8 ? ~0u : 0xff;
+  unsigned pos = std::min(posIn & most, 255u);
+  unsigned len = std::min(lenIn & most, 255u);
   bool sign = false;
   if (std::is_signed_v<T> && len)
     sign = (U(a) >> std::min(pos + len - 1, msb)) & 1;
@@ -133,7 +136,8 @@ const Instr *bitFieldInsert(Warp &w, const Instr *i, uint32_t mask) {
   auto *pos = w.at<uint32_t>(i->c);
   auto *len = w.at<uint32_t>(i->aux);
   forLanes(mask, [&](unsigned lane) {
-    uint32_t p = pos[lane] & 0xff, n = len[lane] & 0xff;
+    constexpr uint32_t most = sizeof(T) == 8 ? ~0u : 0xff;
+    uint32_t p = pos[lane] & most, n = len[lane] & most;
     T m = bitMask<T>(p, n);
     T in = p >= 8 * sizeof(T) ? 0 : T(a[lane]) << p;
     d[lane] = (T(b[lane]) & ~m) | (in & m);

@@ -237,8 +237,10 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     break;
   case Num::F32:
   case Num::TF32: {
+    // f32 to f16 ignores .ftz, and only .ftz loses the payload of a NaN that
+    // becomes an f64 (seen on sm_90).
     float f = asFloat(uint32_t(in));
-    x = m.ftz ? flush(f) : f;
+    x = m.ftz && m.to != Num::F16 ? canonical(flush(f)) : f;
     break;
   }
   case Num::F64:
@@ -261,9 +263,11 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
   if (!isFloat(m.to)) {
     // NaN gives 0 for f16, bf16 and f32 to at most 32 bits, else the sign bit
     // (seen on sm_90, and in CUDA's math API).
-    bool wide = bitsOfNum(m.to) == 64;
-    if (x != x && (wide || (m.from == Num::F64 && bitsOfNum(m.to) == 32)))
-      return wide ? 1ull << 63 : 0x80000000u;
+    unsigned bits = bitsOfNum(m.to);
+    if (x != x && (bits == 64 || m.from == Num::F64)) {
+      bool isSigned = unsigned(m.to) & 1;
+      return isSigned ? uint64_t(-(1ll << (bits - 1))) : 1ull << (bits - 1);
+    }
     return doubleToInt(roundIntegral(x, m.rounding), m.to);
   }
   if (m.integral)
@@ -276,7 +280,7 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
   switch (m.to) {
   case Num::F64: {
     double y = x;
-    if (exactInt && magnitude >> 53) {
+    if (exactInt && magnitude >> 53 && !m.sat) {
       // Integer to double: the host's conversion in the wanted mode.
       static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
                                   FE_UPWARD};
@@ -287,7 +291,7 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
       y = z;
       std::fesetround(FE_TONEAREST);
     }
-    return mx::bitsOf(y);
+    return mx::bitsOf(y) | (y != y ? 0x0008000000000000ull : 0);
   }
   case Num::F32: {
     float y = r == RN ? float(x) : narrowDirected<float>(x, r);
@@ -299,11 +303,16 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
   }
   case Num::TF32: {
     // 10 bits of mantissa; rna rounds ties away.
+    // What a NaN and, with .rna, .satfinite give was seen on sm_90.
     uint32_t b = mx::bitsOf(float(x));
-    if ((b & 0x7FFFFFFFu) > 0x7F800000u)
-      return mx::kF32CanonicalNaN;
-    if ((b & 0x7F800000u) == 0x7F800000u)
+    if ((b & 0x7F800000u) == 0x7F800000u) {
+      b = uint32_t(in) & ~0x1FFFu;
+      if (r == RNA)
+        return m.satfinite ? b - 0x2000u : b;
+      if (x != x)
+        return 0x7FFFE000u;
       return m.satfinite ? (b & 0x80000000u) | 0x7F7FE000u : b;
+    }
     if (r == RNA)
       b += 0x1000;
     else if (r == RN)
@@ -317,6 +326,11 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
   case Num::BF16: {
     FloatFormat f = m.to == Num::F16 ? FloatFormat::F16 : FloatFormat::BF16;
     uint16_t h = narrow16(x, f, r);
+    if (x != x && m.from == Num::F64)
+      // The upper bits of the NaN, made quiet (seen on sm_90).
+      return m.to == Num::F16
+                 ? (in >> 48 & 0x8000) | 0x7E00 | (in >> 42 & 0x3FF)
+                 : (in >> 48 & 0x8000) | 0x7FC0 | (in >> 45 & 0x7F);
     if (m.satfinite && x == x) {
       uint16_t most = m.to == Num::F16 ? 0x7BFF : 0x7F7F;
       if ((h & 0x7FFF) > most)
@@ -346,6 +360,7 @@ const Instr *convertGeneral(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 // The conversions that inner loops have.
+uint32_t sameBits(uint32_t v) { return v; }
 float bf16ToF32(uint16_t v) { return bf16ToFloat(v); }
 float f16ToF32(uint16_t v) { return canonical(f16ToFloat(v)); }
 uint16_t f32ToBf16(float v) { return floatToBf16(v); }
@@ -417,11 +432,14 @@ void decodeCvt(Decoder &d) {
     return;
   }
   Handler h = convertGeneral;
-  bool isPlain = m.rounding == RN && !m.ftz && !m.sat && !m.relu &&
-                 !m.satfinite && !m.integral;
+  bool isPlain =
+      r <= 0 && !m.ftz && !m.sat && !m.relu && !m.satfinite && !m.integral;
   if (isPlain) {
     auto is = [&](Num from, Num to) { return m.from == from && m.to == to; };
-    if (is(Num::BF16, Num::F32))
+    // Without a modifier, f32 to f32 is a move (seen on sm_90).
+    if (is(Num::F32, Num::F32))
+      h = map<sameBits>;
+    else if (is(Num::BF16, Num::F32))
       h = map<bf16ToF32>;
     else if (is(Num::F16, Num::F32))
       h = map<f16ToF32>;

@@ -39,14 +39,29 @@ template <unsigned M>
 float subF(float a, float b) {
   return output<M>(input<M>(a) - input<M>(b));
 }
+/// .ftz looks at the result as it would be with any exponent: the product of
+/// 0x1.fffffep-1 and 0x1p-126 is flushed although it rounds to 0x1p-126.
+constexpr double kFlushBelow = 0x1.ffffffp-127;
 template <unsigned M>
 float mulF(float a, float b) {
-  return output<M>(input<M>(a) * input<M>(b));
+  if (M & kFtz) {
+    double p = double(input<M>(a)) * double(input<M>(b)); // exact
+    return output<M>(std::fabs(p) < kFlushBelow ? std::copysign(0.0f, float(p))
+                                                : float(p));
+  }
+  return output<M>(a * b);
 }
-// f64 keeps the payload of a NaN operand, unlike f32 (seen on sm_90).
-double addD(double a, double b) { return a + b; }
-double subD(double a, double b) { return a - b; }
-double mulD(double a, double b) { return a * b; }
+/// f64 keeps the payload of a NaN operand, unlike f32: of several, b's goes
+/// before c's and that before a's (seen on sm_90).
+double lastNaN(double r, double a, double b, double c) {
+  if (r == r)
+    return r;
+  double nan = b != b ? b : c != c ? c : a;
+  return nan != nan ? doubleFromBits(bitsOf(nan) | 0x0008000000000000ull) : r;
+}
+double addD(double a, double b) { return lastNaN(a + b, a, b, b); }
+double subD(double a, double b) { return lastNaN(a - b, a, b, b); }
+double mulD(double a, double b) { return lastNaN(a * b, a, b, b); }
 
 // Fused multiply-add: one instruction where the processor has it, else the
 // library's (correct but slow) function.
@@ -62,56 +77,77 @@ bool hasFma() {
 bool hasFma() { return true; }
 #endif
 
-template <unsigned M>
+/// a * b + c, which came out as the smallest normal number: would it have with
+/// any exponent? Asked of numbers 2^40 times as large; only those that cancel
+/// to so little are here, so that none of them overflows.
+template <class F>
+float flushTiny(float r, float a, float b, float c, F &&fma) {
+  if (std::fabs(r) != 0x1p-126f)
+    return r;
+  float large = std::fabs(a) < std::fabs(b) ? fma(a * 0x1p40f, b, c * 0x1p40f)
+                                            : fma(a, b * 0x1p40f, c * 0x1p40f);
+  return std::fabs(large) < 0x1p-86f ? std::copysign(0.0f, r) : r;
+}
+
+/// N values in each lane.
+template <unsigned M, unsigned N>
 MX_FMA_TARGET const Instr *fmaFast(Warp &w, const Instr *i, uint32_t mask) {
   float *d = w.at<float>(i->d);
   const float *a = w.at<float>(i->a), *b = w.at<float>(i->b),
               *c = w.at<float>(i->c);
+  auto one = [&](unsigned l) MX_FMA_TARGET {
+    return __builtin_fmaf(input<M>(a[l]), input<M>(b[l]), input<M>(c[l]));
+  };
+  if (M & kFtz) {
+    // Sources may be overwritten only when no result is tiny.
+    bool tiny = false;
+    float r[32 * N];
+    forLanes(mask, [&](unsigned lane) MX_FMA_TARGET {
+      for (unsigned l = lane * N; l < lane * N + N; ++l) {
+        r[l] = one(l);
+        tiny |= std::fabs(r[l]) == 0x1p-126f;
+      }
+    });
+    forLanes(mask, [&](unsigned lane) MX_FMA_TARGET {
+      for (unsigned l = lane * N; l < lane * N + N; ++l)
+        d[l] = output<M>(tiny ? flushTiny(r[l], input<M>(a[l]), input<M>(b[l]),
+                                          input<M>(c[l]),
+                                          [](float x, float y, float z) {
+                                            return std::fma(x, y, z);
+                                          })
+                              : r[l]);
+    });
+    return i + 1;
+  }
   if (mask == ~0u) {
     MX_LANES_INDEPENDENT
-    for (unsigned l = 0; l < 32; ++l)
-      d[l] = output<M>(
-          __builtin_fmaf(input<M>(a[l]), input<M>(b[l]), input<M>(c[l])));
+    for (unsigned l = 0; l < 32 * N; ++l)
+      d[l] = output<M>(one(l));
   } else {
     for (uint32_t m = mask; m; m &= m - 1) {
-      unsigned l = __builtin_ctz(m);
-      d[l] = output<M>(
-          __builtin_fmaf(input<M>(a[l]), input<M>(b[l]), input<M>(c[l])));
+      unsigned lane = __builtin_ctz(m);
+      for (unsigned l = lane * N; l < lane * N + N; ++l)
+        d[l] = output<M>(one(l));
     }
   }
   return i + 1;
 }
 template <unsigned M>
 float fmaF(float a, float b, float c) {
-  return output<M>(std::fma(input<M>(a), input<M>(b), input<M>(c)));
+  float x = input<M>(a), y = input<M>(b), z = input<M>(c);
+  auto fused = [](float p, float q, float r) { return std::fma(p, q, r); };
+  float r = std::fma(x, y, z);
+  return output<M>(M & kFtz ? flushTiny(r, x, y, z, fused) : r);
 }
-double fmaD(double a, double b, double c) { return std::fma(a, b, c); }
+double fmaD(double a, double b, double c) {
+  return lastNaN(std::fma(a, b, c), a, b, c);
+}
 
 // Pairs of f32 in one 64-bit register.
 template <float (*F)(float, float)>
 uint64_t pair2(uint64_t a, uint64_t b) {
   return uint64_t(bitsOf(F(asFloat(a >> 32), asFloat(b >> 32)))) << 32 |
          bitsOf(F(asFloat(uint32_t(a)), asFloat(uint32_t(b))));
-}
-template <unsigned M>
-MX_FMA_TARGET const Instr *fmaPairFast(Warp &w, const Instr *i, uint32_t mask) {
-  float *d = w.at<float>(i->d);
-  const float *a = w.at<float>(i->a), *b = w.at<float>(i->b),
-              *c = w.at<float>(i->c);
-  if (mask == ~0u) {
-    MX_LANES_INDEPENDENT
-    for (unsigned l = 0; l < 64; ++l)
-      d[l] = output<M>(
-          __builtin_fmaf(input<M>(a[l]), input<M>(b[l]), input<M>(c[l])));
-    return i + 1;
-  }
-  for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned lane = __builtin_ctz(m);
-    for (unsigned l = 2 * lane; l < 2 * lane + 2; ++l)
-      d[l] = output<M>(
-          __builtin_fmaf(input<M>(a[l]), input<M>(b[l]), input<M>(c[l])));
-  }
-  return i + 1;
 }
 template <unsigned M>
 uint64_t fmaPair(uint64_t a, uint64_t b, uint64_t c) {
@@ -133,14 +169,14 @@ uint32_t halfPair2(uint32_t a, uint32_t b) {
   return uint32_t(half2<H, F>(a >> 16, b >> 16)) << 16 |
          half2<H, F>(uint16_t(a), uint16_t(b));
 }
-/// .oob of fma (PTX ISA): an operand that is the NaN which tensor copies write
+/// .oob of fma (PTX ISA): a factor that is the NaN which tensor copies write
 /// outside a tensor makes the result +0.
 constexpr unsigned kOob = 8;
-constexpr uint16_t kOobNaN = 0x7FFF;
+constexpr uint16_t kOobNaN = 0x7FF7; ///< of either sign (seen on sm_90)
 
 template <class H, unsigned M>
 uint16_t halfFma(uint16_t a, uint16_t b, uint16_t c) {
-  if (M & kOob && (a == kOobNaN || b == kOobNaN))
+  if (M & kOob && ((a & 0x7FFF) == kOobNaN || (b & 0x7FFF) == kOobNaN))
     return 0;
   double r = addToOdd(double(H::widen(a)) * H::widen(b), H::widen(c));
   if (M & kSat)
@@ -183,6 +219,26 @@ __attribute__((noinline)) T evaluate(FOp op, volatile T a, volatile T b,
   return r;
 }
 
+/// With .ftz, see flushTiny. A sum of f32 is exact where it is that small.
+template <class T>
+T evaluateFlushed(FOp op, unsigned flags, T a, T b, T c) {
+  T r = evaluate<T>(op, a, b, c);
+  if constexpr (sizeof(T) == 4) {
+    auto fma = [&](float x, float y, float z) {
+      return evaluate<float>(op, x, y, z);
+    };
+    if (flags & kFtz && (op == FOp::Mul || op == FOp::Fma))
+      return flushTiny(r, a, b, c, fma);
+    if (flags & kFtz && op == FOp::Div && std::fabs(r) == 0x1p-126f) {
+      float large =
+          std::fabs(a) < 1 ? fma(a * 0x1p40f, b, 0) : fma(a, b * 0x1p-40f, 0);
+      if (std::fabs(large) < 0x1p-86f)
+        return std::copysign(T(0), r);
+    }
+  }
+  return r;
+}
+
 /// aux: FOp | rounding << 4 | flags << 8. N values in each lane.
 template <class T, unsigned N>
 const Instr *directed(Warp &w, const Instr *i, uint32_t mask) {
@@ -200,12 +256,15 @@ const Instr *directed(Warp &w, const Instr *i, uint32_t mask) {
   T r[32 * N];
   forLanes(mask, [&](unsigned lane) {
     for (unsigned k = lane * N; k < lane * N + N; ++k)
-      r[k] = evaluate<T>(FOp(i->aux & 15), in(a[k]), in(b[k]), in(c[k]));
+      r[k] = evaluateFlushed<T>(FOp(i->aux & 15), flags, in(a[k]), in(b[k]),
+                                in(c[k]));
   });
   std::fesetround(FE_TONEAREST);
   forLanes(mask, [&](unsigned lane) {
     for (unsigned k = lane * N; k < lane * N + N; ++k) {
       T x = in(r[k]);
+      if (sizeof(T) == 8 && FOp(i->aux & 15) != FOp::Div)
+        x = lastNaN(x, a[k], b[k], c[k]);
       if (flags & kSat)
         x = x > 0 ? (x < 1 ? x : T(1)) : T(0);
       if constexpr (sizeof(T) == 4)
@@ -242,7 +301,7 @@ struct PickMul {
 };
 template <unsigned M>
 struct PickFma {
-  static Handler get() { return hasFma() ? fmaFast<M> : map<fmaF<M>>; }
+  static Handler get() { return hasFma() ? fmaFast<M, 1> : map<fmaF<M>>; }
 };
 template <unsigned M>
 struct PickAddPair {
@@ -258,7 +317,7 @@ struct PickMulPair {
 };
 template <unsigned M>
 struct PickFmaPair {
-  static Handler get() { return hasFma() ? fmaPairFast<M> : map<fmaPair<M>>; }
+  static Handler get() { return hasFma() ? fmaFast<M, 2> : map<fmaPair<M>>; }
 };
 
 template <class H, unsigned M, bool Packed>

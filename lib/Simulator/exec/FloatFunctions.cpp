@@ -17,9 +17,16 @@ using mx::floatFromBits;
 
 namespace {
 
+/// .ftz: as if the exponent had no end, see mulF.
 template <unsigned M>
 float divF(float a, float b) {
-  return output<M>(input<M>(a) / input<M>(b));
+  if (M & kFtz) {
+    double q = double(input<M>(a)) / double(input<M>(b));
+    return output<M>(std::fabs(q) < 0x1.ffffffp-127
+                         ? std::copysign(0.0f, float(q))
+                         : input<M>(a) / input<M>(b));
+  }
+  return output<M>(a / b);
 }
 double divD(double a, double b) { return a / b; }
 
@@ -68,6 +75,8 @@ float divApprox(float a, float b) {
 /// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 see and give the upper 32 bits.
 double upperHalf(double x) {
   uint64_t b = bitsOf(x) & ~0xFFFFFFFFull;
+  if (x != x)
+    return doubleFromBits(0x7FFFFFFF00000000ull);
   return doubleFromBits(b & 0x7FF0000000000000ull ? b : b & 1ull << 63);
 }
 double rcpCoarse(double a) { return upperHalf(1.0 / upperHalf(a)); }

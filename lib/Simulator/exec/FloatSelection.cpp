@@ -80,13 +80,17 @@ const Instr *minMaxF32(Warp &w, const Instr *i, uint32_t mask) {
   });
   return i + 1;
 }
+double quiet(double x) {
+  return doubleFromBits(bitsOf(x) | 0x0008000000000000ull);
+}
+
 const Instr *minMaxF64(Warp &w, const Instr *i, uint32_t mask) {
   double *d = w.at<double>(i->d);
   const double *a = w.at<double>(i->a), *b = w.at<double>(i->b);
   forLanes(mask, [&](unsigned lane) {
     double x = a[lane], y = b[lane];
     bool aFirst = x < y || (x == y && std::signbit(x));
-    d[lane] = x != x                       ? (y != y ? canonical(y) : y)
+    d[lane] = x != x                       ? (y != y ? quiet(y) : y)
               : y != y                     ? x
               : aFirst == !(i->aux & kMax) ? x
                                            : y;
@@ -118,9 +122,25 @@ const Instr *minMax16(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-template <class T, T Mask, bool Flip>
-T signBits(T a) {
-  return Flip ? a ^ Mask : a & T(~Mask);
+/// f64: a NaN keeps its sign and payload and becomes quiet (seen on sm_90).
+template <bool Neg>
+uint64_t signF64(uint64_t a) {
+  constexpr uint64_t sign = 1ull << 63;
+  if ((a & ~sign) > 0x7FF0000000000000ull)
+    return a | 0x0008000000000000ull;
+  return Neg ? a ^ sign : a & ~sign;
+}
+
+/// 16-bit formats with infinity Inf: a NaN becomes the canonical one.
+template <bool Neg, uint16_t Inf>
+uint16_t signHalf(uint16_t a) {
+  uint16_t magnitude = a & 0x7FFF;
+  return magnitude > Inf ? 0x7FFF : Neg ? a ^ 0x8000 : magnitude;
+}
+template <bool Neg, uint16_t Inf>
+uint32_t signHalves(uint32_t a) {
+  return uint32_t(signHalf<Neg, Inf>(a >> 16)) << 16 |
+         signHalf<Neg, Inf>(uint16_t(a));
 }
 
 /// A NaN becomes the canonical one (seen on sm_90).
@@ -134,13 +154,12 @@ uint32_t signF32(uint32_t a) {
 
 template <bool Neg>
 float flushSign(float x) {
-  return flush(Neg ? -x : std::fabs(x));
+  return canonical(flush(Neg ? -x : std::fabs(x)));
 }
 
 template <bool Neg>
 uint16_t flushSign16(uint16_t x) {
-  x = HalfF16Ftz::flushed(x);
-  return Neg ? x ^ 0x8000 : x & 0x7FFF;
+  return signHalf<Neg, 0x7C00>(HalfF16Ftz::flushed(x));
 }
 template <bool Neg>
 uint32_t flushSignPair(uint32_t x) {
@@ -192,7 +211,7 @@ const Instr *testProperty(Warp &w, const Instr *i, uint32_t mask) {
       r = c == FP_NAN;
       break;
     case 4:
-      r = c == FP_NORMAL;
+      r = c == FP_NORMAL || c == FP_ZERO; // zero too (seen on sm_90)
       break;
     case 5:
       r = c == FP_SUBNORMAL;
@@ -261,18 +280,19 @@ void mx::sim::decodeFloatSign(Decoder &d, FloatSign op) {
     h = neg ? map<signF32<true>> : map<signF32<false>>;
     break;
   case Format::F64:
-    h = neg ? map<signBits<uint64_t, 1ull << 63, true>>
-            : map<signBits<uint64_t, 1ull << 63, false>>;
+    h = neg ? map<signF64<true>> : map<signF64<false>>;
     break;
   case Format::F16:
+    h = neg ? map<signHalf<true, 0x7C00>> : map<signHalf<false, 0x7C00>>;
+    break;
   case Format::BF16:
-    h = neg ? map<signBits<uint32_t, 0x8000u, true>>
-            : map<signBits<uint32_t, 0x8000u, false>>;
+    h = neg ? map<signHalf<true, 0x7F80>> : map<signHalf<false, 0x7F80>>;
     break;
   case Format::F16x2:
+    h = neg ? map<signHalves<true, 0x7C00>> : map<signHalves<false, 0x7C00>>;
+    break;
   case Format::BF16x2:
-    h = neg ? map<signBits<uint32_t, 0x80008000u, true>>
-            : map<signBits<uint32_t, 0x80008000u, false>>;
+    h = neg ? map<signHalves<true, 0x7F80>> : map<signHalves<false, 0x7F80>>;
     break;
   default:
     break;

@@ -111,7 +111,7 @@ T divide(T a, T b) {
 template <class T>
 T remainder(T a, T b) {
   if (!b)
-    return a;
+    return T(-1);
   if constexpr (std::is_signed_v<T>)
     if (b == -1)
       return 0;
@@ -176,7 +176,8 @@ int32_t madHiSat(int32_t a, int32_t b, int32_t c) {
 int32_t minRelu(int32_t a, int32_t b) { return std::max(std::min(a, b), 0); }
 int32_t maxRelu(int32_t a, int32_t b) { return std::max(std::max(a, b), 0); }
 /// add.cc and relatives: aux2 is the carry's predicate; aux bit 0: carry in,
-/// bit 1: carry out, bit 2: subtract.
+/// bit 1: carry out, bit 2: subtract. To subtract is to add the complement and
+/// one, so that CC is set where nothing was borrowed (seen on sm_90).
 template <class T>
 const Instr *addCarry(Warp &w, const Instr *i, uint32_t mask) {
   auto *d = w.at<LaneOf<T>>(i->d);
@@ -184,10 +185,9 @@ const Instr *addCarry(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t cc = *w.at<uint32_t>(i->aux2), out = 0;
   bool subtract = i->aux & 4;
   forLanes(mask, [&](unsigned lane) {
-    T x = a[lane], y = b[lane];
-    T in = i->aux & 1 ? (cc >> lane) & 1 : 0;
-    unsigned __int128 r = subtract ? (unsigned __int128)(x)-y - in
-                                   : (unsigned __int128)(x) + y + in;
+    T x = a[lane], y = subtract ? T(~T(b[lane])) : T(b[lane]);
+    T in = i->aux & 1 ? (cc >> lane) & 1 : subtract;
+    unsigned __int128 r = (unsigned __int128)(x) + y + in;
     d[lane] = T(r);
     out |= uint32_t((r >> (8 * sizeof(T))) & 1) << lane;
   });

@@ -60,11 +60,14 @@ int64_t combine(const Video &v, int64_t a, int64_t b) {
   case VideoOp::Shl:
   case VideoOp::Shr: {
     unsigned n = v.wrap ? b & 31 : b > 32 ? 32 : b;
-    // Up to 64 bits: enough to tell a saturating shift what was lost.
-    return VideoOp(v.op) == VideoOp::Shr ? a >> n
-           : n == 32 && a >> 31 && a >> 31 != -1
-               ? (a < 0 ? INT64_MIN : INT64_MAX)
-               : int64_t(uint64_t(a) << n);
+    if (VideoOp(v.op) == VideoOp::Shr)
+      return a >> n;
+    // 31 bits below the sign: enough to tell .sat that something was lost.
+    if (v.sat && n == 32)
+      return a < 0 ? INT64_MIN : a ? INT64_MAX : 0;
+    if (v.sat)
+      return int64_t(uint64_t(a) << n);
+    return n > 31 ? 0 : int64_t(uint32_t(a) << n);
   }
   case VideoOp::Set:
     switch (v.cmp) {
