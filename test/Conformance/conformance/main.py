@@ -40,6 +40,7 @@ def parse_arguments():
         metavar="FILE.zip",
         help="outputs that --save kept, instead of a run",
     )
+    parser.add_argument("--golden", metavar="DIR", help="golden data elsewhere")
     parser.add_argument("--case", default="", help="only cases whose name contains it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=float, default=60, help="seconds per case")
@@ -242,6 +243,8 @@ def main():
     groups = kernels.groups(options.groups)
     if isinstance(groups, str):
         sys.exit(f"conformance: {groups}")
+    if options.golden:
+        golden.DIRECTORY = options.golden
     if options.worker:
         return worker(options, groups)
     cases = [c for g in groups for c in g.cases if options.case in c.name]
