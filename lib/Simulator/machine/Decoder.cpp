@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
+
+#include "../exec/SystemCalls.h"
 #include "Handlers.h"
 
 #include <algorithm>
@@ -674,7 +676,11 @@ void Decoder::inlineCall() {
   if (k < numOperands() && operand(k).kind == Operand::List)
     args = &operand(k++).parts;
   auto it = module.functionByName.find(callee.name);
-  if (it == module.functionByName.end() || !it->second->isDefined) {
+  bool isDefined = it != module.functionByName.end() && it->second->isDefined;
+  if (const SystemCall *system =
+          isDefined ? nullptr : findSystemCall(callee.name))
+    return callSystem(*system, *args, *results);
+  if (!isDefined) {
     unsupported("function '" + std::string(callee.name) +
                 "' is not defined in this module");
     return;
@@ -726,6 +732,26 @@ void Decoder::inlineCall() {
   mods.clear();
   failure.clear();
   guard = kNoSlot;
+}
+
+/// A call of what the machine itself provides: a handler that finds its
+/// arguments where the caller has stored them.
+void Decoder::callSystem(const SystemCall &system,
+                         const std::vector<Operand> &args,
+                         const std::vector<Operand> &results) {
+  std::vector<Operand> places = args;
+  places.insert(places.end(), results.begin(), results.end());
+  if (args.size() != system.arguments || results.size() != system.hasResult)
+    return unsupported("'" + std::string(system.name) + "' expects " +
+                       std::to_string(system.arguments) + " arguments and " +
+                       (system.hasResult ? "a result" : "no result"));
+  for (const Operand &place : places)
+    if (place.kind != Operand::Var || !isPlacedLocally(*place.var))
+      return unsupported("arguments of a call must be .param variables");
+  uint32_t first = program.extra.size();
+  for (const Operand &o : places)
+    addExtra(Slot(place(*o.var)));
+  emit(system.handler).aux = first;
 }
 
 bool Decoder::decode(const ptx::Function &kernel,

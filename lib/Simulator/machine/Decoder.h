@@ -29,6 +29,8 @@ struct Address {
   ptx::Space space = ptx::Space::Generic;
 };
 
+struct SystemCall;
+
 class Decoder {
 public:
   Decoder(ptx::Module &module, Program &program)
@@ -147,6 +149,9 @@ private:
 
   void decodeFunction(Frame &f);
   void decodeInstruction(const ptx::Instruction &i);
+  void callSystem(const SystemCall &system,
+                  const std::vector<ptx::Operand> &args,
+                  const std::vector<ptx::Operand> &results);
   Slot newPredicate();
   Slot newRegister(unsigned laneBytes);
   void markConvergence();
