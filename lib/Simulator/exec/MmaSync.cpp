@@ -84,6 +84,7 @@ WarpMmaOp operationOf(const Instr *i, const Mma &mma) {
   op.saturate = i->aux2 >> 12 & 1;
   op.rows = mma.m;
   op.k = mma.k;
+  op.viaF16 = op.a == ElementType::E4M3 || op.a == ElementType::E5M2;
   return op;
 }
 
