@@ -215,6 +215,9 @@ struct LaunchConfig {
   /// Orders in which asynchronous operations complete; 0 is issue order.
   uint64_t seed = 0;
   uint32_t checks = kCheckAll;
+  /// Tensor cores add as the hardware does, truncating each term, instead of
+  /// exactly with one rounding per step.
+  bool truncatesTensorSums = false;
   /// In warp instructions, of the whole launch.
   uint64_t maxInstructions = 10'000'000'000ull;
   /// What cuFuncSetAttribute would have allowed.

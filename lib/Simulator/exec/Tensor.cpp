@@ -8,6 +8,7 @@
 
 #include "Mbarriers.h"
 #include "MemoryAccess.h"
+#include "WarpFragments.h"
 
 #include "mx/Simulator/tensor/Tcgen05.h"
 
@@ -292,7 +293,7 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
       disable[k] = get32(s[kDisable + k]);
     op.disableOutputLane = numDisable ? disable : nullptr;
     ++w.machine->report.statistics.mmas;
-    next = w.fault(i, mma(op, ctas), 1u << lane);
+    next = w.fault(i, mma(op, ctas, numericsOf(w)), 1u << lane);
   }
   return next;
 }

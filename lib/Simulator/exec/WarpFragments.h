@@ -19,7 +19,10 @@
 namespace mx::sim {
 
 /// How this launch adds up products.
-inline Numerics numericsOf(const Warp &) { return Numerics::Exact; }
+inline Numerics numericsOf(const Warp &w) {
+  return w.machine->config.truncatesTensorSums ? Numerics::Truncate25
+                                               : Numerics::Exact;
+}
 
 /// False after a finding: all 32 threads must be there.
 inline bool wholeWarp(Warp &w, const Instr *i, uint32_t mask,
