@@ -137,7 +137,6 @@ static void decodeRet(Decoder &d) {
 }
 static void decodeExit(Decoder &d) { d.emit(exitThread); }
 static void decodeTrap(Decoder &d) { d.emit(trapThread); }
-static void decodeCall(Decoder &d) { d.inlineCall(); }
 
 static void decodeNanosleep(Decoder &d) {
   d.take("u32");
@@ -159,7 +158,6 @@ void mx::sim::addControlInstructions(DecodeTable &t) {
   t["exit"] = decodeExit;
   t["trap"] = decodeTrap;
   t["brkpt"] = decodeTrap;
-  t["call"] = decodeCall;
   t["nanosleep"] = decodeNanosleep;
   for (const char *name :
        {"membar", "fence", "griddepcontrol", "setmaxnreg", "prefetch",

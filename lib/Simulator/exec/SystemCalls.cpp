@@ -39,12 +39,11 @@ public:
   }
   template <class T>
   bool argument(unsigned k, T &value) {
-    return read(Space::Param, w.machine->program.extra[i->aux + k], value);
+    return read(Space::Param, place(k), value);
   }
   bool setResult(unsigned k, int32_t value) {
     uint8_t *p =
-        resolveAddress(w, i, Space::Param, w.machine->program.extra[i->aux + k],
-                       sizeof value, lane, true);
+        resolveAddress(w, i, Space::Param, place(k), sizeof value, lane, true);
     if (p)
       std::memcpy(p, &value, sizeof value);
     return p != nullptr;
@@ -67,6 +66,11 @@ public:
   }
 
 private:
+  /// Of argument or result k, in parameter space.
+  uint64_t place(unsigned k) {
+    return w.at<uint64_t>(w.machine->program.extra[i->aux + k])[lane];
+  }
+
   Warp &w;
   const Instr *i;
   unsigned lane;
