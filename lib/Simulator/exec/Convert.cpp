@@ -297,8 +297,12 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     float y = r == RN ? float(x) : narrowDirected<float>(x, r);
     if (m.from != Num::F64)
       y = canonical(y);
+    // Judged by what it would be with any exponent: 0x1.ffffffp-127 rounds up
+    // to 0x1p-126, less is flushed (seen on sm_90).
     if (m.ftz)
-      y = flush(y);
+      y = r == RN && std::fabs(x) < 0x1.ffffffp-127
+              ? std::copysign(0.0f, float(x))
+              : flush(y);
     return mx::bitsOf(y);
   }
   case Num::TF32: {

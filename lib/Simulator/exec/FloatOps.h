@@ -101,12 +101,19 @@ struct HalfF16 {
     return uint16_t(mx::encodeF64(mx::FloatFormat::F16, x));
   }
 };
-/// .ftz: subnormal operands and results are zeros of their sign.
+/// .ftz: subnormal operands and results are zeros of their sign. A result is
+/// judged by what it would be with any exponent, as in flushTiny.
 struct HalfF16Ftz {
+  static constexpr float kFlushBelow = 0x1.ffep-15f;
   static uint16_t flushed(uint16_t v) { return v & 0x7C00 ? v : v & 0x8000; }
   static float widen(uint16_t v) { return f16ToFloat(flushed(v)); }
-  static uint16_t narrow(float x) { return flushed(floatToF16(x)); }
-  static uint16_t narrowD(double x) { return flushed(HalfF16::narrowD(x)); }
+  static uint16_t narrow(float x) {
+    return floatToF16(std::fabs(x) < kFlushBelow ? std::copysign(0.0f, x) : x);
+  }
+  static uint16_t narrowD(double x) {
+    return HalfF16::narrowD(std::fabs(x) < kFlushBelow ? std::copysign(0.0, x)
+                                                       : x);
+  }
 };
 struct HalfBF16 {
   static float widen(uint16_t v) { return bf16ToFloat(v); }

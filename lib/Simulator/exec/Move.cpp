@@ -260,6 +260,15 @@ void decodeGetCtaRank(Decoder &d) {
   i.imm = isGeneric ? int64_t(kSharedWindow) : 0;
 }
 
+/// Constant variables lie in the same memory as global ones.
+bool isConstantAddress(const Warp &w, uint64_t address) {
+  for (const ptx::Variable *v : w.machine->module.globals)
+    if (v->space == Space::Const && v->placed &&
+        address - v->address < v->bytes)
+      return true;
+  return false;
+}
+
 const Instr *isSpace(Warp &w, const Instr *i, uint32_t mask) {
   const uint64_t *a = w.at<uint64_t>(i->a);
   uint32_t bits = 0;
@@ -269,7 +278,8 @@ const Instr *isSpace(Warp &w, const Instr *i, uint32_t mask) {
     // kernel parameters (PTX ISA, isspacep).
     bool in = Space(i->aux) == Space::Global
                   ? a[lane] - kSharedWindow >= kWindowBytes &&
-                        a[lane] - kLocalWindow >= kWindowBytes
+                        a[lane] - kLocalWindow >= kWindowBytes &&
+                        !isConstantAddress(w, a[lane])
                   : off < kWindowBytes &&
                         (!i->aux2 || (off >> kRankShift) == w.cta->rank);
     bits |= uint32_t(in) << lane;
@@ -278,15 +288,11 @@ const Instr *isSpace(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
-/// Constant variables lie in the same memory as global ones.
 const Instr *isConstant(Warp &w, const Instr *i, uint32_t mask) {
   const uint64_t *a = w.at<uint64_t>(i->a);
   uint32_t bits = 0;
   forLanes(mask, [&](unsigned lane) {
-    for (const ptx::Variable *v : w.machine->module.globals)
-      if (v->space == Space::Const && v->placed &&
-          a[lane] - v->address < v->bytes)
-        bits |= 1u << lane;
+    bits |= uint32_t(isConstantAddress(w, a[lane])) << lane;
   });
   setPredicate(w, i->d, bits, mask);
   return i + 1;

@@ -1,8 +1,9 @@
-//===- SystemCalls.cpp - functions of the device's run-time system --------===//
+//===- SystemCalls.cpp - functions of the device's run time
+//----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// vprintf and __assertfail. A line of a warp goes out in one write, so that
-// CTAs that run at the same time do not cut each other's lines.
+// vprintf, __assertfail, malloc and free. A line of a warp goes out in one
+// write, so that CTAs that run at the same time do not cut each other's lines.
 //===----------------------------------------------------------------------===//
 
 #include "SystemCalls.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <mutex>
 #include <string>
 
 using namespace mx::sim;
@@ -41,7 +43,8 @@ public:
   bool argument(unsigned k, T &value) {
     return read(Space::Param, place(k), value);
   }
-  bool setResult(unsigned k, int32_t value) {
+  template <class T>
+  bool setResult(unsigned k, T value) {
     uint8_t *p =
         resolveAddress(w, i, Space::Param, place(k), sizeof value, lane, true);
     if (p)
@@ -262,7 +265,136 @@ const Instr *assertFail(Warp &w, const Instr *i, uint32_t mask) {
   return good ? w.fail(i, FindingKind::Trap, first, mask) : nullptr;
 }
 
+/// The heap: blocks behind one another, each with a header, in the memory of a
+/// variable of the module. First fit; free neighbours become one on the way.
+struct BlockHeader {
+  uint64_t bytes = 0; ///< of the block behind it, a multiple of 16; 0: the rest
+  uint64_t isUsed = 0;
+};
+constexpr uint64_t kUsed = 0x6d616c6c6f636564ull;
+
+class Heap {
+public:
+  explicit Heap(Warp &w) {
+    for (const ptx::Variable *v : w.machine->module.globals)
+      if (v->name == ptx::kHeapName) {
+        base = v->address;
+        memory = static_cast<uint8_t *>(
+            w.machine->memory.translate(base, ptx::kHeapBytes));
+      }
+  }
+  /// 0 when there is no room, as in CUDA.
+  uint64_t allocate(uint64_t bytes) {
+    if (!memory || !bytes || bytes > ptx::kHeapBytes)
+      return 0;
+    bytes = (bytes + 15) & ~15ull;
+    for (uint64_t at = 0; at + sizeof(BlockHeader) <= ptx::kHeapBytes;) {
+      BlockHeader h = header(at);
+      uint64_t most = ptx::kHeapBytes - at - sizeof h;
+      if (!h.isUsed) {
+        // What follows and is free belongs to it.
+        while (h.bytes && h.bytes < most) {
+          BlockHeader next = header(at + sizeof h + h.bytes);
+          if (next.isUsed)
+            break;
+          h.bytes = next.bytes ? h.bytes + sizeof h + next.bytes : 0;
+        }
+        uint64_t room = h.bytes ? h.bytes : most;
+        if (bytes <= room) {
+          bool splits = !h.bytes || room - bytes >= 2 * sizeof h;
+          if (splits && at + 2 * sizeof h + bytes <= ptx::kHeapBytes)
+            setHeader(at + sizeof h + bytes,
+                      {h.bytes ? room - bytes - sizeof h : 0, 0});
+          setHeader(at, {splits ? bytes : room, kUsed});
+          return base + at + sizeof h;
+        }
+        setHeader(at, h);
+        if (!h.bytes)
+          return 0;
+      }
+      at += sizeof h + h.bytes;
+    }
+    return 0;
+  }
+  /// False when the address is not that of a block in use.
+  bool free(uint64_t address) {
+    uint64_t wanted = address - base - sizeof(BlockHeader);
+    if (!memory)
+      return false;
+    for (uint64_t at = 0; at + sizeof(BlockHeader) <= ptx::kHeapBytes;) {
+      BlockHeader h = header(at);
+      if (at == wanted) {
+        if (h.isUsed != kUsed)
+          return false;
+        setHeader(at, {h.bytes, 0});
+        return true;
+      }
+      if (!h.bytes || at > wanted)
+        return false;
+      at += sizeof h + h.bytes;
+    }
+    return false;
+  }
+
+private:
+  /// A kernel may have written over it: then all is in use.
+  BlockHeader header(uint64_t at) const {
+    BlockHeader h;
+    uint64_t most = ptx::kHeapBytes - sizeof h;
+    if (at > most)
+      return {0, kUsed};
+    std::memcpy(&h, memory + at, sizeof h);
+    if (h.bytes > most - at || h.bytes % 16 || (h.isUsed && h.isUsed != kUsed))
+      return {most - at, kUsed};
+    return h;
+  }
+  void setHeader(uint64_t at, BlockHeader h) {
+    std::memcpy(memory + at, &h, sizeof h);
+  }
+
+  uint64_t base = 0;
+  uint8_t *memory = nullptr;
+};
+
+std::mutex heapLock;
+
+const Instr *allocate(Warp &w, const Instr *i, uint32_t mask) {
+  std::lock_guard<std::mutex> lock(heapLock);
+  Heap heap(w);
+  bool good = true;
+  forLanes(mask, [&](unsigned lane) {
+    Call call(w, i, lane);
+    uint64_t bytes = 0;
+    good = good && call.argument(0, bytes) &&
+           call.setResult(1, heap.allocate(bytes));
+  });
+  return good ? i + 1 : nullptr;
+}
+
+const Instr *release(Warp &w, const Instr *i, uint32_t mask) {
+  std::lock_guard<std::mutex> lock(heapLock);
+  Heap heap(w);
+  const Instr *next = i + 1;
+  forLanes(mask, [&](unsigned lane) {
+    uint64_t address = 0;
+    if (!next || !Call(w, i, lane).argument(0, address)) {
+      next = nullptr;
+      return;
+    }
+    char text[96];
+    if (address && !heap.free(address)) {
+      std::snprintf(text, sizeof text,
+                    "free of 0x%llx, which malloc has not returned",
+                    (unsigned long long)address);
+      next = w.fail(i, FindingKind::IllegalInstruction, text, 1u << lane);
+    }
+  });
+  return next;
+}
+
 constexpr SystemCall kSystemCalls[] = {
+    {"malloc", 1, true, allocate},
+    {"free", 1, false, release},
     {"vprintf", 2, true, vprintf},
     {"__assertfail", 5, false, assertFail},
 };

@@ -15,7 +15,7 @@ namespace mx::sim {
 struct SystemCall {
   std::string_view name;
   size_t arguments;
-  bool hasResult; ///< an i32
+  bool hasResult;
   /// aux: the first of Program::extra, which hold the registers with
   /// the addresses of the arguments and of the result in parameter space.
   Handler handler;

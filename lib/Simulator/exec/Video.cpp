@@ -92,7 +92,9 @@ int64_t combine(const Video &v, int64_t a, int64_t b) {
 
 uint32_t multiplyAdd(const Video &v, int64_t a, int64_t b, uint32_t c) {
   bool isSigned = v.signedA || v.signedB;
-  __int128 r = __int128(a) * b + (isSigned ? __int128(int32_t(c)) : c) +
+  // With a shift the third operand counts as signed (seen on sm_90).
+  bool isSignedC = isSigned || v.shift;
+  __int128 r = __int128(a) * b + (isSignedC ? __int128(int32_t(c)) : c) +
                (v.plusOne ? 1 : 0);
   r >>= v.shift;
   if (v.sat) {

@@ -380,6 +380,10 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
     if (op.name.substr(0, 2) == "pm" || op.name.substr(0, 6) == "envreg" ||
         op.name == "current_graph_exec")
       return constant(0, width);
+    // Where libraries may ask for a part of it; they get no access to it here.
+    if (op.name == "reserved_smem_offset_0" ||
+        op.name == "reserved_smem_offset_1")
+      return special(Special::ReservedSmemBegin, width);
     if (op.name == "reserved_smem_offset_cap")
       return special(Special::ReservedSmemEnd, width);
     unsupported("special register '%" + std::string(op.name) +

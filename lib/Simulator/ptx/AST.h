@@ -125,6 +125,11 @@ struct Function {
   uint32_t line = 0;
 };
 
+/// The name of the variable that malloc allocates from. A module has it when
+/// it declares malloc; no name in PTX has a blank.
+inline constexpr std::string_view kHeapName = "device heap";
+inline constexpr uint64_t kHeapBytes = 8u << 20; ///< the CUDA runtime's default
+
 struct Module {
   std::string text, name, target;
   std::deque<Variable> variables; ///< owns all, of every scope

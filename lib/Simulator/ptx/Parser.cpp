@@ -22,6 +22,14 @@ bool Parser::run() {
   while (tok.kind != Tok::End)
     if (!topLevel())
       return false;
+  auto heap = m.functionByName.find("malloc");
+  if (heap != m.functionByName.end() && !heap->second->isDefined) {
+    Variable v;
+    v.name = kHeapName;
+    v.align = 256;
+    v.bytes = kHeapBytes;
+    m.globals.push_back(addVariable(std::move(v)));
+  }
   return true;
 }
 

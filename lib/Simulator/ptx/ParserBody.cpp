@@ -51,6 +51,8 @@ constexpr SpecialName kSpecials[] = {
     {"reserved_smem_offset_begin", false},
     {"reserved_smem_offset_end", false},
     {"reserved_smem_offset_cap", false},
+    {"reserved_smem_offset_0", false},
+    {"reserved_smem_offset_1", false},
     {"current_graph_exec", false},
 };
 
