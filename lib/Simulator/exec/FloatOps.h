@@ -13,6 +13,8 @@
 
 #include "mx/Support/FloatFormats.h"
 
+#include <cmath>
+
 namespace mx::sim {
 
 enum class FloatSign { Abs, Neg };
