@@ -134,6 +134,18 @@ std::string mx::sim::describeMbarrier(uint64_t word) {
          std::to_string(state.tx) + " bytes";
 }
 
+Fault mx::sim::mbarrierExpectArrival(uint64_t &word) {
+  MbarrierState state = mbarrierState(word);
+  if (Fault fault = checkLive(state, "cp.async.mbarrier.arrive"))
+    return fault;
+  if (state.pending == mbarrierMaxCount)
+    return misuse("cp.async.mbarrier.arrive on an mbarrier with " +
+                  std::to_string(state.pending) + " pending arrivals");
+  ++state.pending;
+  word = encode(state);
+  return {};
+}
+
 Fault mx::sim::mbarrierInit(uint64_t &word, uint32_t count) {
   if (count == 0 || count > mbarrierMaxCount)
     return misuse("mbarrier.init count must be 1 to " +

@@ -184,7 +184,7 @@ private:
     unsigned first = tile.lane(0), last = tile.lane(tile.rows - 1);
     if (Fault fault =
             tensor.checkAccess(tile.cta->owner, first, last - first + 1,
-                               tile.column, tile.columns, "D"))
+                               tile.column, tile.columns, "D", true))
       return fault;
     if (!op.enableInputD || uninitialized)
       return {};

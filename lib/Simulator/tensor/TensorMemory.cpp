@@ -248,42 +248,55 @@ void TensorMemory::release(uint32_t owner) {
       std::remove_if(owners.begin(), owners.end(),
                      [&](const OwnerState &o) { return o.owner == owner; }),
       owners.end());
+  observers.erase(
+      std::remove_if(observers.begin(), observers.end(),
+                     [&](const auto &o) { return o.first == owner; }),
+      observers.end());
 }
 
 //===----------------------------------------------------------------------===//
 // Access
 //===----------------------------------------------------------------------===//
 
+void TensorMemory::observe(uint32_t owner, TensorObserver *observer) {
+  observers.emplace_back(owner, observer);
+}
+
+/// Adjacent allocations of one CTA may be used as one.
+bool TensorMemory::isHeld(uint32_t owner, unsigned column, unsigned columns,
+                          unsigned &missing) const {
+  missing = column;
+  for (bool progress = true; progress && missing < column + columns;) {
+    progress = false;
+    for (const Allocation &a : live)
+      if (a.owner == owner && a.column <= missing &&
+          missing < a.column + a.columns) {
+        missing = a.column + a.columns;
+        progress = true;
+      }
+  }
+  return missing >= column + columns;
+}
+
 Fault TensorMemory::checkAccess(uint32_t owner, unsigned lane, unsigned lanes,
                                 unsigned column, unsigned columns,
-                                std::string_view what) const {
+                                std::string_view what, bool isWrite) const {
   if (lane + lanes > tmemLanes || column + columns > tmemColumns)
     return {FaultKind::Bounds,
             std::string(what) + " covers lanes " + str(lane) + " to " +
                 str(lane + lanes - 1) + " and columns " + str(column) + " to " +
                 str(column + columns - 1) +
                 ", but tensor memory has 128 lanes and 512 columns"};
-  for (const Allocation &a : live)
-    if (a.owner == owner && a.column <= column &&
-        column + columns <= a.column + a.columns)
-      return {};
-  // Adjacent allocations of one CTA may be used as one.
-  unsigned covered = column;
-  for (bool progress = true; progress && covered < column + columns;) {
-    progress = false;
-    for (const Allocation &a : live)
-      if (a.owner == owner && a.column <= covered &&
-          covered < a.column + a.columns) {
-        covered = a.column + a.columns;
-        progress = true;
-      }
-  }
-  if (covered >= column + columns)
-    return {};
-  return allocationFault(std::string(what) + " covers columns " + str(column) +
-                         " to " + str(column + columns - 1) +
-                         ", of which column " + str(covered) +
-                         " is not allocated to this CTA");
+  unsigned missing;
+  if (!isHeld(owner, column, columns, missing))
+    return allocationFault(std::string(what) + " covers columns " +
+                           str(column) + " to " + str(column + columns - 1) +
+                           ", of which column " + str(missing) +
+                           " is not allocated to this CTA");
+  for (auto &[who, observer] : observers)
+    if (who == owner)
+      observer->access(lane, lanes, column, columns, isWrite);
+  return {};
 }
 
 /// Calls fn(word, mask) for the bits of a range of columns.
@@ -324,15 +337,16 @@ void TensorMemory::undefine(unsigned lane, unsigned column, unsigned columns) {
 /// Checks the rectangle or the two of 16x32bx2.
 static Fault checkTransfer(const TensorMemory &memory, uint32_t owner,
                            const TmemTransfer &transfer, const Window &window,
-                           const char *what) {
-  if (Fault fault = memory.checkAccess(owner, window.lane, window.lanes,
-                                       window.column, window.columns, what))
+                           const char *what, bool isWrite) {
+  if (Fault fault =
+          memory.checkAccess(owner, window.lane, window.lanes, window.column,
+                             window.columns, what, isWrite))
     return fault;
   if (transfer.shape != TmemShape::L16x32bx2)
     return {};
   return memory.checkAccess(owner, window.lane, window.lanes,
                             window.column + transfer.splitOffset,
-                            window.columns, what);
+                            window.columns, what, isWrite);
 }
 
 /// Where a register of a thread is; the register holds `width` columns.
@@ -379,7 +393,7 @@ Fault TensorMemory::load(uint32_t owner, const TmemTransfer &transfer,
   Window window;
   if (Fault fault = resolve(transfer, window))
     return fault;
-  if (Fault fault = checkTransfer(*this, owner, transfer, window, "tcgen05.ld"))
+  if (Fault fault = checkTransfer(*this, owner, transfer, window, "tcgen05.ld", false))
     return fault;
   const ShapeInfo &shape = info(transfer.shape);
   unsigned count = transfer.registers();
@@ -407,7 +421,7 @@ Fault TensorMemory::store(uint32_t owner, const TmemTransfer &transfer,
   Window window;
   if (Fault fault = resolve(transfer, window))
     return fault;
-  if (Fault fault = checkTransfer(*this, owner, transfer, window, "tcgen05.st"))
+  if (Fault fault = checkTransfer(*this, owner, transfer, window, "tcgen05.st", true))
     return fault;
   const ShapeInfo &shape = info(transfer.shape);
   unsigned count = transfer.registers();

@@ -37,6 +37,8 @@ std::string describeMbarrier(uint64_t word);
 /// complete the phase; compare the parity before and after to learn of it.
 Fault mbarrierInit(uint64_t &word, uint32_t count);
 Fault mbarrierInval(uint64_t &word);
+/// One more arrival in this phase (cp.async.mbarrier.arrive without .noinc).
+Fault mbarrierExpectArrival(uint64_t &word);
 /// The state token of mbarrier.arrive is the word before the operation.
 Fault mbarrierArrive(uint64_t &word, uint32_t count, bool noComplete = false);
 Fault mbarrierArriveDrop(uint64_t &word, uint32_t count,
