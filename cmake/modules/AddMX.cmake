@@ -11,6 +11,11 @@ if(MX_SANITIZE)
   add_link_options(-fsanitize=${MX_SANITIZE})
 endif()
 
+if(MX_BUILD_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
+
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS})
 add_definitions(${LLVM_DEFINITIONS})
 if(MX_BUILD_COMPILER)

@@ -20,19 +20,20 @@
 
 enum { N = 1000 };
 
-static char *readText(const char *path) {
+static char *readFile(const char *path, size_t *bytes) {
   FILE *file = fopen(path, "rb");
-  char *text = calloc(1, 1 << 20);
-  if (!file || !text || fread(text, 1, (1 << 20) - 1, file) == 0)
-    return NULL;
-  fclose(file);
-  return text;
+  char *image = malloc(1 << 20);
+  *bytes = file && image ? fread(image, 1, 1 << 20, file) : 0;
+  if (file)
+    fclose(file);
+  return *bytes ? image : NULL;
 }
 
 int main(int argc, char **argv) {
   static float x[N], y[N], z[N];
-  char *ptx = argc > 1 ? readText(argv[1]) : NULL;
-  if (!ptx) {
+  size_t bytes = 0;
+  char *image = argc > 1 ? readFile(argv[1], &bytes) : NULL;
+  if (!image) {
     fprintf(stderr, "usage: vector_add KERNELS.ptx\n");
     return 2;
   }
@@ -44,7 +45,7 @@ int main(int argc, char **argv) {
   mxSetErrorPolicy(MX_ERRORS_RETURN);
   mxModule module;
   mxFunction add;
-  CHECK(mxModuleLoad(&module, ptx, 0, argv[1]));
+  CHECK(mxModuleLoad(&module, image, bytes, argv[1]));
   CHECK(mxModuleGetFunction(&add, module, "vector_add"));
 
   void *a, *b, *c;
@@ -72,6 +73,6 @@ int main(int argc, char **argv) {
   CHECK(mxMemFree(b));
   CHECK(mxMemFree(c));
   CHECK(mxModuleUnload(module));
-  free(ptx);
+  free(image);
   return wrong != 0;
 }

@@ -9,6 +9,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -21,8 +22,21 @@ static cl::opt<std::string>
     checks("checks", cl::desc("Checks: all (default), none, or a list"),
            cl::init("all"), cl::cat(category));
 static cl::opt<uint64_t>
-    seed("seed", cl::desc("Order in which asynchronous operations complete"),
+    seed("seed",
+         cl::desc("Order of warps, CTAs and asynchronous completions; 0: each "
+                  "operation completes as it is issued"),
          cl::init(0), cl::cat(category));
+static cl::opt<unsigned>
+    jobs("jobs", cl::desc("Host threads; 0 (default): one per core"),
+            cl::init(0), cl::cat(category));
+enum class Sums { Exact, Truncated };
+static cl::opt<Sums> sums(
+    "sums", cl::desc("How tensor cores add"), cl::init(Sums::Exact),
+    cl::values(clEnumValN(Sums::Exact, "exact",
+                          "exactly, rounded once a K step (default)"),
+               clEnumValN(Sums::Truncated, "truncated",
+                          "truncated below the largest term, as on chips")),
+    cl::cat(category));
 static cl::opt<std::string> report("report",
                                    cl::desc("Write the findings as JSON"),
                                    cl::value_desc("file"), cl::cat(category));
@@ -30,9 +44,52 @@ static cl::opt<bool> stats("statistics",
                            cl::desc("Print counts and speed to standard error"),
                            cl::cat(category));
 
+static cl::opt<bool> list("list",
+                          cl::desc("Do not run: list the kernels of PTX files, "
+                                   "their parameters and what is unsupported"),
+                          cl::cat(category));
+
 static int badUsage(const Twine &message) {
   errs() << "mx-sim: error: " << message << "\n";
   return 2;
+}
+
+/// What a person who writes a launch file needs to know of a module.
+static int listKernels(const std::string &path) {
+  auto file = MemoryBuffer::getFile(path);
+  if (!file)
+    return badUsage(path + ": " + file.getError().message());
+  std::vector<mx::sim::Diagnostic> errors;
+  StringRef text = (*file)->getBuffer();
+  auto module =
+      mx::sim::Module::parse({text.data(), text.size()}, path, errors);
+  if (!module) {
+    const mx::sim::Diagnostic &d = errors.front();
+    return badUsage(path + ":" + Twine(d.line) + ":" + Twine(d.column) + ": " +
+                    d.message);
+  }
+  auto shape = [](const char *what, const std::array<uint32_t, 3> &n) {
+    if (n[0])
+      outs() << ", " << what << " " << n[0] << "x" << n[1] << "x" << n[2];
+  };
+  bool isSupported = true;
+  for (const mx::sim::KernelInfo &k : module->kernels()) {
+    outs() << "kernel " << k.name << ": " << k.parameterBytes
+           << " bytes of parameters, " << k.staticSharedBytes
+           << " bytes of static shared memory";
+    shape("block", k.requiredBlock);
+    shape("block of at most", k.maximumBlock);
+    shape("cluster", k.requiredCluster);
+    outs() << "\n";
+    for (const mx::sim::ParameterInfo &p : k.parameters)
+      outs() << "  parameter " << p.name << ": " << p.bytes
+             << " bytes at offset " << p.offset << ", aligned to " << p.align
+             << "\n";
+    for (const mx::sim::Diagnostic &d : k.unsupported)
+      outs() << "  line " << d.line << ": " << d.message << "\n";
+    isSupported &= k.unsupported.empty();
+  }
+  return isSupported ? 0 : 2;
 }
 
 int main(int argc, char **argv) {
@@ -45,11 +102,19 @@ int main(int argc, char **argv) {
     errs() << usage;
     return 2;
   }
+  if (list) {
+    int status = 0;
+    for (const std::string &path : inputs)
+      status = std::max(status, listKernels(path));
+    return status;
+  }
   mx::sim::LaunchFileOptions options;
   std::string error;
   if (!mx::sim::parseChecks(checks.getValue(), options.checks, error))
     return badUsage(error);
   options.seed = seed;
+  options.threads = jobs;
+  options.truncatingSums = sums == Sums::Truncated;
   options.modules.assign(inputs.begin(), std::prev(inputs.end()));
   options.launchFile = *std::prev(inputs.end());
   mx::sim::LaunchFileResult result = mx::sim::runLaunchFile(options);

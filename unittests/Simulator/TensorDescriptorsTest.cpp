@@ -222,7 +222,7 @@ TEST(InstrDesc, ReportsIllegalCombinations) {
     EXPECT_EQ(decode(mx | 1u << bit, MmaKind::MXF8F6F4).kind,
               FaultKind::Descriptor)
         << bit;
-  EXPECT_EQ(decode(mx | 4, MmaKind::MXF8F6F4).kind, FaultKind::Unsupported);
+  EXPECT_EQ(decode(mx | 4, MmaKind::MXF8F6F4).kind, FaultKind::Descriptor);
   EXPECT_TRUE(decode(mx & ~(1u << 23), MmaKind::MXF8F6F4)) << "ue4m3";
   EXPECT_TRUE(decode(mx | 2u << 7, MmaKind::MXF8F6F4)) << "type code 2";
   EXPECT_TRUE(decode(mx, MmaKind::MXF8F6F4, 1, ScaleVec::X2));

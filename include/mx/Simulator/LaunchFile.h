@@ -23,6 +23,18 @@ struct LaunchFileOptions {
   std::string launchFile;
   uint32_t checks = kCheckAll;
   uint64_t seed = 0;
+  unsigned threads = 0;
+  bool truncatingSums = false;
+
+  /// The launch file's text, where it is not to be read; `launchFile` is then
+  /// its name in messages.
+  std::optional<std::string> text;
+  /// Neither reads nor writes files that the launch file names.
+  bool isolated = false;
+  /// Of the device; 0: DeviceMemory::defaultCapacity().
+  uint64_t memoryBytes = 0;
+  /// Whatever limit the launch file states; 0: none.
+  uint64_t mostInstructions = 0;
 };
 
 /// What came of a launch file: the reports of its launches, or why there are

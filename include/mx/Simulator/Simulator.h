@@ -227,6 +227,10 @@ struct LaunchConfig {
   /// does not depend on it.
   unsigned threads = 0;
   uint32_t checks = kCheckAll;
+  /// Sums of the tensor cores: exact products, added exactly and rounded once a
+  /// K step; or truncated to a few bits below the largest term, as measured on
+  /// chips.
+  bool truncatingSums = false;
   /// In warp instructions, of the whole launch.
   uint64_t maxInstructions = 10'000'000'000ull;
   /// What cuFuncSetAttribute would have allowed.

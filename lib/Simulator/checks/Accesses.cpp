@@ -320,6 +320,12 @@ EngineScope Order::pipeScope(Warp &w, const Instr *i, uint32_t lanes,
   return {&w, i, lanes, e, e, &known, true};
 }
 
+Epoch Order::pipeEpoch(Warp &w, const Instr *i) {
+  WarpOrder &o = of(w);
+  return Epoch(agentOf(o.pipe, w, AgentKind::Pipe), o.pipeStep, instrNumber(i),
+               false, true);
+}
+
 EngineScope Order::wgmmaScope(Warp &w, const Instr *i, uint32_t lanes) {
   WarpOrder &o = of(w);
   Epoch e(agentOf(o.wgmma, w, AgentKind::Wgmma), o.wgmmaStep, instrNumber(i),

@@ -148,6 +148,7 @@ public:
   void waitTensorStores(Warp &w);
   /// tcgen05.commit: all that the pipe of `w` has been given so far.
   Knowledge pipeSoFar(Warp &w);
+  Epoch pipeEpoch(Warp &w, const Instr *i);
 
   //===--------------------------------------------------------------------===//
   // Accesses
@@ -163,6 +164,7 @@ public:
   /// Something other than an access to data: an arrival on a barrier of another
   /// CTA, which must not have ended.
   void useRemote(Warp &w, const Instr *i, Cta &cta);
+  void noteUser(Cta &cta, Epoch e);
 
   // By engines: what `scope()` says.
   EngineScope loadScope(Warp &w, const Instr *i, uint32_t lanes,
@@ -211,7 +213,6 @@ private:
   void visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, uint64_t address,
                    uint64_t bytes, bool isWrite);
-  void noteUser(Cta &cta, Epoch e);
 
   Machine &machine;
   Cluster &cluster;

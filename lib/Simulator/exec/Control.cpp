@@ -153,7 +153,7 @@ void mx::sim::addControlInstructions(DecodeTable &t) {
   t["call"] = decodeCall;
   t["nanosleep"] = decodeNanosleep;
   for (const char *name :
-       {"membar", "fence", "griddepcontrol", "setmaxnreg", "prefetch",
+       {"griddepcontrol", "setmaxnreg", "prefetch",
         "prefetchu", "pmevent", "discard", "applypriority"})
     t[name] = decodeNothing;
 }

@@ -162,7 +162,7 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   Move move(i);
   uint8_t *rows[maxMatrices * maxRows];
-  ++w.machine->effects;
+  ++w.cta->cluster->effects;
   if (!checkWholeWarp(w, i, mask, move.name()) ||
       !resolveRows(w, i, move, rows))
     return nullptr;

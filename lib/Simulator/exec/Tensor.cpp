@@ -295,11 +295,14 @@ enum MmaSlot : unsigned {
   kScaleB,
   kScaleBOffset,
   kEnable,
+  kMetadata,
+  kMetadataOffset,
+  kZeroMask,
   kDisable, // up to 8 more
 };
 
 /// aux: extra; aux2: kind | vec << 4 | group << 8 | aInTensor << 12 |
-/// number of disable words << 16; imm: scale-input-d.
+/// ws << 13 | ashift << 14 | number of disable words << 16; imm: scale-input-d.
 const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   MmaOp op;
@@ -307,6 +310,9 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
   op.scaleVec = ScaleVec(i->aux2 >> 4 & 15);
   op.ctaGroup = i->aux2 >> 8 & 15;
   op.aInTensorMemory = i->aux2 >> 12 & 1;
+  op.weightStationary = i->aux2 >> 13 & 1;
+  op.shiftA = i->aux2 >> 14 & 1;
+  op.sparse = s[kMetadata] != kNoSlot;
   unsigned numDisable = i->aux2 >> 16;
   op.scaleInputD = uint32_t(i->imm);
   std::array<CtaView, 2> ctas;
@@ -329,6 +335,10 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
       op.scaleB = get32(s[kScaleB]) + s[kScaleBOffset];
     }
     op.enableInputD = w.predicate(s[kEnable]) >> lane & 1;
+    if (op.sparse)
+      op.metadata = get32(s[kMetadata]) + s[kMetadataOffset];
+    if (s[kZeroMask] != kNoSlot)
+      op.zeroColumnMask = w.at<uint64_t>(s[kZeroMask])[lane];
     std::array<uint32_t, 8> disable;
     for (unsigned k = 0; k < numDisable; ++k)
       disable[k] = get32(s[kDisable + k]);
@@ -348,8 +358,11 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *commit(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &cluster = *w.cta->cluster;
   std::shared_ptr<Knowledge> known;
-  if (Order *order = w.order())
+  Epoch epoch;
+  if (Order *order = w.order()) {
+    epoch = order->pipeEpoch(w, i);
     known = std::make_shared<Knowledge>(order->pipeSoFar(w));
+  }
   const Instr *next = i + 1;
   for (uint32_t m = mask; m && next; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
@@ -366,7 +379,7 @@ const Instr *commit(Warp &w, const Instr *i, uint32_t mask) {
       for (uint32_t left = ranks; left; left &= left - 1) {
         Cta &target = *cluster.ctas[__builtin_ctz(left)];
         if (Order *order = w.order(); order && &target != w.cta)
-          order->useRemote(w, i, target);
+          order->noteUser(target, epoch);
         Fault f = arriveOn(w, i, target, offset, 1, known.get());
         if (f) {
           f.message +=
@@ -536,10 +549,7 @@ void decodeShift(Decoder &d) {
 }
 
 void decodeMma(Decoder &d) {
-  for (std::string_view m : {"sp", "ws", "ashift"})
-    if (d.take(m))
-      return d.unsupported("tcgen05.mma." + std::string(m) +
-                           " is not supported");
+  bool sparse = d.take("sp"), ws = d.take("ws"), ashift = d.take("ashift");
   unsigned group = takeGroup(d);
   std::string_view kindName = d.takePrefix("kind::");
   MmaKind kind;
@@ -558,8 +568,9 @@ void decodeMma(Decoder &d) {
       if (parseScaleVec(m, kind, vec))
         d.take(m);
   }
-  size_t k = 4;
-  if (!d.expectOperands(scaled ? 7 : 5, scaled ? 7 : 7))
+  // D, A, B, {metadata,} idesc, {scales or lanes,} enable, {scale or mask}
+  size_t k = 4 + sparse;
+  if (!d.expectOperands(k + (scaled ? 3 : 1), k + (ws ? 2 : 3)))
     return;
   std::vector<Slot> s(kDisable, kNoSlot);
   uint32_t offset;
@@ -573,18 +584,22 @@ void decodeMma(Decoder &d) {
     s[kA] = d.use(1, {'B', 64});
   }
   s[kB] = d.use(2, {'B', 64});
-  s[kIdesc] = d.use(3, {'B', 32});
+  if (sparse) {
+    s[kMetadata] = tensorAddress(d, d.operand(3), offset);
+    s[kMetadataOffset] = offset;
+  }
+  s[kIdesc] = d.use(k - 1, {'B', 32});
   if (scaled) {
-    s[kScaleA] = tensorAddress(d, d.operand(4), offset);
+    s[kScaleA] = tensorAddress(d, d.operand(k), offset);
     s[kScaleAOffset] = offset;
-    s[kScaleB] = tensorAddress(d, d.operand(5), offset);
+    s[kScaleB] = tensorAddress(d, d.operand(k + 1), offset);
     s[kScaleBOffset] = offset;
-    k = 6;
+    k += 2;
   }
   unsigned numDisable = 0;
   if (d.operandAt(k).kind == Operand::Vector) {
     numDisable = d.operand(k).parts.size();
-    if (scaled || numDisable != 4 * group)
+    if (scaled || ws || numDisable != 4 * group)
       return d.unsupported("expects " + std::to_string(4 * group) +
                            " words of output lanes to disable");
     for (const Operand &op : d.operand(k).parts)
@@ -593,8 +608,13 @@ void decodeMma(Decoder &d) {
   }
   s[kEnable] = d.usePredicate(k++);
   int64_t scaleD = 0;
+  if (ws && k < d.numOperands())
+    s[kZeroMask] = d.use(k++, {'B', 64});
   if (k < d.numOperands() && !d.immediate(k++, scaleD))
     return;
+  if (k < d.numOperands())
+    return d.unsupported("operand " + std::to_string(k + 1) +
+                         " is not known here");
   if (scaleD < 0 || scaleD > 15)
     return d.unsupported("scale-input-d must be 0 to 15");
   uint32_t first = d.program.extra.size();
@@ -603,7 +623,8 @@ void decodeMma(Decoder &d) {
   Instr &i = d.emit(multiply);
   i.aux = first;
   i.aux2 = unsigned(kind) | unsigned(vec) << 4 | group << 8 |
-           unsigned(aInTensor) << 12 | numDisable << 16;
+           unsigned(aInTensor) << 12 | unsigned(ws) << 13 |
+           unsigned(ashift) << 14 | numDisable << 16;
   i.imm = scaleD;
 }
 

@@ -35,7 +35,10 @@ struct Buffer {
 
 class LaunchFile {
 public:
-  explicit LaunchFile(const LaunchFileOptions &options) : options(options) {}
+  explicit LaunchFile(const LaunchFileOptions &options)
+      : options(options),
+        memory(options.memoryBytes ? options.memoryBytes
+                                   : DeviceMemory::defaultCapacity()) {}
   LaunchFileResult run();
 
 private:
@@ -133,7 +136,9 @@ bool LaunchFile::makeBuffer(const std::string &name, const JsonReader &json) {
       json.fail("has both 'file' and 'fill'");
       return false;
     }
-    std::string why = mx::readNpy(pathOf(json["file"].string()), array);
+    std::string path = json["file"].string();
+    std::string why = options.isolated ? "no file may be read"
+                                       : mx::readNpy(pathOf(path), array);
     if (!why.empty()) {
       json.fail(why);
       return false;
@@ -623,6 +628,8 @@ bool LaunchFile::writeOutput(const std::string &name, const JsonReader &json) {
   }
   array.data.resize(size_t(bytes));
   memory.copyOut(array.data.data(), b->address, array.data.size());
+  if (options.isolated)
+    return true;
   std::string why = mx::writeNpy(pathOf(file), array);
   if (!why.empty())
     json.fail(why);
@@ -643,13 +650,19 @@ LaunchFileResult LaunchFile::run() {
   for (const std::string &path : options.modules)
     if (!loadModule(path))
       return finish();
-  auto file = llvm::MemoryBuffer::getFile(options.launchFile);
-  if (!file) {
-    fail(options.launchFile + ": " + file.getError().message());
-    return finish();
+  std::string text;
+  if (options.text) {
+    text = *options.text;
+  } else {
+    auto file = llvm::MemoryBuffer::getFile(options.launchFile);
+    if (!file) {
+      fail(options.launchFile + ": " + file.getError().message());
+      return finish();
+    }
+    text = (*file)->getBuffer().str();
   }
   directory = llvm::sys::path::parent_path(options.launchFile).str();
-  llvm::Expected<llvm::json::Value> parsed = parseJson((*file)->getBuffer());
+  llvm::Expected<llvm::json::Value> parsed = parseJson(text);
   if (!parsed) {
     fail(options.launchFile + ": " + llvm::toString(parsed.takeError()));
     return finish();
@@ -670,15 +683,21 @@ LaunchFileResult LaunchFile::run() {
     return finish();
   }
   if (json.has("modules"))
-    for (const JsonReader &m : json["modules"].elements())
-      if (!loadModule(pathOf(m.string())))
+    for (const JsonReader &m : json["modules"].elements()) {
+      std::string path = m.string();
+      if (options.isolated)
+        m.fail("no file may be read");
+      if (m.failed() || !loadModule(pathOf(path)))
         return finish();
+    }
   if (modules.empty()) {
     json.fail("no module: name a PTX file on the command line or in 'modules'");
     return finish();
   }
   defaults.checks = options.checks;
   defaults.seed = options.seed;
+  defaults.threads = options.threads;
+  defaults.truncatingSums = options.truncatingSums;
   if (json.has("sm_count"))
     defaults.smCount = json["sm_count"].unsignedInteger(1u << 20);
   if (json.has("attributes")) {
@@ -698,6 +717,9 @@ LaunchFileResult LaunchFile::run() {
     if (l.has("instructions"))
       defaults.maxInstructions = l["instructions"].unsignedInteger();
   }
+  if (options.mostInstructions)
+    defaults.maxInstructions =
+        std::min(defaults.maxInstructions, options.mostInstructions);
   std::vector<std::pair<std::string, JsonReader>> list;
   if (json.has("buffers"))
     list = json["buffers"].members();
@@ -769,6 +791,10 @@ bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
       {"tmem-leak", kCheckTensorMemoryLeak},
       {"descriptor", kCheckDescriptor},
       {"mbarrier", kCheckBarrier},
+      {"race", kCheckRace},
+      {"proxy-fence", kCheckProxyFence},
+      {"tcgen05-fence", kCheckTensorFence},
+      {"cta-exit", kCheckCtaExit},
   };
   if (text == "all") {
     checks = kCheckAll;

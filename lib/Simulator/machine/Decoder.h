@@ -60,7 +60,7 @@ public:
   const std::vector<std::string_view> &modifiers() const { return mods; }
 
   size_t numOperands() const { return inst->operands.size(); }
-  const ptx::Operand &operand(size_t k) const { return inst->operands[k]; }
+  const ptx::Operand &operand(size_t k) { return operandAt(k); }
 
   /// Operand slots. `laneBytes` (4, 8 or 16) must be what the register has;
   /// 0 takes any. On an error they note it and return a harmless slot.
@@ -164,7 +164,10 @@ void addMemoryInstructions(DecodeTable &table);
 void addAtomicInstructions(DecodeTable &table);
 void addWarpInstructions(DecodeTable &table);
 void addBarrierInstructions(DecodeTable &table);
-void addAsyncInstructions(DecodeTable &table);
+void addBulkInstructions(DecodeTable &table);
+void addFenceInstructions(DecodeTable &table);
+void addLaunchControlInstructions(DecodeTable &table);
+void addTensorMapInstructions(DecodeTable &table);
 void addTensorInstructions(DecodeTable &table);
 void addMatrixMoveInstructions(DecodeTable &table);
 

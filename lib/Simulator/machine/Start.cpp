@@ -208,8 +208,10 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
       b.lanes.resize(warpsPerCta);
     if (program.usesTensorMemory) {
       cta->tensor = &tensorOf(cta->sm);
-      if (followsOrder)
+      if (followsOrder) {
         cta->tensorTracker = std::make_unique<TensorTracker>(*cta);
+        cta->tensor->observe(cta->owner, cta->tensorTracker.get());
+      }
     }
     cta->registerStorage.resize(uint64_t(program.registerBytes) * warpsPerCta +
                                 64);

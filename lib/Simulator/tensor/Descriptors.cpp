@@ -60,7 +60,8 @@ const KindInfo &info(MmaKind kind) {
 }
 
 constexpr std::string_view elementNames[] = {
-    "f16", "bf16", "tf32", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "u8", "s8"};
+    "f16",  "bf16", "tf32", "e4m3", "e5m2", "e2m3", "e3m2",
+    "e2m1", "u8",   "s8",   "u4",   "s4",   "b1"};
 
 /// Codes of atype and btype.
 struct TypeCode {
@@ -100,51 +101,67 @@ Fault decodeType(MmaKind kind, uint64_t code, const char *operand,
                  " does not exist for kind::" + std::string(name(kind)));
 }
 
-/// M and N of table 39, dense, without .ws. N goes from `nFirst` in steps of
-/// `nStep`; above `nWide` it must be a multiple of `nWideStep`.
+/// M and N of table 39. N goes in steps of `nStep` up to `nMax`; above `nWide`
+/// it must be a multiple of `nWideStep`. .ws has powers of two only.
 struct ShapeRow {
   unsigned ctaGroup;
-  bool blockScaled, integer;
-  unsigned mSmall, mLarge;
+  bool blockScaled, integer, weightStationary;
+  unsigned m[3];
   unsigned nStep, nWide, nWideStep;
 };
 constexpr ShapeRow shapeRows[] = {
-    {1, false, false, 64, 128, 8, 256, 8},
-    {2, false, false, 128, 256, 16, 256, 16},
-    {1, false, true, 64, 128, 8, 32, 16},
-    {2, false, true, 128, 256, 32, 256, 32},
-    {1, true, false, 128, 128, 8, 256, 8},
-    {2, true, false, 128, 256, 16, 256, 16},
+    {1, false, false, false, {64, 128, 0}, 8, 256, 8},
+    {2, false, false, false, {128, 256, 0}, 16, 256, 16},
+    {1, false, true, false, {64, 128, 0}, 8, 32, 16},
+    {2, false, true, false, {128, 256, 0}, 32, 256, 32},
+    {1, true, false, false, {128, 0, 0}, 8, 256, 8},
+    {2, true, false, false, {128, 256, 0}, 16, 256, 16},
+    {1, false, false, true, {32, 64, 128}, 64, 128, 128},
+    {1, false, true, true, {32, 64, 128}, 64, 128, 128},
 };
 
-Fault checkShape(const InstrDesc &desc, MmaKind kind, unsigned ctaGroup) {
+Fault checkShape(const InstrDesc &desc, MmaKind kind, unsigned ctaGroup,
+                 MmaVariant variant) {
+  if (ctaGroup != 1 && ctaGroup != 2)
+    return {FaultKind::Shape, "cta_group must be 1 or 2, got " + str(ctaGroup)};
+  std::string subject = "kind::" + std::string(name(kind)) +
+                        (variant.weightStationary ? " with .ws" : "") +
+                        (variant.sparse ? " and a sparse A" : "") +
+                        " with cta_group::" + str(ctaGroup);
   const ShapeRow *row = nullptr;
   for (const ShapeRow &candidate : shapeRows)
     if (candidate.ctaGroup == ctaGroup &&
         candidate.blockScaled == info(kind).blockScaled &&
-        candidate.integer == (kind == MmaKind::I8))
+        candidate.integer == (kind == MmaKind::I8) &&
+        candidate.weightStationary == variant.weightStationary)
       row = &candidate;
-  auto illegal = [&](const std::string &what, unsigned got) -> Fault {
-    return {FaultKind::Shape, "kind::" + std::string(name(kind)) +
-                                  " with cta_group::" + str(ctaGroup) +
-                                  " needs " + what + ", got " + str(got)};
-  };
   if (!row)
-    return {FaultKind::Shape, "cta_group must be 1 or 2, got " + str(ctaGroup)};
-  if (desc.m != row->mSmall && desc.m != row->mLarge)
-    return illegal("M of " + str(row->mSmall) +
-                       (row->mSmall != row->mLarge ? " or " + str(row->mLarge)
-                                                   : std::string()),
-                   desc.m);
+    return {FaultKind::Shape, subject + " does not exist"};
+  auto illegal = [&](const std::string &what, unsigned got) -> Fault {
+    return {FaultKind::Shape, subject + " needs " + what + ", got " + str(got)};
+  };
+  // A sparse A with scales and two CTAs has M = 256 only.
+  bool only256 = variant.sparse && ctaGroup == 2 && row->blockScaled;
+  std::string choices;
+  bool found = false;
+  for (unsigned m : row->m) {
+    if (!m || (only256 && m != 256))
+      continue;
+    choices += (choices.empty() ? "" : " or ") + str(m);
+    found |= desc.m == m;
+  }
+  if (!found)
+    return illegal("M of " + choices, desc.m);
   unsigned step = desc.n > row->nWide ? row->nWideStep : row->nStep;
   // Table 52: a transposed 8-bit B needs twice the step.
   bool byteB = desc.b == ElementType::E4M3 || desc.b == ElementType::E5M2 ||
                desc.b == ElementType::U8 || desc.b == ElementType::S8;
   if (desc.transposeB && byteB && step < 16 * ctaGroup)
     step = 16 * ctaGroup;
-  if (desc.n == 0 || desc.n > 256 || desc.n % step)
+  unsigned most = variant.weightStationary && variant.sparse ? 128 : 256;
+  if (desc.n == 0 || desc.n > most || desc.n % step)
     return illegal(
-        "N of " + str(step) + " to 256 in steps of " + str(step) +
+        "N of " + str(step) + " to " + str(most) + " in steps of " + str(step) +
             (desc.transposeB && byteB ? " for a transposed 8-bit B" : ""),
         desc.n);
   return {};
@@ -171,9 +188,37 @@ Fault checkTranspose(const InstrDesc &desc, MmaKind kind) {
   return {};
 }
 
-Fault decodePlain(uint32_t bits, MmaKind kind, InstrDesc &desc) {
-  static constexpr Reserved reserved[] = {
-      {0, 2, 0}, {6, 1, 0}, {23, 1, 0}, {29, 1, 0}, {30, 2, 0}};
+/// Bits 0 and 1 mean something for a sparse A only, bits 30 and 31 for .ws.
+Fault decodeVariant(uint32_t bits, MmaKind kind, MmaVariant variant,
+                    InstrDesc &desc) {
+  static constexpr Reserved selector[] = {{0, 2, 0}};
+  static constexpr Reserved shift[] = {{30, 2, 0}};
+  if (variant.weightStationary) {
+    uint64_t code = field(bits, 30, 2);
+    desc.maxShift = code ? 4u << code : 0;
+  } else if (Fault fault =
+                 checkReserved(bits, shift, "instruction descriptor")) {
+    return fault;
+  }
+  if (!variant.sparse)
+    return checkReserved(bits, selector, "instruction descriptor");
+  desc.sparsitySelector = static_cast<unsigned>(field(bits, 0, 2));
+  // A step of metadata is one word for f16 and tf32, of which an address names
+  // two; two words for the others.
+  unsigned most = kind == MmaKind::F16 || kind == MmaKind::TF32 ? 1 : 0;
+  if (desc.sparsitySelector > most)
+    return invalid("instruction descriptor: sparsity selector of kind::" +
+                   std::string(name(kind)) + " must be 0" +
+                   (most ? " or 1" : "") + ", got " +
+                   str(desc.sparsitySelector));
+  return {};
+}
+
+Fault decodePlain(uint32_t bits, MmaKind kind, MmaVariant variant,
+                  InstrDesc &desc) {
+  static constexpr Reserved reserved[] = {{6, 1, 0}, {23, 1, 0}, {29, 1, 0}};
+  if (Fault fault = decodeVariant(bits, kind, variant, desc))
+    return fault;
   if (Fault fault = checkReserved(bits, reserved, "instruction descriptor"))
     return fault;
   desc.saturate = field(bits, 3, 1);
@@ -303,23 +348,13 @@ uint32_t SmemDesc::mnMajor(unsigned mn, unsigned k,
                  k / lines * strideOffset);
 }
 
-Fault mx::sim::decodeSmemDesc(uint64_t bits, SmemDesc &desc) {
-  static constexpr Reserved reserved[] = {
-      {14, 2, 0}, {30, 2, 0}, {46, 3, 1}, {53, 8, 0}};
-  if (Fault fault = checkReserved(bits, reserved, "matrix descriptor"))
-    return fault;
-  if (field(bits, 52, 1))
-    return invalid("matrix descriptor bit 52 (absolute leading dimension "
-                   "address) exists on sm_103a only");
-  uint64_t layout = field(bits, 61, 3);
-  if (layout == 3 || layout == 5 || layout == 7)
-    return invalid("matrix descriptor: swizzle code " + str(layout) +
-                   " is invalid");
+/// The fields that both formats have in the same place, once the layout is
+/// known.
+static Fault decodePlace(uint64_t bits, SmemDesc &desc) {
   desc.start = static_cast<uint32_t>(field(bits, 0, 14)) << 4;
   desc.leadingOffset = static_cast<uint32_t>(field(bits, 16, 14)) << 4;
   desc.strideOffset = static_cast<uint32_t>(field(bits, 32, 14)) << 4;
   desc.baseOffset = static_cast<unsigned>(field(bits, 49, 3));
-  desc.layout = static_cast<SmemLayout>(layout);
   // Table 41. Advancing along K inside a line does not touch these bits.
   uint32_t lines = desc.layout == SmemLayout::None   ? 0
                    : desc.layout == SmemLayout::B128 ? 7
@@ -336,6 +371,33 @@ Fault mx::sim::decodeSmemDesc(uint64_t bits, SmemDesc &desc) {
                    "got " +
                    str(desc.baseOffset));
   return {};
+}
+
+Fault mx::sim::decodeSmemDesc(uint64_t bits, SmemDesc &desc) {
+  static constexpr Reserved reserved[] = {
+      {14, 2, 0}, {30, 2, 0}, {46, 3, 1}, {53, 8, 0}};
+  if (Fault fault = checkReserved(bits, reserved, "matrix descriptor"))
+    return fault;
+  if (field(bits, 52, 1))
+    return invalid("matrix descriptor bit 52 (absolute leading dimension "
+                   "address) exists on sm_103a only");
+  uint64_t layout = field(bits, 61, 3);
+  if (layout == 3 || layout == 5 || layout == 7)
+    return invalid("matrix descriptor: swizzle code " + str(layout) +
+                   " is invalid");
+  desc.layout = static_cast<SmemLayout>(layout);
+  return decodePlace(bits, desc);
+}
+
+Fault mx::sim::decodeWgmmaDesc(uint64_t bits, SmemDesc &desc) {
+  static constexpr Reserved reserved[] = {
+      {14, 2, 0}, {30, 2, 0}, {46, 3, 0}, {52, 10, 0}};
+  if (Fault fault = checkReserved(bits, reserved, "matrix descriptor"))
+    return fault;
+  constexpr SmemLayout layouts[] = {SmemLayout::None, SmemLayout::B128,
+                                    SmemLayout::B64, SmemLayout::B32};
+  desc.layout = layouts[field(bits, 62, 2)];
+  return decodePlace(bits, desc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -378,11 +440,15 @@ bool mx::sim::parseScaleVec(std::string_view name, MmaKind kind,
 }
 
 Fault mx::sim::decodeInstrDesc(uint32_t bits, MmaKind kind, unsigned ctaGroup,
-                               ScaleVec vec, InstrDesc &desc) {
+                               ScaleVec vec, InstrDesc &desc,
+                               MmaVariant variant) {
   desc = InstrDesc();
-  if (field(bits, 2, 1))
-    return {FaultKind::Unsupported,
-            "instruction descriptor: sparse matrices are not supported"};
+  if (bool(field(bits, 2, 1)) != variant.sparse)
+    return invalid(variant.sparse
+                       ? "instruction descriptor bit 2 (sparsity) must be 1 "
+                         "for tcgen05.mma.sp, got 0"
+                       : "instruction descriptor bit 2 (sparsity) must be 0 "
+                         "without .sp, got 1");
   // The K = 64 kinds have two bits for B's type, and bit 12 is reserved; as
   // their only code is 1, the wider field finds that bit too.
   if (Fault fault = decodeType(kind, field(bits, 7, 3), "A", desc.a))
@@ -394,15 +460,15 @@ Fault mx::sim::decodeInstrDesc(uint32_t bits, MmaKind kind, unsigned ctaGroup,
   desc.transposeA = field(bits, 15, 1);
   desc.transposeB = field(bits, 16, 1);
   desc.n = static_cast<unsigned>(field(bits, 17, 6)) << 3;
-  desc.k = info(kind).k;
+  desc.k = info(kind).k * (variant.sparse ? 2 : 1);
   bool scaled = info(kind).blockScaled;
   if (!scaled && vec != ScaleVec::Default)
     return invalid("kind::" + std::string(name(kind)) +
                    " takes no scale vector size");
   if (Fault fault = scaled ? decodeScaled(bits, kind, vec, desc)
-                           : decodePlain(bits, kind, desc))
+                           : decodePlain(bits, kind, variant, desc))
     return fault;
   if (Fault fault = checkTranspose(desc, kind))
     return fault;
-  return checkShape(desc, kind, ctaGroup);
+  return checkShape(desc, kind, ctaGroup, variant);
 }

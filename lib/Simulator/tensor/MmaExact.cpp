@@ -65,38 +65,35 @@ struct Operand {
   unsigned maxRange = 0;
 };
 
-struct OperandSpec {
-  ElementType type;
-  Packing packing;
-  bool negate;
-  /// The range to assume, or 0: measure each row.
-  unsigned range;
-};
+/// The scales of one row multiplied in: exact, as they have a few bits.
+void applyScales(const InstrDesc &desc, const ScaleRow &row, double *values) {
+  unsigned length = desc.k / desc.scaleBlocks;
+  for (unsigned b = 0; b < desc.scaleBlocks; ++b) {
+    double scale = decodeScale(desc.scale, row.bytes[b]);
+    for (unsigned i = 0; i < length; ++i)
+      values[b * length + i] *= scale;
+  }
+}
 
-void decodeOperand(const InstrDesc &desc, const OperandSpec &spec,
-                   const RawRows &raw, unsigned first, unsigned count,
-                   const std::vector<ScaleRow> &scales, Operand &out) {
+/// `range` is what to assume of all rows, or 0: measure each.
+template <typename DecodeRow>
+void decodeOperand(const InstrDesc &desc, ElementType type, unsigned range,
+                   unsigned count, const ScaleRow *scales, DecodeRow decodeRow,
+                   Operand &out) {
   unsigned k = desc.k;
-  unsigned significand = significantBits(
-      spec.type, desc.scaleBlocks && desc.scale == ScaleType::UE4M3);
+  unsigned significand =
+      significantBits(type, desc.scaleBlocks && desc.scale == ScaleType::UE4M3);
   out.values.resize(count * k);
   out.ranges.resize(count);
   out.maxRange = 0;
   for (unsigned row = 0; row < count; ++row) {
     double *values = &out.values[row * k];
-    decodeRow(raw.row(first + row), spec.type, spec.packing, k, spec.negate,
-              values);
-    for (unsigned b = 0; b < desc.scaleBlocks; ++b) {
-      double scale = decodeScale(desc.scale, scales[row].bytes[b]);
-      unsigned length = k / desc.scaleBlocks;
-      for (unsigned i = 0; i < length; ++i)
-        values[b * length + i] *= scale;
-    }
+    decodeRow(row, values);
+    if (desc.scaleBlocks)
+      applyScales(desc, scales[row], values);
     // NaN and infinities need no care: they come out of any sum alike.
-    unsigned range =
-        spec.range ? spec.range : measureRange(values, k, significand);
-    out.ranges[row] = range;
-    out.maxRange = std::max(out.maxRange, range);
+    out.ranges[row] = range ? range : measureRange(values, k, significand);
+    out.maxRange = std::max(out.maxRange, out.ranges[row]);
   }
 }
 
@@ -119,51 +116,49 @@ struct Scratch {
   std::vector<double> panels;
 };
 
-double oldValue(const MmaContext &context, uint32_t cell) {
-  if (!context.op.enableInputD)
+double oldValue(const MmaTile &tile, uint32_t cell) {
+  if (!tile.enableInputD)
     return 0;
-  double value = context.desc.d == AccumulatorType::F16
+  double value = tile.desc.d == AccumulatorType::F16
                      ? widenF32(decode(FloatFormat::F16, cell & 0xFFFF))
                      : widenF32(floatFromBits(cell));
   // scale-input-d: a power of two, so the product is exact.
-  return value / (1u << context.op.scaleInputD);
+  return value / (1u << tile.scaleInputD);
 }
 
 /// Element by element, exact for any operands.
-void finishExactly(const MmaContext &context, const Operand &a,
-                   const Operand &b, unsigned row, unsigned budget,
-                   const double *sums, unsigned columns, uint32_t *cells) {
-  unsigned k = context.desc.k;
-  for (unsigned n = 0; n < columns; ++n) {
-    double c = oldValue(context, cells[n]);
+void finishExactly(const MmaTile &tile, const Operand &a, const Operand &b,
+                   unsigned row, unsigned budget, const double *sums,
+                   uint32_t *cells) {
+  unsigned k = tile.desc.k;
+  for (unsigned n = 0; n < tile.columns; ++n) {
+    double c = oldValue(tile, cells[n]);
     Truncated result =
         a.ranges[row] + b.ranges[n] <= budget
             ? addExact(sums[n], c)
             : dotExact(&a.values[row * k], &b.values[n * k], k, c);
-    cells[n] = context.desc.d == AccumulatorType::F16
-                   ? roundToF16Bits(result)
-                   : truncateToF32Bits(result);
+    cells[n] = tile.desc.d == AccumulatorType::F16 ? roundToF16Bits(result)
+                                                   : truncateToF32Bits(result);
   }
 }
 
-void finishRow(const MmaContext &context, const double *sums, unsigned columns,
-               uint32_t *cells) {
+void finishRow(const MmaTile &tile, const double *sums, uint32_t *cells) {
   constexpr unsigned maxColumns = 256;
   float old[maxColumns], result[maxColumns];
   const float *c = nullptr;
-  if (context.op.enableInputD) {
-    std::memcpy(old, cells, columns * sizeof(float));
+  if (tile.enableInputD) {
+    std::memcpy(old, cells, tile.columns * sizeof(float));
     c = old;
   }
-  addTruncate(sums, c, 1.0 / (1u << context.op.scaleInputD), columns, result);
-  std::memcpy(cells, result, columns * sizeof(float));
+  addTruncate(sums, c, 1.0 / (1u << tile.scaleInputD), tile.columns, result);
+  std::memcpy(cells, result, tile.columns * sizeof(float));
 }
 
 } // namespace
 
-void mx::sim::runExact(const MmaContext &context, const MmaTile &tile) {
+void mx::sim::runExact(const MmaTile &tile) {
   thread_local Scratch scratch;
-  const InstrDesc &desc = context.desc;
+  const InstrDesc &desc = tile.desc;
   unsigned k = desc.k, logK = 0;
   while (1u << logK < k)
     ++logK;
@@ -171,13 +166,15 @@ void mx::sim::runExact(const MmaContext &context, const MmaTile &tile) {
   unsigned budget = doubleBits - logK;
   // A scale per row does not widen the range of the row.
   unsigned rangeA = staticRange(desc.a), rangeB = staticRange(desc.b);
-  bool known =
-      desc.scaleBlocks <= 1 && rangeA && rangeB && rangeA + rangeB <= budget;
-  OperandSpec specA{desc.a, context.packingA, desc.negateA, known ? rangeA : 0};
-  OperandSpec specB{desc.b, context.packingB, desc.negateB, known ? rangeB : 0};
-  decodeOperand(desc, specA, tile.a, 0, tile.rows, tile.scaleA, scratch.a);
-  decodeOperand(desc, specB, context.b, tile.firstB, tile.columns, tile.scaleB,
-                scratch.b);
+  if (desc.scaleBlocks > 1 || !rangeA || !rangeB || rangeA + rangeB > budget)
+    rangeA = rangeB = 0;
+  decodeOperand(
+      desc, desc.a, rangeA, tile.rows, tile.scaleA,
+      [&](unsigned row, double *values) { tile.decodeA(row, values); },
+      scratch.a);
+  decodeOperand(
+      desc, desc.b, rangeB, tile.columns, tile.scaleB,
+      [&](unsigned n, double *values) { tile.decodeB(n, values); }, scratch.b);
   pack(scratch.b.values, tile.columns, k, scratch.panels);
 
   double sums[blockRows * 256];
@@ -185,19 +182,17 @@ void mx::sim::runExact(const MmaContext &context, const MmaTile &tile) {
     dotPanels(&scratch.a.values[first * k], blockRows, k, scratch.panels.data(),
               tile.columns / panelColumns, sums, tile.columns);
     for (unsigned i = 0; i < blockRows; ++i) {
-      unsigned row = first + i, lane = tile.lane(row);
-      if (context.isDisabled(tile, lane))
+      unsigned row = first + i;
+      uint32_t *cells = tile.cells[row];
+      if (!cells)
         continue;
-      uint32_t *cells = tile.cta->tensor->row(lane) + tile.column;
       const double *rowSums = sums + i * tile.columns;
       bool simple = desc.d == AccumulatorType::F32 &&
                     scratch.a.ranges[row] + scratch.b.maxRange <= budget;
       if (simple)
-        finishRow(context, rowSums, tile.columns, cells);
+        finishRow(tile, rowSums, cells);
       else
-        finishExactly(context, scratch.a, scratch.b, row, budget, rowSums,
-                      tile.columns, cells);
-      tile.cta->tensor->define(lane, tile.column, tile.columns);
+        finishExactly(tile, scratch.a, scratch.b, row, budget, rowSums, cells);
     }
   }
 }

@@ -40,12 +40,18 @@ constexpr uint64_t overflowF32 = 0x47F0000000000000;  // 2^128
 /// registers: compilers are bad at splitting them.
 struct Wide {
   typedef double Vec __attribute__((vector_size(64)));
+  typedef float Floats __attribute__((vector_size(64)));
+  typedef int32_t Ints __attribute__((vector_size(64)));
 };
 struct Half {
   typedef double Vec __attribute__((vector_size(32)));
+  typedef float Floats __attribute__((vector_size(32)));
+  typedef int32_t Ints __attribute__((vector_size(32)));
 };
 struct Quarter {
   typedef double Vec __attribute__((vector_size(16)));
+  typedef float Floats __attribute__((vector_size(16)));
+  typedef int32_t Ints __attribute__((vector_size(16)));
 };
 
 /// Rows x (panels * 8) sums held in registers, which takes full unrolling.
@@ -141,6 +147,104 @@ MX_SIM_INLINE bool addTruncateBody(const double *sums, const float *c,
 }
 
 //===----------------------------------------------------------------------===//
+// Truncated sums
+//===----------------------------------------------------------------------===//
+
+// Vectors go by reference: passing them by value has no ABI without AVX.
+template <typename T>
+MX_SIM_INLINE void loadVector(T &value, const void *from) {
+  std::memcpy(&value, from, sizeof(T));
+}
+
+/// sum += trunc(significand * 2^shift): the power of two is built from its
+/// bits, and is zero when it is too small to leave anything. A product of
+/// significands has at most 24 bits and the result at most 27, so all of it is
+/// exact but the conversion, which truncates.
+template <typename Width>
+MX_SIM_INLINE void addCut(typename Width::Ints &sum,
+                          const typename Width::Floats &significand,
+                          const typename Width::Ints &shift) {
+  using Ints = typename Width::Ints;
+  Ints biased = shift + 127;
+  biased = biased > 0 ? biased : Ints{};
+  biased <<= 23;
+  typename Width::Floats power;
+  loadVector(power, &biased);
+  sum += __builtin_convertvector(significand * power, Ints);
+}
+
+template <typename Width>
+MX_SIM_INLINE void fusedBody(const FusedOperand &a, const FusedOperand &b,
+                             unsigned k, const FusedSums &out) {
+  using Ints = typename Width::Ints;
+  using Floats = typename Width::Floats;
+  constexpr unsigned lanes = sizeof(Ints) / sizeof(int32_t);
+  constexpr int parts = fusedColumns / lanes;
+  Ints base[parts], sum[parts];
+  MX_SIM_UNROLL
+  for (int p = 0; p < parts; ++p) {
+    loadVector(base[p], b.exponents + p * lanes);
+    base[p] += a.exponents[0];
+  }
+  for (unsigned i = 1; i < k; ++i) {
+    MX_SIM_UNROLL
+    for (int p = 0; p < parts; ++p) {
+      Ints exponent;
+      loadVector(exponent, b.exponents + i * fusedColumns + p * lanes);
+      exponent += a.exponents[i];
+      base[p] = base[p] > exponent ? base[p] : exponent;
+    }
+  }
+  MX_SIM_UNROLL
+  for (int p = 0; p < parts; ++p) {
+    Ints scale, addend;
+    Floats significand;
+    loadVector(scale, out.scales + p * lanes);
+    loadVector(addend, out.addendExponents + p * lanes);
+    loadVector(significand, out.addends + p * lanes);
+    Ints largest = base[p] + scale;
+    largest = largest > addend ? largest : addend;
+    std::memcpy(out.exponents + p * lanes, &largest, sizeof(Ints));
+    // What turns the exponent of a product into a shift.
+    int32_t bits = static_cast<int32_t>(out.bits);
+    base[p] = scale - largest + bits;
+    sum[p] = Ints{};
+    addCut<Width>(sum[p], significand, addend - largest + bits);
+    for (unsigned n = 0; n < lanes; ++n)
+      out.sums[p * lanes + n] = sum[p][n];
+  }
+  // 32 bits hold the sum of so many terms; doubles collect these sums.
+  for (unsigned first = 0; first < k; first += fusedTerms) {
+    unsigned last = first + fusedTerms < k ? first + fusedTerms : k;
+    MX_SIM_UNROLL
+    for (int p = 0; p < parts; ++p)
+      sum[p] = Ints{};
+    for (unsigned i = first; i < last; ++i) {
+      float significand = a.significands[i];
+      int32_t exponent = a.exponents[i];
+      MX_SIM_UNROLL
+      for (int p = 0; p < parts; ++p) {
+        unsigned at = i * fusedColumns + p * lanes;
+        Floats product;
+        Ints shift;
+        loadVector(product, b.significands + at);
+        loadVector(shift, b.exponents + at);
+        product *= significand;
+        shift += exponent + base[p];
+        addCut<Width>(sum[p], product, shift);
+      }
+    }
+    MX_SIM_UNROLL
+    for (int p = 0; p < parts; ++p) {
+      int32_t parcel[lanes];
+      std::memcpy(parcel, &sum[p], sizeof(parcel));
+      for (unsigned n = 0; n < lanes; ++n)
+        out.sums[p * lanes + n] += parcel[n];
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Variants
 //===----------------------------------------------------------------------===//
 
@@ -153,8 +257,23 @@ bool addBaseline(const double *sums, const float *c, double scale,
                  unsigned count, float *out) {
   return addTruncateBody(sums, c, scale, count, out);
 }
+void fusedBaseline(const FusedOperand &a, const FusedOperand &b, unsigned k,
+                   const FusedSums &out) {
+  fusedBody<Quarter>(a, b, k, out);
+}
 
 #if MX_SIM_X86_VARIANTS
+__attribute__((target("avx2,fma"))) void fusedAvx2(const FusedOperand &a,
+                                                   const FusedOperand &b,
+                                                   unsigned k,
+                                                   const FusedSums &out) {
+  fusedBody<Half>(a, b, k, out);
+}
+__attribute__((target("avx512f,avx512dq,avx512vl,fma"))) void
+fusedAvx512(const FusedOperand &a, const FusedOperand &b, unsigned k,
+            const FusedSums &out) {
+  fusedBody<Wide>(a, b, k, out);
+}
 __attribute__((target("avx2,fma"))) void
 dotAvx2(const double *a, unsigned rows, unsigned k, const double *panels,
         unsigned numPanels, double *sums, unsigned stride) {
@@ -196,10 +315,10 @@ struct Variant {
 // Best first.
 constexpr Variant variants[] = {
 #if MX_SIM_X86_VARIANTS
-    {hasAvx512, {"avx512", dotAvx512, addAvx512}},
-    {hasAvx2, {"avx2", dotAvx2, addAvx2}},
+    {hasAvx512, {"avx512", dotAvx512, addAvx512, fusedAvx512}},
+    {hasAvx2, {"avx2", dotAvx2, addAvx2, fusedAvx2}},
 #endif
-    {always, {"baseline", dotBaseline, addBaseline}},
+    {always, {"baseline", dotBaseline, addBaseline, fusedBaseline}},
 };
 
 const Kernels &kernels() {
@@ -303,6 +422,11 @@ void mx::sim::dotPanels(const double *a, unsigned rows, unsigned k,
                         const double *panels, unsigned numPanels, double *sums,
                         unsigned stride) {
   kernels().dot(a, rows, k, panels, numPanels, sums, stride);
+}
+
+void mx::sim::fusedSums(const FusedOperand &a, const FusedOperand &b,
+                        unsigned k, const FusedSums &out) {
+  kernels().fused(a, b, k, out);
 }
 
 void mx::sim::addTruncate(const double *sums, const float *c, double scale,

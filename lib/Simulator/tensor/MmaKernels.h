@@ -17,6 +17,30 @@ namespace mx::sim {
 /// Columns of B are packed in panels: panel[column / 8][k][column % 8].
 constexpr unsigned panelColumns = 8;
 
+/// Columns of B whose truncated sums are taken at a time.
+constexpr unsigned fusedColumns = 16;
+/// Terms of at most four times the unit at 25 bits that surely fit in 32 bits.
+constexpr unsigned fusedTerms = 16;
+
+/// Operands of truncated sums: significands below two and exponents, apart.
+/// B is packed as [k][fusedColumns].
+struct FusedOperand {
+  const float *significands;
+  const int32_t *exponents;
+};
+/// The truncated sums of one row of A, fusedColumns columns of B and the
+/// addends C: all terms are cut off `bits` (at most 25) below the largest
+/// exponent. `scales` is added to the exponents of the products of a column.
+struct FusedSums {
+  const float *addends;
+  const int32_t *addendExponents;
+  const int32_t *scales;
+  unsigned bits;
+  /// Results: sums[n] * 2^(exponents[n] - bits).
+  double *sums;
+  int32_t *exponents;
+};
+
 /// One compilation of the hot loops. `add` returns false, having written
 /// nothing of use, when a result is neither zero nor a normal f32.
 struct Kernels {
@@ -25,6 +49,8 @@ struct Kernels {
               unsigned numPanels, double *sums, unsigned stride);
   bool (*add)(const double *sums, const float *c, double scale, unsigned count,
               float *out);
+  void (*fused)(const FusedOperand &a, const FusedOperand &b, unsigned k,
+                const FusedSums &out);
 };
 /// Those that this processor can run, the fastest first.
 std::vector<Kernels> availableKernels();
@@ -38,6 +64,10 @@ void dotPanels(const double *a, unsigned rows, unsigned k, const double *panels,
 /// be null (zero) and may be out. `scale` multiplies c: a power of two.
 void addTruncate(const double *sums, const float *c, double scale,
                  unsigned count, float *out);
+
+/// Calls the best Kernels::fused.
+void fusedSums(const FusedOperand &a, const FusedOperand &b, unsigned k,
+               const FusedSums &out);
 
 /// A real number as a double truncated toward zero and whether anything was
 /// cut off. NaN and infinities have no remainder.

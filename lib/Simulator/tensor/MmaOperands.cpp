@@ -34,6 +34,8 @@ constexpr TypeInfo typeInfos[] = {
     {8, -14, 32, FloatFormat::E5M2},  {6, 0, 6, FloatFormat::E2M3},
     {6, -2, 9, FloatFormat::E3M2},    {4, 0, 4, FloatFormat::E2M1},
     {8, 0, 0, FloatFormat::E4M3},     {8, 0, 0, FloatFormat::E4M3},
+    {4, 0, 0, FloatFormat::E2M1},     {4, 0, 0, FloatFormat::E2M1},
+    {1, 0, 0, FloatFormat::E2M1},
 };
 const TypeInfo &info(ElementType type) {
   return typeInfos[static_cast<unsigned>(type)];
@@ -109,8 +111,8 @@ unsigned mx::sim::staticRange(ElementType type) { return info(type).range; }
 
 Fault mx::sim::readShared(const SharedMemory &shared, const SmemDesc &desc,
                           bool transposed, ElementType type, unsigned count,
-                          std::string_view what, RawRows &rows,
-                          unsigned first) {
+                          std::string_view what, RawRows &rows, unsigned first,
+                          unsigned origin) {
   // Swizzles keep 16 bytes together, so all layouts are read by chunks.
   auto chunkAt = [&](uint32_t address, const uint8_t *&chunk) -> Fault {
     address &= descAddressMask;
@@ -125,20 +127,29 @@ Fault mx::sim::readShared(const SharedMemory &shared, const SmemDesc &desc,
     return {};
   };
   const uint8_t *chunk = nullptr;
+  unsigned rowBytes = rows.rowBytes;
   if (!transposed) {
+    // A line of a swizzled layout holds the whole K step, or there is no
+    // canonical layout for it.
+    unsigned span = desc.span();
+    if (span && rowBytes > stepBytes && desc.start % span + rowBytes > span)
+      return {FaultKind::Descriptor,
+              std::string(what) + ": a K step of " + str(rowBytes) +
+                  " bytes at offset " + str(desc.start % span) +
+                  " does not fit in lines of " + str(span) + " bytes"};
     for (unsigned i = 0; i < count; ++i)
-      for (unsigned byte = 0; byte < stepBytes; byte += chunkBytes) {
-        if (Fault fault = chunkAt(desc.kMajor(i, byte), chunk))
+      for (unsigned byte = 0; byte < rowBytes; byte += chunkBytes) {
+        if (Fault fault = chunkAt(desc.kMajor(origin + i, byte), chunk))
           return fault;
         std::memcpy(rows.row(first + i) + byte, chunk, chunkBytes);
       }
     return {};
   }
   unsigned size = info(type).bits / 8;
-  unsigned perChunk = chunkBytes / size, k = stepBytes / size;
+  unsigned perChunk = chunkBytes / size, k = rowBytes / size;
   for (unsigned mn = 0; mn < count; mn += perChunk)
     for (unsigned j = 0; j < k; ++j) {
-      if (Fault fault = chunkAt(desc.mnMajor(mn, j, size), chunk))
+      if (Fault fault = chunkAt(desc.mnMajor(origin + mn, j, size), chunk))
         return fault;
       for (unsigned i = 0; i < perChunk && mn + i < count; ++i)
         std::memcpy(rows.row(first + mn + i) + j * size, chunk + i * size,
@@ -152,9 +163,8 @@ Fault mx::sim::readTensor(const CtaView &cta, uint32_t address, unsigned count,
                           unsigned first, Fault &uninitialized) {
   constexpr unsigned columns = stepBytes / 4;
   unsigned base = tmemLane(address), column = tmemColumn(address);
-  unsigned last = laneOf(count - 1);
-  if (Fault fault = cta.tensor->checkAccess(cta.owner, base, last + 1, column,
-                                            columns, "A"))
+  if (Fault fault = cta.tensor->checkRows(cta.owner, base, laneOf, count,
+                                          column, columns, "A", false))
     return fault;
   for (unsigned i = 0; i < count; ++i) {
     unsigned lane = base + laneOf(i);
@@ -220,11 +230,27 @@ void mx::sim::decodeRow(const uint8_t *bytes, ElementType type, Packing packing,
       values[i] = -values[i];
 }
 
-void mx::sim::decodeIntRow(const uint8_t *bytes, ElementType type,
+void mx::sim::decodeIntRow(const uint8_t *bytes, ElementType type, unsigned k,
                            int32_t *values) {
-  for (unsigned i = 0; i < stepBytes; ++i)
-    values[i] = type == ElementType::S8 ? static_cast<int8_t>(bytes[i])
-                                        : int32_t{bytes[i]};
+  for (unsigned i = 0; i < k; ++i)
+    switch (type) {
+    case ElementType::S8:
+      values[i] = static_cast<int8_t>(bytes[i]);
+      break;
+    case ElementType::U4:
+      values[i] = bytes[i / 2] >> i % 2 * 4 & 15;
+      break;
+    case ElementType::S4:
+      // Bit 3 is the sign.
+      values[i] = ((bytes[i / 2] >> i % 2 * 4 & 15) ^ 8) - 8;
+      break;
+    case ElementType::B1:
+      values[i] = bytes[i / 8] >> i % 8 & 1;
+      break;
+    default:
+      values[i] = bytes[i];
+      break;
+    }
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,9 +15,11 @@
 
 namespace mx::sim {
 
-/// Every K step is 32 bytes of each row, in all kinds.
+/// Every K step is 32 bytes of each row, in all kinds; twice that of B when A
+/// is sparse.
 constexpr unsigned stepBytes = 32;
-constexpr unsigned maxK = 64;
+constexpr unsigned maxStepBytes = 2 * stepBytes;
+constexpr unsigned maxK = 128;
 constexpr unsigned maxScaleBlocks = 4;
 
 /// Where the elements of a row lie within its 32 bytes.
@@ -33,19 +35,21 @@ enum class Packing {
 };
 Packing packingOf(MmaKind kind, ElementType type, bool inTensorMemory);
 
-/// The raw 32 bytes of each row.
+/// The raw bytes of each row of one K step.
 struct RawRows {
   std::vector<uint8_t> bytes;
-  void resize(unsigned rows) { bytes.resize(rows * stepBytes); }
-  uint8_t *row(unsigned i) { return &bytes[i * stepBytes]; }
-  const uint8_t *row(unsigned i) const { return &bytes[i * stepBytes]; }
+  unsigned rowBytes = stepBytes;
+  void resize(unsigned rows) { bytes.resize(rows * rowBytes); }
+  uint8_t *row(unsigned i) { return &bytes[i * rowBytes]; }
+  const uint8_t *row(unsigned i) const { return &bytes[i * rowBytes]; }
 };
 
-/// Reads rows [0, count) of an operand in shared memory into rows
+/// Reads rows [origin, origin + count) of an operand in shared memory into rows
 /// [first, first + count).
 Fault readShared(const SharedMemory &shared, const SmemDesc &desc,
                  bool transposed, ElementType type, unsigned count,
-                 std::string_view what, RawRows &rows, unsigned first);
+                 std::string_view what, RawRows &rows, unsigned first,
+                 unsigned origin = 0);
 /// The same from 8 columns of tensor memory: row i of the operand is
 /// lane laneOf(i).
 Fault readTensor(const CtaView &cta, uint32_t address, unsigned count,
@@ -55,8 +59,9 @@ Fault readTensor(const CtaView &cta, uint32_t address, unsigned count,
 /// Decodes one row of `k` elements.
 void decodeRow(const uint8_t *bytes, ElementType type, Packing packing,
                unsigned k, bool negate, double *values);
-/// The integers of kind::i8.
-void decodeIntRow(const uint8_t *bytes, ElementType type, int32_t *values);
+/// The integers of kind::i8, wgmma and mma.sync.
+void decodeIntRow(const uint8_t *bytes, ElementType type, unsigned k,
+                  int32_t *values);
 
 /// Smallest exponent of a normal number of the type, for unnormalised terms.
 int minExponent(ElementType type);

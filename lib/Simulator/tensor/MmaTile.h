@@ -1,54 +1,56 @@
-//===- MmaTile.h - one datapath's share of an MMA -------------------------===//
+//===- MmaTile.h - the arithmetic of one tile of an MMA ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to the engines. An MMA is a list of tiles: rows of A times columns
-// of B into a rectangle of one CTA's tensor memory. One tile for cta_group::1,
-// one per CTA for M = 256, two per CTA for M = 128 of a pair.
+// Private to the engines. A tile is rows of A times columns of B added to a
+// rectangle of accumulators, wherever these lie: tcgen05.mma has one per data
+// path half, wgmma and mma.sync one per warp.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_TENSOR_MMATILE_H
 #define MX_LIB_SIMULATOR_TENSOR_MMATILE_H
 
 #include "MmaOperands.h"
+#include "mx/Simulator/tensor/WarpMma.h"
 
 namespace mx::sim {
 
 struct MmaTile {
-  const CtaView *cta = nullptr;
+  explicit MmaTile(const InstrDesc &desc) : desc(desc) {}
+
+  /// Types, K, negation, scaling and saturation. M and N are not looked at.
+  const InstrDesc &desc;
+  Packing packingA = Packing::Bytes, packingB = Packing::Bytes;
+  /// Multiples of 8, at most 128 and 256.
   unsigned rows = 0, columns = 0;
+  const RawRows *a = nullptr, *b = nullptr;
   /// First column of B that this tile takes.
   unsigned firstB = 0;
-  /// Tensor memory lane of row m: laneBase + laneOf(m).
-  unsigned laneBase = 0;
-  unsigned (*laneOf)(unsigned) = nullptr;
-  unsigned column = 0;
-  /// First bit of disable-output-lane for lane 0 of this CTA.
-  unsigned disableBase = 0;
+  const ScaleRow *scaleA = nullptr, *scaleB = nullptr;
+  /// Sparse A: for each row the K / 2 places of its stored elements in the K
+  /// wide row. Null: dense.
+  const uint8_t *kept = nullptr;
+  /// The accumulators of each row, a word each; null: the row stays as it is.
+  uint32_t *const *cells = nullptr;
+  bool enableInputD = false;
+  /// D is multiplied by 2^-scaleInputD first.
+  unsigned scaleInputD = 0;
+  /// Single bits: the product is xor, not and.
+  bool exclusiveOr = false;
+  SumModel model;
 
-  RawRows a;
-  std::vector<ScaleRow> scaleA, scaleB;
-
-  unsigned lane(unsigned row) const { return laneBase + laneOf(row); }
+  /// Row `row` of A with the zeros of a sparse matrix, K elements.
+  void decodeA(unsigned row, double *values) const;
+  void decodeB(unsigned column, double *values) const;
+  void decodeA(unsigned row, int32_t *values) const;
+  void decodeB(unsigned column, int32_t *values) const;
 };
 
-/// What all tiles of an instruction share.
-struct MmaContext {
-  const MmaOp &op;
-  const InstrDesc &desc;
-  /// All columns of B.
-  const RawRows &b;
-  Packing packingA, packingB;
-
-  bool isDisabled(const MmaTile &tile, unsigned lane) const {
-    unsigned bit = tile.disableBase + lane;
-    return op.disableOutputLane &&
-           (op.disableOutputLane[bit / 32] >> (bit % 32) & 1);
-  }
-};
-
-void runExact(const MmaContext &context, const MmaTile &tile);
-void runTruncated(const MmaContext &context, const MmaTile &tile);
-void runInteger(const MmaContext &context, const MmaTile &tile);
+/// One rounding, of the exact sum of all products and the accumulator.
+void runExact(const MmaTile &tile);
+/// The sum of MmaTile::model.
+void runTruncated(const MmaTile &tile);
+/// 32-bit integers.
+void runInteger(const MmaTile &tile);
 
 } // namespace mx::sim
 

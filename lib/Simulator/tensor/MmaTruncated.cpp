@@ -1,10 +1,12 @@
-//===- MmaTruncated.cpp - tiles in the arithmetic of MMA-Sim --------------===//
+//===- MmaTruncated.cpp - tiles in the arithmetic of tensor cores ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The model that MMA-Sim found to be bit-exact on B200 for the types it
-// covers: all terms of a K step, C included, are aligned to the largest
-// exponent, cut off 25 bits below it (35 for K = 64, where a term is the exact
-// dot product of 16 elements), added, and rounded toward zero.
+// The fused sum that "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and
+// Matrix Cores" (arXiv 2511.10909) found by comparison with hardware: all terms
+// of a K step, C included, are aligned to the largest exponent, cut off a fixed
+// number of bits below it, added, and rounded toward zero (to nearest for f16).
+// Exponents are those of the operands before normalisation, so a subnormal
+// keeps the smallest exponent of its format and a product may reach four.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -13,147 +15,275 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace mx;
 using namespace mx::sim;
 
 namespace {
 
-constexpr unsigned groupLength = 16;
 constexpr int zeroExponent = -126;
 constexpr int minExponentF32 = -126;
+constexpr int minExponentF16 = -14;
 constexpr int minExponentUE4M3 = -6;
+constexpr int minExponentUE8M0 = -127;
+constexpr unsigned maxColumns = 256;
 
 /// value = significand * 2^exponent with the exponent of the format, so that
 /// subnormals have significands below one. Zero counts as 2^-126.
 struct Term {
-  double significand;
-  int exponent;
+  double significand = 0;
+  int exponent = zeroExponent;
 };
 
+/// 2^exponent for exponents of normal doubles.
+double powerOfTwo(int exponent) {
+  return doubleFromBits(static_cast<uint64_t>(exponent + 1023) << 52);
+}
+
+/// Splits a finite value that is a normal double or zero.
 Term split(double value, int minExponent) {
   if (value == 0)
-    return {0, zeroExponent};
-  int exponent = std::max(std::ilogb(value), minExponent);
-  return {std::ldexp(value, -exponent), exponent};
+    return {};
+  int exponent = static_cast<int>(bitsOf(value) >> 52 & 0x7FF) - 1023;
+  exponent = std::max(exponent, minExponent);
+  return {value * powerOfTwo(-exponent), exponent};
 }
 
-/// The terms of one row, element by element or group by group.
+/// One operand. Elements that are not finite are zeros here; their rows are
+/// marked and done again by the rules of IEEE 754.
 struct Rows {
   std::vector<double> values;
-  std::vector<Term> terms;
+  std::vector<float> significands;
+  std::vector<int32_t> exponents;
   std::vector<Term> scales;
-  std::vector<bool> scaleNaN;
+  std::vector<uint8_t> isSpecial, isScaleNaN;
+
+  void resize(unsigned count, unsigned k) {
+    values.resize(count * k);
+    significands.resize(count * k);
+    exponents.resize(count * k);
+    scales.assign(count * maxScaleBlocks, Term{1, 0});
+    isSpecial.assign(count, 0);
+    isScaleNaN.assign(count, 0);
+  }
 };
 
-void decodeRows(const InstrDesc &desc, ElementType type, Packing packing,
-                bool negate, const RawRows &raw, unsigned first, unsigned count,
-                const std::vector<ScaleRow> &scales, Rows &out) {
-  unsigned k = desc.k, blocks = desc.scaleBlocks;
-  out.values.resize(count * k);
-  out.terms.resize(count * k);
-  out.scales.assign(count * maxScaleBlocks, Term{1, 0});
-  out.scaleNaN.assign(count, false);
+template <typename DecodeRow>
+void decodeRows(const InstrDesc &desc, ElementType type, unsigned count,
+                const ScaleRow *scales, DecodeRow decodeRow, Rows &out) {
+  unsigned k = desc.k;
+  out.resize(count, k);
+  int least = minExponent(type);
+  int leastScale =
+      desc.scale == ScaleType::UE4M3 ? minExponentUE4M3 : minExponentUE8M0;
   for (unsigned row = 0; row < count; ++row) {
     double *values = &out.values[row * k];
-    decodeRow(raw.row(first + row), type, packing, k, negate, values);
-    for (unsigned i = 0; i < k; ++i)
-      out.terms[row * k + i] = std::isfinite(values[i])
-                                   ? split(values[i], minExponent(type))
-                                   : Term{values[i], 0};
-    for (unsigned b = 0; b < blocks; ++b) {
-      double scale = decodeScale(desc.scale, scales[row].bytes[b]);
-      if (std::isnan(scale)) {
-        out.scaleNaN[row] = true;
-        continue;
-      }
-      int least = desc.scale == ScaleType::UE4M3 ? minExponentUE4M3 : -127;
-      out.scales[row * maxScaleBlocks + b] = split(scale, least);
-    }
-  }
-}
-
-/// Sum of the terms cut `bits` below the largest exponent.
-double fusedSum(const Term *terms, unsigned count, int bits) {
-  int largest = terms[0].exponent;
-  for (unsigned i = 1; i < count; ++i)
-    largest = std::max(largest, terms[i].exponent);
-  double sum = 0; // a count of at most 65 integers below 2^45: exact
-  for (unsigned i = 0; i < count; ++i)
-    sum += std::trunc(
-        std::ldexp(terms[i].significand, bits + terms[i].exponent - largest));
-  return std::ldexp(sum, largest - bits);
-}
-
-/// NaN and infinities by IEEE rules; 0 when all is finite.
-double specialSum(const double *a, const double *b, unsigned k, double c) {
-  double sum = std::isfinite(c) ? 0 : c;
-  for (unsigned i = 0; i < k; ++i) {
-    double product = a[i] * b[i];
-    if (!std::isfinite(product))
-      sum += product;
-  }
-  return sum;
-}
-
-double dotAdd(const InstrDesc &desc, const Rows &a, const Rows &b, unsigned row,
-              unsigned column, double c) {
-  unsigned k = desc.k;
-  if (a.scaleNaN[row] || b.scaleNaN[column])
-    return std::nan("");
-  double special = specialSum(&a.values[row * k], &b.values[column * k], k, c);
-  if (special != 0 || std::isnan(special))
-    return special;
-  Term terms[maxK + 1];
-  unsigned count = 0;
-  terms[count++] = split(c, minExponentF32);
-  const Term *scaleA = &a.scales[row * maxScaleBlocks];
-  const Term *scaleB = &b.scales[column * maxScaleBlocks];
-  if (k < maxK) {
+    decodeRow(row, values);
     for (unsigned i = 0; i < k; ++i) {
-      const Term &x = a.terms[row * k + i], &y = b.terms[column * k + i];
-      terms[count++] = {x.significand * y.significand, x.exponent + y.exponent +
-                                                           scaleA->exponent +
-                                                           scaleB->exponent};
+      bool finite = std::isfinite(values[i]);
+      Term term = split(finite ? values[i] : 0, least);
+      out.significands[row * k + i] = static_cast<float>(term.significand);
+      out.exponents[row * k + i] = term.exponent;
+      out.isSpecial[row] |= !finite;
     }
-    return fusedSum(terms, count, 25);
+    for (unsigned b = 0; b < desc.scaleBlocks; ++b) {
+      double scale = decodeScale(desc.scale, scales[row].bytes[b]);
+      if (std::isnan(scale))
+        out.isScaleNaN[row] = true;
+      else
+        out.scales[row * maxScaleBlocks + b] = split(scale, leastScale);
+    }
+    out.isSpecial[row] |= out.isScaleNaN[row];
   }
-  for (unsigned group = 0; group < k; group += groupLength) {
-    double sum = 0;
-    for (unsigned i = group; i < group + groupLength; ++i)
-      sum += a.values[row * k + i] * b.values[column * k + i];
-    unsigned block = group * desc.scaleBlocks / k;
-    const Term &x = scaleA[block], &y = scaleB[block];
-    terms[count++] = {sum * x.significand * y.significand,
-                      x.exponent + y.exponent};
-  }
-  return fusedSum(terms, count, 35);
 }
+
+/// The columns of B as FusedOperand wants them; columns beyond are zeros.
+struct Panels {
+  std::vector<float> significands;
+  std::vector<int32_t> exponents;
+  std::vector<int32_t> scales;
+
+  void pack(const Rows &b, unsigned columns, unsigned k) {
+    unsigned count = (columns + fusedColumns - 1) / fusedColumns;
+    significands.assign(count * k * fusedColumns, 0);
+    exponents.assign(count * k * fusedColumns, zeroExponent);
+    scales.assign(count * fusedColumns, 0);
+    for (unsigned n = 0; n < columns; ++n) {
+      size_t at = n / fusedColumns * k * fusedColumns + n % fusedColumns;
+      for (unsigned i = 0; i < k; ++i) {
+        significands[at + i * fusedColumns] = b.significands[n * k + i];
+        exponents[at + i * fusedColumns] = b.exponents[n * k + i];
+      }
+      scales[n] = b.scales[n * maxScaleBlocks].exponent;
+    }
+  }
+};
+
+class Truncated25 {
+public:
+  explicit Truncated25(const MmaTile &tile)
+      : tile(tile), desc(tile.desc), isHalf(desc.d == AccumulatorType::F16) {
+    decodeRows(
+        desc, desc.a, tile.rows, tile.scaleA,
+        [&](unsigned row, double *values) { tile.decodeA(row, values); }, a);
+    decodeRows(
+        desc, desc.b, tile.columns, tile.scaleB,
+        [&](unsigned n, double *values) { tile.decodeB(n, values); }, b);
+    anySpecialB = std::find(b.isSpecial.begin(), b.isSpecial.end(), 1) !=
+                  b.isSpecial.end();
+  }
+
+  void run() {
+    if (tile.model.groupLength == 1)
+      panels.pack(b, tile.columns, desc.k);
+    for (unsigned row = 0; row < tile.rows; ++row) {
+      uint32_t *cells = tile.cells[row];
+      if (!cells)
+        continue;
+      loadAddends(cells);
+      if (tile.model.groupLength == 1)
+        sumProducts(row);
+      else
+        sumGroups(row);
+      finish(row, cells);
+    }
+  }
+
+private:
+  const MmaTile &tile;
+  const InstrDesc &desc;
+  bool isHalf, anySpecialB = false, anySpecialC = false;
+  Rows a, b;
+  Panels panels;
+  // One row: the old accumulators and the sums.
+  double addends[maxColumns];
+  float addendSignificands[maxColumns] = {};
+  int32_t addendExponents[maxColumns] = {};
+  int32_t scales[maxColumns];
+  int32_t exponents[maxColumns];
+  double sums[maxColumns];
+
+  void loadAddends(const uint32_t *cells) {
+    int least = isHalf ? minExponentF16 : minExponentF32;
+    double scale = powerOfTwo(-static_cast<int>(tile.scaleInputD));
+    anySpecialC = false;
+    for (unsigned n = 0; n < tile.columns; ++n) {
+      double c = 0;
+      if (tile.enableInputD)
+        c = scale * (isHalf
+                         ? widenF32(decode(FloatFormat::F16, cells[n] & 0xFFFF))
+                         : widenF32(floatFromBits(cells[n])));
+      addends[n] = c;
+      anySpecialC |= !std::isfinite(c);
+      Term term = split(std::isfinite(c) ? c : 0, least);
+      addendSignificands[n] = static_cast<float>(term.significand);
+      addendExponents[n] = term.exponent;
+    }
+  }
+
+  void sumProducts(unsigned row) {
+    unsigned k = desc.k;
+    int32_t scale = a.scales[row * maxScaleBlocks].exponent;
+    for (unsigned n = 0; n < tile.columns; ++n)
+      scales[n] = panels.scales[n] + scale;
+    for (unsigned n = tile.columns; n % fusedColumns; ++n)
+      scales[n] = addendExponents[n] = 0;
+    for (unsigned n = 0; n < tile.columns; n += fusedColumns)
+      fusedSums({&a.significands[row * k], &a.exponents[row * k]},
+                {&panels.significands[n * k], &panels.exponents[n * k]}, k,
+                {addendSignificands + n, addendExponents + n, scales + n,
+                 tile.model.fractionBits, sums + n, exponents + n});
+    shiftSums();
+  }
+
+  /// sums[n] *= 2^(exponents[n] - bits).
+  void shiftSums() {
+    int bits = static_cast<int>(tile.model.fractionBits);
+    for (unsigned n = 0; n < tile.columns; ++n)
+      sums[n] *= powerOfTwo(exponents[n] - bits);
+  }
+
+  /// Exact dot products of groups times their scales are the terms.
+  void sumGroups(unsigned row) {
+    unsigned k = desc.k, length = tile.model.groupLength;
+    const double *x = &a.values[row * k];
+    for (unsigned n = 0; n < tile.columns; ++n) {
+      const double *y = &b.values[n * k];
+      Term terms[maxK / 16 + 1];
+      unsigned count = 0;
+      int largest = addendExponents[n];
+      for (unsigned first = 0; first < k; first += length) {
+        double sum = 0;
+        for (unsigned i = first; i < first + length; ++i)
+          sum += x[i] * y[i];
+        unsigned block = first * desc.scaleBlocks / k;
+        const Term &sx = a.scales[row * maxScaleBlocks + block];
+        const Term &sy = b.scales[n * maxScaleBlocks + block];
+        Term &term = terms[count++];
+        term = {sum * sx.significand * sy.significand,
+                sx.exponent + sy.exponent};
+        largest = std::max(largest, term.exponent);
+      }
+      int bits = static_cast<int>(tile.model.fractionBits);
+      terms[count++] = {addendSignificands[n], addendExponents[n]};
+      double sum = 0; // five integers below 2^48: exact
+      for (unsigned i = 0; i < count; ++i)
+        sum += cut(terms[i], bits - largest);
+      sums[n] = sum;
+      exponents[n] = largest;
+    }
+    shiftSums();
+  }
+
+  static double cut(const Term &term, int shift) {
+    // Below 2^-64 nothing is left of a term.
+    int power = std::max(term.exponent + shift, -64);
+    return static_cast<double>(
+        static_cast<int64_t>(term.significand * powerOfTwo(power)));
+  }
+
+  void finish(unsigned row, uint32_t *cells) {
+    if (isHalf) {
+      for (unsigned n = 0; n < tile.columns; ++n)
+        cells[n] = roundToF16Bits({sums[n], false});
+    } else {
+      float result[maxColumns];
+      addTruncate(sums, nullptr, 1, tile.columns, result);
+      std::memcpy(cells, result, tile.columns * sizeof(float));
+      uint32_t keep = ~0u << (23 - tile.model.resultBits);
+      if (tile.model.resultBits < 23)
+        for (unsigned n = 0; n < tile.columns; ++n)
+          cells[n] &= keep;
+    }
+    if (!a.isSpecial[row] && !anySpecialB && !anySpecialC)
+      return;
+    for (unsigned n = 0; n < tile.columns; ++n)
+      if (a.isSpecial[row] || b.isSpecial[n] || !std::isfinite(addends[n]))
+        finishSpecial(row, n, cells[n]);
+  }
+
+  /// NaN and infinities by IEEE rules.
+  void finishSpecial(unsigned row, unsigned column, uint32_t &cell) {
+    unsigned k = desc.k;
+    double sum = std::isfinite(addends[column]) ? 0 : addends[column];
+    bool finite = sum == 0;
+    for (unsigned i = 0; i < k; ++i) {
+      double product = a.values[row * k + i] * b.values[column * k + i];
+      if (!std::isfinite(product)) {
+        sum += product;
+        finite = false;
+      }
+    }
+    if (a.isScaleNaN[row] || b.isScaleNaN[column])
+      sum = std::nan("");
+    else if (finite)
+      return;
+    cell =
+        isHalf ? roundToF16Bits({sum, false}) : truncateToF32Bits({sum, false});
+  }
+};
 
 } // namespace
 
-void mx::sim::runTruncated(const MmaContext &context, const MmaTile &tile) {
-  const InstrDesc &desc = context.desc;
-  Rows a, b;
-  decodeRows(desc, desc.a, context.packingA, desc.negateA, tile.a, 0, tile.rows,
-             tile.scaleA, a);
-  decodeRows(desc, desc.b, context.packingB, desc.negateB, context.b,
-             tile.firstB, tile.columns, tile.scaleB, b);
-  bool half = desc.d == AccumulatorType::F16;
-  for (unsigned row = 0; row < tile.rows; ++row) {
-    unsigned lane = tile.lane(row);
-    if (context.isDisabled(tile, lane))
-      continue;
-    uint32_t *cells = tile.cta->tensor->row(lane) + tile.column;
-    for (unsigned n = 0; n < tile.columns; ++n) {
-      double c = 0;
-      if (context.op.enableInputD)
-        c = (half ? widenF32(decode(FloatFormat::F16, cells[n] & 0xFFFF))
-                  : widenF32(floatFromBits(cells[n]))) /
-            (1u << context.op.scaleInputD);
-      Truncated sum{dotAdd(desc, a, b, row, n, c), false};
-      cells[n] = half ? roundToF16Bits(sum) : truncateToF32Bits(sum);
-    }
-    tile.cta->tensor->define(lane, tile.column, tile.columns);
-  }
-}
+void mx::sim::runTruncated(const MmaTile &tile) { Truncated25(tile).run(); }

@@ -1,11 +1,12 @@
 //===- Tcgen05Mma.cpp - tcgen05.mma ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks an MMA, finds its operands by the data path layouts of PTX ISA
-// ("Data Path Layout Organization", layouts A, B, D, F) and hands each tile to
-// the arithmetic. Nothing is written unless everything is legal.
+// Checks an MMA, finds its operands by the data path layouts of PTX ISA ("Data
+// Path Layout Organization", layouts A to G) and hands each tile to the
+// arithmetic. Nothing is written unless everything is legal.
 //===----------------------------------------------------------------------===//
 
+#include "MmaSparse.h"
 #include "MmaTile.h"
 #include "mx/Simulator/tensor/Tcgen05.h"
 
@@ -18,8 +19,12 @@ namespace {
 std::string str(uint64_t value) { return std::to_string(value); }
 
 unsigned straightLane(unsigned row) { return row; }
-/// Layout F: 16 rows in each quarter of the lanes.
+/// Layouts C and F: 16 rows in each quarter of the lanes.
 unsigned quarterLane(unsigned row) { return row / 16 * 32 + row % 16; }
+/// .ashift: the row below, but for the last.
+unsigned shiftedLane(unsigned row) {
+  return row + 1 < tmemLanes ? row + 1 : row;
+}
 
 Fault checkLayout(MmaKind kind, const SmemDesc &smem, bool transposed,
                   const char *operand) {
@@ -44,6 +49,26 @@ Fault checkLane(uint32_t address, bool half, const char *what) {
                                     str(lane)};
 }
 
+/// A part of D that lies in one rectangle of tensor memory, and its operands.
+struct Part {
+  explicit Part(const InstrDesc &desc) : tile(desc) {}
+
+  MmaTile tile;
+  const CtaView *cta = nullptr;
+  /// Tensor memory lane of row m: laneBase + laneOf(m).
+  unsigned laneBase = 0;
+  unsigned (*laneOf)(unsigned) = nullptr;
+  unsigned column = 0;
+  /// First bit of disable-output-lane for lane 0 of this CTA.
+  unsigned disableBase = 0;
+  RawRows a;
+  std::vector<ScaleRow> scaleA, scaleB;
+  std::vector<uint8_t> kept;
+  std::vector<uint32_t *> cells;
+
+  unsigned lane(unsigned row) const { return laneBase + laneOf(row); }
+};
+
 class Mma {
 public:
   Mma(const MmaOp &op, const CtaView *ctas) : op(op), ctas(ctas) {}
@@ -51,17 +76,20 @@ public:
   Fault run(Numerics numerics) {
     if (Fault fault = decode())
       return fault;
-    makeTiles();
+    makeParts();
     if (Fault fault = fetch())
       return fault;
-    MmaContext context{op, desc, b,
-                       packingOf(op.kind, desc.a, op.aInTensorMemory),
-                       packingOf(op.kind, desc.b, false)};
     auto compute = op.kind == MmaKind::I8        ? runInteger
                    : numerics == Numerics::Exact ? runExact
                                                  : runTruncated;
-    for (const MmaTile &tile : tiles)
-      compute(context, tile);
+    for (Part &part : parts) {
+      finishTile(part);
+      compute(part.tile);
+      for (unsigned row = 0; row < part.tile.rows; ++row)
+        if (part.cells[row])
+          part.cta->tensor->define(part.lane(row), part.column,
+                                   part.tile.columns);
+    }
     return uninitialized;
   }
 
@@ -70,39 +98,70 @@ private:
   const CtaView *ctas;
   InstrDesc desc;
   SmemDesc smemA, smemB;
+  ColumnMask columnMask;
   RawRows b;
-  std::deque<MmaTile> tiles;
+  std::deque<Part> parts;
   Fault uninitialized;
 
-  bool isHalf() const { return op.ctaGroup == 1 && desc.m == 64; }
-  /// M = 128 of a pair: each CTA has 64 rows, and halves of N on top of each
-  /// other.
-  bool isStacked() const { return op.ctaGroup == 2 && desc.m == 128; }
+  /// Layouts C and F.
+  bool isHalf() const {
+    return op.ctaGroup == 1 ? desc.m == 64 && !op.weightStationary
+                            : desc.m == 128 && op.sparse;
+  }
+  /// Parts of N on top of each other, each with its own copy of A: M = 128 of
+  /// a pair (layout B), M = 64 and 32 with .ws (layouts E and G).
+  unsigned stacks() const {
+    if (op.weightStationary)
+      return 128 / desc.m;
+    return op.ctaGroup == 2 && desc.m == 128 && !op.sparse ? 2 : 1;
+  }
 
   Fault decode() {
     if (Fault fault =
-            decodeInstrDesc(op.idesc, op.kind, op.ctaGroup, op.scaleVec, desc))
+            decodeInstrDesc(op.idesc, op.kind, op.ctaGroup, op.scaleVec, desc,
+                            {op.sparse, op.weightStationary}))
       return fault;
     if (Fault fault = decodeSmemDesc(op.bDesc, smemB))
       return {fault.kind, "B: " + fault.message};
     if (Fault fault = checkLayout(op.kind, smemB, desc.transposeB, "B"))
       return fault;
-    if (op.aInTensorMemory) {
-      if (desc.transposeA)
-        return {FaultKind::Descriptor,
-                "A in tensor memory cannot be transposed"};
-      if (Fault fault = checkLane(op.aAddress, isHalf(), "A"))
-        return fault;
-      if (isHalf() && tmemLane(op.aAddress) != tmemLane(op.d))
-        return {FaultKind::Alignment,
-                "A and D must begin at the same lane, got " +
-                    str(tmemLane(op.aAddress)) + " and " + str(tmemLane(op.d))};
-    } else {
+    if (Fault fault = decodeA())
+      return fault;
+    if (Fault fault = checkVariant())
+      return fault;
+    return checkLane(op.d, isHalf(), "D");
+  }
+
+  Fault decodeA() {
+    if (!op.aInTensorMemory) {
+      if (op.shiftA)
+        return {FaultKind::Shape, ".ashift needs A in tensor memory"};
       if (Fault fault = decodeSmemDesc(op.aDesc, smemA))
         return {fault.kind, "A: " + fault.message};
-      if (Fault fault = checkLayout(op.kind, smemA, desc.transposeA, "A"))
-        return fault;
+      return checkLayout(op.kind, smemA, desc.transposeA, "A");
     }
+    if (desc.transposeA)
+      return {FaultKind::Descriptor, "A in tensor memory cannot be transposed"};
+    if (op.shiftA && desc.m != 128u * op.ctaGroup)
+      return {FaultKind::Shape, ".ashift needs M of " + str(128 * op.ctaGroup) +
+                                    ", got " + str(desc.m)};
+    if (Fault fault = checkLane(op.aAddress, isHalf(), "A"))
+      return fault;
+    return checkSameLane(op.aAddress, "A");
+  }
+
+  /// Half of the data path has no other lanes.
+  Fault checkSameLane(uint32_t address, const char *what) {
+    if (!isHalf() || tmemLane(address) == tmemLane(op.d))
+      return {};
+    return {FaultKind::Alignment, std::string(what) +
+                                      " and D must begin at the same lane, "
+                                      "got " +
+                                      str(tmemLane(address)) + " and " +
+                                      str(tmemLane(op.d))};
+  }
+
+  Fault checkVariant() {
     bool scalesD = op.kind == MmaKind::F16 || op.kind == MmaKind::TF32;
     if (op.scaleInputD && !scalesD)
       return {FaultKind::Shape, "scale-input-d does not exist for kind::" +
@@ -114,92 +173,152 @@ private:
       return {FaultKind::Shape, "disable-output-lane does not exist for "
                                 "kind::" +
                                     std::string(name(op.kind))};
-    return checkLane(op.d, isHalf(), "D");
+    if (op.sparse) {
+      if (Fault fault = checkLane(op.metadata, isHalf(), "sparsity metadata"))
+        return fault;
+      if (Fault fault = checkSameLane(op.metadata, "sparsity metadata"))
+        return fault;
+      if (tmemColumn(op.metadata) % 2)
+        return {FaultKind::Alignment,
+                "sparsity metadata must begin at an even column, got " +
+                    str(tmemColumn(op.metadata))};
+    }
+    if (op.weightStationary)
+      return decodeColumnMask(op.zeroColumnMask, desc, columnMask);
+    return {};
   }
 
-  void makeTiles() {
-    unsigned stacks = isStacked() ? 2 : 1;
+  void makeParts() {
+    unsigned count = stacks();
     for (unsigned cta = 0; cta < op.ctaGroup; ++cta)
-      for (unsigned half = 0; half < stacks; ++half) {
-        MmaTile &tile = tiles.emplace_back();
-        tile.cta = &ctas[cta];
-        tile.rows = desc.m / op.ctaGroup;
-        tile.columns = desc.n / stacks;
-        tile.firstB = half * tile.columns;
-        tile.laneBase = tmemLane(op.d) + 64 * half;
-        tile.laneOf = isHalf() ? quarterLane : straightLane;
-        tile.column = tmemColumn(op.d);
-        tile.disableBase = cta * tmemLanes;
+      for (unsigned stack = 0; stack < count; ++stack) {
+        Part &part = parts.emplace_back(desc);
+        part.cta = &ctas[cta];
+        part.tile.rows = desc.m / op.ctaGroup;
+        part.tile.columns = desc.n / count;
+        part.tile.firstB = stack * part.tile.columns + columnMask.shift;
+        part.laneBase = tmemLane(op.d) + tmemLanes / count * stack;
+        part.laneOf = isHalf() ? quarterLane : straightLane;
+        part.column = tmemColumn(op.d);
+        part.disableBase = cta * tmemLanes;
       }
   }
 
   Fault fetch() {
-    b.resize(desc.n);
-    unsigned share = desc.n / op.ctaGroup;
+    b.rowBytes = op.sparse ? maxStepBytes : stepBytes;
+    b.resize(desc.n + columnMask.shift);
+    unsigned share = desc.n / op.ctaGroup + columnMask.shift;
     for (unsigned cta = 0; cta < op.ctaGroup; ++cta)
       if (Fault fault = readShared(ctas[cta].shared, smemB, desc.transposeB,
                                    desc.b, share, "B", b, cta * share))
         return fault;
-    for (MmaTile &tile : tiles) {
-      if (Fault fault = fetchA(tile))
+    for (unsigned n = 0; n < columnMask.isZero.size(); ++n)
+      if (columnMask.isZero[n])
+        std::fill_n(b.row(n + columnMask.shift), b.rowBytes, uint8_t{0});
+    for (Part &part : parts) {
+      if (Fault fault = fetchA(part))
         return fault;
       if (desc.scaleBlocks)
-        if (Fault fault = fetchScales(tile))
+        if (Fault fault = fetchScales(part))
           return fault;
-      if (Fault fault = checkD(tile))
+      if (op.sparse)
+        if (Fault fault = fetchMetadata(part))
+          return fault;
+      if (Fault fault = checkD(part))
         return fault;
     }
     return {};
   }
 
-  Fault fetchA(MmaTile &tile) {
-    tile.a.resize(tile.rows);
+  Fault fetchA(Part &part) {
+    unsigned rows = part.tile.rows;
+    part.a.resize(rows);
     if (!op.aInTensorMemory)
-      return readShared(tile.cta->shared, smemA, desc.transposeA, desc.a,
-                        tile.rows, "A", tile.a, 0);
-    // The stacked halves each have their own copy of A.
+      return readShared(part.cta->shared, smemA, desc.transposeA, desc.a, rows,
+                        "A", part.a, 0);
+    // The stacked parts each have their own copy of A.
     uint32_t address = op.aAddress;
-    if (isStacked())
-      address = tmemAddress(tile.laneBase, tmemColumn(address));
-    return readTensor(*tile.cta, address, tile.rows, tile.laneOf, tile.a, 0,
+    if (stacks() > 1)
+      address = tmemAddress(part.laneBase, tmemColumn(address));
+    return readTensor(*part.cta, address, rows,
+                      op.shiftA ? shiftedLane : part.laneOf, part.a, 0,
                       uninitialized);
   }
 
-  Fault fetchScales(MmaTile &tile) {
-    tile.scaleA.resize(tile.rows);
-    tile.scaleB.resize(tile.columns);
-    ScalePlace placeA{op.scaleA, desc.scaleIdA, desc.scaleBlocks, tile.rows, 0,
-                      4};
-    ScalePlace placeB{op.scaleB,    desc.scaleIdB,      desc.scaleBlocks,
-                      tile.columns, tile.laneBase / 32, isStacked() ? 2u : 4u};
-    if (Fault fault = readScales(*tile.cta, placeA, "scale factors of A",
-                                 tile.scaleA, 0, uninitialized))
+  Fault fetchScales(Part &part) {
+    unsigned rows = part.tile.rows, columns = part.tile.columns;
+    part.scaleA.resize(rows);
+    part.scaleB.resize(columns);
+    ScalePlace placeA{op.scaleA, desc.scaleIdA, desc.scaleBlocks, rows, 0, 4};
+    ScalePlace placeB{op.scaleB, desc.scaleIdB,      desc.scaleBlocks,
+                      columns,   part.laneBase / 32, stacks() > 1 ? 2u : 4u};
+    if (Fault fault = readScales(*part.cta, placeA, "scale factors of A",
+                                 part.scaleA, 0, uninitialized))
       return fault;
-    return readScales(*tile.cta, placeB, "scale factors of B", tile.scaleB, 0,
+    return readScales(*part.cta, placeB, "scale factors of B", part.scaleB, 0,
                       uninitialized);
   }
 
-  Fault checkD(const MmaTile &tile) {
-    TensorMemory &tensor = *tile.cta->tensor;
-    unsigned first = tile.lane(0), last = tile.lane(tile.rows - 1);
+  Fault fetchMetadata(Part &part) {
+    MetadataPlace place{op.kind,
+                        tmemColumn(op.metadata) + desc.sparsitySelector,
+                        part.tile.rows, part.laneBase, part.laneOf};
+    return readMetadata(*part.cta, place, desc.k, part.kept, uninitialized);
+  }
+
+  Fault checkD(const Part &part) {
+    TensorMemory &tensor = *part.cta->tensor;
+    unsigned rows = part.tile.rows, columns = part.tile.columns;
     if (Fault fault =
-            tensor.checkAccess(tile.cta->owner, first, last - first + 1,
-                               tile.column, tile.columns, "D", true))
+            tensor.checkRows(part.cta->owner, part.laneBase, part.laneOf, rows,
+                             part.column, columns, "D", true))
       return fault;
     if (!op.enableInputD || uninitialized)
       return {};
-    for (unsigned row = 0; row < tile.rows; ++row)
-      if (!tensor.isDefined(tile.lane(row), tile.column, tile.columns)) {
-        unsigned column = tile.column;
-        while (tensor.isDefined(tile.lane(row), column, 1))
+    for (unsigned row = 0; row < rows; ++row)
+      if (!tensor.isDefined(part.lane(row), part.column, columns)) {
+        unsigned column = part.column;
+        while (tensor.isDefined(part.lane(row), column, 1))
           ++column;
         uninitialized = {FaultKind::Uninitialized,
                          "the MMA accumulates into tensor memory at lane " +
-                             str(tile.lane(row)) + ", column " + str(column) +
+                             str(part.lane(row)) + ", column " + str(column) +
                              ", which has not been written"};
         break;
       }
     return {};
+  }
+
+  bool isDisabled(const Part &part, unsigned lane) const {
+    unsigned bit = part.disableBase + lane;
+    return op.disableOutputLane &&
+           (op.disableOutputLane[bit / 32] >> (bit % 32) & 1);
+  }
+
+  void finishTile(Part &part) {
+    MmaTile &tile = part.tile;
+    tile.packingA = packingOf(op.kind, desc.a, op.aInTensorMemory);
+    tile.packingB = packingOf(op.kind, desc.b, false);
+    tile.a = &part.a;
+    tile.b = &b;
+    tile.scaleA = part.scaleA.data();
+    tile.scaleB = part.scaleB.data();
+    tile.kept = part.kept.empty() ? nullptr : part.kept.data();
+    tile.enableInputD = op.enableInputD;
+    tile.scaleInputD = op.scaleInputD;
+    // MMA-Sim: nvfp4 and mxfp4 add exact dot products of 16 elements.
+    if (op.kind == MmaKind::MXF4 || op.kind == MmaKind::MXF4NVF4) {
+      tile.model.fractionBits = 35;
+      tile.model.groupLength = desc.k / 4;
+    }
+    part.cells.resize(tile.rows);
+    for (unsigned row = 0; row < tile.rows; ++row) {
+      unsigned lane = part.lane(row);
+      part.cells[row] = isDisabled(part, lane)
+                            ? nullptr
+                            : part.cta->tensor->row(lane) + part.column;
+    }
+    tile.cells = part.cells.data();
   }
 };
 

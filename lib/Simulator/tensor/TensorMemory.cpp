@@ -299,6 +299,21 @@ Fault TensorMemory::checkAccess(uint32_t owner, unsigned lane, unsigned lanes,
   return {};
 }
 
+Fault TensorMemory::checkRows(uint32_t owner, unsigned base,
+                              unsigned (*laneOf)(unsigned), unsigned rows,
+                              unsigned column, unsigned columns,
+                              std::string_view what, bool isWrite) const {
+  for (unsigned begin = 0, end; begin < rows; begin = end) {
+    end = begin + 1;
+    while (end < rows && laneOf(end) == laneOf(end - 1) + 1)
+      ++end;
+    if (Fault fault = checkAccess(owner, base + laneOf(begin), end - begin,
+                                  column, columns, what, isWrite))
+      return fault;
+  }
+  return {};
+}
+
 /// Calls fn(word, mask) for the bits of a range of columns.
 template <typename Words, typename Fn>
 static void forEachWord(Words &words, unsigned lane, unsigned column,

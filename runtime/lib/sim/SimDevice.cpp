@@ -5,12 +5,16 @@
 // of streams and events; these are therefore only handles here.
 //===----------------------------------------------------------------------===//
 
+#include "../Embedded.h"
 #include "../Image.h"
 #include "SimOptions.h"
 
 #include "mx/Simulator/Simulator.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <set>
 #include <sys/mman.h>
@@ -62,22 +66,30 @@ public:
              void *stream) override;
   Error fill(void *to, uint32_t value, unsigned width, size_t count,
              void *stream) override;
-  Error registerHost(void *, size_t) override {
-    return {MX_ERROR_UNSUPPORTED,
-            "kernels on the simulator cannot use memory of the host: allocate "
-            "device memory and copy"};
-  }
-  Error unregisterHost(void *) override { return registerHost(nullptr, 0); }
+  Error registerHost(void *memory, size_t bytes) override;
+  Error unregisterHost(void *memory) override;
 
-  Error createStream(void *&stream) override { return create(stream); }
-  Error destroyStream(void *stream) override { return destroy(stream); }
-  Error synchronizeStream(void *stream) override { return check(stream); }
-  Error createEvent(void *&event) override { return create(event); }
-  Error destroyEvent(void *event) override { return destroy(event); }
-  Error synchronizeEvent(void *event) override { return check(event); }
+  Error createStream(void *&stream) override {
+    return create(Handle::Stream, stream);
+  }
+  Error destroyStream(void *stream) override {
+    return destroy(Handle::Stream, stream);
+  }
+  Error synchronizeStream(void *stream) override {
+    return check(Handle::Stream, stream);
+  }
+  Error createEvent(void *&event) override {
+    return create(Handle::Event, event);
+  }
+  Error destroyEvent(void *event) override {
+    return destroy(Handle::Event, event);
+  }
+  Error synchronizeEvent(void *event) override {
+    return check(Handle::Event, event);
+  }
   Error recordEvent(void *event, void *stream) override {
-    Error error = check(stream);
-    return error ? error : check(event);
+    Error error = check(Handle::Stream, stream);
+    return error ? error : check(Handle::Event, event);
   }
   Error waitEvent(void *stream, void *event) override {
     return recordEvent(event, stream);
@@ -95,14 +107,18 @@ public:
   mxSimulatorCounters counters = {};
 
 private:
-  Error create(void *&handle);
-  Error destroy(void *handle);
-  /// A stream or event that exists; null is the default stream.
-  Error check(void *handle);
+  enum class Handle { Stream, Event };
+  Error create(Handle kind, void *&handle);
+  Error destroy(Handle kind, void *handle);
+  /// That it exists; null is the default stream.
+  Error check(Handle kind, void *handle);
+  Error allocShared(size_t bytes, void *&memory);
   Error notAllocated(const char *what, const void *pointer, size_t bytes);
 
   DeviceMemory memory;
-  std::set<void *> handles;
+  std::map<void *, Handle> handles;
+  /// Memory of the host that alloc() gave; the rest was registered.
+  std::set<void *> shared;
 };
 
 } // namespace
@@ -132,9 +148,9 @@ mxDeviceInfo SimDevice::info() {
 // Memory
 //===----------------------------------------------------------------------===//
 
-Error SimDevice::alloc(size_t bytes, bool shared, void *&result) {
-  if (shared)
-    return registerHost(nullptr, 0);
+Error SimDevice::alloc(size_t bytes, bool isShared, void *&result) {
+  if (isShared)
+    return allocShared(bytes, result);
   std::lock_guard<std::mutex> lock(mutex);
   uint64_t allocated = memory.alloc(bytes);
   if (!allocated)
@@ -147,8 +163,55 @@ Error SimDevice::alloc(size_t bytes, bool shared, void *&result) {
   return {};
 }
 
+/// What the host may use too is memory of the host, as poisoned as any other.
+Error SimDevice::allocShared(size_t bytes, void *&result) {
+  constexpr size_t align = 256;
+  // An address of its own also for no bytes.
+  size_t size = (std::max<size_t>(bytes, 1) + align - 1) / align * align;
+  void *host = bytes > memory.bytesCapacity() ? nullptr
+                                              : std::aligned_alloc(align, size);
+  if (!host)
+    return {MX_ERROR_OUT_OF_MEMORY, "allocating " + std::to_string(bytes) +
+                                        " bytes of shared memory failed"};
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!memory.mapHost(host, bytes)) {
+    std::free(host);
+    return {MX_ERROR_OUT_OF_MEMORY,
+            "the host's memory lies where the device has its addresses"};
+  }
+  memory.fillPoison(address(host), bytes);
+  shared.insert(host);
+  result = host;
+  return {};
+}
+
+Error SimDevice::registerHost(void *host, size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (memory.mapHost(host, bytes))
+    return {};
+  return {MX_ERROR_INVALID_VALUE,
+          "registering host memory: expected memory of the host that is not "
+          "registered, found " +
+              memory.describe(address(host), bytes)};
+}
+
+Error SimDevice::unregisterHost(void *host) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!shared.count(host) && memory.unmapHost(host))
+    return {};
+  return {MX_ERROR_INVALID_VALUE,
+          "unregistering host memory: expected the start of memory that was "
+          "registered, found " +
+              memory.describe(address(host), 0)};
+}
+
 Error SimDevice::free(void *pointer) {
   std::lock_guard<std::mutex> lock(mutex);
+  if (shared.erase(pointer)) {
+    memory.unmapHost(pointer);
+    std::free(pointer);
+    return {};
+  }
   if (memory.free(address(pointer)))
     return {};
   return {MX_ERROR_INVALID_VALUE,
@@ -165,7 +228,7 @@ Error SimDevice::notAllocated(const char *what, const void *pointer,
 
 Error SimDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
                       void *stream) {
-  if (Error error = check(stream))
+  if (Error error = check(Handle::Stream, stream))
     return error;
   bool toDevice = kind == Copy::ToDevice || kind == Copy::OnDevice;
   bool fromDevice = kind == Copy::ToHost || kind == Copy::OnDevice;
@@ -195,7 +258,7 @@ Error SimDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
 
 Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
                       void *stream) {
-  if (Error error = check(stream))
+  if (Error error = check(Handle::Stream, stream))
     return error;
   std::lock_guard<std::mutex> lock(mutex);
   auto *bytes =
@@ -214,15 +277,15 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
 // Streams and events
 //===----------------------------------------------------------------------===//
 
-Error SimDevice::create(void *&handle) {
+Error SimDevice::create(Handle kind, void *&handle) {
   std::lock_guard<std::mutex> lock(mutex);
   handle = new char;
-  handles.insert(handle);
+  handles[handle] = kind;
   return {};
 }
 
-Error SimDevice::destroy(void *handle) {
-  if (Error error = check(handle))
+Error SimDevice::destroy(Handle kind, void *handle) {
+  if (Error error = check(kind, handle))
     return error;
   std::lock_guard<std::mutex> lock(mutex);
   if (handles.erase(handle))
@@ -230,12 +293,18 @@ Error SimDevice::destroy(void *handle) {
   return {};
 }
 
-Error SimDevice::check(void *handle) {
+Error SimDevice::check(Handle kind, void *handle) {
+  static const char *const names[] = {"a stream", "an event"};
   std::lock_guard<std::mutex> lock(mutex);
-  if (!handle || handles.count(handle))
+  auto found = handles.find(handle);
+  if (found == handles.end() ? !handle && kind == Handle::Stream
+                             : found->second == kind)
     return {};
   return {MX_ERROR_INVALID_VALUE,
-          "expected a stream or event of the simulator, found another handle"};
+          std::string("expected ") + names[int(kind)] +
+              " of the simulator, found " +
+              (found == handles.end() ? "a handle that is none"
+                                      : names[int(found->second)])};
 }
 
 //===----------------------------------------------------------------------===//
@@ -244,9 +313,8 @@ Error SimDevice::check(void *handle) {
 
 Error SimDevice::load(Image &image, int, std::unique_ptr<Module> &module) {
   if (image.kind != Image::Ptx)
-    return {MX_ERROR_BAD_MODULE,
-            image.name + ": expected PTX text for the simulator, found a " +
-                (image.kind == Image::Cubin ? "cubin" : "fatbin")};
+    if (Error error = unpackPtx(image))
+      return error;
   auto result = std::make_unique<SimModule>(*this);
   std::vector<mx::sim::Diagnostic> errors;
   result->module = mx::sim::Module::parse(image.bytes, image.name, errors);
@@ -318,7 +386,7 @@ static int statusOf(const mx::sim::LaunchReport &report) {
 
 Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
                         int64_t count) {
-  if (Error error = check(launch.stream))
+  if (Error error = check(Handle::Stream, launch.stream))
     return error;
   auto &function = static_cast<SimFunction &>(base);
   const mx::sim::KernelInfo &kernel = *function.kernel;

@@ -41,7 +41,7 @@ class Group:
         """`params`: "u64 out" and the like. The body may use the registers
         %p, %h, %r, %rd of 1, 16, 32 and 64 bits, and LABELs of its own."""
         assert name not in self.entries, name
-        text = ", ".join(f".param .{p.replace(' ', ' p_', 1)}" for p in params)
+        text = ", ".join(" p_".join(f".param .{p}".rsplit(" ", 1)) for p in params)
         self.entries[name] = (
             f".visible .entry {name}({text})\n{directives}{{\n"
             "  .reg .pred %p<16>;\n  .reg .b16 %h<64>;\n"

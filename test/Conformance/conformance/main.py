@@ -162,7 +162,7 @@ def run_all(options, cases):
 
 
 def save(path, results):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         status = {}
         for case, answer in results.items():
             key = f"{case.group.name}/{case.name}"

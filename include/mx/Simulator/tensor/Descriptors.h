@@ -47,6 +47,9 @@ struct SmemDesc {
 };
 
 Fault decodeSmemDesc(uint64_t bits, SmemDesc &desc);
+/// The descriptor of wgmma (PTX ISA, "Matrix Descriptor Format"): no constant,
+/// and two bits of swizzle at 62.
+Fault decodeWgmmaDesc(uint64_t bits, SmemDesc &desc);
 
 //===----------------------------------------------------------------------===//
 // Instruction descriptor
@@ -68,6 +71,10 @@ enum class ElementType : uint8_t {
   E2M1,
   U8,
   S8,
+  // Of warp-level instructions alone.
+  U4,
+  S4,
+  B1,
 };
 std::string_view name(ElementType type);
 enum class AccumulatorType : uint8_t { F16, F32, S32 };
@@ -79,7 +86,13 @@ enum class ScaleVec : uint8_t { Default, X1, X2, X4 };
 /// block32 means 1X for mxf8f6f4 and 2X for the K = 64 kinds.
 bool parseScaleVec(std::string_view name, MmaKind kind, ScaleVec &vec);
 
+/// What the opcode says beside the descriptor: .sp and .ws.
+struct MmaVariant {
+  bool sparse = false, weightStationary = false;
+};
+
 struct InstrDesc {
+  /// K is that of B: twice the stored elements of A when A is sparse.
   unsigned m = 0, n = 0, k = 0;
   ElementType a = ElementType::F16, b = ElementType::F16;
   AccumulatorType d = AccumulatorType::F32;
@@ -90,12 +103,16 @@ struct InstrDesc {
   unsigned scaleIdA = 0, scaleIdB = 0;
   /// Scales per row and K step; 0 without block scaling.
   unsigned scaleBlocks = 0;
+  /// The sub-column of the metadata of a sparse A.
+  unsigned sparsitySelector = 0;
+  /// Columns by which .ws may shift B: 0, 8, 16 or 32.
+  unsigned maxShift = 0;
 };
 
 /// Decodes and checks for `kind`: reserved bits, element types, legal shapes
-/// at `ctaGroup` 1 or 2, scale ids. Sparse matrices are not supported.
+/// at `ctaGroup` 1 or 2, scale ids.
 Fault decodeInstrDesc(uint32_t bits, MmaKind kind, unsigned ctaGroup,
-                      ScaleVec vec, InstrDesc &desc);
+                      ScaleVec vec, InstrDesc &desc, MmaVariant variant = {});
 
 } // namespace mx::sim
 

@@ -28,8 +28,9 @@ struct CtaView {
 enum class Numerics {
   /// Exactly, then one rounding toward zero to f32.
   Exact,
-  /// Each term truncated to 25 bits (35 for K = 64 kinds) below the largest
-  /// exponent, summed, rounded toward zero: the MMA-Sim model of B200.
+  /// As the tensor cores do it: each term truncated 25 bits below the largest
+  /// exponent (35 for the kinds with K = 64, 13 for the 8-bit types of wgmma),
+  /// summed, rounded toward zero. The model of MMA-Sim, arXiv 2511.10909.
   Truncate25,
 };
 
@@ -49,6 +50,15 @@ struct MmaOp {
   bool enableInputD = false;
   /// scale-input-d: D is multiplied by 2^-s (kinds f16 and tf32), 0..15.
   unsigned scaleInputD = 0;
+  /// tcgen05.mma.sp: A is sparse, and this is where its metadata lies.
+  bool sparse = false;
+  uint32_t metadata = 0;
+  /// tcgen05.mma.ws and its zero-column mask descriptor (0: no column).
+  bool weightStationary = false;
+  uint64_t zeroColumnMask = 0;
+  /// .ashift: row i of A in tensor memory is read from row i + 1, the last row
+  /// from itself.
+  bool shiftA = false;
   /// disable-output-lane: 4 words (cta_group::1) or 8, or null.
   const uint32_t *disableOutputLane = nullptr;
 };

@@ -99,6 +99,10 @@ public:
   Fault checkAccess(uint32_t owner, unsigned lane, unsigned lanes,
                     unsigned column, unsigned columns, std::string_view what,
                     bool isWrite = false) const;
+  /// The same for rows that lie in lanes base + laneOf(row).
+  Fault checkRows(uint32_t owner, unsigned base, unsigned (*laneOf)(unsigned),
+                  unsigned rows, unsigned column, unsigned columns,
+                  std::string_view what, bool isWrite) const;
   /// Who is told of the accesses of `owner`; release() forgets it.
   void observe(uint32_t owner, TensorObserver *observer);
   uint32_t *row(unsigned lane) { return &cells[lane * tmemColumns]; }

@@ -1,0 +1,69 @@
+//===- WarpMma.h - matrix products with accumulators in registers ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What one warp computes in mma.sync and in wgmma.mma_async: a few rows of A
+// times columns of B. Operands come as rows of bytes, so nothing here knows how
+// registers hold them; who calls takes fragments apart.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_SIMULATOR_TENSOR_WARPMMA_H
+#define MX_SIMULATOR_TENSOR_WARPMMA_H
+
+#include "mx/Simulator/tensor/Descriptors.h"
+#include "mx/Simulator/tensor/Fault.h"
+#include "mx/Simulator/tensor/Memory.h"
+#include "mx/Simulator/tensor/Tcgen05.h"
+
+#include <array>
+
+namespace mx::sim {
+
+/// How much of a sum of products survives when it is not exact.
+struct SumModel {
+  /// Bits kept below the largest exponent of the terms.
+  unsigned fractionBits = 25;
+  /// Fraction bits of an f32 result; the others are cut off.
+  unsigned resultBits = 23;
+  /// Length of the groups whose dot products are exact terms; 1: every product
+  /// is a term.
+  unsigned groupLength = 1;
+};
+
+/// Bytes of a row of A or B in one step: all the K elements fit.
+constexpr unsigned warpRowBytes = 32;
+
+struct WarpMmaOp {
+  ElementType a = ElementType::F16, b = ElementType::F16;
+  AccumulatorType d = AccumulatorType::F32;
+  /// Multiples of 8; N at most 256.
+  unsigned rows = 16, columns = 8, k = 16;
+  bool negateA = false, negateB = false;
+  /// Integers: limit to the range of s32; of single bits: xor, not and.
+  bool saturate = false, exclusiveOr = false;
+  bool enableInputD = true;
+  SumModel model;
+};
+
+/// cells[row * columns + n] += the product of row `row` of A and row `n` of B.
+/// A row has warpRowBytes, of which the first K elements count. A cell is an
+/// f32, an s32, or an f16 in the low half.
+void multiplyRows(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
+                  Numerics numerics, uint32_t *cells);
+
+/// One warp's share of wgmma.mma_async, with all operands captured: 16 rows of
+/// A, all columns of B.
+struct WgmmaOp {
+  WarpMmaOp product;
+  bool transposeA = false, transposeB = false;
+  /// Row 0 of the share in A: 16 times the warp's number in the warpgroup.
+  unsigned firstRow = 0;
+  bool aInRegisters = false;
+  std::array<uint8_t, 16 * warpRowBytes> aRows;
+  uint64_t aDesc = 0, bDesc = 0;
+};
+Fault wgmma(const WgmmaOp &op, const SharedMemory &shared, Numerics numerics,
+            uint32_t *cells);
+
+} // namespace mx::sim
+
+#endif // MX_SIMULATOR_TENSOR_WARPMMA_H

@@ -1,0 +1,143 @@
+//===- MmaSparse.cpp - which elements a sparse A has ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA, "Sparse Matrices" and "Zero-Column Mask Descriptor". The figures of
+// the metadata's place in tensor memory are, as layouts, CUTLASS's tmem_e_frg:
+// 4 bits per chunk of a row; rows of 8 chunks (f16, tf32) are halved, so that
+// 16 rows share 16 lanes of one column, and rows of 16 chunks fill two columns
+// of their own lane. Where M leaves half of the data path idle, the lanes of
+// rows are those of D.
+//===----------------------------------------------------------------------===//
+
+#include "MmaSparse.h"
+
+using namespace mx::sim;
+
+namespace {
+
+std::string str(uint64_t value) { return std::to_string(value); }
+
+uint64_t field(uint64_t bits, unsigned low, unsigned width) {
+  return bits >> low & ((uint64_t{1} << width) - 1);
+}
+
+/// Two indices of two bits; the order 2, 1 is among those that the ISA calls
+/// meaningful.
+bool isMeaningful(MmaKind kind, unsigned code) {
+  if (kind == MmaKind::TF32)
+    return code == 0b1110 || code == 0b0100;
+  unsigned first = code & 3, second = code >> 2;
+  return first < second || code == 0b0110;
+}
+
+bool hasHalvedRows(MmaKind kind) {
+  return kind == MmaKind::F16 || kind == MmaKind::TF32;
+}
+
+/// The word and the first bit of a chunk, relative to the tile.
+struct ChunkPlace {
+  unsigned row, column, bit;
+};
+ChunkPlace placeOf(MmaKind kind, unsigned row, unsigned chunk) {
+  if (hasHalvedRows(kind))
+    return {row / 16 * 16 + chunk / 4 * 8 + row % 8, 0,
+            chunk % 4 * 4 + row / 8 % 2 * 16};
+  return {row, chunk / 8, chunk % 8 * 4};
+}
+
+/// Elements of a chunk: how many are stored of how many, and in what units.
+struct Granularity {
+  unsigned stored, length;
+};
+Granularity granularityOf(MmaKind kind) {
+  switch (kind) {
+  case MmaKind::TF32:
+    return {1, 2};
+  case MmaKind::MXF4:
+  case MmaKind::MXF4NVF4:
+    return {4, 8};
+  default:
+    return {2, 4};
+  }
+}
+
+} // namespace
+
+Fault mx::sim::readMetadata(const CtaView &cta, const MetadataPlace &place,
+                            unsigned k, std::vector<uint8_t> &kept,
+                            Fault &uninitialized) {
+  unsigned columns = hasHalvedRows(place.kind) ? 1 : 2;
+  unsigned last = place.laneOf(place.rows - 1);
+  if (Fault fault =
+          cta.tensor->checkAccess(cta.owner, place.laneBase, last + 1,
+                                  place.column, columns, "sparsity metadata"))
+    return fault;
+  Granularity unit = granularityOf(place.kind);
+  kept.resize(place.rows * (k / 2));
+  for (unsigned row = 0; row < place.rows; ++row)
+    for (unsigned chunk = 0; chunk < k / unit.length; ++chunk) {
+      ChunkPlace at = placeOf(place.kind, row, chunk);
+      unsigned lane = place.laneBase + place.laneOf(at.row);
+      unsigned column = place.column + at.column;
+      if (!uninitialized && !cta.tensor->isDefined(lane, column, 1))
+        uninitialized = {FaultKind::Uninitialized,
+                         "sparsity metadata: row " + str(row) +
+                             " reads tensor memory at lane " + str(lane) +
+                             ", column " + str(column) +
+                             ", which has not been written"};
+      unsigned code = cta.tensor->row(lane)[column] >> at.bit & 15;
+      if (!uninitialized && !isMeaningful(place.kind, code))
+        return {FaultKind::Descriptor,
+                "sparsity metadata: code " + str(code) + " of row " + str(row) +
+                    ", elements " + str(chunk * unit.length) + " to " +
+                    str((chunk + 1) * unit.length - 1) + " (lane " + str(lane) +
+                    ", column " + str(column) + ", bit " + str(at.bit) +
+                    ") has no meaning"};
+      // Two-bit indices count quarters of the chunk; what is kept of a quarter
+      // is all of it, or for tf32 the half that they name together.
+      uint8_t *out = &kept[row * (k / 2) + chunk * unit.stored];
+      for (unsigned i = 0; i < unit.stored; ++i) {
+        unsigned quarter = code >> 2 * (i * 2 / unit.stored) & 3;
+        out[i] = static_cast<uint8_t>(chunk * unit.length +
+                                      quarter * unit.length / 4 +
+                                      (unit.stored == 4 ? i % 2 : 0));
+      }
+    }
+  return {};
+}
+
+Fault mx::sim::decodeColumnMask(uint64_t bits, const InstrDesc &desc,
+                                ColumnMask &mask) {
+  // Table 45. The text of the two spans and the ISA's examples contradict each
+  // other; as in the examples, "use" counts columns of B that are used.
+  mask = ColumnMask();
+  if (field(bits, 36, 3) || field(bits, 62, 2))
+    return {
+        FaultKind::Descriptor,
+        "zero-column mask descriptor: bits 36 to 38 and 62 to 63 must be 0"};
+  mask.shift = static_cast<unsigned>(field(bits, 56, 6));
+  unsigned most = desc.m == 32 ? 16 : 32;
+  if (mask.shift > most || mask.shift > desc.maxShift)
+    return {FaultKind::Descriptor,
+            "zero-column mask descriptor: a shift of " + str(mask.shift) +
+                " columns exceeds " +
+                str(mask.shift > most ? most : desc.maxShift) +
+                (mask.shift > most
+                     ? ", the most for M of " + str(desc.m)
+                     : ", the maximum in the instruction descriptor")};
+  mask.isZero.assign(desc.n, false);
+  if (!field(bits, 39, 1))
+    return {};
+  unsigned skip = static_cast<unsigned>(field(bits, 40, 8)) + 1;
+  unsigned use = static_cast<unsigned>(field(bits, 48, 8)) + 1;
+  unsigned parts = 128 / desc.m, columns = desc.n / parts;
+  for (unsigned part = 0; part < parts; ++part) {
+    unsigned start = static_cast<unsigned>(field(bits, 8 * part, 8));
+    bool zeroFirst = field(bits, 32 + part, 1);
+    for (unsigned n = 0; n < columns; ++n) {
+      unsigned at = (start + n) % (skip + use);
+      mask.isZero[part * columns + n] = zeroFirst ? at < skip : at >= use;
+    }
+  }
+  return {};
+}
