@@ -699,9 +699,11 @@ TEST(Mma, Truncate25FollowsTheModel) {
             Parts y = parts(p.scale(p.sb[n][g * p.blocks / 4]), leastScale);
             terms.push_back({dot * x.s * y.s, x.e + y.e});
           }
+        // Zeros do not count, but groups do whatever their sum is.
         int top = -100000, bits = p.k < 64 ? 25 : 35;
-        for (Parts t : terms)
-          top = std::max(top, t.e);
+        for (size_t i = 0; i < terms.size(); ++i)
+          if (terms[i].s != 0 || (i && p.k == 64))
+            top = std::max(top, terms[i].e);
         BigFixed sum;
         for (Parts t : terms) {
           double scaled = std::ldexp(std::fabs(t.s), t.e - top + bits);

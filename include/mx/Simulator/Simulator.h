@@ -220,17 +220,16 @@ struct LaunchConfig {
 
   uint32_t smCount = 148;
   /// The order of warps, CTAs and asynchronous completions. 0: the fastest to
-  /// simulate, where operations complete as they are issued; others are other
-  /// legal orders.
+  /// simulate, where operations complete as they are issued, or when the issuing
+  /// warp next waits; others are other legal orders.
   uint64_t seed = 0;
   /// Host threads among which clusters are spread; 0: one per core. The result
   /// does not depend on it.
   unsigned threads = 0;
   uint32_t checks = kCheckAll;
-  /// Sums of the tensor cores: exact products, added exactly and rounded once a
-  /// K step; or truncated to a few bits below the largest term, as measured on
-  /// chips.
-  bool truncatingSums = false;
+  /// Tensor cores add as the hardware does, truncating each term, instead of
+  /// exactly with one rounding per step.
+  bool truncatesTensorSums = false;
   /// In warp instructions, of the whole launch.
   uint64_t maxInstructions = 10'000'000'000ull;
   /// What cuFuncSetAttribute would have allowed.
@@ -316,8 +315,6 @@ struct LaunchReport {
   std::vector<Finding> findings;
   uint64_t findingsDropped = 0;
   LaunchStatistics statistics;
-  /// What the kernel printed.
-  std::string output;
 
   bool clean() const { return status == LaunchStatus::Clean; }
   /// All findings as text, one paragraph each; empty when clean.

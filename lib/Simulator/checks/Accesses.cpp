@@ -56,10 +56,9 @@ void Order::report(Warp &w, const Instr *i, uint32_t lanes,
                    const Knowledge &known, bool isTensor, bool isWrite,
                    const Conflict &c, const std::string &what) {
   bool isForeign = c.cluster != ~0ull && c.cluster != id;
-  uint32_t step =
-      isForeign ? known.generic.ofForeign(
-                      Clock::foreignKey(c.cluster, c.earlier.agent()))
-                : known.generic[c.earlier.agent()];
+  uint32_t step = isForeign ? known.generic.ofForeign(Clock::foreignKey(
+                                  c.cluster, c.earlier.agent()))
+                            : known.generic[c.earlier.agent()];
   std::string text = isWrite ? "the write of " : "the read of ";
   text += what;
   if (step < c.earlier.step()) {
@@ -95,8 +94,7 @@ bool Order::isKnown(const Knowledge &known, Epoch old, bool wasWrite,
                     bool isAsyncProxy) const {
   const Clock &c =
       isAsyncProxy && wasWrite && !old.isAsync() ? known.async : known.generic;
-  return c[old.agent()] >= old.step() ||
-         old.agent() + 2 >= Epoch::kMaxAgents;
+  return c[old.agent()] >= old.step() || old.agent() + 2 >= Epoch::kMaxAgents;
 }
 
 void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
@@ -130,8 +128,8 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
     }
   };
   if (!((offset | bytes) & 3)) {
-    for (uint64_t g = offset / 4, end = (uint64_t(offset) + bytes) / 4;
-         g < end; ++g)
+    for (uint64_t g = offset / 4, end = (uint64_t(offset) + bytes) / 4; g < end;
+         ++g)
       visit(g, 15);
   } else {
     forGranules(offset, bytes, visit);
@@ -144,8 +142,7 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   if (ok)
     return;
   uint32_t at = std::max<uint32_t>(offset, uint32_t(conflict.granule * 4));
-  std::string what =
-      "shared memory at " + machine.describeSharedOffset(at);
+  std::string what = "shared memory at " + machine.describeSharedOffset(at);
   if (cluster.ctas.size() > 1)
     what += " of CTA rank " + std::to_string(cta.rank);
   report(w, i, lanes, known, false, isWrite, conflict, what);
@@ -301,8 +298,8 @@ EngineScope Order::bulkScope(Warp &w, const Instr *i, uint32_t lanes,
   uint32_t step = uint32_t(group + 1), n = instrNumber(i);
   Epoch read(agentOf(o.bulkReads, w, AgentKind::BulkRead), step, n, false,
              true);
-  Epoch write(agentOf(o.bulkWrites, w, AgentKind::BulkWrite), step, n,
-              isAtomic, true);
+  Epoch write(agentOf(o.bulkWrites, w, AgentKind::BulkWrite), step, n, isAtomic,
+              true);
   return {&w, i, lanes, read, write, &known, true};
 }
 

@@ -161,7 +161,7 @@ bool GlobalOrder::acquire(uint64_t address, Knowledge &known,
 //===----------------------------------------------------------------------===//
 
 BarrierOrder &Order::barrier(Cta &cta, uint32_t offset) {
-  std::unique_ptr<BarrierOrder> &b = cta.logs[offset].order;
+  std::unique_ptr<BarrierOrder> &b = cta.mbarriers[offset].order;
   if (!b) {
     b = std::make_unique<BarrierOrder>();
     b->agent = newAgent(AgentKind::Mbarrier, cta.rank, offset);

@@ -4,8 +4,8 @@
 // Follows the synchronisation of a running cluster and says of every access to
 // shared, tensor and global memory whether it is ordered with the conflicting
 // accesses before it, whatever order the simulator happened to run them in
-// (PTX ISA, "Memory consistency model"; for proxies "Proxies", for tensor memory
-// "tcgen05 memory consistency model").
+// (PTX ISA, "Memory consistency model"; for proxies "Proxies", for tensor
+// memory "tcgen05 memory consistency model").
 //
 // Agents are warps and what works for them in the background:
 //   - the bytes that a mbarrier's phase waits for (bulk copies into shared

@@ -81,8 +81,8 @@ inline bool visitCell(ShadowCell &c, Epoch e, bool isWrite, F &&isOrdered,
                       Conflict &conflict) {
   bool ok = true;
   auto clash = [&](Epoch old, bool wasWrite) {
-    if (!old || !(old.bytes() & e.bytes()) || (old.isAtomic() && e.isAtomic()) ||
-        isOrdered(old, wasWrite))
+    if (!old || !(old.bytes() & e.bytes()) ||
+        (old.isAtomic() && e.isAtomic()) || isOrdered(old, wasWrite))
       return;
     if (ok)
       conflict = {old, wasWrite, 0};
@@ -129,8 +129,8 @@ inline void forGranules(uint64_t begin, uint64_t bytes, F &&fn) {
 
 /// Global memory is shared by all clusters and may be much larger than what a
 /// shadow should cost, so pages come into being when they are touched, and the
-/// oldest ones are given up beyond a limit. Access records of two words stand in
-/// a ring; a number that the ring has left behind is "nobody".
+/// oldest ones are given up beyond a limit. Access records of two words stand
+/// in a ring; a number that the ring has left behind is "nobody".
 class GlobalShadow {
 public:
   explicit GlobalShadow(uint64_t maxBytes = 160ull << 20);

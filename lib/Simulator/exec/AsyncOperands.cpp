@@ -43,12 +43,14 @@ bool mx::sim::checkMulticast(Warp &w, const Instr *i, uint32_t ranks,
   return false;
 }
 
-std::shared_ptr<const Knowledge> mx::sim::knowledgeAtIssue(Warp &w) {
+std::shared_ptr<const Knowledge> mx::sim::knowledgeAtIssue(Warp &w,
+                                                           bool isDeferred) {
   Order *order = w.order();
   if (!order)
     return nullptr;
   const Knowledge &known = order->of(w).known;
-  if (w.isEager()) // used at once: no copy, and nobody to free it
+  if (w.isEager() &&
+      !isDeferred) // used at once: no copy, and nobody to free it
     return {std::shared_ptr<const Knowledge>(), &known};
   return std::make_shared<const Knowledge>(known);
 }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Addresses with an offset as they stand in Program::extra, the CTA that a
-// shared address names, and the scope in which an engine's accesses are checked.
+// shared address names, and the scope in which an engine's accesses are
+// checked.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_EXEC_ASYNCOPERANDS_H
@@ -31,9 +32,10 @@ Cta *sharedOwner(Warp &w, const Instr *i, uint64_t address, const char *what,
 /// The CTAs that an operand of 16 bits names; false after a finding.
 bool checkMulticast(Warp &w, const Instr *i, uint32_t ranks, unsigned lane);
 
-/// What the issuer knows as an asynchronous operation begins: a copy, unless the
-/// operation takes effect at once.
-std::shared_ptr<const Knowledge> knowledgeAtIssue(Warp &w);
+/// What the issuer knows as an asynchronous operation begins: a copy, unless
+/// the operation takes effect at once.
+std::shared_ptr<const Knowledge> knowledgeAtIssue(Warp &w,
+                                                  bool isDeferred = false);
 
 /// Says for as long as it lives whose accesses engines make.
 class ScopeGuard {

@@ -124,8 +124,8 @@ uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c) {
   }
 }
 
-/// Ordering semantics of an atomic operation, in imm's place: bit 0 acquire, bit
-/// 1 release.
+/// Ordering semantics of an atomic operation, in imm's place: bit 0 acquire,
+/// bit 1 release.
 enum : uint32_t { kAcquire = 1, kRelease = 2 };
 
 /// One lane as the order of accesses sees it.

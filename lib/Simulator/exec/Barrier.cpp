@@ -114,7 +114,10 @@ const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
     else
       c.order->release(w, c.barrierArriving);
   }
+  if (w.clusterTicket != c.generation)
+    w.clusterLanes = 0;
   w.clusterTicket = c.generation;
+  w.clusterLanes |= mask;
   c.arrivedThreads += __builtin_popcount(mask);
   ++w.cta->cluster->effects;
   w.machine->checkClusterBarrier(c);
@@ -212,7 +215,7 @@ uint64_t *mx::sim::mbarrierWord(Warp &w, const Instr *i, Space space,
     return nullptr;
   }
   offset = address & kOffsetMask;
-  return reinterpret_cast<uint64_t *>(p);
+  return &owner->mbarriers[offset].word;
 }
 
 /// Books what an operation did for reports, and wakes who waits.
@@ -220,7 +223,7 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                            uint64_t before, uint64_t after, uint32_t arrivals,
                            bool isComplete) {
   ++w.cta->cluster->effects;
-  BarrierLog &log = owner.logs[offset];
+  Mbarrier &log = owner.mbarriers[offset];
   if (mbarrierState(before).parity != mbarrierState(after).parity) {
     ++log.phases;
     log.arrivals.clear();
@@ -235,8 +238,17 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
 
 Fault mx::sim::completeTx(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                           uint32_t bytes) {
-  uint64_t *word = reinterpret_cast<uint64_t *>(owner.shared.data() + offset);
+  uint64_t *word = &owner.mbarriers[offset].word;
   uint64_t before = *word;
+  MbarrierState s = mbarrierState(before);
+  if (s.live && !s.pending && s.tx > 0 && int64_t(s.tx) < int64_t(bytes))
+    w.note(i, FindingKind::Barrier,
+           "the phase of the mbarrier at " +
+               w.machine->describeSharedOffset(offset) +
+               " completes before the copy has: it expected " +
+               std::to_string(s.tx) + " more bytes, the copy brings " +
+               std::to_string(bytes),
+           w.mask);
   Fault f = mbarrierCompleteTx(*word, bytes);
   if (!f)
     noteMbarrier(w, i, owner, offset, before, *word, 0, true);
@@ -247,7 +259,7 @@ Fault mx::sim::arriveOn(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                         uint32_t count, const Knowledge *known) {
   if (Order *order = w.order(); order && known)
     order->arrive(*known, owner, offset);
-  uint64_t *word = reinterpret_cast<uint64_t *>(owner.shared.data() + offset);
+  uint64_t *word = &owner.mbarriers[offset].word;
   uint64_t before = *word;
   Fault f = mbarrierArrive(*word, count);
   if (!f)
@@ -275,7 +287,8 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   Space space = Space(i->aux2 >> 1);
   Order *order = w.order();
   MbarOp op = MbarOp(i->aux & 15);
-  bool passesOn = order && !(i->aux >> 5 & 1) && op >= Arrive && op <= DropExpect;
+  bool passesOn =
+      order && !(i->aux >> 5 & 1) && op >= Arrive && op <= DropExpect;
   Knowledge known;
   if (passesOn)
     order->release(w, known);
@@ -297,8 +310,8 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     Fault f;
     uint32_t arrivals = 0;
     // All lanes know the same: once per barrier and phase is enough.
-    if (passesOn && (word != lastWord ||
-                     mbarrierState(*word).parity != lastParity)) {
+    if (passesOn &&
+        (word != lastWord || mbarrierState(*word).parity != lastParity)) {
       order->arrive(known, *owner, offset);
       lastWord = word;
       lastParity = mbarrierState(*word).parity;
@@ -306,12 +319,14 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     if (order && owner != w.cta)
       order->useRemote(w, i, *owner);
     switch (op) {
-    case Init:
-      f = mbarrierInit(*word, value);
-      owner->logs[offset] = BarrierLog();
-      if (owner->tracker)
-        owner->tracker->markWritten(offset, 8);
+    case Init: {
+      Mbarrier &b = owner->mbarriers[offset];
+      b.arrivals.clear();
+      b.phases = 0;
+      b.order.reset();
+      f = mbarrierInit(b.word, value);
       break;
+    }
     case Inval:
       f = mbarrierInval(*word);
       break;
@@ -353,7 +368,11 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     if (i->d != kNoSlot)
       w.at<uint64_t>(i->d)[lane] = before;
   }
-  return i + 1;
+  if (op != Init || !w.isEager())
+    return i + 1;
+  // Warps that all initialise the same barriers do so at about the same time.
+  w.group().cta = nullptr;
+  return w.poll(i + 1);
 }
 
 /// d: predicate, a: address, b: parity or state; aux: bit 0 by parity, bit 1

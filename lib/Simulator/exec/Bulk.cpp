@@ -55,12 +55,11 @@ const Instr *bulkToGlobal(Warp &w, const Instr *i, uint32_t mask) {
       return nullptr;
     uint32_t offset = src & kOffsetMask;
     next = issueInGroup(w, i, lane, copy.isReduce, [=, &w, &cluster] {
-      TmaResult r =
-          copy.isReduce
-              ? bulkReduce(copy.reduce, copy.type, cluster.engineGlobal, dst,
-                           from->view(), offset, size)
-              : bulkStore(cluster.engineGlobal, dst, from->view(), offset,
-                          size);
+      TmaResult r = copy.isReduce ? bulkReduce(copy.reduce, copy.type,
+                                               cluster.engineGlobal, dst,
+                                               from->view(), offset, size)
+                                  : bulkStore(cluster.engineGlobal, dst,
+                                              from->view(), offset, size);
       r.fault = withBuffer(w, r.fault, "to", dst, size);
       return r;
     });
@@ -84,8 +83,8 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
     Cta *to = sharedOwner(w, i, dst, "copy", lane);
     Cta *holder, *from = nullptr;
     uint32_t barOffset;
-    if (!to || !mbarrierWord(w, i, ptx::Space::Shared, bar, lane, holder,
-                             barOffset))
+    if (!to ||
+        !mbarrierWord(w, i, ptx::Space::Shared, bar, lane, holder, barOffset))
       return nullptr;
     if (holder != to)
       return w.fail(i, FindingKind::IllegalInstruction,
@@ -104,7 +103,7 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
     if (!checkMulticast(w, i, ranks, lane))
       return nullptr;
     uint32_t offset = dst & kOffsetMask;
-    auto known = knowledgeAtIssue(w);
+    auto known = knowledgeAtIssue(w, /*isDeferred=*/true);
     for (; ranks && next; ranks &= ranks - 1) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
       Cta *signal = copy.multicast ? target : holder;
@@ -121,8 +120,8 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
             r = bulkLoad(cluster.engineGlobal, src, target->view(), offset,
                          size);
           else if (copy.isReduce)
-            r = bulkReduceShared(copy.reduce, copy.type, target->view(),
-                                 offset, from->view(), at, size);
+            r = bulkReduceShared(copy.reduce, copy.type, target->view(), offset,
+                                 from->view(), at, size);
           else
             r = bulkShared(target->view(), offset, from->view(), at, size);
         }
@@ -131,7 +130,7 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
         w.counts.bulkLoadBytes += r.bytes;
         return completeTx(w, i, *signal, barOffset, r.bytes);
       };
-      next = w.issue(i, 1u << lane, AsyncQueue::kNoLine, false, action);
+      next = w.issueCopy(i, lane, action);
     }
   }
   return next;
@@ -223,8 +222,7 @@ void decodePrefetch(Decoder &d) {
 void decodeBulkGroup(Decoder &d, bool isWait) {
   int64_t pending = 0;
   bool isRead = d.take("read");
-  if (!d.expectOperands(isWait, isWait) ||
-      (isWait && !d.immediate(0, pending)))
+  if (!d.expectOperands(isWait, isWait) || (isWait && !d.immediate(0, pending)))
     return;
   if (pending < 0)
     return d.unsupported("expects a number of groups");

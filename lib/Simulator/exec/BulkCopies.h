@@ -18,8 +18,8 @@ void decodeBulkTensor(Decoder &d, bool isReduce);
 /// Issues a copy from shared to global memory into the open bulk group of the
 /// warp. `copy` returns a TmaResult.
 template <class F>
-const Instr *issueInGroup(Warp &w, const Instr *i, unsigned lane,
-                          bool isReduce, F &&copy) {
+const Instr *issueInGroup(Warp &w, const Instr *i, unsigned lane, bool isReduce,
+                          F &&copy) {
   uint64_t group = w.bulkGroups.add();
   auto known = knowledgeAtIssue(w);
   auto action = [=, &w]() -> Fault {

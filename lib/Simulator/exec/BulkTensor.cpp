@@ -89,8 +89,8 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
     Cta *to = sharedOwner(w, i, dst, "copy", lane);
     Cta *holder;
     uint32_t barOffset;
-    if (!to || !mbarrierWord(w, i, ptx::Space::Shared, bar, lane, holder,
-                             barOffset))
+    if (!to ||
+        !mbarrierWord(w, i, ptx::Space::Shared, bar, lane, holder, barOffset))
       return nullptr;
     if (!copy.multicast && copy.group != 2 && holder != to)
       return w.fail(i, FindingKind::IllegalInstruction,
@@ -109,7 +109,7 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
     if (!checkMulticast(w, i, ranks, lane))
       return nullptr;
     uint32_t offset = dst & kOffsetMask;
-    auto known = knowledgeAtIssue(w);
+    auto known = knowledgeAtIssue(w, /*isDeferred=*/true);
     // Each destination is a copy of its own, with its own completion.
     for (; ranks && next; ranks &= ranks - 1) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
@@ -133,7 +133,7 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
         w.counts.bulkLoadBytes += r.bytes;
         return completeTx(w, i, *signal, barOffset, r.bytes);
       };
-      next = w.issue(i, 1u << lane, AsyncQueue::kNoLine, false, action);
+      next = w.issueCopy(i, lane, action);
     }
   }
   return next;
@@ -273,4 +273,3 @@ void mx::sim::decodeBulkTensor(Decoder &d, bool isReduce) {
   i.aux = first;
   i.aux2 = copy.pack();
 }
-

@@ -113,6 +113,10 @@ struct F16Value {
   uint16_t bits;
   operator float() const { return f16ToFloat(bits); }
 };
+struct F16FtzValue {
+  uint16_t bits;
+  operator float() const { return HalfF16Ftz::widen(bits); }
+};
 struct BF16Value {
   uint16_t bits;
   operator float() const { return bf16ToFloat(bits); }
@@ -151,41 +155,67 @@ Handler pickHalf(Cmp c, std::index_sequence<K...>) {
   return h[c];
 }
 
+const Instr *copyPredicate(Warp &w, const Instr *i, uint32_t mask) {
+  setPredicate(w, i->d, w.predicate(i->a), mask);
+  return i + 1;
+}
+
 /// For setp with .ftz: the flushed copies are compared.
 template <class T>
 T flushInput(T x) {
   return flush(x);
 }
 
-Handler handlerFor(Decoder &d, Cmp c, std::string_view &typeName, Type &t) {
-  if (d.take("f16")) {
-    t = {'B', 16};
-    return pickHalf<F16Value>(c, std::make_index_sequence<Count>());
+uint32_t upperHalf(uint32_t x) { return x >> 16; }
+
+/// What is compared. Halves: .f16 and .bf16, packed: two of them.
+struct Source {
+  Type type;
+  Handler handler = nullptr;
+  bool isPacked = false;
+};
+
+Source takeSource(Decoder &d, Cmp c, bool ftz) {
+  auto halves = std::make_index_sequence<Count>();
+  Source s;
+  s.type = {'B', 16};
+  bool isF16x2 = d.take("f16x2"), isBF16x2 = !isF16x2 && d.take("bf16x2");
+  if (isF16x2 || isBF16x2) {
+    s.isPacked = true;
+    s.type = {'B', 32};
   }
-  if (d.take("bf16")) {
-    t = {'B', 16};
-    return pickHalf<BF16Value>(c, std::make_index_sequence<Count>());
+  if (isF16x2 || (!isBF16x2 && d.take("f16"))) {
+    s.handler =
+        ftz ? pickHalf<F16FtzValue>(c, halves) : pickHalf<F16Value>(c, halves);
+    return s;
   }
-  if (!d.takeType(t))
-    return nullptr;
-  switch (t.kind) {
+  if (isBF16x2 || d.take("bf16")) {
+    s.handler = pickHalf<BF16Value>(c, halves);
+    return s;
+  }
+  if (!d.takeType(s.type))
+    return s;
+  bool is16 = s.type.bits == 16, is32 = s.type.bits == 32,
+       is64 = s.type.bits == 64;
+  switch (s.type.kind) {
   case 'F':
-    return t.bits == 32   ? pick<float>(c)
-           : t.bits == 64 ? pick<double>(c)
-                          : nullptr;
+    s.handler = is32 ? pick<float>(c) : is64 ? pick<double>(c) : nullptr;
+    break;
   case 'S':
-    return t.bits == 16   ? pick<int16_t>(c)
-           : t.bits == 32 ? pick<int32_t>(c)
-           : t.bits == 64 ? pick<int64_t>(c)
-                          : nullptr;
+    s.handler = is16   ? pick<int16_t>(c)
+                : is32 ? pick<int32_t>(c)
+                : is64 ? pick<int64_t>(c)
+                       : nullptr;
+    break;
   case 'U':
   case 'B':
-    return t.bits == 16   ? pick<uint16_t>(c)
-           : t.bits == 32 ? pick<uint32_t>(c)
-           : t.bits == 64 ? pick<uint64_t>(c)
-                          : nullptr;
+    s.handler = is16   ? pick<uint16_t>(c)
+                : is32 ? pick<uint32_t>(c)
+                : is64 ? pick<uint64_t>(c)
+                       : nullptr;
+    break;
   }
-  return nullptr;
+  return s;
 }
 
 Cmp takeCompare(Decoder &d) {
@@ -195,16 +225,17 @@ Cmp takeCompare(Decoder &d) {
   return Count;
 }
 
-Slot flushed(Decoder &d, Slot s) {
-  Slot out = d.special(Special::Zero, 4, 2 + d.program.code.size());
-  Instr &i = d.emit(map<flushInput<float>>);
+Slot copied(Decoder &d, Handler h, Slot s) {
+  Slot out = d.temporary(4);
+  Instr &i = d.emit(h);
   i.d = out;
   i.a = s;
   return out;
 }
 
-/// Emits the comparison of `inst` and leaves the predicates to the caller.
-bool emitCompare(Decoder &d, Slot p, Slot q, size_t numSources) {
+/// Emits the comparison of `inst` into p; q gets the complement. Of packed
+/// operands p is for the lower halves and `upper` for the upper ones.
+bool emitCompare(Decoder &d, Slot p, Slot q, Slot upper) {
   Cmp c = takeCompare(d);
   if (c == Count) {
     d.unsupported("expects a comparison");
@@ -212,30 +243,56 @@ bool emitCompare(Decoder &d, Slot p, Slot q, size_t numSources) {
   }
   uint32_t combine = d.takeAny({"and", "or", "xor"}) + 1;
   bool ftz = d.take("ftz");
-  std::string_view typeName;
-  Type t;
-  Handler h = handlerFor(d, c, typeName, t);
-  if (!h) {
+  Source source = takeSource(d, c, ftz);
+  if (!source.handler) {
     d.unsupported("no such type");
     return false;
   }
-  if (!d.expectOperands(numSources + (combine != 0),
-                        numSources + (combine != 0)))
+  if (source.isPacked != (upper != kNoSlot)) {
+    d.unsupported(source.isPacked ? "two halves give two results"
+                                  : "only halves give two results");
     return false;
-  Slot a = d.use(1, t), b = d.use(2, t);
-  Slot other = combine ? d.usePredicate(3) : kNoSlot;
-  if (ftz && t == Type{'F', 32}) {
-    a = flushed(d, a);
-    b = flushed(d, b);
   }
-  Instr &i = d.emit(h);
-  i.d = p;
-  i.a = a;
-  i.b = b;
-  i.c = other;
-  i.aux = combine;
-  i.aux2 = q;
+  size_t count = combine ? 4 : 3;
+  if (!d.expectOperands(count, count))
+    return false;
+  Slot a = d.use(1, source.type), b = d.use(2, source.type);
+  Slot other = combine ? d.usePredicate(3) : kNoSlot;
+  if (ftz && source.type == Type{'F', 32}) {
+    a = copied(d, map<flushInput<float>>, a);
+    b = copied(d, map<flushInput<float>>, b);
+  }
+  auto emit = [&](Slot to, Slot not_, Slot x, Slot y) {
+    Instr &i = d.emit(source.handler);
+    i.d = to;
+    i.a = x;
+    i.b = y;
+    i.c = other;
+    i.aux = combine;
+    i.aux2 = not_;
+  };
+  if (!source.isPacked) {
+    emit(p, q, a, b);
+    return true;
+  }
+  // The predicate that is combined may be one of the results.
+  if (combine) {
+    Slot kept = d.temporary(4);
+    Instr &i = d.emit(copyPredicate);
+    i.d = kept;
+    i.a = other;
+    other = kept;
+  }
+  Slot highA = copied(d, map<upperHalf>, a),
+       highB = copied(d, map<upperHalf>, b);
+  emit(p, kNoSlot, a, b);
+  emit(upper, kNoSlot, highA, highB);
   return true;
+}
+
+bool hasPackedSource(Decoder &d) {
+  return !d.modifiers().empty() &&
+         (d.modifiers().back() == "f16x2" || d.modifiers().back() == "bf16x2");
 }
 
 void decodeSetp(Decoder &d) {
@@ -248,30 +305,62 @@ void decodeSetp(Decoder &d) {
   } else {
     p = d.defPredicate(0);
   }
-  emitCompare(d, p, q, 3);
+  if (hasPackedSource(d))
+    emitCompare(d, p, kNoSlot, q);
+  else
+    emitCompare(d, p, q, kNoSlot);
 }
 
-/// aux: what true is, per type of the result.
+/// aux: what true is in the type of the result.
 const Instr *fromPredicate(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t p = *w.at<uint32_t>(i->a), *d = w.at<uint32_t>(i->d);
   forLanes(mask, [&](unsigned lane) { d[lane] = p >> lane & 1 ? i->aux : 0; });
   return i + 1;
 }
+/// a: of the lower half, b: of the upper one.
+const Instr *fromPredicates(Warp &w, const Instr *i, uint32_t mask) {
+  uint32_t p = *w.at<uint32_t>(i->a), q = *w.at<uint32_t>(i->b);
+  uint32_t *d = w.at<uint32_t>(i->d);
+  forLanes(mask, [&](unsigned lane) {
+    d[lane] = (p >> lane & 1 ? i->aux : 0) | (q >> lane & 1 ? i->aux << 16 : 0);
+  });
+  return i + 1;
+}
 
 void decodeSet(Decoder &d) {
   // set.cmp.dtype.stype: the first type is that of the result.
-  Type result;
-  if (!d.takeType(result) || result.bits != 32)
-    return d.unsupported("expects a result of .u32, .s32 or .f32");
-  bool isFloat = result.kind == 'F';
-  Slot p = d.scratchPredicate();
+  struct Result {
+    std::string_view name;
+    uint32_t one;
+  };
+  static constexpr Result results[] = {
+      {"u32", ~0u},      {"s32", ~0u},       {"f32", 0x3F800000u},
+      {"u16", 0xFFFFu},  {"s16", 0xFFFFu},   {"f16", 0x3C00u},
+      {"bf16", 0x3F80u}, {"f16x2", 0x3C00u}, {"bf16x2", 0x3F80u},
+  };
+  // A type may stand twice, so that the order counts.
+  const Result *result = nullptr;
+  for (std::string_view m : d.modifiers()) {
+    for (const Result &r : results)
+      if (!result && r.name == m)
+        result = &r;
+    if (result)
+      break;
+  }
+  if (!result || !d.take(result->name))
+    return d.unsupported("expects the type of the result");
+  bool isPair = hasPackedSource(d);
+  if (!isPair && result->name.back() == '2' && result->name.size() > 4)
+    return d.unsupported("only halves give two results");
+  Slot p = d.temporary(4), q = isPair ? d.temporary(4) : kNoSlot;
   Slot out = d.def(0, {'B', 32});
-  if (!emitCompare(d, p, kNoSlot, 3))
+  if (!emitCompare(d, p, kNoSlot, q))
     return;
-  Instr &i = d.emit(fromPredicate);
+  Instr &i = d.emit(isPair ? fromPredicates : fromPredicate);
   i.d = out;
   i.a = p;
-  i.aux = isFloat ? 0x3F800000u : ~0u;
+  i.b = q;
+  i.aux = result->one;
 }
 
 template <class L>
@@ -311,15 +400,17 @@ const Instr *slct(Warp &w, const Instr *i, uint32_t mask) {
   L *d = w.at<L>(i->d);
   const L *a = w.at<L>(i->a), *b = w.at<L>(i->b);
   forLanes(mask, [&](unsigned lane) {
-    bool first =
-        Float ? w.at<float>(i->c)[lane] >= 0 : w.at<int32_t>(i->c)[lane] >= 0;
+    // -0 is not less than zero, and so neither is what .ftz would flush to it.
+    bool first = Float ? w.at<float>(i->c)[lane] >= 0 ||
+                             (i->aux && flush(w.at<float>(i->c)[lane]) == 0)
+                       : w.at<int32_t>(i->c)[lane] >= 0;
     d[lane] = first ? a[lane] : b[lane];
   });
   return i + 1;
 }
 
 void decodeSlct(Decoder &d) {
-  d.take("ftz");
+  bool ftz = d.take("ftz");
   Type t, c;
   if (!d.takeType(t) || !d.takeType(c) || c.bits != 32)
     return d.unsupported("expects a type and .s32 or .f32");
@@ -335,6 +426,7 @@ void decodeSlct(Decoder &d) {
   i.a = a;
   i.b = b;
   i.c = s;
+  i.aux = ftz;
 }
 
 } // namespace

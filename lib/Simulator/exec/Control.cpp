@@ -53,6 +53,16 @@ const Instr *mx::sim::converge(Warp &w, const Instr *i, uint32_t) {
   return w.arriveAt(i);
 }
 
+const Instr *mx::sim::predicateFromWord(Warp &w, const Instr *i,
+                                        uint32_t mask) {
+  const uint32_t *a = w.at<uint32_t>(i->a);
+  uint32_t bits = 0;
+  forLanes(mask,
+           [&](unsigned lane) { bits |= uint32_t(a[lane] != 0) << lane; });
+  setPredicate(w, i->d, bits, mask);
+  return i + 1;
+}
+
 const Instr *mx::sim::nop(Warp &, const Instr *i, uint32_t) { return i + 1; }
 
 const Instr *mx::sim::reportUnsupported(Warp &w, const Instr *i,

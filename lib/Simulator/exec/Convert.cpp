@@ -1,16 +1,12 @@
-//===- Convert.cpp - cvt
-//---------------------------------------------------===//
+//===- Convert.cpp - conversions of single values -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Data movement and conversion: cvt". Integers widen and narrow by
-// their types, not by the registers they lie in; narrow float formats are those
-// of Support.
+// their types, not by the registers they lie in.
 //===----------------------------------------------------------------------===//
 
-#include "FloatOps.h"
-#include "Lanes.h"
+#include "ConvertOps.h"
 
-#include <array>
 #include <cfenv>
 #include <cmath>
 #include <limits>
@@ -111,47 +107,12 @@ Handler pickInt(Type from, Type to, bool s8, bool d8) {
 // Single values with a float on at least one side
 //===----------------------------------------------------------------------===//
 
-enum class Num : uint8_t {
-  U8,
-  S8,
-  U16,
-  S16,
-  U32,
-  S32,
-  U64,
-  S64,
-  F16,
-  BF16,
-  F32,
-  F64,
-  TF32
-};
 bool isFloat(Num n) { return n >= Num::F16; }
 unsigned bitsOfNum(Num n) {
   static const unsigned bits[] = {8,  8,  16, 16, 32, 32, 64,
                                   64, 16, 16, 32, 64, 32};
   return bits[unsigned(n)];
 }
-
-enum Rounding : uint8_t { RN, RZ, RM, RP, RNA };
-struct Mode {
-  Num from, to;
-  Rounding rounding = RN;
-  bool ftz = false, sat = false, relu = false, satfinite = false;
-  bool integral = false;
-  bool from8 = false, to8 = false; ///< 8-byte lanes
-  uint32_t pack() const {
-    return uint32_t(from) | uint32_t(to) << 4 | uint32_t(rounding) << 8 |
-           ftz << 12 | sat << 13 | relu << 14 | satfinite << 15 |
-           integral << 16 | from8 << 17 | to8 << 18;
-  }
-  explicit Mode(uint32_t v)
-      : from(Num(v & 15)), to(Num((v >> 4) & 15)),
-        rounding(Rounding((v >> 8) & 15)), ftz(v >> 12 & 1), sat(v >> 13 & 1),
-        relu(v >> 14 & 1), satfinite(v >> 15 & 1), integral(v >> 16 & 1),
-        from8(v >> 17 & 1), to8(v >> 18 & 1) {}
-  Mode() = default;
-};
 
 /// Rounds to an integral value in double, exactly.
 double roundIntegral(double x, Rounding r) {
@@ -237,8 +198,9 @@ uint16_t narrow16(double x, FloatFormat f, Rounding r) {
   return uint16_t(magnitude | (negative ? 0x8000 : 0));
 }
 
-/// One value, as the 64 bits of its register.
-uint64_t convertOne(const Mode &m, uint64_t in) {
+} // namespace
+
+uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
   double x = 0;
   bool exactInt = false;
   unsigned __int128 magnitude = 0;
@@ -275,8 +237,10 @@ uint64_t convertOne(const Mode &m, uint64_t in) {
     break;
   case Num::F32:
   case Num::TF32: {
+    // f32 to f16 ignores .ftz, and only .ftz loses the payload of a NaN that
+    // becomes an f64 (seen on sm_90).
     float f = asFloat(uint32_t(in));
-    x = m.ftz ? flush(f) : f;
+    x = m.ftz && m.to != Num::F16 ? canonical(flush(f)) : f;
     break;
   }
   case Num::F64:
@@ -299,9 +263,11 @@ uint64_t convertOne(const Mode &m, uint64_t in) {
   if (!isFloat(m.to)) {
     // NaN gives 0 for f16, bf16 and f32 to at most 32 bits, else the sign bit
     // (seen on sm_90, and in CUDA's math API).
-    bool wide = bitsOfNum(m.to) == 64;
-    if (x != x && (wide || (m.from == Num::F64 && bitsOfNum(m.to) == 32)))
-      return wide ? 1ull << 63 : 0x80000000u;
+    unsigned bits = bitsOfNum(m.to);
+    if (x != x && (bits == 64 || m.from == Num::F64)) {
+      bool isSigned = unsigned(m.to) & 1;
+      return isSigned ? uint64_t(-(1ll << (bits - 1))) : 1ull << (bits - 1);
+    }
     return doubleToInt(roundIntegral(x, m.rounding), m.to);
   }
   if (m.integral)
@@ -314,7 +280,7 @@ uint64_t convertOne(const Mode &m, uint64_t in) {
   switch (m.to) {
   case Num::F64: {
     double y = x;
-    if (exactInt && magnitude >> 53) {
+    if (exactInt && magnitude >> 53 && !m.sat) {
       // Integer to double: the host's conversion in the wanted mode.
       static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
                                   FE_UPWARD};
@@ -325,7 +291,7 @@ uint64_t convertOne(const Mode &m, uint64_t in) {
       y = z;
       std::fesetround(FE_TONEAREST);
     }
-    return mx::bitsOf(y);
+    return mx::bitsOf(y) | (y != y ? 0x0008000000000000ull : 0);
   }
   case Num::F32: {
     float y = r == RN ? float(x) : narrowDirected<float>(x, r);
@@ -337,11 +303,16 @@ uint64_t convertOne(const Mode &m, uint64_t in) {
   }
   case Num::TF32: {
     // 10 bits of mantissa; rna rounds ties away.
+    // What a NaN and, with .rna, .satfinite give was seen on sm_90.
     uint32_t b = mx::bitsOf(float(x));
-    if ((b & 0x7FFFFFFFu) > 0x7F800000u)
-      return mx::kF32CanonicalNaN;
-    if ((b & 0x7F800000u) == 0x7F800000u)
+    if ((b & 0x7F800000u) == 0x7F800000u) {
+      b = uint32_t(in) & ~0x1FFFu;
+      if (r == RNA)
+        return m.satfinite ? b - 0x2000u : b;
+      if (x != x)
+        return 0x7FFFE000u;
       return m.satfinite ? (b & 0x80000000u) | 0x7F7FE000u : b;
+    }
     if (r == RNA)
       b += 0x1000;
     else if (r == RN)
@@ -355,6 +326,11 @@ uint64_t convertOne(const Mode &m, uint64_t in) {
   case Num::BF16: {
     FloatFormat f = m.to == Num::F16 ? FloatFormat::F16 : FloatFormat::BF16;
     uint16_t h = narrow16(x, f, r);
+    if (x != x && m.from == Num::F64)
+      // The upper bits of the NaN, made quiet (seen on sm_90).
+      return m.to == Num::F16
+                 ? (in >> 48 & 0x8000) | 0x7E00 | (in >> 42 & 0x3FF)
+                 : (in >> 48 & 0x8000) | 0x7FC0 | (in >> 45 & 0x7F);
     if (m.satfinite && x == x) {
       uint16_t most = m.to == Num::F16 ? 0x7BFF : 0x7F7F;
       if ((h & 0x7FFF) > most)
@@ -366,6 +342,8 @@ uint64_t convertOne(const Mode &m, uint64_t in) {
     return 0;
   }
 }
+
+namespace {
 
 const Instr *convertGeneral(Warp &w, const Instr *i, uint32_t mask) {
   Mode m(i->aux);
@@ -382,13 +360,11 @@ const Instr *convertGeneral(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 // The conversions that inner loops have.
+uint32_t sameBits(uint32_t v) { return v; }
 float bf16ToF32(uint16_t v) { return bf16ToFloat(v); }
 float f16ToF32(uint16_t v) { return canonical(f16ToFloat(v)); }
 uint16_t f32ToBf16(float v) { return floatToBf16(v); }
 uint16_t f32ToF16(float v) { return floatToF16(v); }
-uint32_t f32ToBf16x2(float hi, float lo) {
-  return uint32_t(floatToBf16(hi)) << 16 | floatToBf16(lo);
-}
 float s32ToF32(int32_t v) { return float(v); }
 float u32ToF32(uint32_t v) { return float(v); }
 
@@ -410,111 +386,11 @@ Num takeNum(Decoder &d) {
   return Num(15);
 }
 
-//===----------------------------------------------------------------------===//
-// Packed narrow formats
-//===----------------------------------------------------------------------===//
-
-/// aux: format | flags; aux2: what it converts.
-constexpr uint32_t kReluBit = 1u << 8, kUpBit = 1u << 9, kSatBit = 1u << 10;
-
-inline float positive(float x, uint32_t aux) {
-  return (aux & kReluBit) && x < 0    ? 0.0f
-         : (aux & kReluBit) && x == 0 ? 0.0f
-                                      : x;
-}
-
-unsigned widthOf(FloatFormat f) { return f == FloatFormat::E2M1 ? 4 : 8; }
-
-uint32_t encodeNarrow(uint32_t aux, float x) {
-  FloatFormat f = FloatFormat(aux & 0xff);
-  if (f == FloatFormat::E8M0)
-    return aux & kUpBit ? mx::encodeE8M0Up(x, aux & kSatBit)
-                        : mx::encodeE8M0Down(x, aux & kSatBit);
-  return mx::encode(f, positive(x, aux));
-}
-
-/// Two f32 (a: high) to a pair of codes.
-const Instr *encodePair(Warp &w, const Instr *i, uint32_t mask) {
-  const float *a = w.at<float>(i->a), *b = w.at<float>(i->b);
-  uint32_t *d = w.at<uint32_t>(i->d);
-  unsigned width = widthOf(FloatFormat(i->aux & 0xff));
-  forLanes(mask, [&](unsigned lane) {
-    d[lane] =
-        encodeNarrow(i->aux, a[lane]) << width | encodeNarrow(i->aux, b[lane]);
-  });
-  return i + 1;
-}
-
-/// A pair of 16-bit floats to a pair of codes.
-template <bool BF16>
-const Instr *encodeHalves(Warp &w, const Instr *i, uint32_t mask) {
-  const uint32_t *a = w.at<uint32_t>(i->a);
-  uint32_t *d = w.at<uint32_t>(i->d);
-  unsigned width = widthOf(FloatFormat(i->aux & 0xff));
-  forLanes(mask, [&](unsigned lane) {
-    uint16_t hi = a[lane] >> 16, lo = uint16_t(a[lane]);
-    float h = BF16 ? bf16ToFloat(hi) : f16ToFloat(hi);
-    float l = BF16 ? bf16ToFloat(lo) : f16ToFloat(lo);
-    d[lane] = encodeNarrow(i->aux, h) << width | encodeNarrow(i->aux, l);
-  });
-  return i + 1;
-}
-
-/// A pair of codes to a pair of 16-bit floats.
-template <bool BF16>
-const Instr *decodePair(Warp &w, const Instr *i, uint32_t mask) {
-  const uint32_t *a = w.at<uint32_t>(i->a);
-  uint32_t *d = w.at<uint32_t>(i->d);
-  FloatFormat f = FloatFormat(i->aux & 0xff);
-  unsigned width = widthOf(f);
-  uint32_t codeMask = (1u << width) - 1;
-  forLanes(mask, [&](unsigned lane) {
-    float h = positive(mx::decode(f, (a[lane] >> width) & codeMask), i->aux);
-    float l = positive(mx::decode(f, a[lane] & codeMask), i->aux);
-    d[lane] = BF16 ? uint32_t(floatToBf16(h)) << 16 | floatToBf16(l)
-                   : uint32_t(floatToF16(h)) << 16 | floatToF16(l);
-  });
-  return i + 1;
-}
-
-/// Two f32 to a pair of 16-bit floats with the rarer modifiers.
-const Instr *packHalves(Warp &w, const Instr *i, uint32_t mask) {
-  Mode m(i->aux);
-  const uint32_t *a = w.at<uint32_t>(i->a), *b = w.at<uint32_t>(i->b);
-  uint32_t *d = w.at<uint32_t>(i->d);
-  forLanes(mask, [&](unsigned lane) {
-    d[lane] = uint32_t(convertOne(m, a[lane])) << 16 |
-              uint32_t(convertOne(m, b[lane]));
-  });
-  return i + 1;
-}
-
-bool takeNarrow(Decoder &d, FloatFormat &f) {
-  static constexpr std::pair<std::string_view, FloatFormat> names[] = {
-      {"e4m3x2", FloatFormat::E4M3}, {"e5m2x2", FloatFormat::E5M2},
-      {"e3m2x2", FloatFormat::E3M2}, {"e2m3x2", FloatFormat::E2M3},
-      {"e2m1x2", FloatFormat::E2M1}, {"ue8m0x2", FloatFormat::E8M0},
-  };
-  for (auto &[name, value] : names)
-    if (d.take(name)) {
-      f = value;
-      return true;
-    }
-  return false;
-}
-
-void decodeCvtPack(Decoder &d);
-
 void decodeCvt(Decoder &d) {
   Mode m;
-  bool isPacked = false;
-  for (std::string_view s : d.modifiers()) {
-    isPacked |= s.size() > 2 && s.substr(s.size() - 2) == "x2";
-    if (s.size() > 2 && s.substr(s.size() - 2) == "x4")
-      return d.unsupported("conversions of four elements are not supported");
-    if (s == "pack")
-      return decodeCvtPack(d);
-  }
+  for (std::string_view s : d.modifiers())
+    if (s == "pack" || (s.size() > 2 && s[s.size() - 2] == 'x'))
+      return decodePackedConversion(d);
   int r = d.takeAny({"rn", "rz", "rm", "rp", "rna"});
   int ri = d.takeAny({"rni", "rzi", "rmi", "rpi"});
   m.rounding = r >= 0 ? Rounding(r) : ri >= 0 ? Rounding(ri) : RN;
@@ -523,80 +399,6 @@ void decodeCvt(Decoder &d) {
   m.satfinite = d.take("satfinite");
   m.sat = d.take("sat");
   m.relu = d.take("relu");
-
-  if (isPacked) {
-    FloatFormat f;
-    bool toF16 = false, toBF16 = false;
-    bool narrowFirst = false;
-    if (!d.modifiers().empty()) {
-      std::string_view first = d.modifiers().front();
-      narrowFirst = first[0] == 'e' || first[0] == 'u';
-    }
-    uint32_t flags = (m.relu ? kReluBit : 0) | (m.rounding == RP ? kUpBit : 0) |
-                     (m.satfinite ? kSatBit : 0);
-    if (narrowFirst) {
-      if (!takeNarrow(d, f))
-        return d.unsupported("no such type");
-      bool isScale = f == FloatFormat::E8M0;
-      if (isScale ? m.rounding != RP && m.rounding != RZ
-                  : m.rounding != RN || !m.satfinite)
-        return d.unsupported(isScale ? "expects .rp or .rz"
-                                     : "expects .rn.satfinite");
-      bool fromF16 = d.take("f16x2"), fromBF16 = d.take("bf16x2");
-      // The destination of e2m1x2 is a .b8, all others are 16 bits.
-      if (fromF16 || fromBF16) {
-        if (!d.expectOperands(2, 2))
-          return;
-        Slot a = d.use(1, {'B', 32}), out = d.def(0, {'B', 16});
-        Instr &i = d.emit(fromF16 ? encodeHalves<false> : encodeHalves<true>);
-        i.d = out;
-        i.a = a;
-        i.aux = uint32_t(f) | flags;
-        return;
-      }
-      if (!d.take("f32"))
-        return d.unsupported("expects a source of .f32, .f16x2 or .bf16x2");
-      if (!d.expectOperands(3, 3))
-        return;
-      Slot a = d.use(1, {'F', 32}), b = d.use(2, {'F', 32});
-      Slot out = d.def(0, {'B', 16});
-      Instr &i = d.emit(encodePair);
-      i.d = out;
-      i.a = a;
-      i.b = b;
-      i.aux = uint32_t(f) | flags;
-      return;
-    }
-    toF16 = d.take("f16x2");
-    toBF16 = !toF16 && d.take("bf16x2");
-    if (!toF16 && !toBF16)
-      return d.unsupported("no such type");
-    if (takeNarrow(d, f)) {
-      if (!d.expectOperands(2, 2))
-        return;
-      Slot a = d.use(1, {'B', 16}), out = d.def(0, {'B', 32});
-      Instr &i = d.emit(toF16 ? decodePair<false> : decodePair<true>);
-      i.d = out;
-      i.a = a;
-      i.aux = uint32_t(f) | flags;
-      return;
-    }
-    if (!d.take("f32"))
-      return d.unsupported("no such source type");
-    if (!d.expectOperands(3, 3))
-      return;
-    Slot a = d.use(1, {'F', 32}), b = d.use(2, {'F', 32});
-    Slot out = d.def(0, {'B', 32});
-    bool isPlain = m.rounding == RN && !m.relu && !m.satfinite && toBF16;
-    m.from = Num::F32;
-    m.to = toF16 ? Num::F16 : Num::BF16;
-    Instr &i = d.emit(isPlain ? map<f32ToBf16x2> : packHalves);
-    i.d = out;
-    i.a = a;
-    i.b = b;
-    i.aux = m.pack();
-    return;
-  }
 
   m.to = takeNum(d);
   m.from = takeNum(d);
@@ -630,11 +432,14 @@ void decodeCvt(Decoder &d) {
     return;
   }
   Handler h = convertGeneral;
-  bool isPlain = m.rounding == RN && !m.ftz && !m.sat && !m.relu &&
-                 !m.satfinite && !m.integral;
+  bool isPlain =
+      r <= 0 && !m.ftz && !m.sat && !m.relu && !m.satfinite && !m.integral;
   if (isPlain) {
     auto is = [&](Num from, Num to) { return m.from == from && m.to == to; };
-    if (is(Num::BF16, Num::F32))
+    // Without a modifier, f32 to f32 is a move (seen on sm_90).
+    if (is(Num::F32, Num::F32))
+      h = map<sameBits>;
+    else if (is(Num::BF16, Num::F32))
       h = map<bf16ToF32>;
     else if (is(Num::F16, Num::F32))
       h = map<f16ToF32>;
@@ -653,48 +458,6 @@ void decodeCvt(Decoder &d) {
   i.d = out;
   i.a = a;
   i.aux = m.pack();
-}
-
-/// cvt.pack.sat.u8.s32.b32 d, a, b, c and without c for 16 bits.
-template <class T>
-const Instr *packSaturated(Warp &w, const Instr *i, uint32_t mask) {
-  constexpr unsigned bits = 8 * sizeof(T);
-  const int32_t *a = w.at<int32_t>(i->a), *b = w.at<int32_t>(i->b);
-  const uint32_t *c = w.at<uint32_t>(i->c);
-  uint32_t *d = w.at<uint32_t>(i->d);
-  auto clamp = [](int32_t v) -> uint32_t {
-    int32_t lo = std::numeric_limits<T>::min(),
-            hi = std::numeric_limits<T>::max();
-    return std::make_unsigned_t<T>(T(v < lo ? lo : v > hi ? hi : v));
-  };
-  forLanes(mask, [&](unsigned lane) {
-    uint32_t pair = clamp(a[lane]) << bits | clamp(b[lane]);
-    d[lane] = bits == 16 ? pair : c[lane] << 16 | pair;
-  });
-  return i + 1;
-}
-
-void decodeCvtPack(Decoder &d) {
-  d.take("pack");
-  if (!d.take("sat"))
-    return d.unsupported("expects .sat");
-  int to = d.takeAny({"u8", "s8", "u16", "s16"});
-  if (to < 0 || !d.take("s32"))
-    return d.unsupported("no such type");
-  d.take("b32");
-  bool isByte = to < 2;
-  if (!d.expectOperands(isByte ? 4 : 3, isByte ? 4 : 3))
-    return;
-  Slot a = d.use(1, {'S', 32}), b = d.use(2, {'S', 32});
-  Slot c = isByte ? d.use(3, {'B', 32}) : a;
-  Slot out = d.def(0, {'B', 32});
-  static const Handler h[] = {packSaturated<uint8_t>, packSaturated<int8_t>,
-                              packSaturated<uint16_t>, packSaturated<int16_t>};
-  Instr &i = d.emit(h[to]);
-  i.d = out;
-  i.a = a;
-  i.b = b;
-  i.c = c;
 }
 
 } // namespace

@@ -62,9 +62,8 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t step = w.order() ? w.order()->of(w).copyStep : 0;
   auto action = [=, &w]() -> Fault {
     Order *order = w.order();
-    ScopeGuard guard(order, order
-                                ? order->copyScope(w, i, mask, *known, step)
-                                : EngineScope());
+    ScopeGuard guard(order, order ? order->copyScope(w, i, mask, *known, step)
+                                  : EngineScope());
     for (const LaneCopy &c : *copies) {
       uint8_t data[16] = {};
       if (c.take) {
@@ -93,10 +92,10 @@ const Instr *copyAsyncArrive(Warp &w, const Instr *i, uint32_t mask) {
     unsigned lane = __builtin_ctz(m);
     Cta *owner;
     uint32_t offset;
-    uint64_t *word = mbarrierWord(
-        w, i, Space::Shared,
-        sharedAddress(laneAddress(w, i->a, i->aux2, i->imm, lane)), lane,
-        owner, offset);
+    uint64_t *word =
+        mbarrierWord(w, i, Space::Shared,
+                     sharedAddress(laneAddress(w, i->a, i->aux2, i->imm, lane)),
+                     lane, owner, offset);
     if (!word)
       return nullptr;
     // Without .noinc the arrival is one more than the barrier counts on.

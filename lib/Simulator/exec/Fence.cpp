@@ -1,9 +1,9 @@
 //===- Fence.cpp - fences -------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA: membar, fence. One warp at a time touches memory, so there is nothing
-// to wait for; what a fence orders is told to the check of the order. Scopes are
-// not told apart.
+// PTX ISA: membar, fence. One warp at a time touches memory, so there is
+// nothing to wait for; what a fence orders is told to the check of the order.
+// Scopes are not told apart.
 //===----------------------------------------------------------------------===//
 
 #include "Lanes.h"

@@ -9,7 +9,7 @@
 #ifndef MX_LIB_SIMULATOR_EXEC_FLOATOPS_H
 #define MX_LIB_SIMULATOR_EXEC_FLOATOPS_H
 
-#include "../machine/Decoder.h"
+#include "Lanes.h"
 
 #include "mx/Support/FloatFormats.h"
 
@@ -23,7 +23,24 @@ void decodeFloatDivide(Decoder &d);
 void decodeFloatMinMax(Decoder &d, bool isMax);
 void decodeFloatSign(Decoder &d, FloatSign op);
 /// 16x2 integer operations.
-void emitPacked16(Decoder &d, PackedOp op, bool isSigned);
+void emitPacked16(Decoder &d, PackedOp op, bool isSigned, bool relu = false);
+
+enum class Format { F32, F64, F16, BF16, F16x2, BF16x2, F32x2, None };
+/// Removes the next floating-point type.
+Format takeFormat(Decoder &d);
+Slot useFormat(Decoder &d, size_t k, Format f);
+Slot defFormat(Decoder &d, size_t k, Format f);
+/// d = h(a[, b[, c]]), all of one format; a null handler is unsupported.
+void emitFormat(Decoder &d, Handler h, Format f, unsigned sources,
+                uint32_t aux = 0);
+
+/// Modifiers of arithmetic.
+constexpr unsigned kFtz = 1, kSat = 2, kRelu = 4;
+
+enum class FOp { Add, Sub, Mul, Fma, Div, Sqrt };
+/// Executes FOp | rounding << 4 | flags << 8 in aux with a directed rounding;
+/// null where the format has none.
+Handler directedHandler(Format f);
 
 inline float asFloat(uint32_t bits) { return floatFromBits(bits); }
 
@@ -61,6 +78,43 @@ inline float f16ToFloat(uint16_t v) {
 inline uint16_t floatToF16(float x) {
   return uint16_t(encode(FloatFormat::F16, x));
 }
+
+// Scalar operations on the compute type.
+template <unsigned M>
+inline float input(float x) {
+  return M & kFtz ? flush(x) : x;
+}
+template <unsigned M>
+inline float output(float x) {
+  if (M & kFtz)
+    x = flush(x);
+  if (M & kSat)
+    return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; // NaN gives +0
+  return canonical(x);
+}
+
+// 16-bit formats: exact widening, the operation in f32 or f64, one rounding.
+struct HalfF16 {
+  static float widen(uint16_t v) { return f16ToFloat(v); }
+  static uint16_t narrow(float x) { return floatToF16(x); }
+  static uint16_t narrowD(double x) {
+    return uint16_t(mx::encodeF64(mx::FloatFormat::F16, x));
+  }
+};
+/// .ftz: subnormal operands and results are zeros of their sign.
+struct HalfF16Ftz {
+  static uint16_t flushed(uint16_t v) { return v & 0x7C00 ? v : v & 0x8000; }
+  static float widen(uint16_t v) { return f16ToFloat(flushed(v)); }
+  static uint16_t narrow(float x) { return flushed(floatToF16(x)); }
+  static uint16_t narrowD(double x) { return flushed(HalfF16::narrowD(x)); }
+};
+struct HalfBF16 {
+  static float widen(uint16_t v) { return bf16ToFloat(v); }
+  static uint16_t narrow(float x) { return floatToBf16(x); }
+  static uint16_t narrowD(double x) {
+    return uint16_t(mx::encodeF64(mx::FloatFormat::BF16, x));
+  }
+};
 
 /// p + c rounded to odd, so that a later rounding to fewer bits is correct.
 double addToOdd(double p, double c);

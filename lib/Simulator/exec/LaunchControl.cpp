@@ -43,7 +43,7 @@ const Instr *tryCancel(Warp &w, const Instr *i, uint32_t mask) {
     uint32_t own = 1u << (dst >> kRankShift);
     uint32_t ranks = i->aux2 ? (1u << cluster.ctas.size()) - 1 : own;
     uint32_t offset = dst & kOffsetMask;
-    auto known = knowledgeAtIssue(w);
+    auto known = knowledgeAtIssue(w, /*isDeferred=*/true);
     for (; ranks && next; ranks &= ranks - 1) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
       Cta *signal = i->aux2 ? target : holder;
@@ -59,7 +59,7 @@ const Instr *tryCancel(Warp &w, const Instr *i, uint32_t mask) {
         }
         return completeTx(w, i, *signal, barOffset, kAnswerBytes);
       };
-      next = w.issue(i, 1u << lane, AsyncQueue::kNoLine, false, action);
+      next = w.issueCopy(i, lane, action);
     }
   }
   return next;

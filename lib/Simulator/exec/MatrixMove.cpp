@@ -122,6 +122,8 @@ bool resolveRows(Warp &w, const Instr *i, const Move &move,
                                 move.form.isStore);
     if (!rows[lane])
       return false;
+    followOne(w, i, move.space, address, rowBytes, 1u << lane,
+              move.form.isStore);
   }
   return true;
 }

@@ -137,8 +137,7 @@ namespace {
 
 /// One run of bytes of one or more lanes.
 void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
-               uint64_t bytes, uint32_t mask, bool isWrite,
-               Strength strength) {
+               uint64_t bytes, uint32_t mask, bool isWrite, Strength strength) {
   Order &order = *w.order();
   if (space == Space::Generic) {
     space = Space::Global;
@@ -157,14 +156,19 @@ void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
   if (isGlobal)
     order.accessGlobal(w, i, address, bytes, mask, isWrite, isStrong);
   else
-    order.accessShared(w, i,
-                       *w.cta->cluster->ctas[address >> kRankShift],
+    order.accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
                        address & kOffsetMask, bytes, mask, isWrite, isStrong);
   if (isStrong && isWrite)
     order.strongWrite(w, isGlobal, address, synchronizes);
 }
 
 } // namespace
+
+void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
+                        uint64_t bytes, uint32_t lanes, bool isWrite) {
+  if (w.order())
+    followRun(w, i, space, address, bytes, lanes, isWrite, Strength::Weak);
+}
 
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                           bool is64, int64_t offset, uint64_t bytes,

@@ -33,6 +33,10 @@ void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
                  bool is64, int64_t offset, uint64_t bytes, uint32_t mask,
                  bool isWrite, Strength strength);
 
+/// The same for one weak access.
+void followOne(Warp &w, const Instr *i, ptx::Space space, uint64_t address,
+               uint64_t bytes, uint32_t lanes, bool isWrite);
+
 } // namespace mx::sim
 
 #endif // MX_LIB_SIMULATOR_EXEC_MEMORYACCESS_H

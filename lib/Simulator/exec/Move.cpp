@@ -278,16 +278,36 @@ const Instr *isSpace(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
+/// Constant variables lie in the same memory as global ones.
+const Instr *isConstant(Warp &w, const Instr *i, uint32_t mask) {
+  const uint64_t *a = w.at<uint64_t>(i->a);
+  uint32_t bits = 0;
+  forLanes(mask, [&](unsigned lane) {
+    for (const ptx::Variable *v : w.machine->module.globals)
+      if (v->space == Space::Const && v->placed &&
+          a[lane] - v->address < v->bytes)
+        bits |= 1u << lane;
+  });
+  setPredicate(w, i->d, bits, mask);
+  return i + 1;
+}
+
 void decodeIsSpacep(Decoder &d) {
   bool own = false;
   for (std::string_view m : d.modifiers())
     own |= m == "shared::cta" || m == "shared";
   Space s = d.takeSpace();
-  if (s == Space::Generic || s == Space::Const)
+  if (s == Space::Generic)
     return d.unsupported("expects a state space");
   if (!d.expectOperands(2, 2))
     return;
   Slot a = d.use(1, {'U', 64}), p = d.defPredicate(0);
+  if (s == Space::Const) {
+    Instr &i = d.emit(isConstant);
+    i.d = p;
+    i.a = a;
+    return;
+  }
   Instr &i = d.emit(isSpace);
   i.d = p;
   i.a = a;

@@ -61,8 +61,9 @@ void combine(Op op, bool isSigned, unsigned bytes, uint8_t *to,
   uint32_t old, b;
   std::memcpy(&old, to, 4);
   std::memcpy(&b, from, 4);
-  uint32_t now = isSigned ? uint32_t(reduce<int32_t>(op, int32_t(old), int32_t(b)))
-                          : reduce<uint32_t>(op, old, b);
+  uint32_t now = isSigned
+                     ? uint32_t(reduce<int32_t>(op, int32_t(old), int32_t(b)))
+                     : reduce<uint32_t>(op, old, b);
   std::memcpy(to, &now, 4);
 }
 
@@ -76,17 +77,15 @@ const Instr *storeAsync(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &cluster = *w.cta->cluster;
   ++cluster.effects;
   const Instr *next = i + 1;
-  auto known = knowledgeAtIssue(w);
+  auto known = knowledgeAtIssue(w, /*isDeferred=*/true);
   for (uint32_t m = mask; m && next; m &= m - 1) {
     unsigned lane = __builtin_ctz(m), total = bytes * count;
     uint64_t dst = sharedAddress(addressOf(w, s, lane));
     uint64_t bar = sharedAddress(addressOf(w, s + kPlaceSlots, lane));
-    uint8_t *to =
-        resolveAddress(w, i, Space::Shared, dst, total, lane, true);
+    uint8_t *to = resolveAddress(w, i, Space::Shared, dst, total, lane, true);
     Cta *holder;
     uint32_t barOffset;
-    if (!to ||
-        !mbarrierWord(w, i, Space::Shared, bar, lane, holder, barOffset))
+    if (!to || !mbarrierWord(w, i, Space::Shared, bar, lane, holder, barOffset))
       return nullptr;
     Cta *owner = cluster.ctas[dst >> kRankShift].get();
     if (holder != owner)
@@ -117,7 +116,7 @@ const Instr *storeAsync(Warp &w, const Instr *i, uint32_t mask) {
       w.counts.sharedStoreBytes += total;
       return completeTx(w, i, *holder, barOffset, total);
     };
-    next = w.issue(i, 1u << lane, AsyncQueue::kNoLine, false, action);
+    next = w.issueCopy(i, lane, action);
   }
   return next;
 }
@@ -153,11 +152,11 @@ const Instr *storeBulk(Warp &w, const Instr *i, uint32_t mask) {
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     uint64_t a = sharedAddress(laneAddress(w, i->a, i->aux & 1, i->imm, lane));
-    uint64_t size = i->aux & 2 ? w.at<uint64_t>(i->b)[lane]
-                               : w.at<uint32_t>(i->b)[lane];
+    uint64_t size =
+        i->aux & 2 ? w.at<uint64_t>(i->b)[lane] : w.at<uint32_t>(i->b)[lane];
     Cta *owner = nullptr;
-    uint8_t *p = size <= (1u << 24) ? w.machine->shared(w, a, size, owner)
-                                    : nullptr;
+    uint8_t *p =
+        size <= (1u << 24) ? w.machine->shared(w, a, size, owner) : nullptr;
     if (a % 8 || size % 8)
       return w.fail(i, FindingKind::Misaligned,
                     "st.bulk expects an address and a size that are multiples "

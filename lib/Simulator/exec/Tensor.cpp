@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncOperands.h"
+#include "WarpFragments.h"
 
 #include "mx/Simulator/tensor/Tcgen05.h"
 
@@ -124,11 +125,11 @@ const Instr *dealloc(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
   ++w.cta->cluster->effects;
-  uint32_t address = uniform32(w, i->a, mask), columns = uniform32(w, i->b, mask);
+  uint32_t address = uniform32(w, i->a, mask),
+           columns = uniform32(w, i->b, mask);
   if (Order *order = w.order())
     order->freeTensor(w, i, mask, *w.cta, address, columns);
-  return w.fault(i,
-                 w.cta->tensor->deallocate(w.cta->owner, address, columns),
+  return w.fault(i, w.cta->tensor->deallocate(w.cta->owner, address, columns),
                  mask);
 }
 const Instr *relinquish(Warp &w, const Instr *i, uint32_t mask) {
@@ -160,8 +161,8 @@ const Instr *tensorLoadRegisters(Warp &w, const Instr *i, uint32_t mask) {
     return w.fail(i, FindingKind::IllegalInstruction,
                   "tcgen05.ld of more than 128 registers", mask);
   Order *order = w.order();
-  ScopeGuard guard(order, order ? order->transferScope(w, i, mask)
-                                : EngineScope());
+  ScopeGuard guard(order,
+                   order ? order->transferScope(w, i, mask) : EngineScope());
   w.counts.tensorLoadBytes += n * 128;
   Fault f = w.cta->tensor->load(w.cta->owner, t, values);
   if (f && !w.fault(i, f, mask))
@@ -197,8 +198,8 @@ const Instr *tensorStoreRegisters(Warp &w, const Instr *i, uint32_t mask) {
     std::memcpy(values + r * 32, w.at<uint32_t>(slots[r]), 128);
   ++w.cta->cluster->effects;
   Order *order = w.order();
-  ScopeGuard guard(order, order ? order->transferScope(w, i, mask)
-                                : EngineScope());
+  ScopeGuard guard(order,
+                   order ? order->transferScope(w, i, mask) : EngineScope());
   w.counts.tensorStoreBytes += n * 128;
   return w.fault(i, w.cta->tensor->store(w.cta->owner, t, values), mask);
 }
@@ -265,8 +266,8 @@ const Instr *copyToTensorMemory(Warp &w, const Instr *i, uint32_t mask) {
     unsigned lane = __builtin_ctz(m);
     op.address = w.at<uint32_t>(i->a)[lane] + i->c;
     op.desc = w.at<uint64_t>(i->b)[lane];
-    next = issueToPipe(w, i, lane,
-                       [=] { return copyToTensor(op, ctas.data()); });
+    next =
+        issueToPipe(w, i, lane, [=] { return copyToTensor(op, ctas.data()); });
   }
   return next;
 }
@@ -343,8 +344,7 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
     for (unsigned k = 0; k < numDisable; ++k)
       disable[k] = get32(s[kDisable + k]);
     ++w.counts.mmas;
-    Numerics numerics = w.machine->config.truncatingSums ? Numerics::Truncate25
-                                                         : Numerics::Exact;
+    Numerics numerics = numericsOf(w);
     next = issueToPipe(w, i, lane, [=] {
       MmaOp now = op;
       now.disableOutputLane = numDisable ? disable.data() : nullptr;
@@ -368,7 +368,8 @@ const Instr *commit(Warp &w, const Instr *i, uint32_t mask) {
     unsigned lane = __builtin_ctz(m);
     Cta *owner;
     uint32_t offset;
-    uint64_t address = sharedAddress(laneAddress(w, i->a, i->aux, i->imm, lane));
+    uint64_t address =
+        sharedAddress(laneAddress(w, i->a, i->aux, i->imm, lane));
     if (!mbarrierWord(w, i, Space::Shared, address, lane, owner, offset))
       return nullptr;
     uint32_t ranks = i->b == kNoSlot ? 1u << owner->rank

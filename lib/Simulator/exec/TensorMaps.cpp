@@ -14,8 +14,8 @@ using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
 
-bool mx::sim::readTensorMap(Warp &w, const Instr *i, uint64_t address, unsigned lane,
-                   TensorMapDesc &map) {
+bool mx::sim::readTensorMap(Warp &w, const Instr *i, uint64_t address,
+                            unsigned lane, TensorMapDesc &map) {
   if (address % tensorMapAlignment) {
     w.fail(i, FindingKind::Misaligned,
            "a tensor map must be aligned to 64 bytes: " +
@@ -55,6 +55,7 @@ const Instr *replaceField(Warp &w, const Instr *i, uint32_t mask) {
     uint8_t *p = resolveAddress(w, i, space, address, 128, lane, true);
     if (!p)
       return nullptr;
+    followOne(w, i, space, address, 128, 1u << lane, true);
     uint64_t value = i->aux >> 17 & 1 ? w.at<uint64_t>(i->b)[lane]
                                       : w.at<uint32_t>(i->b)[lane];
     std::string error = replaceTensorMapField(p, TensorMapField(i->aux & 0xff),
@@ -81,6 +82,9 @@ const Instr *copyMap(Warp &w, const Instr *i, uint32_t mask) {
   if (!to)
     return nullptr;
   std::memcpy(to, from, 128);
+  followOne(w, i, Space::Shared,
+            sharedAddress(addressOf(w, s + kPlaceSlots, lane)), 128, 1u << lane,
+            false);
   ++w.cta->cluster->effects;
   return i + 1;
 }

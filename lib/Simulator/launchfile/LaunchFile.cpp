@@ -697,7 +697,7 @@ LaunchFileResult LaunchFile::run() {
   defaults.checks = options.checks;
   defaults.seed = options.seed;
   defaults.threads = options.threads;
-  defaults.truncatingSums = options.truncatingSums;
+  defaults.truncatesTensorSums = options.truncatingSums;
   if (json.has("sm_count"))
     defaults.smCount = json["sm_count"].unsignedInteger(1u << 20);
   if (json.has("attributes")) {

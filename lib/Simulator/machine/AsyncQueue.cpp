@@ -8,11 +8,11 @@
 
 using namespace mx::sim;
 
-bool AsyncQueue::completeOne(Random &random, bool hasTurn) {
+bool AsyncQueue::completeOne(Random *random, bool hasTurn) {
   if (ops.empty())
     return false;
   // From a random place on, the first that nothing of its line precedes.
-  size_t start = random.below(uint32_t(ops.size()));
+  size_t start = random ? random->below(uint32_t(ops.size())) : 0;
   for (size_t k = 0; k < ops.size(); ++k) {
     size_t at = (start + k) % ops.size();
     if (ops[at].line != kNoLine)

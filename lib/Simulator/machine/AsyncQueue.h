@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bulk copies, tcgen05 operations and cp.async take effect some time after they
-// were issued. With seed 0 that time is none: each takes effect as it is issued,
-// which is one of the legal orders and the fastest to simulate. Any other seed
-// keeps them here and picks who is next at random, within what the PTX ISA
-// promises: operations of one line complete in the order of their issue.
+// were issued. With seed 0 most take effect as they are issued, which is one of
+// the legal orders and the fastest to simulate; copies into shared memory come
+// when the issuing warp next waits, as programs may tell the mbarrier after the
+// copy how much to expect. Any other seed keeps all of them here and picks who
+// is next at random, within what the PTX ISA promises: operations of one line
+// complete in the order of their issue.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_MACHINE_ASYNCQUEUE_H
@@ -97,9 +99,9 @@ public:
   bool empty() const { return ops.empty(); }
   size_t size() const { return ops.size(); }
 
-  /// Completes one operation that may be next; false when there is none
-  /// (without the turn, those that need it are left).
-  bool completeOne(Random &random, bool hasTurn);
+  /// Completes one operation that may be next, the oldest without `random`;
+  /// false when there is none (without the turn, those that need it are left).
+  bool completeOne(Random *random, bool hasTurn);
   /// True when an operation waits for the turn only.
   bool wantsTurn() const;
 

@@ -34,9 +34,7 @@ std::string Machine::waitText(Warp &w, Group &g) {
     wait = Wait::Mbarrier;
   switch (wait) {
   case Wait::Mbarrier: {
-    uint64_t word;
-    std::memcpy(&word, g.cta->shared.data() + g.address, 8);
-    MbarrierState s = mbarrierState(word);
+    MbarrierState s = mbarrierState(g.cta->mbarriers[g.address].word);
     std::string t = "waits for phase parity " + std::to_string(g.ticket) +
                     " of the mbarrier at " + describeSharedOffset(g.address);
     t += ": " + std::to_string(s.expected - s.pending) + " of " +
@@ -47,17 +45,17 @@ std::string Machine::waitText(Warp &w, Group &g) {
     else if (s.tx < 0)
       t += ", " + std::to_string(-int64_t(s.tx)) +
            " bytes were written that nobody has expected";
-    auto it = g.cta->logs.find(g.address);
-    if (it == g.cta->logs.end())
+    auto it = g.cta->mbarriers.find(g.address);
+    if (it == g.cta->mbarriers.end())
       return t;
-    const BarrierLog &log = it->second;
+    const Mbarrier &log = it->second;
     t += "; " + plural(log.phases, "phase") + " completed";
     if (log.arrivals.empty())
       t += ", nobody has arrived in the current one";
     else
       t += ", in the current one came";
     unsigned shown = 0;
-    for (const BarrierLog::Entry &e : log.arrivals) {
+    for (const Mbarrier::Entry &e : log.arrivals) {
       if (shown++ == 4) {
         t += " and others";
         break;

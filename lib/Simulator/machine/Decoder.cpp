@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
+
+#include "../exec/SystemCalls.h"
 #include "Handlers.h"
 
 #include <algorithm>
@@ -23,7 +25,11 @@ const DecodeTable &mx::sim::decodeTable() {
   static const DecodeTable table = [] {
     DecodeTable t;
     addIntegerInstructions(t);
+    addBitInstructions(t);
+    addVideoInstructions(t);
     addFloatInstructions(t);
+    addFloatFunctions(t);
+    addFloatSelection(t);
     addConversionInstructions(t);
     addMoveInstructions(t);
     addControlInstructions(t);
@@ -37,6 +43,8 @@ const DecodeTable &mx::sim::decodeTable() {
     addTensorMapInstructions(t);
     addTensorInstructions(t);
     addMatrixMoveInstructions(t);
+    addMmaSyncInstructions(t);
+    addWgmmaInstructions(t);
     return t;
   }();
   return table;
@@ -123,8 +131,9 @@ Space Decoder::takeSpace() {
 void Decoder::takeMemoryQualifiers() {
   // One thread of the host executes everything in order, so every access is
   // as strong as any of these ask for; caches do not exist.
-  takeAny({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile",
-           "mmio", "sc"});
+  take("mmio");
+  takeAny(
+      {"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "sc"});
   takeAny({"cta", "cluster", "gpu", "sys"});
   takeAny({"nc"});
   takeAny({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
@@ -301,6 +310,9 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
   switch (op.kind) {
   case Operand::Reg: {
     const ptx::Register &r = frame->function->registers[op.reg];
+    if (!op.name.empty())
+      unsupported("component '." + std::string(op.name) +
+                  "' of a register is not supported here");
     if (r.type.kind == 'P') {
       unsupported("a predicate stands where a value is expected");
       return constant(0, width);
@@ -353,6 +365,13 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
       }
       return special(row.kind, width);
     }
+    // Performance counters, driver registers and the graph count nothing here;
+    // the last byte that the system reserves is that of all it reserves.
+    if (op.name.substr(0, 2) == "pm" || op.name.substr(0, 6) == "envreg" ||
+        op.name == "current_graph_exec")
+      return constant(0, width);
+    if (op.name == "reserved_smem_offset_cap")
+      return special(Special::ReservedSmemEnd, width);
     unsupported("special register '%" + std::string(op.name) +
                 "' is not supported");
     return constant(0, width);
@@ -383,7 +402,7 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
 Slot Decoder::def(const Operand &op, unsigned laneBytes) {
   if (op.kind == Operand::Sink)
     return scratch(laneBytes ? laneBytes : 8);
-  if (op.kind != Operand::Reg) {
+  if (op.kind != Operand::Reg || !op.name.empty()) {
     unsupported("the destination is not a register");
     return scratch(laneBytes ? laneBytes : 8);
   }
@@ -413,6 +432,14 @@ Slot Decoder::def(size_t k, Type type) {
 Slot Decoder::usePredicate(const Operand &op) {
   if (op.kind == Operand::Imm)
     return constantPredicate(op.value != 0);
+  if (op.kind == Operand::Special && op.name == "is_explicit_cluster") {
+    Slot from = special(Special::IsExplicitCluster, 4);
+    Slot p = temporary(4);
+    Instr &i = emit(predicateFromWord);
+    i.d = p;
+    i.a = from;
+    return op.negated ? p | kSlotNegated : p;
+  }
   if (!isPredicate(op)) {
     unsupported("expects a predicate");
     return constantPredicate(false);
@@ -652,7 +679,11 @@ void Decoder::inlineCall() {
   if (k < numOperands() && operand(k).kind == Operand::List)
     args = &operand(k++).parts;
   auto it = module.functionByName.find(callee.name);
-  if (it == module.functionByName.end() || !it->second->isDefined) {
+  bool isDefined = it != module.functionByName.end() && it->second->isDefined;
+  if (const SystemCall *system =
+          isDefined ? nullptr : findSystemCall(callee.name))
+    return callSystem(*system, *args, *results);
+  if (!isDefined) {
     unsupported("function '" + std::string(callee.name) +
                 "' is not defined in this module");
     return;
@@ -704,6 +735,26 @@ void Decoder::inlineCall() {
   mods.clear();
   failure.clear();
   guard = kNoSlot;
+}
+
+/// A call of what the machine itself provides: a handler that finds its
+/// arguments where the caller has stored them.
+void Decoder::callSystem(const SystemCall &system,
+                         const std::vector<Operand> &args,
+                         const std::vector<Operand> &results) {
+  std::vector<Operand> places = args;
+  places.insert(places.end(), results.begin(), results.end());
+  if (args.size() != system.arguments || results.size() != system.hasResult)
+    return unsupported("'" + std::string(system.name) + "' expects " +
+                       std::to_string(system.arguments) + " arguments and " +
+                       (system.hasResult ? "a result" : "no result"));
+  for (const Operand &place : places)
+    if (place.kind != Operand::Var || !isPlacedLocally(*place.var))
+      return unsupported("arguments of a call must be .param variables");
+  uint32_t first = program.extra.size();
+  for (const Operand &o : places)
+    addExtra(Slot(place(*o.var)));
+  emit(system.handler).aux = first;
 }
 
 bool Decoder::decode(const ptx::Function &kernel,

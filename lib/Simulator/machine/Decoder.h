@@ -29,6 +29,8 @@ struct Address {
   ptx::Space space = ptx::Space::Generic;
 };
 
+struct SystemCall;
+
 class Decoder {
 public:
   Decoder(ptx::Module &module, Program &program)
@@ -85,7 +87,9 @@ public:
   /// The pool's register with `value` in every lane.
   Slot constant(uint64_t value, unsigned laneBytes);
   Slot constantPredicate(bool value);
+  /// A place for results that nobody wants; `temporary` is the caller's own.
   Slot scratch(unsigned laneBytes);
+  Slot temporary(unsigned laneBytes) { return newRegister(laneBytes); }
   Slot scratchPredicate();
   Slot special(Special kind, unsigned laneBytes, int64_t value = 0);
 
@@ -145,6 +149,9 @@ private:
 
   void decodeFunction(Frame &f);
   void decodeInstruction(const ptx::Instruction &i);
+  void callSystem(const SystemCall &system,
+                  const std::vector<ptx::Operand> &args,
+                  const std::vector<ptx::Operand> &results);
   Slot newPredicate();
   Slot newRegister(unsigned laneBytes);
   void markConvergence();
@@ -156,7 +163,11 @@ const std::unordered_map<std::string_view, DecodeFn> &decodeTable();
 
 using DecodeTable = std::unordered_map<std::string_view, DecodeFn>;
 void addIntegerInstructions(DecodeTable &table);
+void addBitInstructions(DecodeTable &table);
+void addVideoInstructions(DecodeTable &table);
 void addFloatInstructions(DecodeTable &table);
+void addFloatFunctions(DecodeTable &table);
+void addFloatSelection(DecodeTable &table);
 void addConversionInstructions(DecodeTable &table);
 void addMoveInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
@@ -170,6 +181,8 @@ void addLaunchControlInstructions(DecodeTable &table);
 void addTensorMapInstructions(DecodeTable &table);
 void addTensorInstructions(DecodeTable &table);
 void addMatrixMoveInstructions(DecodeTable &table);
+void addMmaSyncInstructions(DecodeTable &table);
+void addWgmmaInstructions(DecodeTable &table);
 
 } // namespace mx::sim
 

@@ -19,6 +19,8 @@ const Instr *branchIndexed(Warp &w, const Instr *i, uint32_t mask);
 const Instr *exitThread(Warp &w, const Instr *i, uint32_t mask);
 const Instr *trapThread(Warp &w, const Instr *i, uint32_t mask);
 const Instr *converge(Warp &w, const Instr *i, uint32_t mask);
+/// d: predicate, a != 0.
+const Instr *predicateFromWord(Warp &w, const Instr *i, uint32_t mask);
 const Instr *nop(Warp &w, const Instr *i, uint32_t mask);
 /// bar.warp.sync; a: member mask.
 const Instr *warpSync(Warp &w, const Instr *i, uint32_t mask);

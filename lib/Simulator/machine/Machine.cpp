@@ -263,8 +263,7 @@ bool Machine::ready(Warp &w, Group &g) {
   case Wait::Mbarrier: {
     if (w.cta->cluster->timeout)
       return w.cta->cluster->round != g.index;
-    uint64_t word;
-    std::memcpy(&word, g.cta->shared.data() + g.address, 8);
+    uint64_t word = g.cta->mbarriers[g.address].word;
     return mbarrierState(word).parity != g.ticket;
   }
   case Wait::NamedBarrier:

@@ -80,8 +80,11 @@ public:
   uint32_t pendingCount = 0;
   uint8_t *local = nullptr; ///< 32 frames of Program::localBytes
   uint32_t clusterTicket = 0;
+  uint32_t clusterLanes = 0; ///< that arrived in generation clusterTicket
   CompletionGroups bulkGroups, copyGroups;
   WarpStatistics counts;
+  /// Registers that wgmma works on; see exec/WgmmaTracker.h.
+  std::shared_ptr<class WgmmaTracker> wgmma;
 
   Group &group() { return groups[current]; }
   template <class T>
@@ -132,10 +135,14 @@ public:
   /// Null unless the order of accesses is followed.
   Order *order();
   GlobalView &global();
-  /// An asynchronous operation: done at once, or put in line.
+  /// An asynchronous operation: done at once with seed 0, else put in line.
   template <class F>
   const Instr *issue(const Instr *i, uint32_t lanes, uint32_t line,
                      bool needsTurn, F &&action);
+  /// The same for a copy that counts its bytes on an mbarrier: never done at
+  /// once.
+  template <class F>
+  const Instr *issueCopy(const Instr *i, unsigned lane, F &&action);
   /// True when operations take effect as they are issued.
   bool isEager() const;
   /// Lines in which operations of this warp complete.
@@ -161,14 +168,16 @@ struct NamedBarrier {
   Knowledge arriving, completed;
 };
 
-/// Who acted on an mbarrier in its current phase, for deadlock reports.
-struct BarrierLog {
+/// An mbarrier, and who acted on it in its current phase.
+struct Mbarrier {
   struct Entry {
     uint32_t line, warp, ctaRank, count;
     bool isComplete;
   };
   std::vector<Entry> arrivals;
-  uint32_t initLine = 0;
+  /// The barrier's state, which is not in the bytes of shared memory: on an
+  /// H200 these keep what was there, and data written over them does no harm.
+  uint64_t word = 0;
   uint64_t phases = 0;
   std::unique_ptr<BarrierOrder> order;
 };
@@ -218,7 +227,7 @@ struct Cta {
   std::vector<uint8_t> localStorage;
   uint32_t liveWarps = 0;
   std::vector<NamedBarrier> barriers;
-  std::unordered_map<uint32_t, BarrierLog> logs;
+  std::unordered_map<uint32_t, Mbarrier> mbarriers; ///< by offset
   TensorMemory *tensor = nullptr;
   uint32_t owner = 0;
   /// Warps of other CTAs and engines that used its memory: their last access.
@@ -268,7 +277,8 @@ private:
 };
 
 struct Cluster {
-  explicit Cluster(DeviceMemory &memory) : global(memory), engineGlobal(*this) {}
+  explicit Cluster(DeviceMemory &memory)
+      : global(memory), engineGlobal(*this) {}
 
   std::vector<std::unique_ptr<Cta>> ctas;
   uint64_t index = 0; ///< in the grid of clusters
@@ -383,6 +393,13 @@ const Instr *Warp::issue(const Instr *i, uint32_t lanes, uint32_t line,
   if (isEager())
     return fault(i, action(), lanes);
   cta->cluster->queue.push({this, i, lanes}, line, needsTurn,
+                           std::forward<F>(action));
+  return i + 1;
+}
+
+template <class F>
+const Instr *Warp::issueCopy(const Instr *i, unsigned lane, F &&action) {
+  cta->cluster->queue.push({this, i, 1u << lane}, AsyncQueue::kNoLine, false,
                            std::forward<F>(action));
   return i + 1;
 }

@@ -15,6 +15,7 @@
 #include "Workers.h"
 
 #include <algorithm>
+#include <cstdio>
 
 using namespace mx::sim;
 
@@ -50,25 +51,27 @@ bool Cluster::wantsTurn() const {
 bool Machine::completeSome(Cluster &c, bool isStuck) {
   if (c.queue.empty())
     return false;
+  Random *random = c.pace == Cluster::Pace::Eager ? nullptr : &c.random;
+  auto completeOne = [&] {
+    return !c.stopped && c.queue.completeOne(random, c.hasTurn);
+  };
+  bool any = false;
   switch (c.pace) {
   case Cluster::Pace::Eager:
-  case Cluster::Pace::Early: {
-    bool any = false;
-    while (!c.stopped && c.queue.completeOne(c.random, c.hasTurn))
+  case Cluster::Pace::Early:
+    while (completeOne())
       any = true;
-    return any;
-  }
-  case Cluster::Pace::Mixed: {
-    bool any = isStuck && c.queue.completeOne(c.random, c.hasTurn);
-    while (!c.stopped && c.random.oneIn(4) &&
-           c.queue.completeOne(c.random, c.hasTurn))
+    break;
+  case Cluster::Pace::Mixed:
+    any = isStuck && completeOne();
+    while (random->oneIn(4) && completeOne())
       any = true;
-    return any;
-  }
+    break;
   case Cluster::Pace::Late:
-    return isStuck && c.queue.completeOne(c.random, c.hasTurn);
+    any = isStuck && completeOne();
+    break;
   }
-  return false;
+  return any;
 }
 
 void Machine::runCluster(Cluster &c, uint64_t quantum) {
@@ -104,8 +107,7 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
         w->busy = 0;
         w->breakConvergence();
       }
-      if (!isEager)
-        completeSome(c, false);
+      completeSome(c, false);
       if (c.stopped)
         break;
     }
@@ -133,7 +135,7 @@ void Machine::runTurn(Cluster &c) {
       }
     }
   if (c.queue.wantsTurn() && !c.stopped)
-    c.queue.completeOne(c.random, true);
+    c.queue.completeOne(&c.random, true);
   c.hasTurn = false;
   ++c.effects;
 }
@@ -224,7 +226,7 @@ void Machine::collect(Cluster &c) {
       ++report.findingsDropped;
   }
   c.findings.clear();
-  report.output += c.output;
+  std::fwrite(c.output.data(), 1, c.output.size(), stdout);
   c.output.clear();
   executed += c.executed - c.counted;
   c.counted = c.executed;
@@ -262,8 +264,8 @@ void Machine::run() {
               uint64_t(warpsPerCta) *
                   (program.registerBytes + uint64_t(program.localBytes) * 32) +
               (program.usesTensorMemory ? 512u << 10 : 0));
-  size_t target = std::clamp<uint64_t>(kActiveBytes / perCluster, 1,
-                                       kActiveClusters);
+  size_t target =
+      std::clamp<uint64_t>(kActiveBytes / perCluster, 1, kActiveClusters);
   for (uint64_t slot = 0; slot < slots; ++slot)
     waiting.push_back({nextCluster(), slot});
 
@@ -273,8 +275,8 @@ void Machine::run() {
       startMore(target - active.size());
     if (active.empty())
       break;
-    uint64_t left = config.maxInstructions - std::min(config.maxInstructions,
-                                                      executed);
+    uint64_t left =
+        config.maxInstructions - std::min(config.maxInstructions, executed);
     uint64_t quantum = std::min(kQuantum, left + 1);
     workers.forEach(active.size(),
                     [&](size_t k) { runCluster(*active[k], quantum); });

@@ -340,4 +340,3 @@ bool Machine::bindShape() {
                std::to_string(config.parameters.size()));
   return true;
 }
-

@@ -9,6 +9,8 @@
 
 #include "Machine.h"
 
+#include "../exec/WgmmaTracker.h"
+
 #include <algorithm>
 
 using namespace mx::sim;
@@ -31,7 +33,8 @@ bool Warp::pickGroup() {
 
 uint64_t Warp::run(uint64_t budget) {
   uint64_t done = 0;
-  while (done < budget && !cta->cluster->stopped && !groups.empty() && pickGroup()) {
+  while (done < budget && !cta->cluster->stopped && !groups.empty() &&
+         pickGroup()) {
     const Instr *i = groups[current].pc;
     mask = groups[current].mask;
     uint64_t left = budget - done;
@@ -147,6 +150,12 @@ const Instr *Warp::exitLanes(const Instr *i, uint32_t lanes) {
   Cluster &cluster = *cta->cluster;
   ++cluster.effects;
   cluster.liveThreads -= __builtin_popcount(lanes);
+  // Who has arrived at the cluster barrier and ends without waiting no longer
+  // counts, neither as arrived nor as expected.
+  if (clusterTicket == cluster.generation) {
+    cluster.arrivedThreads -= __builtin_popcount(clusterLanes & lanes);
+    clusterLanes &= ~lanes;
+  }
   if (!live) {
     --cta->liveWarps;
     if (cluster.order)
@@ -217,6 +226,8 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
 /// carry them along, as compilers pack registers before the wait; any other
 /// use is reported.
 bool Warp::checkPending(const Instr *i) {
+  if (!checkWgmmaRegisters(*this, i))
+    return false;
   const Program &p = machine->program;
   const InstrInfo &info = p.infoOf(i);
   bool found = false;

@@ -69,7 +69,7 @@ struct Register {
 
 struct Operand {
   enum Kind : uint8_t {
-    Reg,     ///< `reg`, negated with `negated` (predicates)
+    Reg,     ///< `reg`, negated with `negated` (predicates); `name`: .b0, .h1
     Imm,     ///< `value`: an integer
     F32,     ///< `value`: bits
     F64,     ///< `value`: bits

@@ -58,7 +58,23 @@ const SpecialName *findSpecial(std::string_view name) {
   for (const SpecialName &s : kSpecials)
     if (name == s.name)
       return &s;
-  return nullptr;
+  // %pm0 to %pm7 (and their 64-bit twins), %envreg0 to %envreg31.
+  static constexpr SpecialName counter = {"pm", false};
+  auto number = [&](std::string_view prefix, unsigned limit) {
+    if (name.substr(0, prefix.size()) != prefix)
+      return false;
+    std::string_view digits = name.substr(prefix.size());
+    unsigned n = 0;
+    for (char c : digits)
+      n = c >= '0' && c <= '9' ? std::min(n * 10 + (c - '0'), limit) : limit;
+    return !digits.empty() && n < limit;
+  };
+  std::string_view whole = name;
+  if (name.size() > 3 && name.substr(name.size() - 3) == "_64")
+    name.remove_suffix(3);
+  bool isCounter = number("pm", 8);
+  name = whole;
+  return isCounter || number("envreg", 32) ? &counter : nullptr;
 }
 
 } // namespace
@@ -257,9 +273,11 @@ bool Parser::identifier(Operand &op) {
     if (e->kind == Entity::Reg) {
       op.kind = Operand::Reg;
       op.reg = e->reg;
-      if (tok.kind == Tok::Dotted)
-        return error("component '." + std::string(tok.text) +
-                     "' of a register is not supported");
+      // Video instructions select bytes and halves: %r1.b0, %r1.h10.
+      if (tok.kind == Tok::Dotted) {
+        op.name = tok.text;
+        advance();
+      }
       return true;
     }
     op.kind = Operand::Var;

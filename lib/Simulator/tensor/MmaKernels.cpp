@@ -132,7 +132,8 @@ MX_SIM_INLINE bool addRow(const double *__restrict sums,
     uint64_t tiny = (magnitude - minNormalF32) >> 63;
     uint64_t isZero = 1 ^ (magnitude + magnitudeMask) >> 63;
     odd |= (tiny & ~isZero) | (overflowF32 - 1 - magnitude) >> 63;
-    bits &= ~dropped;
+    // Tensor cores know one zero only.
+    bits &= ~dropped & ~(isZero << 63);
     double cut;
     std::memcpy(&cut, &bits, sizeof(cut));
     out[n] = static_cast<float>(cut);
@@ -486,8 +487,10 @@ uint32_t mx::sim::truncateToF32Bits(const Truncated &value) {
   double magnitude = std::fabs(x);
   if (magnitude >= 0x1p128)
     return sign | 0x7F800000u;
-  if (magnitude < 0x1p-126) // units of the smallest subnormal
-    return sign | static_cast<uint32_t>(std::ldexp(magnitude, 149));
+  if (magnitude < 0x1p-126) { // units of the smallest subnormal
+    auto units = static_cast<uint32_t>(std::ldexp(magnitude, 149));
+    return units ? sign | units : 0;
+  }
   uint64_t bits = bitsOf(magnitude);
   auto exponent = static_cast<uint32_t>(bits >> 52) - 1023 + 127;
   return sign | exponent << 23 | (static_cast<uint32_t>(bits >> 29) & 0x7FFFFF);
@@ -500,5 +503,6 @@ uint16_t mx::sim::roundToF16Bits(const Truncated &value) {
   // Rounding to odd first makes the second rounding right.
   if (value.inexact)
     x = doubleFromBits(bitsOf(x) | 1);
-  return static_cast<uint16_t>(encodeF64(FloatFormat::F16, x));
+  auto code = static_cast<uint16_t>(encodeF64(FloatFormat::F16, x));
+  return code & 0x7FFF ? code : 0;
 }

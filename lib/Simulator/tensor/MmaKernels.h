@@ -83,6 +83,7 @@ Truncated addExact(double sum, double c);
 Truncated dotExact(const double *a, const double *b, unsigned k, double c);
 
 /// Rounds toward zero to f32; beyond the range to infinity; NaN to 0x7FFFFFFF.
+/// What becomes zero is +0, here and below, as on an H200.
 uint32_t truncateToF32Bits(const Truncated &value);
 /// Rounds to nearest even to f16; NaN to 0x7FFF.
 uint16_t roundToF16Bits(const Truncated &value);

@@ -6,7 +6,10 @@
 // of a K step, C included, are aligned to the largest exponent, cut off a fixed
 // number of bits below it, added, and rounded toward zero (to nearest for f16).
 // Exponents are those of the operands before normalisation, so a subnormal
-// keeps the smallest exponent of its format and a product may reach four.
+// keeps the smallest exponent of its format and a product may reach four. Terms
+// that are zero have no say in the largest exponent: seen on an H200, where the
+// model, so amended, gave every bit of mma.sync and wgmma of all types for
+// operands of all kinds.
 //===----------------------------------------------------------------------===//
 
 #include "MmaKernels.h"
@@ -22,7 +25,11 @@ using namespace mx::sim;
 
 namespace {
 
-constexpr int zeroExponent = -126;
+/// Low enough for a product with anything to be the smaller one.
+constexpr int zeroExponent = -10000;
+/// Stands for a zero addend: below all that leaves a trace in an f32, and so
+/// that powers of two of it are normal doubles.
+constexpr int leastExponent = -500;
 constexpr int minExponentF32 = -126;
 constexpr int minExponentF16 = -14;
 constexpr int minExponentUE4M3 = -6;
@@ -30,7 +37,7 @@ constexpr int minExponentUE8M0 = -127;
 constexpr unsigned maxColumns = 256;
 
 /// value = significand * 2^exponent with the exponent of the format, so that
-/// subnormals have significands below one. Zero counts as 2^-126.
+/// subnormals have significands below one.
 struct Term {
   double significand = 0;
   int exponent = zeroExponent;
@@ -178,7 +185,7 @@ private:
       anySpecialC |= !std::isfinite(c);
       Term term = split(std::isfinite(c) ? c : 0, least);
       addendSignificands[n] = static_cast<float>(term.significand);
-      addendExponents[n] = term.exponent;
+      addendExponents[n] = std::max(term.exponent, leastExponent);
     }
   }
 

@@ -7,7 +7,11 @@
 
 #include "mx/Simulator/tensor/WarpMma.h"
 #include "MmaTile.h"
+#include "mx/Support/FloatFormats.h"
 
+#include <cstring>
+
+using namespace mx;
 using namespace mx::sim;
 
 namespace {
@@ -51,11 +55,63 @@ RawRows wrap(const uint8_t *bytes, unsigned rows) {
   return raw;
 }
 
+/// Elements 4 i + 2 half and 4 i + 2 half + 1 of each row as f16: what one
+/// conversion of the pairs of a register leaves. All are exact.
+std::vector<uint8_t> halvesOf(const uint8_t *bytes, unsigned rows, unsigned k,
+                              ElementType type, bool negate, unsigned half) {
+  std::vector<uint8_t> out(rows * warpRowBytes);
+  double values[warpRowBytes];
+  for (unsigned row = 0; row < rows; ++row) {
+    decodeRow(bytes + row * warpRowBytes, type, Packing::Bytes, k, negate,
+              values);
+    for (unsigned i = 0; i < k / 2; ++i) {
+      auto code = static_cast<uint16_t>(
+          encodeF64(FloatFormat::F16, values[i / 2 * 4 + half * 2 + i % 2]));
+      std::memcpy(&out[row * warpRowBytes + 2 * i], &code, sizeof(code));
+    }
+  }
+  return out;
+}
+
+/// Seen on an H200: mma.sync of 8-bit floats gives the bits of two chained
+/// products of f16 that begin with zero, and one addition of C that rounds to
+/// nearest.
+void multiplyViaF16(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
+                    uint32_t *cells) {
+  WarpMmaOp part;
+  part.d = op.d;
+  part.rows = op.rows;
+  part.columns = op.columns;
+  part.k = op.k / 2;
+  std::vector<uint32_t> sums(op.rows * op.columns);
+  for (unsigned half = 0; half < 2; ++half) {
+    part.enableInputD = half != 0;
+    multiplyRows(part,
+                 halvesOf(a, op.rows, op.k, op.a, op.negateA, half).data(),
+                 halvesOf(b, op.columns, op.k, op.b, op.negateB, half).data(),
+                 Numerics::Truncate25, sums.data());
+  }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (!op.enableInputD) {
+      cells[i] = sums[i];
+    } else if (op.d == AccumulatorType::F16) {
+      double sum = widenF32(decode(FloatFormat::F16, sums[i])) +
+                   widenF32(decode(FloatFormat::F16, cells[i] & 0xFFFF));
+      cells[i] = static_cast<uint16_t>(encodeF64(FloatFormat::F16, sum));
+    } else {
+      float sum = floatFromBits(sums[i]) + floatFromBits(cells[i]);
+      cells[i] = sum == sum ? bitsOf(sum) : kF32CanonicalNaN;
+    }
+  }
+}
+
 } // namespace
 
 void mx::sim::multiplyRows(const WarpMmaOp &op, const uint8_t *a,
                            const uint8_t *b, Numerics numerics,
                            uint32_t *cells) {
+  if (op.viaF16 && numerics != Numerics::Exact)
+    return multiplyViaF16(op, a, b, cells);
   multiply(op, wrap(a, op.rows), wrap(b, op.columns), numerics, cells);
 }
 

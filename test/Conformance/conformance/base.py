@@ -30,9 +30,7 @@ class Group:
             f".target {self.target}",
             ".address_size 64",
         ]
-        return "\n".join(
-            head + self.declarations + list(self.entries.values()) + [""]
-        )
+        return "\n".join(head + self.declarations + list(self.entries.values()) + [""])
 
     def declare(self, text):
         self.declarations.append(text)
@@ -76,21 +74,25 @@ class Group:
         if smem:
             described["dynamic_smem"] = smem
         described["buffers"] = {
-            key: value
-            if isinstance(value, dict)
-            else {"bytes": value, "fill": "ff"}
-            if isinstance(value, int)
-            else {"data": bytes(value)}
+            key: (
+                value
+                if isinstance(value, dict)
+                else (
+                    {"bytes": value, "fill": "ff"}
+                    if isinstance(value, int)
+                    else {"data": bytes(value)}
+                )
+            )
             for key, value in (buffers or {}).items()
         }
         if tensor_maps:
             described["tensor_maps"] = tensor_maps
         described["args"] = [
-            {"buffer": a}
-            if isinstance(a, str)
-            else {"u32": a & 0xFFFFFFFF}
-            if isinstance(a, int)
-            else a
+            (
+                {"buffer": a}
+                if isinstance(a, str)
+                else {"u32": a & 0xFFFFFFFF} if isinstance(a, int) else a
+            )
             for a in args
         ]
         described.update(launch or {})
@@ -216,6 +218,10 @@ def write_launch_files(groups, directory):
                     buffer = {k: v for k, v in buffer.items() if k != "data"}
                     buffer["file"] = path
                 launch["buffers"][name] = buffer
-            launch["outputs"] = {o: f"{case.name}.{o}.out.npy" for o in case.outputs}
+            launch["outputs"] = {
+                o: f"{case.name}.{o}.out.npy"
+                for o in case.outputs
+                if o in launch["buffers"]
+            }
             with open(os.path.join(here, case.name + ".json"), "w") as f:
                 json.dump(launch, f, indent=1)

@@ -1,7 +1,7 @@
 """The command line of scripts/conformance."""
 
 import argparse
-import io
+import ctypes
 import json
 import os
 import select
@@ -30,15 +30,42 @@ def parse_arguments():
     what.add_argument("--ptx", metavar="DIR", help="write the modules only")
     what.add_argument("--list", action="store_true", help="name the cases")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:N or sim")
-    parser.add_argument("--library", help="libmx_runtime.so (default: the newest built)")
-    parser.add_argument("--from", dest="saved", help="outputs that --save kept")
+    parser.add_argument(
+        "--library", help="libmx_runtime.so (default: the newest built)"
+    )
+    parser.add_argument(
+        "--from",
+        dest="saved",
+        action="append",
+        metavar="FILE.zip",
+        help="outputs that --save kept, instead of a run",
+    )
+    parser.add_argument("--golden", metavar="DIR", help="golden data elsewhere")
     parser.add_argument("--case", default="", help="only cases whose name contains it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=float, default=60, help="seconds per case")
-    parser.add_argument("--show", type=int, default=4, help="differences to print per case")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds in all")
+    parser.add_argument(
+        "--show", type=int, default=4, help="differences to print per case"
+    )
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("groups", nargs="*", metavar="GROUP")
     return parser.parse_args()
+
+
+def capture(machine, case):
+    """What the kernel prints is an output as well."""
+    saved = os.dup(1)
+    with tempfile.TemporaryFile() as printed:
+        os.dup2(printed.fileno(), 1)
+        try:
+            outputs = machine.run(case)
+            ctypes.CDLL(None).fflush(None)
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
+        printed.seek(0)
+        return dict(outputs, stdout=printed.read())
 
 
 def worker(options, groups):
@@ -56,7 +83,11 @@ def worker(options, groups):
         try:
             if machine is None:
                 machine = device.Device(options.library, options.device)
-            outputs = machine.run(case)
+            outputs = (
+                capture(machine, case)
+                if "stdout" in case.outputs
+                else machine.run(case)
+            )
             answer["outputs"] = {k: v.hex() for k, v in outputs.items()}
         except device.KernelError as error:
             answer["error"] = str(error)
@@ -139,7 +170,14 @@ def run_all(options, cases):
     # The longest first.
     waiting.sort(key=lambda w: len(w.cases))
     running, done = [], []
+    end = time.monotonic() + options.limit
     while waiting or running:
+        if time.monotonic() > end:
+            for w in running + waiting:
+                w.stop()
+                w.results.update({c: {"error": "no time left"} for c in w.cases})
+            done += running + waiting
+            break
         while waiting and len(running) < options.jobs:
             running.append(waiting.pop())
             running[-1].start()
@@ -161,34 +199,42 @@ def run_all(options, cases):
     return results
 
 
+PART = 12 << 20
+
+
 def save(path, results):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    """Writes FILE.zip, FILE-2.zip and so on, none much longer than 12 MiB."""
+    waiting, part = list(results.items()), 1
+    while waiting:
+        stem, dot = os.path.splitext(path)
         status = {}
-        for case, answer in results.items():
-            key = f"{case.group.name}/{case.name}"
-            status[key] = {k: v for k, v in answer.items() if k != "outputs"}
-            for name, data in answer.get("outputs", {}).items():
-                archive.writestr(f"{key}/{name}", data)
-        archive.writestr("status.json", json.dumps(status, indent=1))
+        name = path if part == 1 else f"{stem}-{part}{dot}"
+        with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as archive:
+            while waiting and archive.fp.tell() < PART:
+                case, answer = waiting.pop(0)
+                key = f"{case.group.name}/{case.name}"
+                status[key] = {k: v for k, v in answer.items() if k != "outputs"}
+                for output, data in answer.get("outputs", {}).items():
+                    archive.writestr(f"{key}/{output}", data)
+            archive.writestr("status.json", json.dumps(status, indent=1))
+        part += 1
 
 
-def load(path, cases):
+def load(paths, cases):
     results = {}
-    with zipfile.ZipFile(path) as archive:
-        status = json.loads(archive.read("status.json"))
-        names = set(archive.namelist())
-        for case in cases:
-            key = f"{case.group.name}/{case.name}"
-            if key not in status:
-                continue
-            answer = status[key]
-            if "error" not in answer:
-                answer["outputs"] = {
-                    o: archive.read(f"{key}/{o}")
-                    for o in case.outputs
-                    if f"{key}/{o}" in names
-                }
-            results[case] = answer
+    for path in paths:
+        with zipfile.ZipFile(path) as archive:
+            status = json.loads(archive.read("status.json"))
+            for case in cases:
+                key = f"{case.group.name}/{case.name}"
+                answer = status.get(key)
+                if answer is None:
+                    continue
+                if "error" not in answer:
+                    answer["outputs"] = {
+                        o: archive.read(f"{key}/{o}") for o in case.outputs
+                    }
+                results[case] = answer
     return results
 
 
@@ -197,6 +243,8 @@ def main():
     groups = kernels.groups(options.groups)
     if isinstance(groups, str):
         sys.exit(f"conformance: {groups}")
+    if options.golden:
+        golden.DIRECTORY = options.golden
     if options.worker:
         return worker(options, groups)
     cases = [c for g in groups for c in g.cases if options.case in c.name]
@@ -220,7 +268,9 @@ def main():
     else:
         options.library = options.library or device.find_library(ROOT)
         if not options.library:
-            sys.exit("conformance: no libmx_runtime.so in build/: build it, or name one with --library")
+            sys.exit(
+                "conformance: no libmx_runtime.so in build/: build it, or name one with --library"
+            )
         started = time.monotonic()
         results = run_all(options, cases)
         seconds = time.monotonic() - started
@@ -229,7 +279,9 @@ def main():
         save(options.save, results)
         for case, answer in results.items():
             if "error" in answer:
-                print(f"{case.group.name} {case.name}: {answer['error'].splitlines()[0][:200]}")
+                print(
+                    f"{case.group.name} {case.name}: {answer['error'].splitlines()[0][:200]}"
+                )
         bad = sum("error" in a for a in results.values())
         print(f"{len(results)} cases saved, {bad} failed")
         return

@@ -146,6 +146,7 @@ cvt.{rni,rzi,rmi,rpi}.{u32,s32}.{f16,bf16} r, h
 cvt.{rni,rzi,rmi,rpi}.{u16,s16}.{f16,bf16} h, h
 cvt.{rni,rzi,rmi,rpi}.{u64,s64}.{f16,bf16} d, h
 cvt.{rni,rzi,rmi,rpi}.{u8,s8,u32,s32}.f64 r, d
+cvt.{rni,rzi,rmi,rpi}.{u16,s16}.f64 h, d
 cvt.{rni,rzi,rmi,rpi}.{u64,s64}.f64 d, d
 cvt.{rn,rz,rm,rp}{,.sat}.f32.{u8,s8,u32,s32,u64,s64} r, X
 cvt.{rn,rz,rm,rp}.f32.{u16,s16} r, h

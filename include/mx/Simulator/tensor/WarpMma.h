@@ -42,6 +42,9 @@ struct WarpMmaOp {
   bool saturate = false, exclusiveOr = false;
   bool enableInputD = true;
   SumModel model;
+  /// mma.sync has no circuits for 8-bit floats: when the sum is not exact, it
+  /// is that of two products of f16, and C is added last.
+  bool viaF16 = false;
 };
 
 /// cells[row * columns + n] += the product of row `row` of A and row `n` of B.

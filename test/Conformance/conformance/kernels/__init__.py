@@ -1,4 +1,5 @@
-"""The tables of kernels, a module per family."""
+"""The tables of kernels. The groups of a module begin with the first part of
+its name: those of tma_special.py are called tma-something."""
 
 import importlib
 import os
@@ -17,7 +18,7 @@ def groups(wanted):
     module may hold several groups, whose names begin with its own."""
     found = []
     for name in names():
-        if wanted and not any(w.split("-")[0] == name for w in wanted):
+        if wanted and name.split("_")[0] not in (w.split("-")[0] for w in wanted):
             continue
         module = importlib.import_module(f"{__name__}.{name}")
         found += module.groups()
@@ -26,5 +27,7 @@ def groups(wanted):
     chosen = [g for g in found if g.name in wanted or g.name.split("-")[0] in wanted]
     for w in wanted:
         if not any(g.name == w or g.name.split("-")[0] == w for g in chosen):
-            return f"no group '{w}', there are: " + " ".join(names())
+            return f"no group '{w}', there are: " + " ".join(
+                sorted({n.split("_")[0] for n in names()})
+            )
     return chosen

@@ -173,7 +173,9 @@ def table():
             (
                 f"lg2.approx{ftz}.f32",
                 lg2,
-                lambda xs, want: 2.0**-22 if 0.5 <= xs[0] <= 2 else abs(want) * 2.0**-22,
+                lambda xs, want: (
+                    2.0**-22 if 0.5 <= xs[0] <= 2 else abs(want) * 2.0**-22
+                ),
                 None,
             ),
             (f"sin.approx{ftz}.f32", sine(math.sin), lambda xs, w: 2.0**-20.5, in_pi),

@@ -7,9 +7,17 @@ from .float import operands as float_operands
 from .integer import operands as integer_operands
 
 # (operation and type, size, operands)
-SCALARS = [(f"{op}.{t}", int(t[1:]), 2) for op in ("min", "max") for t in "u32 s32 u64 s64".split()]
+SCALARS = [
+    (f"{op}.{t}", int(t[1:]), 2)
+    for op in ("min", "max")
+    for t in "u32 s32 u64 s64".split()
+]
 SCALARS += [(f"add.{t}", int(t[1:]), 2) for t in "u32 s32 u64".split()]
-SCALARS += [(f"{op}.{t}", int(t[1:]), 2) for op in "and or xor exch".split() for t in "b32 b64".split()]
+SCALARS += [
+    (f"{op}.{t}", int(t[1:]), 2)
+    for op in "and or xor exch".split()
+    for t in "b32 b64".split()
+]
 SCALARS += [("inc.u32", 32, 2), ("dec.u32", 32, 2)]
 SCALARS += [(f"cas.b{n}", n, 3) for n in (16, 32, 64)]
 FLOATS = [("add.f32", 32, 32), ("add.f64", 64, 64), ("add.noftz.f16", 16, 16)]
@@ -50,9 +58,15 @@ def scalars(group):
     for space in "global shared shared::cluster".split() + [""]:
         short = space in ("shared::cluster", "")
         for operation, bits, count in SCALARS:
-            columns = integer_operands(bits, count, "atom" + operation, 40 if short else 100)
-            if operation.startswith("cas"):  # the compared value is there in half of the rows
-                columns[1] = [m if i % 2 else c for i, (m, c) in enumerate(zip(*columns[:2]))]
+            columns = integer_operands(
+                bits, count, "atom" + operation, 40 if short else 100
+            )
+            if operation.startswith(
+                "cas"
+            ):  # the compared value is there in half of the rows
+                columns[1] = [
+                    m if i % 2 else c for i, (m, c) in enumerate(zip(*columns[:2]))
+                ]
             data = [pack(bits // 8, c) for c in columns]
             scalar(group, space, operation, bits, data, count)
             if operation.split(".")[0] not in ("exch", "cas") and not short:
@@ -66,7 +80,10 @@ def scalars(group):
         for operation, form in PAIRS:
             columns = float_operands(form, 2, "atom", extra=200)
             n = len(columns[0])
-            data = [pack(4, [v | c[(i * 5 + 1) % n] << 16 for i, v in enumerate(c)]) for c in columns]
+            data = [
+                pack(4, [v | c[(i * 5 + 1) % n] << 16 for i, v in enumerate(c)])
+                for c in columns
+            ]
             scalar(group, space, operation, 32, data, 2)
             if not short:
                 scalar(group, space, operation, 32, data, 2, red=True)
@@ -123,7 +140,13 @@ def wide(group):
                 raw[48 * i + 16 : 48 * i + 32] = raw[48 * i : 48 * i + 16]
             for i in range(0, 128, 8):  # all but one bit
                 raw[48 * i + 31] ^= 0x80
-            group.case(name, block=128, buffers={"in": bytes(raw), "mem": 2048, "out": 4096}, args=["in", "mem", "out"], item=8)
+            group.case(
+                name,
+                block=128,
+                buffers={"in": bytes(raw), "mem": 2048, "out": 4096},
+                args=["in", "mem", "out"],
+                item=8,
+            )
 
 
 def vectors(group):
@@ -137,10 +160,23 @@ def vectors(group):
             name = f"{'red' if red else 'atom'}_v{n}_{op}_{t}".replace(".", "_")
             size = bits // 8
             regs = lambda k: "{" + ", ".join(f"%v{k}_{i}" for i in range(n)) + "}"
-            declare = "\n".join(f".reg .b{bits} " + ", ".join(f"%v{k}_{i}" for i in range(n)) + ";" for k in range(4))
-            load = lambda k, at, skip=0: "\n".join(f"ld.global.b{bits} %v{k}_{i}, [{at}+{size * (i + skip)}];" for i in range(n))
-            save = lambda k, at, skip=0: "\n".join(f"st.global.b{bits} [{at}+{size * (i + skip)}], %v{k}_{i};" for i in range(n))
-            act = f"red.global.v{n}.{t}.{op} [%rd6], {regs(1)};" if red else f"atom.global.v{n}.{t}.{op} {regs(2)}, [%rd6], {regs(1)};"
+            declare = "\n".join(
+                f".reg .b{bits} " + ", ".join(f"%v{k}_{i}" for i in range(n)) + ";"
+                for k in range(4)
+            )
+            load = lambda k, at, skip=0: "\n".join(
+                f"ld.global.b{bits} %v{k}_{i}, [{at}+{size * (i + skip)}];"
+                for i in range(n)
+            )
+            save = lambda k, at, skip=0: "\n".join(
+                f"st.global.b{bits} [{at}+{size * (i + skip)}], %v{k}_{i};"
+                for i in range(n)
+            )
+            act = (
+                f"red.global.v{n}.{t}.{op} [%rd6], {regs(1)};"
+                if red
+                else f"atom.global.v{n}.{t}.{op} {regs(2)}, [%rd6], {regs(1)};"
+            )
             group.entry(
                 name,
                 ["u64 in", "u64 mem", "u64 out"],
@@ -176,7 +212,11 @@ def vectors(group):
             group.case(
                 name,
                 block=128,
-                buffers={"in": pack(width, values), "mem": 128 * size * n, "out": 256 * size * n},
+                buffers={
+                    "in": pack(width, values),
+                    "mem": 128 * size * n,
+                    "out": 256 * size * n,
+                },
                 args=["in", "mem", "out"],
                 item=width,
             )
@@ -184,7 +224,16 @@ def vectors(group):
 
 def contended(group):
     """All threads on a few words; the end does not depend on the order."""
-    rows = [("add.u32", 4), ("add.u64", 8), ("min.s32", 4), ("max.u32", 4), ("and.b32", 4), ("or.b32", 4), ("xor.b64", 8), ("inc.u32", 4)]
+    rows = [
+        ("add.u32", 4),
+        ("add.u64", 8),
+        ("min.s32", 4),
+        ("max.u32", 4),
+        ("and.b32", 4),
+        ("or.b32", 4),
+        ("xor.b64", 8),
+        ("inc.u32", 4),
+    ]
     for operation, size in rows:
         for kind in "atom red".split():
             value = "31" if operation.startswith("inc") else f"%v"
@@ -214,7 +263,10 @@ def contended(group):
                 name,
                 grid=4,
                 block=256,
-                buffers={"in": random_bytes(name, 1024 * size), "mem": random_bytes("mem", 4 * size)},
+                buffers={
+                    "in": random_bytes(name, 1024 * size),
+                    "mem": random_bytes("mem", 4 * size),
+                },
                 args=["in", "mem"],
                 outputs=["mem"],
             )

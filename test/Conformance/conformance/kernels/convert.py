@@ -13,7 +13,11 @@ def float_inputs(bits, kept, seed, extra=6000):
     if bits == 64:
         # Those that matter for narrower formats, and the ends.
         bias = 1023
-        exponents = [*range(0, 3), *range(bias - 160, bias + 140, 1), *range(2045, 2048)]
+        exponents = [
+            *range(0, 3),
+            *range(bias - 160, bias + 140, 1),
+            *range(2045, 2048),
+        ]
     for exponent in exponents:
         for sign in (0, 1):
             for mantissa in boundaries(m, kept):
@@ -171,7 +175,9 @@ def integers(group):
             if d != t:
                 add(group, f"cvt.{d}.{t}", f"b{bits}", f"b{out}", data)
                 # .sat goes with a result that cannot hold every operand.
-                if int(d[1:]) < int(t[1:]) or (d[0] != t[0] and (d[0] == "u" or d[1:] == t[1:])):
+                if int(d[1:]) < int(t[1:]) or (
+                    d[0] != t[0] and (d[0] == "u" or d[1:] == t[1:])
+                ):
                     add(group, f"cvt.sat.{d}.{t}", f"b{bits}", f"b{out}", data)
     words = pack(4, integer_inputs(32, "pack"))
     other = words[4 * 11 :] + words[: 4 * 11]

@@ -16,7 +16,12 @@ def edges(form):
     top, one = (1 << e) - 1, ((1 << e - 1) - 1) << m
     codes = [0, 1, 2, (1 << m) - 1, 1 << m - 1, 1 << m, (1 << m) + 1]
     codes += [one, one + 1, one - 1, one + (1 << m), one + (1 << m - 1)]
-    codes += [one - (1 << m), one + (m << m), one + ((m + 1) << m), one + 3 * (1 << m - 1)]
+    codes += [
+        one - (1 << m),
+        one + (m << m),
+        one + ((m + 1) << m),
+        one + 3 * (1 << m - 1),
+    ]
     codes += [(top << m) - 1, (top - 1) << m, top << m, (top << m) + 1]
     codes += [(top << m) + (1 << m - 1), (top << m) + (1 << m) - 1]
     return codes + [c | 1 << bits - 1 for c in codes]
@@ -171,7 +176,11 @@ def comparisons(group):
             lines.append(f"@%u or.b32 %d0, %d0, {1 << i + 16};")
         values = packed(form_of("x." + t)[0], 2, "setp", extra=200)
         group.elementwise(
-            f"setp_{t}", "\n".join(lines), ["b32"] * 2, ["b32"], [pack(4, v) for v in values]
+            f"setp_{t}",
+            "\n".join(lines),
+            ["b32"] * 2,
+            ["b32"],
+            [pack(4, v) for v in values],
         )
     for t in "f32 f16 bf16".split():
         form = form_of("x." + t)[0]
@@ -190,7 +199,9 @@ def comparisons(group):
         ".reg .pred %q;\nmov.b32 %d0, 0;\n"
         + "\n".join(
             f"testp.{c}.f32 %q, %a0;\n@%q or.b32 %d0, %d0, {1 << i};"
-            for i, c in enumerate("finite infinite number notanumber normal subnormal".split())
+            for i, c in enumerate(
+                "finite infinite number notanumber normal subnormal".split()
+            )
         ),
         ["b32"],
         ["b32"],
@@ -216,7 +227,9 @@ def scales(group):
         fx, fy = (struct.unpack("<f", struct.pack("<I", v))[0] for v in (x, y))
         product = struct.unpack("<I", struct.pack("<f", -fx * fy))[0]
         shift = (i % 97 - 48) << 23
-        rows.append((x, y, (product + (shift if i % 2 else 0) + i % 3 - 1) & 0xFFFFFFFF))
+        rows.append(
+            (x, y, (product + (shift if i % 2 else 0) + i % 3 - 1) & 0xFFFFFFFF)
+        )
     for instruction in "fma.rn.f32 fma.rz.f32 fma.rm.f32 fma.rp.f32".split():
         group.elementwise(
             name_of(instruction) + "_cancel",

@@ -7,7 +7,15 @@ EDGES = {
     16: [0, 1, 2, 3, 5, 7, 0x7F, 0x80, 0xFF, 0x100, 0x7FFE, 0x7FFF, 0x8000, 0x8001]
     + [0xFFFE, 0xFFFF, 15, 16, 17, 0x1234],
     32: [0, 1, 2, 3, 7, 31, 32, 33, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x10000]
-    + [0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFE, 0xFFFFFFFF, 0x12345678, 0xDEADBEEF],
+    + [
+        0x7FFFFFFF,
+        0x80000000,
+        0x80000001,
+        0xFFFFFFFE,
+        0xFFFFFFFF,
+        0x12345678,
+        0xDEADBEEF,
+    ],
     64: [0, 1, 2, 3, 63, 64, 65, 0xFFFFFFFF, 1 << 32, (1 << 32) + 1, (1 << 63) - 1]
     + [1 << 63, (1 << 63) + 1, (1 << 64) - 2, (1 << 64) - 1, 0x123456789ABCDEF0],
 }
@@ -126,7 +134,11 @@ def arrays(instruction, bits):
     for k in SMALL.get(op, []):
         step = [1, 3, 5, 7][k]
         values[k] = [
-            COUNTS[(i * step + i // len(COUNTS)) % len(COUNTS)] if i % 8 else values[k][i]
+            (
+                COUNTS[(i * step + i // len(COUNTS)) % len(COUNTS)]
+                if i % 8
+                else values[k][i]
+            )
             for i in range(n)
         ]
     if op == "fns":
@@ -201,7 +213,9 @@ def logic(group):
         "lop3_all",
         ["u64 out", "u32 a", "u32 b", "u32 c"],
         ".reg .b32 %a<3>;\nld.param.u64 %rd1, [p_out];\nld.param.u32 %a0, [p_a];\n"
-        "ld.param.u32 %a1, [p_b];\nld.param.u32 %a2, [p_c];\n" + "\n".join(lines) + "\nret;",
+        "ld.param.u32 %a1, [p_b];\nld.param.u32 %a2, [p_c];\n"
+        + "\n".join(lines)
+        + "\nret;",
     )
     for i, (a, b, c) in enumerate(
         [(0xF0F0F0F0, 0xCCCCCCCC, 0xAAAAAAAA), (0x12345678, 0xDEADBEEF, 0x0F1E2D3C)]
@@ -234,7 +248,11 @@ def video(group):
     """The instructions on bytes and halves of a word."""
     data = [pack(4, v) for v in operands(32, 3, "video", 400)]
     for op in "vadd vsub vabsdiff vmin vmax".split():
-        for d, a, b in ("s32", "s32", "s32"), ("u32", "u32", "u32"), ("s32", "u32", "s32"):
+        for d, a, b in (
+            ("s32", "s32", "s32"),
+            ("u32", "u32", "u32"),
+            ("s32", "u32", "s32"),
+        ):
             for tail, parts in ("", ("", "")), (".sat", (".b1", ".h1")):
                 instruction = f"{op}.{d}.{a}.{b}{tail}"
                 group.elementwise(

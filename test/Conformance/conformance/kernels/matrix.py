@@ -4,7 +4,7 @@ ldmatrix, stmatrix, movmatrix."""
 import struct
 
 from ..base import Group, pack, random_bytes, random_words
-from .wgmma import codes, small, wild
+from ._operands import codes, small, wild
 
 # (shape, types D.A.B.C, registers of A, B, C/D)
 DENSE = [
@@ -28,15 +28,28 @@ for _a in ("e4m3", "e5m2"):
         DENSE.append(("m16n8k16.row.col", f"f32.{_a}.{_b}.f32", 2, 1, 4))
         DENSE.append(("m16n8k16.row.col", f"f16.{_a}.{_b}.f16", 2, 1, 2))
 INTEGER = []
-for _size, _shapes in (8, ("m8n8k16", "m16n8k16", "m16n8k32")), (4, ("m8n8k32", "m16n8k32", "m16n8k64")):
+for _size, _shapes in (8, ("m8n8k16", "m16n8k16", "m16n8k32")), (
+    4,
+    ("m8n8k32", "m16n8k32", "m16n8k64"),
+):
     for _shape, _regs in zip(_shapes, [(1, 1, 2), (2, 1, 4), (4, 2, 4)]):
         for _a in "su":
             for _b in "su":
                 for _sat in ("", ".satfinite"):
-                    INTEGER.append((f"{_shape}.row.col{_sat}", f"s32.{_a}{_size}.{_b}{_size}.s32", *_regs))
+                    INTEGER.append(
+                        (
+                            f"{_shape}.row.col{_sat}",
+                            f"s32.{_a}{_size}.{_b}{_size}.s32",
+                            *_regs,
+                        )
+                    )
 BITS = [
     (f"{shape}.row.col", "s32.b1.b1.s32." + op, *regs)
-    for shape, regs in (("m8n8k128", (1, 1, 2)), ("m16n8k128", (2, 1, 4)), ("m16n8k256", (4, 2, 4)))
+    for shape, regs in (
+        ("m8n8k128", (1, 1, 2)),
+        ("m16n8k128", (2, 1, 4)),
+        ("m16n8k256", (4, 2, 4)),
+    )
     for op in ("xor.popc", "and.popc")
 ]
 DOUBLE = [
@@ -51,7 +64,9 @@ TILES = 8
 def add(group, shape, types, a, b, c, kind, bits=32):
     """One warp per tile; every thread's registers lie together in memory."""
     instruction = f"mma.sync.aligned.{shape}.{types}"
-    entry = "".join(x if x.isalnum() else "_" for x in f"{shape}_{types}").replace("_row_col", "")
+    entry = "".join(x if x.isalnum() else "_" for x in f"{shape}_{types}").replace(
+        "_row_col", ""
+    )
     size = bits // 8
     if entry not in group.entries:
         lines = [f".reg .b{bits} %a<{a}>, %b<{b}>, %c<{c}>, %d<{c}>;"]
@@ -61,11 +76,23 @@ def add(group, shape, types, a, b, c, kind, bits=32):
             "mad.lo.u32 %r1, %r1, 32, %r2;",
         ]
         for i, (name, count) in enumerate((("a", a), ("b", b), ("c", c))):
-            lines += [f"ld.param.u64 %rd1, [p_{name}];", f"mad.wide.u32 %rd2, %r1, {size * count}, %rd1;"]
-            lines += [f"ld.global.b{bits} %{name}{k}, [%rd2+{size * k}];" for k in range(count)]
-        group_of = lambda n, count: "{" + ", ".join(f"%{n}{k}" for k in range(count)) + "}"
-        lines.append(f"{instruction} {group_of('d', c)}, {group_of('a', a)}, {group_of('b', b)}, {group_of('c', c)};")
-        lines += [f"st.global.b{bits} [%rd2+{size * k}], %d{k};" for k in range(c)] + ["ret;"]
+            lines += [
+                f"ld.param.u64 %rd1, [p_{name}];",
+                f"mad.wide.u32 %rd2, %r1, {size * count}, %rd1;",
+            ]
+            lines += [
+                f"ld.global.b{bits} %{name}{k}, [%rd2+{size * k}];"
+                for k in range(count)
+            ]
+        group_of = (
+            lambda n, count: "{" + ", ".join(f"%{n}{k}" for k in range(count)) + "}"
+        )
+        lines.append(
+            f"{instruction} {group_of('d', c)}, {group_of('a', a)}, {group_of('b', b)}, {group_of('c', c)};"
+        )
+        lines += [f"st.global.b{bits} [%rd2+{size * k}], %d{k};" for k in range(c)] + [
+            "ret;"
+        ]
         group.entry(entry, ["u64 a", "u64 b", "u64 c"], "\n".join(lines))
     t = types.split(".")
     bytes_of = lambda n: 32 * TILES * size * n
@@ -77,11 +104,15 @@ def add(group, shape, types, a, b, c, kind, bits=32):
         if form == "f64":
             data[name] = doubles(kind, n, seed)
         elif form == "f32":
-            data[name] = {"exact": small, "random": wild, "any": tf32_codes}[kind]("tf32", n, seed)
+            data[name] = {"exact": small, "random": wild, "any": tf32_codes}[kind](
+                "tf32", n, seed
+            )
         elif form[0] in "sub":  # whole numbers
             data[name] = random_bytes(seed, n)
             if form == "s32" and kind == "exact":
-                data[name] = pack(4, [w & 0xFFFFF for w in random_words(seed, 4, n // 4)])
+                data[name] = pack(
+                    4, [w & 0xFFFFF for w in random_words(seed, 4, n // 4)]
+                )
         else:
             data[name] = make(form, n, seed)
     group.case(
@@ -110,7 +141,11 @@ def doubles(kind, count, seed):
 
 
 def products():
-    floats, whole, double = Group("matrix-mma-float", version="8.7"), Group("matrix-mma-integer"), Group("matrix-mma-f64")
+    floats, whole, double = (
+        Group("matrix-mma-float", version="8.7"),
+        Group("matrix-mma-integer"),
+        Group("matrix-mma-f64"),
+    )
     for row in DENSE:
         for kind in "exact random any".split():
             add(floats, *row, kind)
@@ -154,7 +189,11 @@ def moves():
     group.declare(".shared .align 128 .b8 tile[2048];")
     plain = [16 * i for i in range(32)]
     shuffled = [(i * 7 % 32) * 48 + 16 * (i % 3) for i in range(32)]
-    rows = {"plain": plain, "shuffled": shuffled, "random": [w % 128 * 16 for w in random_words("rows", 4, 32)]}
+    rows = {
+        "plain": plain,
+        "shuffled": shuffled,
+        "random": [w % 128 * 16 for w in random_words("rows", 4, 32)],
+    }
     for count in (1, 2, 4):
         regs = "{" + ", ".join(f"%r{20 + k}" for k in range(count)) + "}"
         for trans in ("", ".trans"):
@@ -171,14 +210,21 @@ def moves():
                     ldmatrix.sync.aligned.m8n8.x{count}{trans}{space}.b16 {regs}, [{address}];
                     mad.wide.u32 %rd9, %r1, {4 * count}, %rd2;
                     """
-                    + "\n".join(f"st.global.b32 [%rd9+{4 * k}], %r{20 + k};" for k in range(count))
+                    + "\n".join(
+                        f"st.global.b32 [%rd9+{4 * k}], %r{20 + k};"
+                        for k in range(count)
+                    )
                     + "\nret;",
                 )
                 for kind, offsets in rows.items() if space else [("plain", plain)]:
                     group.case(
                         f"{name}_{kind}",
                         name,
-                        buffers={"in": random_bytes("tile", 2048), "out": 128 * count, "rows": pack(4, offsets)},
+                        buffers={
+                            "in": random_bytes("tile", 2048),
+                            "out": 128 * count,
+                            "rows": pack(4, offsets),
+                        },
                         args=["in", "out", "rows"],
                     )
             name = f"stmatrix_x{count}{trans}".replace(".", "_")
@@ -212,7 +258,11 @@ def moves():
                 group.case(
                     f"{name}_{kind}",
                     name,
-                    buffers={"in": random_bytes("tile", 2048), "out": 2048, "rows": pack(4, rows[kind])},
+                    buffers={
+                        "in": random_bytes("tile", 2048),
+                        "out": 2048,
+                        "rows": pack(4, rows[kind]),
+                    },
                     args=["in", "out", "rows"],
                 )
     group.entry(
@@ -230,7 +280,11 @@ def moves():
         ret;
         """,
     )
-    group.case("movmatrix", buffers={"in": random_bytes("movmatrix", 128), "out": 128}, args=["in", "out"])
+    group.case(
+        "movmatrix",
+        buffers={"in": random_bytes("movmatrix", 128), "out": 128},
+        args=["in", "out"],
+    )
     return group
 
 

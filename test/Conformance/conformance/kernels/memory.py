@@ -3,7 +3,18 @@ spaces and their conversions; constant and initialized memory."""
 
 from ..base import Group, pack, random_bytes
 
-WIDTHS = {"b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "b32": 4, "u32": 4, "s32": 4, "f32": 4}
+WIDTHS = {
+    "b8": 1,
+    "u8": 1,
+    "s8": 1,
+    "b16": 2,
+    "u16": 2,
+    "s16": 2,
+    "b32": 4,
+    "u32": 4,
+    "s32": 4,
+    "f32": 4,
+}
 WIDTHS.update({"b64": 8, "u64": 8, "s64": 8, "f64": 8})
 
 
@@ -23,9 +34,20 @@ def accesses(group):
             total = size * n
             wide = {"b64": 8, "b32": 4, "b16": 2}[reg]
             lines = [f".reg .{reg} {', '.join(v)};"]
-            lines += ["ld.param.u64 %rd1, [p_in];", "ld.param.u64 %rd2, [p_out];", "mov.u32 %r1, %tid.x;"]
-            lines += [f"mad.wide.u32 %rd3, %r1, {total}, %rd1;", f"mad.wide.u32 %rd4, %r1, {6 * wide * n}, %rd2;"]
-            lines += ["mov.u32 %r2, words;", f"mad.lo.u32 %r2, %r1, {total}, %r2;", "mov.u64 %rd7, place;"]
+            lines += [
+                "ld.param.u64 %rd1, [p_in];",
+                "ld.param.u64 %rd2, [p_out];",
+                "mov.u32 %r1, %tid.x;",
+            ]
+            lines += [
+                f"mad.wide.u32 %rd3, %r1, {total}, %rd1;",
+                f"mad.wide.u32 %rd4, %r1, {6 * wide * n}, %rd2;",
+            ]
+            lines += [
+                "mov.u32 %r2, words;",
+                f"mad.lo.u32 %r2, %r1, {total}, %r2;",
+                "mov.u64 %rd7, place;",
+            ]
             at = 0
 
             def keep():
@@ -43,7 +65,11 @@ def accesses(group):
                 lines.append(f"ld{space}{vector}.{t} {regs}, [{address}];")
                 keep()
             # The same through generic addresses.
-            lines += ["cvt.u64.u32 %rd5, %r2;", "cvta.shared.u64 %rd5, %rd5;", "cvta.local.u64 %rd6, %rd7;"]
+            lines += [
+                "cvt.u64.u32 %rd5, %r2;",
+                "cvta.shared.u64 %rd5, %rd5;",
+                "cvta.local.u64 %rd6, %rd7;",
+            ]
             for address in "%rd5", "%rd6":
                 lines.append(f"ld{vector}.{t} {regs}, [{address}];")
                 keep()
@@ -53,7 +79,12 @@ def accesses(group):
             name = f"access{vector.replace('.', '_')}_{t}"
             lines.insert(0, ".local .align 16 .b8 place[16];")
             group.entry(name, ["u64 in", "u64 out"], "\n".join(lines))
-            group.case(name, block=64, buffers={"in": random_bytes("access", 64 * total), "out": 64 * at}, args=["in", "out"])
+            group.case(
+                name,
+                block=64,
+                buffers={"in": random_bytes("access", 64 * total), "out": 64 * at},
+                args=["in", "out"],
+            )
 
 
 def modifiers(group):
@@ -62,36 +93,83 @@ def modifiers(group):
     loads += " ld.global.L1::no_allocate ld.global.L1::evict_first ld.global.L1::evict_last ld.global.L1::evict_unchanged ld.global.L2::64B ld.global.L2::128B ld.global.L2::256B"
     loads += " ld.global.nc.L1::no_allocate ld.global.ca.nc ld.mmio.relaxed.sys.global ldu.global"
     stores = "st.global.wb st.global.cg st.global.cs st.global.wt st.volatile.global st.relaxed.gpu.global st.release.sys.global st.weak.global st.global.L1::no_allocate st.mmio.relaxed.sys.global"
-    lines = ["ld.param.u64 %rd1, [p_in];", "ld.param.u64 %rd2, [p_out];", "mov.u32 %r1, %tid.x;", "mad.wide.u32 %rd3, %r1, 4, %rd1;", "mad.wide.u32 %rd4, %r1, 128, %rd2;"]
+    lines = [
+        "ld.param.u64 %rd1, [p_in];",
+        "ld.param.u64 %rd2, [p_out];",
+        "mov.u32 %r1, %tid.x;",
+        "mad.wide.u32 %rd3, %r1, 4, %rd1;",
+        "mad.wide.u32 %rd4, %r1, 128, %rd2;",
+    ]
     at = 0
     for k, load in enumerate(loads.split()):
-        lines.append(f"{load}.b32 %r2, [%rd3+{128 * (k % 4)}];\nst.global.b32 [%rd4+{at}], %r2;")
+        lines.append(
+            f"{load}.b32 %r2, [%rd3+{128 * (k % 4)}];\nst.global.b32 [%rd4+{at}], %r2;"
+        )
         at += 4
     for store in stores.split():
         lines.append(f"{store}.b32 [%rd4+{at}], %r2;")
         at += 4
     assert at <= 128
-    lines += ["prefetch.global.L2 [%rd3];", "prefetchu.L1 [%rd3];", "prefetch.global.L1 [%rd3];", "prefetch.global.L2::evict_last [%rd3];", "ret;"]
+    lines += [
+        "prefetch.global.L2 [%rd3];",
+        "prefetchu.L1 [%rd3];",
+        "prefetch.global.L1 [%rd3];",
+        "prefetch.global.L2::evict_last [%rd3];",
+        "ret;",
+    ]
     group.entry("modifiers", ["u64 in", "u64 out"], "\n".join(lines))
-    group.case("modifiers", buffers={"in": random_bytes("modifiers", 512), "out": 32 * 128}, args=["in", "out"])
+    group.case(
+        "modifiers",
+        buffers={"in": random_bytes("modifiers", 512), "out": 32 * 128},
+        args=["in", "out"],
+    )
     policies = [
         "createpolicy.fractional.L2::evict_last.b64 %rd5, 0.5;",
         "createpolicy.fractional.L2::evict_normal.L2::evict_unchanged.b64 %rd5, 1.0;",
         "createpolicy.range.global.L2::evict_last.b64 %rd5, [%rd1], 4096, 8192;",
     ]
-    lines = ["ld.param.u64 %rd1, [p_in];", "ld.param.u64 %rd2, [p_out];", "mov.u32 %r1, %tid.x;", "mad.wide.u32 %rd3, %r1, 4, %rd1;", "mad.wide.u32 %rd4, %r1, 16, %rd2;"]
+    lines = [
+        "ld.param.u64 %rd1, [p_in];",
+        "ld.param.u64 %rd2, [p_out];",
+        "mov.u32 %r1, %tid.x;",
+        "mad.wide.u32 %rd3, %r1, 4, %rd1;",
+        "mad.wide.u32 %rd4, %r1, 16, %rd2;",
+    ]
     for k, policy in enumerate(policies[:2]):
-        lines += [policy, f"ld.global.L2::cache_hint.b32 %r2, [%rd3], %rd5;", f"st.global.L2::cache_hint.b32 [%rd4+{4 * k}], %r2, %rd5;"]
-    lines += ["discard.global.L2 [%rd1+8192], 128;", "st.global.b64 [%rd4+8], %rd3;", "mov.b64 %rd3, 0;", "st.global.b64 [%rd4+8], %rd3;", "ret;"]
+        lines += [
+            policy,
+            f"ld.global.L2::cache_hint.b32 %r2, [%rd3], %rd5;",
+            f"st.global.L2::cache_hint.b32 [%rd4+{4 * k}], %r2, %rd5;",
+        ]
+    lines += [
+        "discard.global.L2 [%rd1+8192], 128;",
+        "st.global.b64 [%rd4+8], %rd3;",
+        "mov.b64 %rd3, 0;",
+        "st.global.b64 [%rd4+8], %rd3;",
+        "ret;",
+    ]
     group.entry("policies", ["u64 in", "u64 out"], "\n".join(lines))
-    group.case("policies", buffers={"in": random_bytes("policies", 16384), "out": 512}, args=["in", "out"])
+    group.case(
+        "policies",
+        buffers={"in": random_bytes("policies", 16384), "out": 512},
+        args=["in", "out"],
+    )
 
 
 def parameters(group):
     """Parts of parameters, structs, vectors of them, and their addresses."""
     group.entry(
         "parameters",
-        ["u64 out", "u8 a", "s16 b", "u32 c", "f64 d", "align 16 .b8 e[48]", "b16 f", "align 1 .b8 g[3]"],
+        [
+            "u64 out",
+            "u8 a",
+            "s16 b",
+            "u32 c",
+            "f64 d",
+            "align 16 .b8 e[48]",
+            "b16 f",
+            "align 1 .b8 g[3]",
+        ],
         """
         ld.param.u64 %rd1, [p_out];
         ld.param.u8 %r1, [p_a];
@@ -136,7 +214,16 @@ def parameters(group):
         "parameters",
         block=8,
         buffers={"out": 160},
-        args=["out", {"u8": 0x9C}, {"i16": -12345}, 0xFEDCBA98, {"f64": -1.5e-300}, {"bytes": e}, {"u16": 0x8001}, {"bytes": "a1b2c3"}],
+        args=[
+            "out",
+            {"u8": 0x9C},
+            {"i16": -12345},
+            0xFEDCBA98,
+            {"f64": -1.5e-300},
+            {"bytes": e},
+            {"u16": 0x8001},
+            {"bytes": "a1b2c3"},
+        ],
     )
 
 
@@ -145,12 +232,28 @@ def spaces(group):
     kinds = "global shared shared::cta shared::cluster local const param"
     lines = ["ld.param.u64 %rd1, [p_out];", ".local .align 8 .b8 place[16];"]
     lines.sort()
-    lines += ["mov.u64 %rd10, %rd1;", "mov.u64 %rd11, place;", "cvta.local.u64 %rd11, %rd11;", "mov.u64 %rd12, words;", "cvta.shared.u64 %rd12, %rd12;"]
-    lines += ["mov.u64 %rd13, table;", "cvta.const.u64 %rd13, %rd13;", "mov.u64 %rd14, p_out;", "cvta.param.u64 %rd14, %rd14;", "mov.u64 %rd15, numbers;", "cvta.global.u64 %rd15, %rd15;"]
+    lines += [
+        "mov.u64 %rd10, %rd1;",
+        "mov.u64 %rd11, place;",
+        "cvta.local.u64 %rd11, %rd11;",
+        "mov.u64 %rd12, words;",
+        "cvta.shared.u64 %rd12, %rd12;",
+    ]
+    lines += [
+        "mov.u64 %rd13, table;",
+        "cvta.const.u64 %rd13, %rd13;",
+        "mov.u64 %rd14, p_out;",
+        "cvta.param.u64 %rd14, %rd14;",
+        "mov.u64 %rd15, numbers;",
+        "cvta.global.u64 %rd15, %rd15;",
+    ]
     for k in range(6):
         lines.append("mov.u32 %r2, 0;")
         for bit, kind in enumerate(kinds.split()):
-            lines += [f"isspacep.{kind} %p1, %rd{10 + k};", f"@%p1 or.b32 %r2, %r2, {1 << bit};"]
+            lines += [
+                f"isspacep.{kind} %p1, %rd{10 + k};",
+                f"@%p1 or.b32 %r2, %r2, {1 << bit};",
+            ]
         lines.append(f"st.global.b32 [%rd1+{4 * k}], %r2;")
     lines += [
         "mov.u64 %rd20, words;",
@@ -188,8 +291,10 @@ def groups():
     group = Group("memory", version="8.3")
     group.declare(".shared .align 16 .b8 words[2048];")
     group.declare(".const .align 8 .b32 table[4] = {11, 0x22222222, -3, 44};")
-    group.declare(".global .align 8 .b32 numbers[3] = {0xdeadbeef, 1234567, 0f3FC00000};")
-    group.declare('.global .align 1 .b8 text[4] = {97, 98, 99, 0};')
+    group.declare(
+        ".global .align 8 .b32 numbers[3] = {0xdeadbeef, 1234567, 0f3FC00000};"
+    )
+    group.declare(".global .align 1 .b8 text[4] = {97, 98, 99, 0};")
     group.declare(".global .align 8 .u64 pointers[2] = {numbers, numbers+8};")
     group.declare(".global .align 4 .b32 holes[4] = {7};")
     group.declare(".global .align 2 .b16 halves[2] = {-1, 0x1234};")

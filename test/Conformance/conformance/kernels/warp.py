@@ -42,7 +42,15 @@ def shuffles(group):
             ret;
             """,
         )
-        for clamp, mask in (31, 0), (0, 0), (7, 24), (15, 16), (31, 30), (3, 21), (0, 28):
+        for clamp, mask in (
+            (31, 0),
+            (0, 0),
+            (7, 24),
+            (15, 16),
+            (31, 30),
+            (3, 21),
+            (0, 28),
+        ):
             group.case(
                 f"shfl_{mode}_{clamp}_{mask}",
                 f"shfl_{mode}",
@@ -134,7 +142,10 @@ def votes(group):
     words = [0, 0xFFFFFFFF, 1, 0x80000000, 0x7FFFFFFF, 0xFFFFFFFE, 0xFFF, 0xFFFFF000]
     group.case(
         "vote",
-        buffers={"in": pack(4, words + random_words("vote", 4, 8)), "out": 16 * 32 * 32},
+        buffers={
+            "in": pack(4, words + random_words("vote", 4, 8)),
+            "out": 16 * 32 * 32,
+        },
         args=["in", "out"],
     )
 
@@ -142,7 +153,11 @@ def votes(group):
 def matches(group):
     for bits in (32, 64):
         r = "%r" if bits == 32 else "%rd1"
-        store = "ld.global.b64 %rd12, [%rd2];" if bits == 64 else "ld.global.b32 %r12, [%rd2];"
+        store = (
+            "ld.global.b64 %rd12, [%rd2];"
+            if bits == 64
+            else "ld.global.b32 %r12, [%rd2];"
+        )
         group.entry(
             f"match_b{bits}",
             ["u64 in", "u64 out"],
@@ -208,8 +223,7 @@ def masks(group):
     group.entry(
         "elect",
         ["u64 out"],
-        PROLOGUE
-        + """
+        PROLOGUE + """
         mad.wide.u32 %rd2, %r2, 32, %rd1;
         elect.sync %r3|%p1, -1;
         selp.u32 %r4, 1, 0, %p1;
@@ -237,8 +251,7 @@ def masks(group):
     group.entry(
         "leaving",
         ["u64 out"],
-        PROLOGUE
-        + """
+        PROLOGUE + """
         mad.wide.u32 %rd2, %r2, 16, %rd1;
         mov.u32 %r3, 0;
         and.b32 %r4, %r2, 3;

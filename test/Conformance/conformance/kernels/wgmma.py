@@ -5,6 +5,7 @@ any order; the other random ones, whose sums show how the chip adds."""
 import struct
 
 from ..base import Group, pack, random_bytes, random_words
+from ._operands import codes, small, wild
 
 # name: (PTX types of A and B, bytes of an element, accumulators)
 TYPES = {
@@ -21,56 +22,6 @@ TYPES = {
     "u8s8": ("u8.s8", 1, "s32"),
 }
 SWIZZLE = {"none": (0, 0), "128b": (1, 128), "64b": (2, 64), "32b": (3, 32)}
-
-
-def small(form, count, seed):
-    """Whole numbers of up to 3 bits and a sign."""
-    raw = random_bytes(seed, count)
-    if form == "f16":
-        return struct.pack(f"<{count}e", *((b & 15) - 8 for b in raw))
-    if form == "bf16":
-        return b"".join(struct.pack("<f", (b & 15) - 8)[2:] for b in raw)
-    if form == "tf32":
-        return struct.pack(f"<{count}f", *((b & 15) - 8 for b in raw))
-    if form == "s8":
-        return bytes((b - 128) & 255 for b in raw)
-    if form == "u8":
-        return raw
-    codes = [0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
-    return bytes(eight_bits(form, codes[b & 7]) | (b & 8) << 4 for b in raw)
-
-
-def eight_bits(form, value):
-    """The e4m3 or e5m2 code of a small whole number."""
-    if value == 0:
-        return 0
-    mantissa_bits, bias = (3, 7) if form == "e4m3" else (2, 15)
-    exponent = value.hex().split("p")[1]
-    exponent = int(exponent)
-    fraction = value / 2**exponent - 1
-    return (exponent + bias) << mantissa_bits | int(fraction * (1 << mantissa_bits))
-
-
-def wild(form, count, seed):
-    """Random numbers over a range of exponents, without infinities and NaNs."""
-    size = {"f16": 2, "bf16": 2, "tf32": 4}.get(form, 1)
-    words = random_words(seed, size, count)
-    if form == "f16":
-        words = [w & 0x83FF | (8 + (w >> 10) % 15) << 10 for w in words]
-    elif form == "bf16":
-        words = [w & 0x807F | (118 + (w >> 7) % 18) << 7 for w in words]
-    elif form == "tf32":
-        words = [w & 0x807FFFFF | (118 + (w >> 23) % 18) << 23 for w in words]
-    elif form == "e4m3":
-        words = [w ^ 1 if w & 0x7F == 0x7F else w for w in words]
-    elif form == "e5m2":
-        words = [w & 0x83 | (6 + (w >> 2) % 18) << 2 for w in words]
-    return pack(size, words)
-
-
-def codes(form, count, seed):
-    """All there are: infinities, NaNs, denormals."""
-    return random_bytes(seed, count * {"f16": 2, "bf16": 2, "tf32": 4}.get(form, 1))
 
 
 def forms(name):
@@ -118,7 +69,21 @@ def kernel(group, name, instruction, accumulators, from_registers, count):
     )
     group.entry(
         name,
-        ["u64 a", "u64 b", "u64 c", "u32 bytes_a", "u32 bytes_b", "u32 at_a", "u32 lo_a", "u32 hi_a", "u32 lo_b", "u32 hi_b", "u32 scale_d", "u32 step_a", "u32 step_b"],
+        [
+            "u64 a",
+            "u64 b",
+            "u64 c",
+            "u32 bytes_a",
+            "u32 bytes_b",
+            "u32 at_a",
+            "u32 lo_a",
+            "u32 hi_a",
+            "u32 lo_b",
+            "u32 hi_b",
+            "u32 scale_d",
+            "u32 step_a",
+            "u32 step_b",
+        ],
         f"""
         .reg .b32 %d<{accumulators}>;
         .reg .b32 %a<4>;
@@ -190,7 +155,9 @@ def accumulators_of(n, acc):
     return n // 4 if acc == "f16" else n // 2
 
 
-def instruction(name, n, acc, a_negate=1, b_negate=1, trans=(0, 0), registers=False, sat=False):
+def instruction(
+    name, n, acc, a_negate=1, b_negate=1, trans=(0, 0), registers=False, sat=False
+):
     types, size, _ = TYPES[name]
     text = f"wgmma.mma_async.sync.aligned.m64n{n}k{32 // size}.{acc}.{types}"
     if name[0] in "su":
@@ -207,23 +174,63 @@ def initial(acc, count, kind, seed):
         make = small if kind == "exact" else wild
         return make("f16", 2 * count, seed)
     if acc == "s32":
-        return random_bytes(seed, 4 * count) if kind == "wrap" else pack(
-            4, [w - (1 << 19) for w in (x & 0xFFFFF for x in random_words(seed, 4, count))]
+        return (
+            random_bytes(seed, 4 * count)
+            if kind == "wrap"
+            else pack(
+                4,
+                [
+                    w - (1 << 19)
+                    for w in (x & 0xFFFFF for x in random_words(seed, 4, count))
+                ],
+            )
         )
     if kind == "exact":
         return struct.pack(f"<{count}f", *(b - 128 for b in random_bytes(seed, count)))
-    return pack(4, [w & 0x807FFFFF | (118 + (w >> 23) % 18) << 23 for w in random_words(seed, 4, count)])
+    return pack(
+        4,
+        [
+            w & 0x807FFFFF | (118 + (w >> 23) % 18) << 23
+            for w in random_words(seed, 4, count)
+        ],
+    )
 
 
-def add(group, name, type, n, acc, kind="exact", swizzle=("128b", "128b"), lead=(1, 1), stride=None, base=(0, 0), at=(0, 0), size=None, scale_d=1, registers=False, trans=(0, 0), negate=(1, 1), step=(0, 0), count=1, sat=False, tag=""):
+def add(
+    group,
+    name,
+    type,
+    n,
+    acc,
+    kind="exact",
+    swizzle=("128b", "128b"),
+    lead=(1, 1),
+    stride=None,
+    base=(0, 0),
+    at=(0, 0),
+    size=None,
+    scale_d=1,
+    registers=False,
+    trans=(0, 0),
+    negate=(1, 1),
+    step=(0, 0),
+    count=1,
+    sat=False,
+    tag="",
+):
     """`lead`, `stride`: leading and stride byte offsets; `size`: bytes of each
     operand in shared memory."""
     form_a, form_b = forms(type)
     width = TYPES[type][1]
     text = instruction(type, n, acc, *negate, trans=trans, registers=registers, sat=sat)
     accs = accumulators_of(n, acc)
-    entry = "mma_" + "".join(c if c.isalnum() else "_" for c in text.split(" ")[0][len("wgmma.mma_async.sync.aligned.") :])
-    entry += f"{'_r' if registers else ''}_{trans[0]}{trans[1]}_{negate[0]}{negate[1]}".replace("-", "m")
+    entry = "mma_" + "".join(
+        c if c.isalnum() else "_"
+        for c in text.split(" ")[0][len("wgmma.mma_async.sync.aligned.") :]
+    )
+    entry += f"{'_r' if registers else ''}_{trans[0]}{trans[1]}_{negate[0]}{negate[1]}".replace(
+        "-", "m"
+    )
     entry += f"_x{count}" if count > 1 else ""
     if entry not in group.entries:
         kernel(group, entry, text, accs, registers, count)
@@ -242,8 +249,26 @@ def add(group, name, type, n, acc, kind="exact", swizzle=("128b", "128b"), lead=
         entry,
         block=128,
         smem=copied + size[1],
-        buffers={"a": a, "b": b, "c": initial(acc, 128 * accs, kind, f"{type} c {kind} {n}")},
-        args=["a", "b", "c", copied, size[1], at[0], lo[0], hi[0], lo[1] + (at[1] >> 4), hi[1], scale_d, step[0], step[1]],
+        buffers={
+            "a": a,
+            "b": b,
+            "c": initial(acc, 128 * accs, kind, f"{type} c {kind} {n}"),
+        },
+        args=[
+            "a",
+            "b",
+            "c",
+            copied,
+            size[1],
+            at[0],
+            lo[0],
+            hi[0],
+            lo[1] + (at[1] >> 4),
+            hi[1],
+            scale_d,
+            step[0],
+            step[1],
+        ],
         outputs=["c"],
         numerics="truncated" if kind != "exact" and acc != "s32" else "",
     )
@@ -261,9 +286,25 @@ def shapes(group):
             add(group, f"{type}_{acc}_registers", type, 32, acc, registers=True)
             if acc != "s32":
                 for signs in (-1, 1), (1, -1), (-1, -1):
-                    add(group, f"{type}_{acc}_negate_{signs[0]}_{signs[1]}".replace("-", "m"), type, 16, acc, negate=signs)
+                    add(
+                        group,
+                        f"{type}_{acc}_negate_{signs[0]}_{signs[1]}".replace("-", "m"),
+                        type,
+                        16,
+                        acc,
+                        negate=signs,
+                    )
             # Several steps along K: the start address moves within a row.
-            add(group, f"{type}_{acc}_steps", type, 40 if acc != "s32" else 48, acc, step=(2, 2), count=4, scale_d=0)
+            add(
+                group,
+                f"{type}_{acc}_steps",
+                type,
+                40 if acc != "s32" else 48,
+                acc,
+                step=(2, 2),
+                count=4,
+                scale_d=0,
+            )
     for type in "s8 u8 s8u8 u8s8".split():
         add(group, f"{type}_wrap", type, 16, "s32", kind="wrap")
         add(group, f"{type}_saturate", type, 24, "s32", kind="wrap", sat=True)
@@ -281,22 +322,82 @@ def layouts(group):
                 # Core matrices of 8 rows of 16 bytes: lead is their distance
                 # along K, stride that along M or N.
                 for lead, stride in (128, 256), (1024, 128), (2048, 256), (144, 1024):
-                    add(group, f"{type}_none_{lead}_{stride}", type, n, acc, swizzle=("none", "none"), lead=(lead, lead), stride=(stride, stride))
-                add(group, f"{type}_none_mixed", type, n, acc, swizzle=("none", "128b"), lead=(128, 16), stride=(256, 1024))
+                    add(
+                        group,
+                        f"{type}_none_{lead}_{stride}",
+                        type,
+                        n,
+                        acc,
+                        swizzle=("none", "none"),
+                        lead=(lead, lead),
+                        stride=(stride, stride),
+                    )
+                add(
+                    group,
+                    f"{type}_none_mixed",
+                    type,
+                    n,
+                    acc,
+                    swizzle=("none", "128b"),
+                    lead=(128, 16),
+                    stride=(256, 1024),
+                )
                 continue
             add(group, f"{type}_{swizzle}", type, n, acc, swizzle=(swizzle, swizzle))
             for k in range(32, span, 32):
-                add(group, f"{type}_{swizzle}_k{k}", type, n, acc, swizzle=(swizzle, swizzle), at=(k, k))
-            add(group, f"{type}_{swizzle}_stride", type, n, acc, swizzle=(swizzle, swizzle), stride=(2 * natural, natural + 1024), size=(16384, 32768))
+                add(
+                    group,
+                    f"{type}_{swizzle}_k{k}",
+                    type,
+                    n,
+                    acc,
+                    swizzle=(swizzle, swizzle),
+                    at=(k, k),
+                )
+            add(
+                group,
+                f"{type}_{swizzle}_stride",
+                type,
+                n,
+                acc,
+                swizzle=(swizzle, swizzle),
+                stride=(2 * natural, natural + 1024),
+                size=(16384, 32768),
+            )
             # The lead of a swizzled K-major operand has no effect.
-            add(group, f"{type}_{swizzle}_lead", type, n, acc, swizzle=(swizzle, swizzle), lead=(512, 4096))
+            add(
+                group,
+                f"{type}_{swizzle}_lead",
+                type,
+                n,
+                acc,
+                swizzle=(swizzle, swizzle),
+                lead=(512, 4096),
+            )
             # An operand that begins within the pattern, with and without the
             # base offset that says so.
             for row in range(1, 8) if type == "bf16" else (3,):
                 at = row * span
                 offset = (at >> 7) & 7
-                add(group, f"{type}_{swizzle}_row{row}", type, n, acc, swizzle=(swizzle, swizzle), at=(at, at))
-                add(group, f"{type}_{swizzle}_row{row}_base", type, n, acc, swizzle=(swizzle, swizzle), at=(at, at), base=(offset, offset))
+                add(
+                    group,
+                    f"{type}_{swizzle}_row{row}",
+                    type,
+                    n,
+                    acc,
+                    swizzle=(swizzle, swizzle),
+                    at=(at, at),
+                )
+                add(
+                    group,
+                    f"{type}_{swizzle}_row{row}_base",
+                    type,
+                    n,
+                    acc,
+                    swizzle=(swizzle, swizzle),
+                    at=(at, at),
+                    base=(offset, offset),
+                )
 
 
 def transposed(group):
@@ -307,15 +408,46 @@ def transposed(group):
                 span = max(SWIZZLE[swizzle][1], 16)
                 # lead and stride trade places in meaning between the layouts,
                 # so both get values that show which is which.
-                pairs = [(span * 16, span * 8), (span * 8, span * 32), (4096, 8192 if n == 64 else 1024)]
+                pairs = [
+                    (span * 16, span * 8),
+                    (span * 8, span * 32),
+                    (4096, 8192 if n == 64 else 1024),
+                ]
                 if swizzle == "none":
                     pairs = [(128, 1024), (1024, 128), (256, 2048)]
                 for lead, stride in pairs:
                     for trans in (1, 0), (0, 1), (1, 1):
-                        leads = tuple(lead if t else (128 if swizzle == "none" else 16) for t in trans)
-                        strides = tuple(stride if t else (256 if swizzle == "none" else 8 * span) for t in trans)
-                        add(group, f"{type}_n{n}_{swizzle}_t{trans[0]}{trans[1]}_{lead}_{stride}", type, n, "f32", swizzle=(swizzle, swizzle), lead=leads, stride=strides, trans=trans, size=(40960, 65536))
-    add(group, "bf16_registers_t", "bf16", 64, "f32", registers=True, trans=(0, 1), lead=(16, 4096), stride=(1024, 1024))
+                        leads = tuple(
+                            lead if t else (128 if swizzle == "none" else 16)
+                            for t in trans
+                        )
+                        strides = tuple(
+                            stride if t else (256 if swizzle == "none" else 8 * span)
+                            for t in trans
+                        )
+                        add(
+                            group,
+                            f"{type}_n{n}_{swizzle}_t{trans[0]}{trans[1]}_{lead}_{stride}",
+                            type,
+                            n,
+                            "f32",
+                            swizzle=(swizzle, swizzle),
+                            lead=leads,
+                            stride=strides,
+                            trans=trans,
+                            size=(40960, 65536),
+                        )
+    add(
+        group,
+        "bf16_registers_t",
+        "bf16",
+        64,
+        "f32",
+        registers=True,
+        trans=(0, 1),
+        lead=(16, 4096),
+        stride=(1024, 1024),
+    )
 
 
 def numerics(group):
@@ -325,9 +457,35 @@ def numerics(group):
             if acc == "s32":
                 continue
             for scale_d in (0, 1):
-                add(group, f"{type}_{acc}_random_{scale_d}", type, 64, acc, kind="random", scale_d=scale_d)
-            add(group, f"{type}_{acc}_random_steps", type, 64, acc, kind="random", scale_d=0, step=(2, 2), count=4)
-            add(group, f"{type}_{acc}_random_registers", type, 64, acc, kind="random", registers=True)
+                add(
+                    group,
+                    f"{type}_{acc}_random_{scale_d}",
+                    type,
+                    64,
+                    acc,
+                    kind="random",
+                    scale_d=scale_d,
+                )
+            add(
+                group,
+                f"{type}_{acc}_random_steps",
+                type,
+                64,
+                acc,
+                kind="random",
+                scale_d=0,
+                step=(2, 2),
+                count=4,
+            )
+            add(
+                group,
+                f"{type}_{acc}_random_registers",
+                type,
+                64,
+                acc,
+                kind="random",
+                registers=True,
+            )
             # Infinities, NaNs, denormals: all codes.
             add(group, f"{type}_{acc}_any", type, 32, acc, kind="any", scale_d=1)
 

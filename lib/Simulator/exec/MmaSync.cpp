@@ -1,0 +1,399 @@
+//===- MmaSync.cpp - mma.sync ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA, "Matrix multiply-accumulate operation using mma instruction". All
+// its fragments but those of m8n8k4 with f16 follow one rule: four threads
+// share a row, each register holds neighbours along K, and further registers
+// continue first in the lower eight rows and then along K.
+//===----------------------------------------------------------------------===//
+
+#include "Lanes.h"
+#include "WarpFragments.h"
+
+#include "mx/Support/FloatFormats.h"
+
+#include <cfenv>
+#include <cmath>
+#include <optional>
+
+using namespace mx;
+using namespace mx::sim;
+using ptx::Operand;
+
+namespace {
+
+constexpr unsigned maxRows = 16, maxColumns = 8;
+
+struct TypeRow {
+  std::string_view name;
+  ElementType type;
+  unsigned bits;
+};
+constexpr TypeRow types[] = {
+    {"f16", ElementType::F16, 16},   {"bf16", ElementType::BF16, 16},
+    {"tf32", ElementType::TF32, 32}, {"e4m3", ElementType::E4M3, 8},
+    {"e5m2", ElementType::E5M2, 8},  {"u8", ElementType::U8, 8},
+    {"s8", ElementType::S8, 8},      {"u4", ElementType::U4, 4},
+    {"s4", ElementType::S4, 4},      {"b1", ElementType::B1, 1},
+};
+const TypeRow *findType(std::string_view name) {
+  for (const TypeRow &row : types)
+    if (row.name == name)
+      return &row;
+  return nullptr;
+}
+
+/// Shapes of the table in "Matrix Shape", by element bits.
+struct ShapeRow {
+  unsigned bits, m, k;
+};
+constexpr ShapeRow shapes[] = {
+    {16, 16, 8}, {16, 16, 16}, {32, 16, 4},  {32, 16, 8},
+    {8, 16, 16}, {8, 16, 32},  {4, 8, 32},   {4, 16, 32},
+    {4, 16, 64}, {1, 8, 128},  {1, 16, 128}, {1, 16, 256},
+    {64, 8, 4},  {64, 16, 4},  {64, 16, 8},  {64, 16, 16},
+};
+
+/// aux: slots of D, A, B, C in extra; aux2: types of A and B | accumulator << 8
+/// | f16 C << 10 | xor << 11 | saturate << 12 | layout of A << 13 | of B << 14;
+/// imm: registers of D, A, B and C, M and K, a byte each. For f64 aux2 is the
+/// rounding.
+struct Mma {
+  unsigned numD, numA, numB, numC, m, k;
+  const Slot *d, *a, *b, *c;
+
+  Mma(Warp &w, const Instr *i) {
+    unsigned *fields[] = {&numD, &numA, &numB, &numC, &m, &k};
+    for (unsigned n = 0; n < 6; ++n)
+      *fields[n] = i->imm >> (8 * n) & 0xFF;
+    // 256 does not fit.
+    k = k ? k : 256;
+    d = &w.machine->program.extra[i->aux];
+    a = d + numD;
+    b = a + numA;
+    c = b + numB;
+  }
+};
+
+WarpMmaOp operationOf(const Instr *i, const Mma &mma) {
+  WarpMmaOp op;
+  op.a = ElementType(i->aux2 & 15);
+  op.b = ElementType(i->aux2 >> 4 & 15);
+  op.d = AccumulatorType(i->aux2 >> 8 & 3);
+  op.exclusiveOr = i->aux2 >> 11 & 1;
+  op.saturate = i->aux2 >> 12 & 1;
+  op.rows = mma.m;
+  op.k = mma.k;
+  op.viaF16 = op.a == ElementType::E4M3 || op.a == ElementType::E5M2;
+  return op;
+}
+
+const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "mma.sync"))
+    return nullptr;
+  Mma mma(w, i);
+  WarpMmaOp op = operationOf(i, mma);
+  uint8_t a[maxRows * warpRowBytes] = {}, b[maxColumns * warpRowBytes] = {};
+  gatherA(w, mma.a, mma.numA, mma.m, a);
+  gatherB(w, mma.b, mma.numB, b);
+  uint32_t cells[maxRows * maxColumns];
+  bool half = op.d == AccumulatorType::F16;
+  gatherCells(w, mma.c, mma.numC, maxColumns, half, cells);
+  multiplyRows(op, a, b, numericsOf(w), cells);
+  scatterCells(w, mma.d, mma.numD, maxColumns, half, cells);
+  ++w.counts.mmas;
+  return i + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// m8n8k4 with f16
+//===----------------------------------------------------------------------===//
+
+/// Row (or column of B) and K of element `e` of a thread's fragment.
+struct Place {
+  unsigned row, k;
+};
+Place placeOf(unsigned lane, unsigned e, bool isKMajor) {
+  unsigned high = lane / 16 * 4;
+  return isKMajor ? Place{lane % 4 + high, e} : Place{e + high, lane % 4};
+}
+
+/// Four products of 8 x 8 x 4: that of a thread is (lane % 16) / 4.
+const Instr *multiplyQuads(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "mma.sync"))
+    return nullptr;
+  Mma mma(w, i);
+  WarpMmaOp op = operationOf(i, mma);
+  bool rowA = i->aux2 >> 13 & 1, rowB = i->aux2 >> 14 & 1;
+  bool halfC = i->aux2 >> 10 & 1, halfD = op.d == AccumulatorType::F16;
+  uint8_t a[4][8 * warpRowBytes] = {}, b[4][8 * warpRowBytes] = {};
+  uint32_t cells[4][8 * 8] = {};
+  auto element = [&](const Slot *slots, unsigned lane, unsigned e) {
+    return w.at<uint32_t>(slots[e / 2])[lane] >> e % 2 * 16 & 0xFFFF;
+  };
+  auto place32 = [](unsigned lane, unsigned e) {
+    return Place{(lane & 1) + (e & 2) + lane / 16 * 4,
+                 (e & 4) + (lane & 2) + (e & 1)};
+  };
+  auto cellOf = [&](unsigned lane, unsigned e, bool half) -> uint32_t & {
+    Place at = half ? Place{lane % 4 + lane / 16 * 4, e} : place32(lane, e);
+    return cells[lane % 16 / 4][at.row * 8 + at.k];
+  };
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    unsigned quad = lane % 16 / 4;
+    for (unsigned e = 0; e < 4; ++e) {
+      Place inA = placeOf(lane, e, rowA), inB = placeOf(lane, e, !rowB);
+      uint16_t x = uint16_t(element(mma.a, lane, e));
+      uint16_t y = uint16_t(element(mma.b, lane, e));
+      std::memcpy(&a[quad][inA.row * warpRowBytes + inA.k * 2], &x, 2);
+      std::memcpy(&b[quad][inB.row * warpRowBytes + inB.k * 2], &y, 2);
+    }
+    for (unsigned e = 0; e < 8; ++e) {
+      uint32_t c =
+          halfC ? element(mma.c, lane, e) : w.at<uint32_t>(mma.c[e])[lane];
+      if (halfC && !halfD)
+        c = bitsOf(decode(FloatFormat::F16, c));
+      cellOf(lane, e, halfC) = c;
+    }
+  }
+  for (unsigned quad = 0; quad < 4; ++quad)
+    multiplyRows(op, a[quad], b[quad], numericsOf(w), cells[quad]);
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned e = 0; e < 8; ++e) {
+      uint32_t value = cellOf(lane, e, halfD);
+      if (!halfD) {
+        w.at<uint32_t>(mma.d[e])[lane] = value;
+        continue;
+      }
+      uint32_t &target = w.at<uint32_t>(mma.d[e / 2])[lane];
+      target = e % 2 ? (target & 0xFFFF) | value << 16 : value;
+    }
+  ++w.counts.mmas;
+  return i + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// f64
+//===----------------------------------------------------------------------===//
+
+constexpr int roundings[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
+                             FE_UPWARD};
+
+/// A chain of fused multiply-adds along K, in the direction of the
+/// instruction. Out of line, so that no compiler moves it past fesetround.
+__attribute__((noinline)) double chain(const double *a, const double *b,
+                                       unsigned k, double c) {
+  for (unsigned i = 0; i < k; ++i)
+    c = std::fma(a[i], b[i], c);
+  return c;
+}
+
+const Instr *multiplyDoubles(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "mma.sync"))
+    return nullptr;
+  Mma mma(w, i);
+  double a[maxRows][16], b[maxColumns][16], d[32][4];
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    unsigned group = lane / 4, thread = lane % 4, halves = mma.m / 8;
+    for (unsigned r = 0; r < mma.numA; ++r)
+      a[group + r % halves * 8][thread + r / halves * 4] =
+          w.at<double>(mma.a[r])[lane];
+    for (unsigned r = 0; r < mma.numB; ++r)
+      b[group][thread + r * 4] = w.at<double>(mma.b[r])[lane];
+  }
+  std::fesetround(roundings[i->aux2 & 3]);
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned r = 0; r < mma.numC; ++r) {
+      unsigned row = lane / 4 + r / 2 * 8, column = lane % 4 * 2 + r % 2;
+      d[lane][r] =
+          chain(a[row], b[column], mma.k, w.at<double>(mma.c[r])[lane]);
+    }
+  std::fesetround(FE_TONEAREST);
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned r = 0; r < mma.numD; ++r)
+      w.at<double>(mma.d[r])[lane] = d[lane][r];
+  ++w.counts.mmas;
+  return i + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Decoding
+//===----------------------------------------------------------------------===//
+
+/// "m16n8k32"; false when it is not of this form.
+bool parseShape(std::string_view text, unsigned &m, unsigned &n, unsigned &k) {
+  unsigned *fields[] = {&m, &n, &k};
+  constexpr char letters[] = "mnk";
+  size_t at = 0;
+  for (unsigned f = 0; f < 3; ++f) {
+    if (at >= text.size() || text[at++] != letters[f])
+      return false;
+    unsigned value = 0;
+    size_t digits = 0;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && digits < 4;
+         ++at, ++digits)
+      value = value * 10 + (text[at] - '0');
+    if (!digits)
+      return false;
+    *fields[f] = value;
+  }
+  return at == text.size();
+}
+
+struct Decoded {
+  unsigned m = 0, n = 0, k = 0;
+  bool rowA = true, rowB = false, saturate = false, exclusiveOr = false;
+  int rounding = -1;
+  std::string_view d, a, b, c; ///< types
+};
+
+/// The modifiers behind mma.sync.aligned. The order of the types matters, of
+/// the others it does not.
+bool takeModifiers(Decoder &d, Decoded &out) {
+  if (!d.takePrefix("sp").empty()) {
+    d.unsupported("sparse matrices are not supported");
+    return false;
+  }
+  if (!d.take("sync") || !d.take("aligned")) {
+    d.unsupported("expects .sync.aligned");
+    return false;
+  }
+  if (!d.takePrefix("kind::").empty()) {
+    d.unsupported("mma with a kind exists on sm_120a only");
+    return false;
+  }
+  bool found = false;
+  for (std::string_view m : d.modifiers())
+    if (parseShape(m, out.m, out.n, out.k)) {
+      d.take(m);
+      found = true;
+      break;
+    }
+  // .row.col: the first is of A.
+  std::vector<bool> layouts;
+  std::vector<std::string_view> names;
+  for (std::string_view m : std::vector<std::string_view>(d.modifiers())) {
+    if (m == "row" || m == "col")
+      layouts.push_back(m == "row");
+    else if (findType(m) || m == "f32" || m == "s32" || m == "f64")
+      names.push_back(m);
+    else
+      continue;
+    d.take(m);
+  }
+  out.saturate = d.take("satfinite");
+  out.rounding = d.takeAny({"rn", "rz", "rm", "rp"});
+  int operation = d.takeAny({"and", "xor"});
+  bool population = d.take("popc");
+  if (!found || layouts.size() != 2 || names.size() != 4) {
+    d.unsupported("expects a shape, two layouts and four types");
+    return false;
+  }
+  out.rowA = layouts[0];
+  out.rowB = layouts[1];
+  out.d = names[0];
+  out.a = names[1];
+  out.b = names[2];
+  out.c = names[3];
+  out.exclusiveOr = operation == 1;
+  bool bits = out.a == "b1";
+  if (bits != (operation >= 0) || bits != population) {
+    d.unsupported("single bits need .and.popc or .xor.popc, others have none");
+    return false;
+  }
+  return true;
+}
+
+/// What of the types and the shape fits together, apart from m8n8k4 of f16.
+bool checkTypes(const Decoded &in, unsigned bits) {
+  bool integer = bits <= 8 && in.a != "e4m3" && in.a != "e5m2";
+  if (in.saturate && (!integer || bits == 1))
+    return false;
+  if (in.rounding >= 0 && bits != 64)
+    return false;
+  if (in.d != in.c || !in.rowA || in.rowB || in.n != maxColumns)
+    return false;
+  // The operands differ only in sign or among the 8-bit floats.
+  const TypeRow *a = findType(in.a), *b = findType(in.b);
+  bool floats8 = in.a[0] == 'e';
+  if (bits == 64)
+    return in.a == "f64" && in.b == "f64" && in.d == "f64";
+  if (!b || b->bits != a->bits ||
+      (in.a != in.b && !integer && !(floats8 && in.b[0] == 'e')))
+    return false;
+  if (integer)
+    return in.d == "s32" && (in.b[0] != 'e');
+  return in.d == "f32" || (in.d == "f16" && (in.a == "f16" || floats8));
+}
+
+void decodeMma(Decoder &d) {
+  Decoded in;
+  if (!takeModifiers(d, in) || !d.expectOperands(4, 4))
+    return;
+  const TypeRow *a = findType(in.a), *b = findType(in.b);
+  unsigned bits = in.a == "f64" ? 64 : a ? a->bits : 0;
+  bool quads = in.m == 8 && in.n == 8 && in.k == 4 && in.a == "f16" &&
+               in.b == "f16" && in.rounding < 0 && !in.saturate &&
+               (in.d == "f32" || (in.d == "f16" && in.c == "f16")) &&
+               (in.c == "f32" || in.c == "f16");
+  bool known = quads;
+  for (const ShapeRow &row : shapes)
+    known |= row.bits == bits && row.m == in.m && row.k == in.k &&
+             checkTypes(in, bits);
+  // 8-bit integers also come with eight rows.
+  known |= in.m == 8 && in.k == 16 && in.d == "s32" && bits == 8 &&
+           checkTypes(in, bits);
+  if (!known)
+    return d.unsupported("no such combination of shape, layouts and types");
+  unsigned width = bits == 64 ? 8 : 4;
+  unsigned registerBits = bits == 64 ? 64 : 32;
+  auto count = [&](unsigned rows, unsigned columns, unsigned elementBits) {
+    return rows * columns * elementBits / registerBits / 32;
+  };
+  auto accumulatorBits = [](std::string_view type) {
+    return type == "f64" ? 64u : type == "f16" ? 16u : 32u;
+  };
+  unsigned numA = quads ? 2 : count(in.m, in.k, bits);
+  unsigned numB = quads ? 2 : count(in.n, in.k, bits);
+  unsigned numD = quads ? accumulatorBits(in.d) / 4
+                        : count(in.m, in.n, accumulatorBits(in.d));
+  unsigned numC = quads ? accumulatorBits(in.c) / 4
+                        : count(in.m, in.n, accumulatorBits(in.c));
+  unsigned expected[] = {numD, numA, numB, numC};
+  std::vector<Slot> slots;
+  // Sources before destinations, for who looks at uses and definitions.
+  for (unsigned k = 0; k < 4; ++k) {
+    std::vector<Operand> parts = d.elements(d.operand(k));
+    if (parts.size() != expected[k])
+      return d.unsupported("operand " + std::to_string(k + 1) + " needs " +
+                           std::to_string(expected[k]) + " registers, found " +
+                           std::to_string(parts.size()));
+    for (const Operand &p : parts)
+      slots.push_back(k ? d.use(p, width, {'F', uint16_t(width * 8)})
+                        : d.def(p, width));
+  }
+  uint32_t first = d.program.extra.size();
+  for (Slot s : slots)
+    d.addExtra(s);
+  Instr &i = d.emit(quads        ? multiplyQuads
+                    : bits == 64 ? multiplyDoubles
+                                 : multiply);
+  i.aux = first;
+  i.imm = numD | numA << 8 | numB << 16 | int64_t(numC) << 24 |
+          int64_t(in.m) << 32 | int64_t(in.k & 0xFF) << 40;
+  if (bits == 64) {
+    i.aux2 = std::max(in.rounding, 0);
+    return;
+  }
+  AccumulatorType accumulator = in.d == "f16"   ? AccumulatorType::F16
+                                : in.d == "s32" ? AccumulatorType::S32
+                                                : AccumulatorType::F32;
+  i.aux2 = unsigned(a->type) | unsigned(b->type) << 4 |
+           unsigned(accumulator) << 8 | unsigned(in.c == "f16") << 10 |
+           unsigned(in.exclusiveOr) << 11 | unsigned(in.saturate) << 12 |
+           unsigned(in.rowA) << 13 | unsigned(in.rowB) << 14;
+}
+
+} // namespace
+
+void mx::sim::addMmaSyncInstructions(DecodeTable &t) { t["mma"] = decodeMma; }

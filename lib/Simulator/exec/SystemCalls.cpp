@@ -1,0 +1,273 @@
+//===- SystemCalls.cpp - functions of the device's run-time system --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// vprintf and __assertfail. A line of a warp goes out in one write, so that
+// CTAs that run at the same time do not cut each other's lines.
+//===----------------------------------------------------------------------===//
+
+#include "SystemCalls.h"
+
+#include "Lanes.h"
+#include "MemoryAccess.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+using namespace mx::sim;
+using ptx::Space;
+
+namespace {
+
+/// More is not a string but memory that lacks its end.
+constexpr size_t kMaxText = 1 << 16;
+/// Of a field: PTX may come from anywhere.
+constexpr int kMaxWidth = 1 << 12;
+
+/// One call by one lane.
+class Call {
+public:
+  Call(Warp &w, const Instr *i, unsigned lane) : w(w), i(i), lane(lane) {}
+
+  template <class T>
+  bool read(Space space, uint64_t address, T &value) {
+    const uint8_t *p =
+        resolveAddress(w, i, space, address, sizeof(T), lane, false);
+    if (p)
+      std::memcpy(&value, p, sizeof(T));
+    return p != nullptr;
+  }
+  template <class T>
+  bool argument(unsigned k, T &value) {
+    return read(Space::Param, w.machine->program.extra[i->aux + k], value);
+  }
+  bool setResult(unsigned k, int32_t value) {
+    uint8_t *p =
+        resolveAddress(w, i, Space::Param, w.machine->program.extra[i->aux + k],
+                       sizeof value, lane, true);
+    if (p)
+      std::memcpy(p, &value, sizeof value);
+    return p != nullptr;
+  }
+  /// The text at a generic address. False after a finding.
+  bool text(uint64_t address, std::string &out) {
+    for (out.clear(); out.size() < kMaxText; ++address) {
+      char c = 0;
+      if (!read(Space::Generic, address, c))
+        return false;
+      if (!c)
+        return true;
+      out += c;
+    }
+    w.fail(i, FindingKind::OutOfBounds,
+           "expected a string that ends within " + std::to_string(kMaxText) +
+               " bytes",
+           1u << lane);
+    return false;
+  }
+
+private:
+  Warp &w;
+  const Instr *i;
+  unsigned lane;
+};
+
+/// Walks a format string; arguments lie behind one another, each aligned to
+/// its size, as varargs do.
+class Formatter {
+public:
+  Formatter(Call &call, std::string format, uint64_t arguments)
+      : call(call), format(std::move(format)), arguments(arguments) {}
+
+  bool run(std::string &out) {
+    while (at < format.size()) {
+      if (format[at] != '%') {
+        out += format[at++];
+        continue;
+      }
+      if (!conversion(out))
+        return false;
+    }
+    return true;
+  }
+  int count() const { return read; }
+
+private:
+  template <class T>
+  bool next(T &value) {
+    arguments = (arguments + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    if (!call.read(Space::Generic, arguments, value))
+      return false;
+    arguments += sizeof(T);
+    ++read;
+    return true;
+  }
+  /// A number or a star, which is an argument.
+  bool number(int &value) {
+    if (at < format.size() && format[at] == '*') {
+      ++at;
+      return next(value);
+    }
+    for (; at < format.size() && isdigit((unsigned char)format[at]); ++at)
+      value = std::min(value * 10 + (format[at] - '0'), kMaxWidth);
+    return true;
+  }
+  template <class T>
+  bool print(std::string &out, std::string spec, int width, int precision,
+             const char *length, char conversion, T value) {
+    width = std::clamp(width, -kMaxWidth, kMaxWidth);
+    precision = std::clamp(precision, -1, kMaxWidth);
+    // A negative precision counts as none (C11, 7.21.6.1).
+    spec += "*.*";
+    spec += length;
+    spec += conversion;
+    int size = std::snprintf(nullptr, 0, spec.c_str(), width, precision, value);
+    if (size < 0)
+      return true;
+    std::string text(size + 1, '\0');
+    std::snprintf(text.data(), text.size(), spec.c_str(), width, precision,
+                  value);
+    out.append(text, 0, size);
+    return true;
+  }
+
+  bool conversion(std::string &out) {
+    size_t begin = at++;
+    std::string spec = "%";
+    while (at < format.size() && std::strchr("-+ #0", format[at]))
+      spec += format[at++];
+    int width = 0, precision = -1;
+    if (!number(width))
+      return false;
+    if (at < format.size() && format[at] == '.') {
+      ++at;
+      precision = 0;
+      if (!number(precision))
+        return false;
+    }
+    bool isLong = false;
+    for (; at < format.size() && std::strchr("hlLqjzt", format[at]); ++at)
+      isLong |= format[at] != 'h' && format[at] != 'L';
+    char c = at < format.size() ? format[at++] : '\0';
+    switch (c) {
+    case '%':
+      out += '%';
+      return true;
+    case 'd':
+    case 'i':
+    case 'o':
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'c': {
+      long long wide = 0;
+      int narrow = 0;
+      if (isLong && c != 'c')
+        return next(wide) && print(out, spec, width, precision, "ll", c, wide);
+      return next(narrow) && print(out, spec, width, precision, "", c, narrow);
+    }
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A': {
+      double value = 0;
+      return next(value) && print(out, spec, width, precision, "", c, value);
+    }
+    case 'p': {
+      void *value = nullptr;
+      return next(value) && print(out, spec, width, -1, "", c, value);
+    }
+    case 's': {
+      uint64_t address = 0;
+      std::string text;
+      return next(address) && call.text(address, text) &&
+             print(out, spec, width, precision, "", c, text.c_str());
+    }
+    default: // as it stands
+      out.append(format, begin, at - begin);
+      return true;
+    }
+  }
+
+  Call &call;
+  std::string format;
+  uint64_t arguments;
+  size_t at = 0;
+  int read = 0;
+};
+
+const Instr *vprintf(Warp &w, const Instr *i, uint32_t mask) {
+  std::string out;
+  bool good = true;
+  forLanes(mask, [&](unsigned lane) {
+    if (!good)
+      return;
+    Call call(w, i, lane);
+    uint64_t address = 0, arguments = 0;
+    std::string format;
+    good = call.argument(0, address) && call.argument(1, arguments) &&
+           call.text(address, format);
+    if (!good)
+      return;
+    Formatter formatter(call, std::move(format), arguments);
+    good = formatter.run(out) && call.setResult(2, formatter.count());
+  });
+  w.cta->cluster->output += out;
+  return good ? i + 1 : nullptr;
+}
+
+std::string triple(uint32_t x, uint32_t y, uint32_t z) {
+  return "[" + std::to_string(x) + "," + std::to_string(y) + "," +
+         std::to_string(z) + "]";
+}
+
+/// Each thread says where it failed, in the words of the CUDA runtime, then
+/// the launch ends.
+const Instr *assertFail(Warp &w, const Instr *i, uint32_t mask) {
+  std::string out, first;
+  bool good = true;
+  forLanes(mask, [&](unsigned lane) {
+    if (!good)
+      return;
+    Call call(w, i, lane);
+    uint64_t where[3] = {};
+    uint32_t line = 0;
+    std::string message, file, function;
+    good = call.argument(0, where[0]) && call.argument(1, where[1]) &&
+           call.argument(2, line) && call.argument(3, where[2]) &&
+           call.text(where[0], message) && call.text(where[1], file) &&
+           call.text(where[2], function);
+    if (!good)
+      return;
+    const Dim3 &id = w.cta->id, &block = w.machine->config.block;
+    uint32_t thread = w.index * 32 + lane;
+    out += file + ":" + std::to_string(line) + ": " + function +
+           ": block: " + triple(id.x, id.y, id.z) + ", thread: " +
+           triple(thread % block.x, thread / block.x % block.y,
+                  thread / block.x / block.y) +
+           " Assertion `" + message + "` failed.\n";
+    if (first.empty())
+      first = "assertion '" + message + "' failed at " + file + ":" +
+              std::to_string(line);
+  });
+  std::fwrite(out.data(), 1, out.size(), stderr);
+  return good ? w.fail(i, FindingKind::Trap, first, mask) : nullptr;
+}
+
+constexpr SystemCall kSystemCalls[] = {
+    {"vprintf", 2, true, vprintf},
+    {"__assertfail", 5, false, assertFail},
+};
+
+} // namespace
+
+const SystemCall *mx::sim::findSystemCall(std::string_view name) {
+  for (const SystemCall &call : kSystemCalls)
+    if (call.name == name)
+      return &call;
+  return nullptr;
+}

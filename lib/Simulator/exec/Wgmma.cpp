@@ -1,0 +1,435 @@
+//===- Wgmma.cpp - wgmma.mma_async and its groups -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate". Each of
+// the four warps computes the 16 rows whose accumulators it holds, so none has
+// to wait for the others. Operands are captured first and the product is taken
+// then; that it is asynchronous shows in what registers may not be touched.
+//===----------------------------------------------------------------------===//
+
+#include "WgmmaTracker.h"
+
+#include "../machine/Handlers.h"
+#include "AsyncOperands.h"
+#include "Lanes.h"
+#include "WarpFragments.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+using ptx::Operand;
+
+namespace {
+
+constexpr unsigned warpRows = 16, maxColumns = 256;
+constexpr unsigned registersOfA = 4;
+
+struct TypeRow {
+  std::string_view name;
+  ElementType type;
+  unsigned k;
+  /// Transposed operands exist; elements can be negated.
+  bool canTranspose, isFloat;
+};
+constexpr TypeRow types[] = {
+    {"f16", ElementType::F16, 16, true, true},
+    {"bf16", ElementType::BF16, 16, true, true},
+    {"tf32", ElementType::TF32, 8, false, true},
+    {"e4m3", ElementType::E4M3, 32, false, true},
+    {"e5m2", ElementType::E5M2, 32, false, true},
+    {"u8", ElementType::U8, 32, false, false},
+    {"s8", ElementType::S8, 32, false, false},
+    {"b1", ElementType::B1, 256, false, false},
+};
+const TypeRow *findType(std::string_view name) {
+  for (const TypeRow &row : types)
+    if (row.name == name)
+      return &row;
+  return nullptr;
+}
+
+/// MMA-Sim, Hopper: products of 8-bit floats keep 13 bits below the largest
+/// exponent, and an f32 result has 13 bits of fraction.
+SumModel modelOf(ElementType a) {
+  SumModel model;
+  if (a == ElementType::E4M3 || a == ElementType::E5M2)
+    model.fractionBits = model.resultBits = 13;
+  return model;
+}
+
+// Flags of Instr::aux2.
+enum : unsigned {
+  kTypeA = 0,
+  kTypeB = 4,
+  kAccumulator = 8,
+  kInRegisters = 10,
+  kNegateA = 11,
+  kNegateB = 12,
+  kTransposeA = 13,
+  kTransposeB = 14,
+  kSaturate = 15,
+  kColumns = 16,
+};
+
+/// a: descriptor of A, b: of B; c: scale-d; aux: registers of D, then of A in
+/// extra; aux2: flags; imm: number of registers of D.
+WgmmaOp capture(Warp &w, const Instr *i) {
+  auto flag = [&](unsigned at) { return bool(i->aux2 >> at & 1); };
+  WgmmaOp op;
+  WarpMmaOp &product = op.product;
+  product.a = ElementType(i->aux2 >> kTypeA & 15);
+  product.b = ElementType(i->aux2 >> kTypeB & 15);
+  product.d = AccumulatorType(i->aux2 >> kAccumulator & 3);
+  product.rows = warpRows;
+  product.columns = i->aux2 >> kColumns;
+  for (const TypeRow &row : types)
+    if (row.type == product.a)
+      product.k = row.k;
+  product.negateA = flag(kNegateA);
+  product.negateB = flag(kNegateB);
+  product.saturate = flag(kSaturate);
+  product.enableInputD = w.predicate(i->c) & 1;
+  product.model = modelOf(product.a);
+  op.transposeA = flag(kTransposeA);
+  op.transposeB = flag(kTransposeB);
+  op.firstRow = w.index % 4 * warpRows;
+  op.aInRegisters = flag(kInRegisters);
+  if (op.aInRegisters)
+    gatherA(w, &w.machine->program.extra[i->aux + i->imm], registersOfA,
+            warpRows, op.aRows.data());
+  else
+    op.aDesc = w.at<uint64_t>(i->a)[0];
+  op.bDesc = w.at<uint64_t>(i->b)[0];
+  return op;
+}
+
+/// Reads and writes the accumulators.
+Fault execute(Warp &w, const WgmmaOp &op, const Slot *slots, unsigned count) {
+  uint32_t cells[warpRows * maxColumns];
+  bool half = op.product.d == AccumulatorType::F16;
+  unsigned columns = op.product.columns;
+  gatherCells(w, slots, count, columns, half, cells);
+  if (Fault fault = wgmma(op, w.cta->view(), numericsOf(w), cells))
+    return fault;
+  scatterCells(w, slots, count, columns, half, cells);
+  return {};
+}
+
+WgmmaTracker &trackerOf(Warp &w) {
+  if (!w.wgmma)
+    w.wgmma = std::make_shared<WgmmaTracker>();
+  return *w.wgmma;
+}
+
+const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "wgmma.mma_async"))
+    return nullptr;
+  const Slot *slots = &w.machine->program.extra[i->aux];
+  unsigned count = unsigned(i->imm);
+  WgmmaOp op = capture(w, i);
+  Order *order = w.order();
+  ScopeGuard guard(order, order ? order->wgmmaScope(w, i, mask)
+                                : EngineScope());
+  if (Fault fault = execute(w, op, slots, count))
+    return w.fault(i, fault, mask);
+  if (w.machine->config.checks & kCheckLoadBeforeWait) {
+    WgmmaTracker &tracker = trackerOf(w);
+    for (unsigned r = 0; r < count; ++r)
+      tracker.add(w, slots[r], true);
+    for (unsigned r = 0; op.aInRegisters && r < registersOfA; ++r)
+      tracker.add(w, slots[count + r], false);
+  }
+  // One for the warpgroup.
+  w.counts.mmas += w.index % 4 == 0;
+  ++w.cta->cluster->effects;
+  return i + 1;
+}
+
+const Instr *fence(Warp &w, const Instr *i, uint32_t mask) {
+  return w.collect(i, mask, ~0u) ? i + 1 : nullptr;
+}
+
+const Instr *commitGroup(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.collect(i, mask, ~0u))
+    return nullptr;
+  if (w.wgmma)
+    w.wgmma->commit();
+  if (Order *order = w.order())
+    order->commitWgmma(w);
+  return i + 1;
+}
+
+/// imm: groups that may remain.
+const Instr *waitGroup(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.collect(i, mask, ~0u))
+    return nullptr;
+  if (w.wgmma)
+    w.wgmma->wait(w, uint64_t(i->imm));
+  if (Order *order = w.order())
+    order->waitWgmma(w, uint64_t(i->imm));
+  return i + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Decoding
+//===----------------------------------------------------------------------===//
+
+/// "m64n128k32"; 0 when it is not of this form.
+unsigned parseShape(std::string_view text, unsigned &k) {
+  constexpr std::string_view prefix = "m64n";
+  if (text.substr(0, prefix.size()) != prefix)
+    return 0;
+  text.remove_prefix(prefix.size());
+  unsigned n = 0;
+  k = 0;
+  unsigned *value = &n;
+  for (char c : text) {
+    if (c == 'k' && value == &n)
+      value = &k;
+    else if (c >= '0' && c <= '9' && *value < 1000)
+      *value = *value * 10 + unsigned(c - '0');
+    else
+      return 0;
+  }
+  return n;
+}
+
+/// N of the tables of "Matrix Shape": multiples of 8, for integers multiples
+/// of 16 above 32.
+bool isLegalN(unsigned n, bool isFloat) {
+  return n >= 8 && n <= maxColumns && n % 8 == 0 &&
+         (isFloat || n <= 32 || n % 16 == 0);
+}
+
+bool checkTypes(std::string_view d, const TypeRow &a, const TypeRow &b) {
+  bool mixes = a.k == 32 && b.k == 32 && a.isFloat == b.isFloat;
+  if (a.type != b.type && !mixes)
+    return false;
+  if (!a.isFloat)
+    return d == "s32";
+  return d == "f32" ||
+         (d == "f16" && (a.type == ElementType::F16 || a.k == 32));
+}
+
+/// The operands behind scale-d: -1 or 1 for the signs, 0 or 1 for the
+/// transpositions.
+bool takeImmediates(Decoder &d, size_t k, const TypeRow &type, bool inRegisters,
+                    unsigned &flags) {
+  struct {
+    unsigned flag;
+    int64_t off, on;
+    bool exists;
+  } const fields[] = {{kNegateA, 1, -1, type.isFloat},
+                      {kNegateB, 1, -1, type.isFloat},
+                      {kTransposeA, 0, 1, type.canTranspose && !inRegisters},
+                      {kTransposeB, 0, 1, type.canTranspose}};
+  for (const auto &field : fields) {
+    if (!field.exists)
+      continue;
+    int64_t value;
+    if (!d.immediate(k++, value))
+      return false;
+    if (value != field.off && value != field.on) {
+      d.unsupported("operand " + std::to_string(k) + " must be " +
+                    std::to_string(field.off) + " or " +
+                    std::to_string(field.on));
+      return false;
+    }
+    flags |= unsigned(value == field.on) << field.flag;
+  }
+  if (k == d.numOperands())
+    return true;
+  d.unsupported("expects " + std::to_string(k) + " operands, found " +
+                std::to_string(d.numOperands()));
+  return false;
+}
+
+void decodeMultiply(Decoder &d) {
+  if (d.take("sp"))
+    return d.unsupported("sparse matrices are not supported");
+  unsigned n = 0, k = 0;
+  std::vector<std::string_view> names;
+  for (std::string_view m : std::vector<std::string_view>(d.modifiers())) {
+    if (findType(m) || m == "f32" || m == "s32")
+      names.push_back(m);
+    else if (unsigned found = parseShape(m, k))
+      n = found;
+    else
+      continue;
+    d.take(m);
+  }
+  bool saturate = d.take("satfinite");
+  bool population = d.take("popc"), conjunction = d.take("and");
+  const TypeRow *a = names.size() == 3 ? findType(names[1]) : nullptr;
+  const TypeRow *b = names.size() == 3 ? findType(names[2]) : nullptr;
+  if (!n || !a || !b)
+    return d.unsupported("expects a shape and three types");
+  bool bits = a->type == ElementType::B1;
+  if (!checkTypes(names[0], *a, *b) || a->k != k || !isLegalN(n, a->isFloat) ||
+      (saturate && (a->isFloat || bits)) || bits != population ||
+      bits != conjunction)
+    return d.unsupported("no such combination of shape and types");
+  AccumulatorType accumulator = names[0] == "f16"   ? AccumulatorType::F16
+                                : names[0] == "s32" ? AccumulatorType::S32
+                                                    : AccumulatorType::F32;
+  if (!d.expectOperands(4, 8))
+    return;
+  bool inRegisters = d.operand(1).kind == Operand::Vector;
+  unsigned flags = unsigned(a->type) << kTypeA | unsigned(b->type) << kTypeB |
+                   unsigned(accumulator) << kAccumulator |
+                   unsigned(inRegisters) << kInRegisters |
+                   unsigned(saturate) << kSaturate | n << kColumns;
+  if (!takeImmediates(d, 4, *a, inRegisters, flags))
+    return;
+  unsigned count = n / (accumulator == AccumulatorType::F16 ? 4 : 2);
+  std::vector<Operand> parts = d.elements(d.operand(0));
+  if (parts.size() != count)
+    return d.unsupported("expects " + std::to_string(count) +
+                         " accumulator registers, found " +
+                         std::to_string(parts.size()));
+  std::vector<Slot> slots;
+  for (const Operand &p : parts) {
+    d.use(p, 4);
+    slots.push_back(d.def(p, 4));
+  }
+  Slot aDesc = kNoSlot;
+  if (inRegisters) {
+    const std::vector<Operand> &aParts = d.operand(1).parts;
+    if (aParts.size() != registersOfA)
+      return d.unsupported("expects 4 registers of A, found " +
+                           std::to_string(aParts.size()));
+    for (const Operand &p : aParts)
+      slots.push_back(d.use(p, 4));
+  } else {
+    aDesc = d.use(1, {'B', 64});
+  }
+  Slot bDesc = d.use(2, {'B', 64});
+  Slot scale = d.usePredicate(3);
+  uint32_t first = d.program.extra.size();
+  for (Slot s : slots)
+    d.addExtra(s);
+  Instr &i = d.emit(multiplyAsync);
+  i.a = aDesc;
+  i.b = bDesc;
+  i.c = scale;
+  i.aux = first;
+  i.aux2 = flags;
+  i.imm = count;
+}
+
+void decodeWgmma(Decoder &d) {
+  int operation =
+      d.takeAny({"mma_async", "fence", "commit_group", "wait_group"});
+  if (!d.take("sync") || !d.take("aligned"))
+    return d.unsupported("expects .sync.aligned");
+  int64_t left = 0;
+  switch (operation) {
+  case 0:
+    return decodeMultiply(d);
+  case 1:
+    d.emit(fence);
+    return;
+  case 2:
+    d.emit(commitGroup);
+    return;
+  case 3:
+    if (!d.expectOperands(1, 1) || !d.immediate(0, left))
+      return;
+    if (left < 0)
+      return d.unsupported("the number of groups must not be negative");
+    d.emit(waitGroup).imm = left;
+    return;
+  }
+  d.unsupported("no such operation");
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Registers in flight
+//===----------------------------------------------------------------------===//
+
+WgmmaTracker::Use *WgmmaTracker::find(Slot slot) {
+  size_t at = slot / 128;
+  return !(slot & kSlotConstant) && at < uses.size() ? &uses[at] : nullptr;
+}
+
+void WgmmaTracker::add(Warp &w, Slot slot, bool isWritten) {
+  if (slot & kSlotConstant)
+    return;
+  if (uses.size() <= slot / 128)
+    uses.resize(std::max<size_t>(slot / 128 + 1, w.pending.size()));
+  Use &use = uses[slot / 128];
+  w.pendingCount += !use.any();
+  (isWritten ? use.writes : use.reads) = group + 1;
+}
+
+void WgmmaTracker::wait(Warp &w, uint64_t left) {
+  // Operations of group g are marked g + 1; `group` is not committed.
+  uint64_t done = left < group ? group - left : 0;
+  for (Use &use : uses) {
+    bool was = use.any();
+    if (use.writes <= done)
+      use.writes = 0;
+    if (use.reads <= done)
+      use.reads = 0;
+    w.pendingCount -= was && !use.any();
+  }
+}
+
+void WgmmaTracker::clear(Warp &w) {
+  for (Use &use : uses) {
+    w.pendingCount -= use.any();
+    use = Use();
+  }
+}
+
+bool WgmmaTracker::check(Warp &w, const Instr *i) {
+  auto report = [&](const char *what) {
+    w.note(i, FindingKind::LoadBeforeWait,
+           std::string(what) + " before wgmma.wait_group", w.mask);
+    clear(w);
+    return !w.machine->stopped;
+  };
+  if (i->fn == multiplyAsync) {
+    // Operations on the same accumulator are ordered among themselves.
+    const Slot *slots = &w.machine->program.extra[i->aux + i->imm];
+    if (i->aux2 >> kInRegisters & 1)
+      for (unsigned r = 0; r < registersOfA; ++r)
+        if (Use *use = find(slots[r]); use && use->writes)
+          return report("an accumulator of wgmma.mma_async is read as A");
+    return true;
+  }
+  const Program &p = w.machine->program;
+  const InstrInfo &info = p.infoOf(i);
+  Use carried;
+  for (uint32_t k = 0; k < info.numUses; ++k)
+    if (Use *use = find(p.uses[info.firstUse + k]))
+      carried.writes = std::max(carried.writes, use->writes);
+  const char *what = nullptr;
+  if (carried.writes && !info.isMove)
+    what = "an accumulator of wgmma.mma_async is read";
+  for (uint32_t k = 0; k < info.numDefs; ++k)
+    if (Use *use = find(p.defs[info.firstDef + k])) {
+      if (use->writes)
+        what = "an accumulator of wgmma.mma_async is written";
+      else if (use->reads)
+        what = "a register of A of wgmma.mma_async is written";
+    }
+  if (what)
+    return report(what);
+  // Compilers rename accumulators by moves, which say nothing of the value.
+  if (carried.writes)
+    for (uint32_t k = 0; k < info.numDefs; ++k)
+      if (Use *use = find(p.defs[info.firstDef + k])) {
+        w.pendingCount += !use->any();
+        use->writes = carried.writes;
+      }
+  return true;
+}
+
+bool mx::sim::checkWgmmaRegisters(Warp &w, const Instr *i) {
+  return !w.wgmma || w.wgmma->check(w, i);
+}
+
+void mx::sim::addWgmmaInstructions(DecodeTable &t) { t["wgmma"] = decodeWgmma; }

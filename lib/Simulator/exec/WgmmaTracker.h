@@ -1,0 +1,46 @@
+//===- WgmmaTracker.h - registers that wgmma still works on -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// wgmma.mma_async reads and writes registers until wgmma.wait_group says that
+// its group is done. Who touches them before that is told. A warp has a tracker
+// once it has executed a wgmma.mma_async and the check is on.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_EXEC_WGMMATRACKER_H
+#define MX_LIB_SIMULATOR_EXEC_WGMMATRACKER_H
+
+#include "../machine/Machine.h"
+
+namespace mx::sim {
+
+class WgmmaTracker {
+public:
+  /// An accumulator (isWritten) or a register of A of an operation that is not
+  /// committed yet.
+  void add(Warp &w, Slot slot, bool isWritten);
+  void commit() { ++group; }
+  /// wgmma.wait_group: all groups but the last `left` are done.
+  void wait(Warp &w, uint64_t left);
+  /// Looks at the registers of an instruction before it is executed. False
+  /// when the launch has been stopped.
+  bool check(Warp &w, const Instr *i);
+
+private:
+  /// The last group that uses a register, plus one.
+  struct Use {
+    uint64_t writes = 0, reads = 0;
+    bool any() const { return writes || reads; }
+  };
+  std::vector<Use> uses; ///< per 128 bytes of the register file
+  uint64_t group = 0;    ///< of the next operation
+
+  Use *find(Slot slot);
+  void clear(Warp &w);
+};
+
+/// Called by Warp::checkPending when any register is pending.
+bool checkWgmmaRegisters(Warp &w, const Instr *i);
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_EXEC_WGMMATRACKER_H
