@@ -88,7 +88,8 @@ static Error resolveDefault(std::string_view requested, std::string_view target,
   if (!variable || !*variable)
     return resolve("auto", target, device);
   Error error = resolve(variable, target, device);
-  if (error)
+  // Not where another variable is named already.
+  if (error && error.text.compare(0, 3, "MX_") != 0)
     error.text = "MX_DEVICE: " + error.text;
   return error;
 }

@@ -34,16 +34,17 @@ TEST(SmemDesc, DecodesFieldsAndRejectsReservedBits) {
 
 TEST(SmemDesc, ChecksThePhaseOfThePattern) {
   SmemDesc desc;
-  // A K step inside the line does not matter, a line does.
+  // Data swizzled by absolute address may start at any line.
   EXPECT_FALSE(decodeSmemDesc(smemDesc(1024 + 96, 0, 1024, 2), desc));
-  EXPECT_EQ(decodeSmemDesc(smemDesc(1024 + 128, 0, 1024, 2), desc).message,
-            "matrix descriptor: start address 1152 is line 1 of its swizzle "
-            "pattern, but the base offset is 0");
+  EXPECT_FALSE(decodeSmemDesc(smemDesc(1024 + 128, 0, 1024, 2), desc));
   EXPECT_FALSE(decodeSmemDesc(smemDesc(1024 + 128, 0, 1024, 2, 1), desc));
-  EXPECT_FALSE(decodeSmemDesc(smemDesc(512, 0, 512, 4), desc));
-  EXPECT_TRUE(decodeSmemDesc(smemDesc(256, 0, 512, 4), desc));
-  EXPECT_FALSE(decodeSmemDesc(smemDesc(256, 0, 256, 6), desc));
-  EXPECT_TRUE(decodeSmemDesc(smemDesc(128, 0, 256, 6), desc));
+  EXPECT_EQ(decodeSmemDesc(smemDesc(1024 + 128, 0, 1024, 2, 2), desc).message,
+            "matrix descriptor: start address 1152 is line 1 of its swizzle "
+            "pattern, but the base offset is 2");
+  EXPECT_FALSE(decodeSmemDesc(smemDesc(256, 0, 512, 4, 2), desc));
+  EXPECT_TRUE(decodeSmemDesc(smemDesc(256, 0, 512, 4, 1), desc));
+  EXPECT_FALSE(decodeSmemDesc(smemDesc(128, 0, 256, 6, 1), desc));
+  EXPECT_TRUE(decodeSmemDesc(smemDesc(128, 0, 256, 6, 2), desc));
   EXPECT_FALSE(decodeSmemDesc(smemDesc(128, 16, 128, 0), desc));
 }
 

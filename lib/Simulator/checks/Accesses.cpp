@@ -325,8 +325,7 @@ Epoch Order::pipeEpoch(Warp &w, const Instr *i) {
 
 EngineScope Order::wgmmaScope(Warp &w, const Instr *i, uint32_t lanes) {
   WarpOrder &o = of(w);
-  Epoch e(agentOf(o.wgmma, w, AgentKind::Wgmma), o.wgmmaStep, instrNumber(i),
-          false, true);
+  Epoch e(wgmmaAgent(w), o.wgmmaStep, instrNumber(i), false, true);
   return {&w, i, lanes, e, e, &o.known, true};
 }
 

@@ -225,6 +225,13 @@ Knowledge Order::copiesSoFar(Warp &w) {
   return k;
 }
 
+/// The warps of a warpgroup execute one operation together, so what one of them
+/// has waited for is done for all.
+uint32_t Order::wgmmaAgent(Warp &w) {
+  Warp &first = w.cta->warps[w.index / 4 * 4];
+  return agentOf(of(first).wgmma, first, AgentKind::Wgmma);
+}
+
 void Order::commitWgmma(Warp &w) {
   WarpOrder &o = of(w);
   o.wgmmaCommits.push_back(o.wgmmaStep++);
@@ -232,8 +239,8 @@ void Order::commitWgmma(Warp &w) {
 
 void Order::waitWgmma(Warp &w, uint64_t pending) {
   WarpOrder &o = of(w);
-  if (o.wgmma && o.wgmmaCommits.size() > pending)
-    o.known.generic.raise(o.wgmma,
+  if (o.wgmmaCommits.size() > pending)
+    o.known.generic.raise(wgmmaAgent(w),
                           o.wgmmaCommits[o.wgmmaCommits.size() - 1 - pending]);
 }
 

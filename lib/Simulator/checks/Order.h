@@ -198,6 +198,7 @@ private:
     uint32_t cta, warp; ///< for a mbarrier, its offset
   };
   uint32_t newAgent(AgentKind kind, uint32_t cta, uint32_t warp);
+  uint32_t wgmmaAgent(Warp &w);
   uint32_t agentOf(uint32_t &slot, Warp &w, AgentKind kind);
   uint32_t instrNumber(const Instr *i) const;
   std::string describeAgent(uint32_t agent) const;

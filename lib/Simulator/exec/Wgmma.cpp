@@ -1,10 +1,11 @@
 //===- Wgmma.cpp - wgmma.mma_async and its groups -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate". Each of
-// the four warps computes the 16 rows whose accumulators it holds, so none has
-// to wait for the others. Operands are captured first and the product is taken
-// then; that it is asynchronous shows in what registers may not be touched.
+// PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate". It is one
+// operation of four warps: a warp that has waited for it knows that shared
+// memory has been read for all of them. So the last warp to come takes the
+// product for all; that it is asynchronous shows in what registers may not be
+// touched.
 //===----------------------------------------------------------------------===//
 
 #include "WgmmaTracker.h"
@@ -121,28 +122,64 @@ WgmmaTracker &trackerOf(Warp &w) {
   return *w.wgmma;
 }
 
+/// The product of the whole warpgroup, for each of its warps. Null after a
+/// fault.
+const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
+  std::vector<Warp> &warps = w.cta->warps;
+  uint32_t first = w.index / 4 * 4;
+  uint32_t end = std::min<uint32_t>(first + 4, uint32_t(warps.size()));
+  for (uint32_t k = first; k < end; ++k) {
+    Warp &other = warps[k];
+    if (!other.live)
+      continue;
+    if (other.wgmma->arrivedAt != i)
+      return w.fault(i,
+                     {FaultKind::Shape,
+                      "the warps of a warpgroup execute different "
+                      "wgmma.mma_async instructions"},
+                     mask);
+    const Slot *slots = &w.machine->program.extra[i->aux];
+    Order *order = w.order();
+    ScopeGuard guard(order, order ? order->wgmmaScope(other, i, ~0u)
+                                  : EngineScope());
+    if (Fault fault =
+            execute(other, other.wgmma->arrived, slots, unsigned(i->imm)))
+      return w.fault(i, fault, mask);
+    other.wgmma->arrivedAt = nullptr;
+    for (Group &g : other.groups)
+      if (&other != &w && g.wait == Wait::Poll && g.pc == i) {
+        g.wait = Wait::None;
+        g.pc = i + 1;
+      }
+  }
+  ++w.counts.mmas;
+  ++w.cta->cluster->effects;
+  return i + 1;
+}
+
 const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "wgmma.mma_async"))
     return nullptr;
-  const Slot *slots = &w.machine->program.extra[i->aux];
-  unsigned count = unsigned(i->imm);
-  WgmmaOp op = capture(w, i);
-  Order *order = w.order();
-  ScopeGuard guard(order, order ? order->wgmmaScope(w, i, mask)
-                                : EngineScope());
-  if (Fault fault = execute(w, op, slots, count))
-    return w.fault(i, fault, mask);
-  if (w.machine->config.checks & kCheckLoadBeforeWait) {
-    WgmmaTracker &tracker = trackerOf(w);
-    for (unsigned r = 0; r < count; ++r)
-      tracker.add(w, slots[r], true);
-    for (unsigned r = 0; op.aInRegisters && r < registersOfA; ++r)
-      tracker.add(w, slots[count + r], false);
+  WgmmaTracker &tracker = trackerOf(w);
+  if (!tracker.arrivedAt) {
+    tracker.arrivedAt = i;
+    tracker.arrived = capture(w, i);
+    ++w.cta->cluster->effects;
+    if (w.machine->config.checks & kCheckLoadBeforeWait) {
+      const Slot *slots = &w.machine->program.extra[i->aux];
+      unsigned count = unsigned(i->imm);
+      for (unsigned r = 0; r < count; ++r)
+        tracker.add(w, slots[r], true);
+      for (unsigned r = 0; tracker.arrived.aInRegisters && r < registersOfA;
+           ++r)
+        tracker.add(w, slots[count + r], false);
+    }
   }
-  // One for the warpgroup.
-  w.counts.mmas += w.index % 4 == 0;
-  ++w.cta->cluster->effects;
-  return i + 1;
+  for (uint32_t k = w.index / 4 * 4; k < w.index / 4 * 4 + 4; ++k)
+    if (k < w.cta->warps.size() && w.cta->warps[k].live &&
+        !(w.cta->warps[k].wgmma && w.cta->warps[k].wgmma->arrivedAt))
+      return w.poll(i);
+  return multiplyTogether(w, i, mask);
 }
 
 const Instr *fence(Warp &w, const Instr *i, uint32_t mask) {

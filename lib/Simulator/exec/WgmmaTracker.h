@@ -3,13 +3,14 @@
 //
 // wgmma.mma_async reads and writes registers until wgmma.wait_group says that
 // its group is done. Who touches them before that is told. A warp has a tracker
-// once it has executed a wgmma.mma_async and the check is on.
+// once it has executed a wgmma.mma_async.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_EXEC_WGMMATRACKER_H
 #define MX_LIB_SIMULATOR_EXEC_WGMMATRACKER_H
 
 #include "../machine/Machine.h"
+#include "mx/Simulator/tensor/WarpMma.h"
 
 namespace mx::sim {
 
@@ -24,6 +25,10 @@ public:
   /// Looks at the registers of an instruction before it is executed. False
   /// when the launch has been stopped.
   bool check(Warp &w, const Instr *i);
+
+  /// The operation at which the warp waits for the rest of its warpgroup.
+  const Instr *arrivedAt = nullptr;
+  WgmmaOp arrived;
 
 private:
   /// The last group that uses a register, plus one.

@@ -355,13 +355,15 @@ static Fault decodePlace(uint64_t bits, SmemDesc &desc) {
   desc.leadingOffset = static_cast<uint32_t>(field(bits, 16, 14)) << 4;
   desc.strideOffset = static_cast<uint32_t>(field(bits, 32, 14)) << 4;
   desc.baseOffset = static_cast<unsigned>(field(bits, 49, 3));
-  // Table 41. Advancing along K inside a line does not touch these bits.
+  // Table 41 speaks of where the pattern starts. Data that TMA swizzled, which
+  // goes by absolute addresses, has base offset 0 wherever the matrix starts;
+  // any other value says that the pattern starts with the matrix.
   uint32_t lines = desc.layout == SmemLayout::None   ? 0
                    : desc.layout == SmemLayout::B128 ? 7
                    : desc.layout == SmemLayout::B32  ? 1
                                                      : 3;
   uint32_t phase = desc.start >> 7 & lines;
-  if (phase != (desc.baseOffset & lines))
+  if (lines && desc.baseOffset && phase != (desc.baseOffset & lines))
     return invalid("matrix descriptor: start address " + str(desc.start) +
                    " is line " + str(phase) +
                    " of its swizzle pattern, but the base offset is " +

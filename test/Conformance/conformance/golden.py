@@ -1,5 +1,5 @@
 """Golden outputs: per group an index in JSON and one xz file. An output is kept
-whole up to 16 KiB; of longer ones the start, a digest of the whole, and a
+whole up to 4 KiB; of longer ones the start, a digest of the whole, and a
 checksum of each KiB, which says where a difference is."""
 
 import hashlib
@@ -10,7 +10,7 @@ import zlib
 
 from . import base
 
-KEPT, BLOCK = 16384, 1024
+KEPT, BLOCK = 4096, 1024
 DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "golden")
 
 

@@ -7,7 +7,7 @@ COPY_SIZES = (16, 32, 48, 128, 1008, 4096)
 
 
 def bulk(group):
-    """Global to shared and back, and within shared memory of a cluster."""
+    """Global to shared and back."""
     group.entry(
         "bulk",
         ["u64 in", "u64 out", "u32 size", "u32 at"],
@@ -44,24 +44,9 @@ def bulk(group):
         mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r4], 0;
         @!%p3 bra WAIT;
         bar.sync 0;
-        @%p2 bra WAIT2;
-        // On to another place of shared memory by way of the cluster.
-        mov.u32 %r9, 0;
-        mapa.shared::cluster.u32 %r10, %r3, %r9;
-        add.u32 %r10, %r10, 8192;
-        add.u32 %r10, %r10, %r2;
-        mapa.shared::cluster.u32 %r11, %r4, %r9;
-        mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], %r1;
-        cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r10], [%r8], %r1, [%r11];
-        WAIT2:
-        mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r4], 1;
-        @!%p3 bra WAIT2;
-        bar.sync 0;
         @%p2 bra DONE;
         add.s64 %rd5, %rd2, %rd3;
         cp.async.bulk.global.shared::cta.bulk_group [%rd5], [%r8], %r1;
-        add.u32 %r12, %r8, 8192;
-        cp.async.bulk.global.shared::cta.bulk_group [%rd5+8192], [%r12], %r1;
         cp.async.bulk.commit_group;
         cp.async.bulk.wait_group.read 0;
         cp.async.bulk.wait_group 0;
@@ -74,10 +59,89 @@ def bulk(group):
             group.case(
                 f"bulk_{size}_{at}",
                 "bulk",
-                smem=16384,
-                buffers={"in": random_bytes("bulk", 8192), "out": 16384},
+                smem=8192,
+                buffers={"in": random_bytes("bulk", 8192), "out": 8192},
                 args=["in", "out", size, at],
             )
+
+
+def bulk_within(group):
+    """From shared memory to that of a CTA of the cluster, the own one too."""
+    group.entry(
+        "bulk_within",
+        ["u64 in", "u64 out", "u32 size", "u32 step"],
+        """
+        ld.param.u64 %rd1, [p_in];
+        ld.param.u64 %rd2, [p_out];
+        ld.param.u32 %r1, [p_size];
+        ld.param.u32 %r2, [p_step];
+        mov.u32 %r3, dynsmem;
+        mov.u32 %r4, barrier;
+        mov.u32 %r5, %tid.x;
+        mov.u32 %r6, %cluster_ctarank;
+        mov.u32 %r7, %cluster_nctarank;
+        mov.u32 %r9, 0;
+        FILL:
+        shl.b32 %r12, %r9, 7;
+        mad.lo.u32 %r12, %r5, 4, %r12;
+        mad.lo.u32 %r13, %r6, 2048, %r12;
+        cvt.u64.u32 %rd3, %r13;
+        add.s64 %rd3, %rd3, %rd1;
+        ld.global.b32 %r14, [%rd3];
+        add.u32 %r15, %r3, %r12;
+        st.shared.b32 [%r15], %r14;
+        add.u32 %r9, %r9, 1;
+        setp.lt.u32 %p1, %r9, 16;
+        @%p1 bra FILL;
+        setp.ne.u32 %p2, %r5, 0;
+        @%p2 bra READY;
+        mbarrier.init.shared::cta.b64 [%r4], 1;
+        mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], %r1;
+        fence.mbarrier_init.release.cluster;
+        READY:
+        fence.proxy.async.shared::cta;
+        barrier.cluster.arrive.release;
+        barrier.cluster.wait.acquire;
+        @%p2 bra WAIT;
+        add.u32 %r16, %r6, %r2;
+        rem.u32 %r16, %r16, %r7;
+        add.u32 %r17, %r3, 1024;
+        mapa.shared::cluster.u32 %r18, %r17, %r16;
+        mapa.shared::cluster.u32 %r19, %r4, %r16;
+        cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r18], [%r3], %r1, [%r19];
+        WAIT:
+        mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3, [%r4], 0;
+        @!%p3 bra WAIT;
+        mov.u32 %r9, 0;
+        DUMP:
+        shl.b32 %r12, %r9, 7;
+        mad.lo.u32 %r12, %r5, 4, %r12;
+        mad.lo.u32 %r13, %r6, 2048, %r12;
+        cvt.u64.u32 %rd3, %r13;
+        add.s64 %rd3, %rd3, %rd2;
+        add.u32 %r15, %r3, %r12;
+        ld.shared.b32 %r14, [%r15];
+        st.global.b32 [%rd3], %r14;
+        add.u32 %r9, %r9, 1;
+        setp.lt.u32 %p1, %r9, 16;
+        @%p1 bra DUMP;
+        barrier.cluster.arrive.release;
+        barrier.cluster.wait.acquire;
+        ret;
+        """,
+    )
+    for cluster in (1, 2, 4):
+        for step in range(min(cluster, 2)):
+            for size in (16, 48, 1024):
+                group.case(
+                    f"bulk_within_{cluster}_{step}_{size}",
+                    "bulk_within",
+                    grid=cluster,
+                    cluster=cluster,
+                    smem=2048,
+                    buffers={"in": random_bytes("within", 8192), "out": 2048 * cluster},
+                    args=["in", "out", size, step],
+                )
 
 
 def bulk_multicast(group):
@@ -364,6 +428,7 @@ def declare(group):
 def groups():
     copy = declare(Group("asynchronous-copy"))
     bulk(copy)
+    bulk_within(copy)
     bulk_multicast(copy)
     copies(copy)
     reduce = declare(Group("asynchronous-reduce", version="8.1"))

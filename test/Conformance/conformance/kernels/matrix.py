@@ -107,7 +107,7 @@ def add(group, shape, types, a, b, c, kind, bits=32):
             data[name] = {"exact": small, "random": wild, "any": tf32_codes}[kind](
                 "tf32", n, seed
             )
-        elif form[0] in "sub":  # whole numbers
+        elif form[0] in "su" or form == "b1":  # whole numbers
             data[name] = random_bytes(seed, n)
             if form == "s32" and kind == "exact":
                 data[name] = pack(

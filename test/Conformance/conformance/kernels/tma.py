@@ -87,6 +87,12 @@ ret;
 """
 
 
+def whole(at, size):
+    """A place whose innermost coordinate is a multiple of 16 bytes, as it has
+    to be: others are illegal instructions."""
+    return [at[0] - at[0] % (16 // size), *at[1:]]
+
+
 def coordinates(rank):
     names = [f"%r{20 + k}" for k in range(rank)]
     loads = "\n".join(f"ld.param.u32 {n}, [p_c{k}];" for k, n in enumerate(names))
@@ -157,9 +163,11 @@ def load(
     steps=None,
     offset=0,
     data=None,
+    fails=False,
     **more,
 ):
     size = BYTES[type]
+    at = at if fails else whole(at, size)
     tensor_map, total = describe(dims, box, type, oob, swizzle, steps, **more)
     slot = slot_bytes(box, size, swizzle, steps) + (-(-offset // 1024) * 1024)
     group.case(
@@ -178,11 +186,13 @@ def load(
             *at,
         ],
         outputs=["out"],
+        fails=fails,
     )
 
 
-def store(group, name, dims, box, at, type="u8", swizzle="none", offset=0):
+def store(group, name, dims, box, at, type="u8", swizzle="none", offset=0, fails=False):
     size = BYTES[type]
+    at = at if fails else whole(at, size)
     tensor_map, total = describe(dims, box, type, swizzle=swizzle)
     slot = slot_bytes(box, size, swizzle) + (-(-offset // 1024) * 1024)
     group.case(
@@ -194,6 +204,7 @@ def store(group, name, dims, box, at, type="u8", swizzle="none", offset=0):
         tensor_maps={"map": tensor_map},
         args=[{"tensor_map": "map"}, "source", slot, 0, offset, *at],
         outputs=["tensor"],
+        fails=fails,
     )
 
 
@@ -262,25 +273,32 @@ def sides(group):
         for k in range(rank):
             inside = [(d - b) // 2 for d, b in zip(dims, box)]
             below, above, gone = list(inside), list(inside), list(inside)
-            below[k] = -(box[k] // 2) - (1 if rank == 2 else 0)
+            below[k] = -(box[k] // 2) - (1 if rank == 2 and k else 0)
             above[k] = dims[k] - box[k] // 2 + (1 if rank == 2 else 0)
-            gone[k] = dims[k]
+            gone[k] = dims[k] + (0 if k else 15)
             places.update({f"below_{k}": below, f"above_{k}": above, f"gone_{k}": gone})
         places["corner"] = [d - b // 2 for d, b in zip(dims, box)]
         places["low_corner"] = [-(b // 2) for b in box]
         for place, at in places.items():
             load(group, f"load_{rank}d_{place}", dims, box, at)
-            load(
-                group,
-                f"load_{rank}d_{place}_f16",
-                dims,
-                box[:1] + box[1:],
-                at,
-                type="f16",
-                oob="nan",
-            )
+            name = f"{rank}d_{place}"
+            load(group, f"load_{name}_f16", dims, box, at, type="f16", oob="nan")
+            # A store may not begin before its tensor.
             if min(at) >= 0:
-                store(group, f"store_{rank}d_{place}", dims, box, at)
+                store(group, f"store_{name}", dims, box, at)
+            elif rank < 4:
+                store(group, f"store_{name}", dims, box, whole(at, 1), fails=True)
+
+
+def unaligned(group):
+    """Innermost coordinates that are not a multiple of 16 bytes."""
+    for type, x in ("u8", 1), ("u8", 8), ("f16", 4), ("f32", 2), ("f64", 1), ("u8", -1):
+        name = f"unaligned_{type}_{x}".replace("-", "m")
+        load(group, f"load_{name}", (64, 8), (16, 4), (x, 0), type=type, fails=True)
+        if x > 0:
+            store(
+                group, f"store_{name}", (64, 8), (16, 4), (x, 0), type=type, fails=True
+            )
 
 
 def element_types(group):
@@ -292,7 +310,7 @@ def element_types(group):
                 f"load_type_{t}_{swizzle}",
                 dims,
                 box,
-                (3, 2),
+                (19, 2),
                 type=t,
                 swizzle=swizzle,
             )
@@ -399,7 +417,7 @@ def strides(group):
 def groups():
     group = Group("tma-load")
     declare(group)
-    for make in load_kernels, tiles, sides, element_types, strides:
+    for make in load_kernels, tiles, sides, unaligned, element_types, strides:
         make(group)
     # The destination in the CTA's own shared memory, spelled so.
     own = Group("tma-own", version="8.6")

@@ -1,0 +1,28 @@
+// The default format of stock MLIR is a fatbin that holds PTX beside machine
+// code: it runs as it is. Machine code alone does not, and the message says what
+// to do.
+//
+// REQUIRES: ptxas, fatbinary
+//
+// RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80" \
+// RUN:   | %run_on_sim | FileCheck %s
+//
+// CHECK: hello from the fatbin
+//
+// RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=bin" -o %t.mlir
+// RUN: not --crash env MX_DEVICE=sim %runner %t.mlir 2>&1 | FileCheck --check-prefix=BIN %s
+//
+// BIN:     mx runtime: bad module: gpu.binary: expected PTX for the simulator, found a cubin with code for sm_90 only; PTX comes from gpu-module-to-binary{format=isa}, gpu-lower-to-nvvm-pipeline="cubin-format=isa"
+// BIN-NOT: hello
+
+module attributes {gpu.container_module} {
+  func.func @main() {
+    %c1 = arith.constant 1 : index
+    gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+               threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+      gpu.printf "hello from the fatbin\n"
+      gpu.terminator
+    }
+    return
+  }
+}
