@@ -9,6 +9,7 @@
 
 #include "machine/Decoder.h"
 #include "machine/Machine.h"
+#include "machine/Routines.h"
 #include "ptx/Parser.h"
 
 #include <cstring>
@@ -74,9 +75,6 @@ const GlobalInfo *Module::findGlobal(std::string_view name) const {
   return nullptr;
 }
 
-/// Stands in memory where PTX asks for the address of a function.
-static constexpr uint64_t kFunctionAddress = DeviceMemory::kBase - 16;
-
 std::string Module::load(DeviceMemory &memory) {
   if (self->memory == &memory)
     return {};
@@ -108,10 +106,9 @@ std::string Module::load(DeviceMemory &memory) {
       uint64_t address = 0;
       if (auto it = byName.find(f.target); it != byName.end())
         address = it->second->address + f.addend;
-      else if (ast.functionByName.count(f.target))
-        // Tables of functions are good until somebody calls through one, which
-        // is not supported; the address is that of no memory.
-        address = kFunctionAddress;
+      else if (auto g = ast.functionByName.find(f.target);
+               g != ast.functionByName.end())
+        address = addressOfFunction(*g->second);
       else
         return "the initializer of '" + std::string(name) +
                "' names the unknown variable '" + std::string(f.target) + "'";

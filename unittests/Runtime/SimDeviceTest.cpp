@@ -185,8 +185,11 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "ld-before-wait uninit-smem tmem-leak descriptor mbarrier, found "
        "'all,none'"},
       {"speed", "9",
-       "expected a simulator option out of seed, checks, sm-count and "
-       "instruction-limit, found 'speed'"},
+       "expected a simulator option out of seed, checks, sm-count, "
+       "instruction-limit and tensor-sums, found 'speed'"},
+      {"tensor-sums", "fast",
+       "simulator option tensor-sums: expected exact or truncated, found "
+       "'fast'"},
   };
   for (const auto &entry : cases) {
     mxClearError();

@@ -794,6 +794,53 @@ TEST(MmaKernels, WideSumsKnowWhatTheyDropped) {
   EXPECT_EQ(dot({1, -0x1p-300}, 0).value, 1 - 0x1p-53);
 }
 
+TEST(MmaKernels, AllVariantsTruncateAlike) {
+  std::mt19937 random(28);
+  constexpr unsigned k = 32;
+  for (int spread : {1, 6, 40, 300}) {
+    auto exponent = [&] { return int(random() % spread) - spread / 2; };
+    std::vector<float> a(k), b(k * fusedColumns), c(fusedColumns);
+    std::vector<int32_t> ea(k), eb(k * fusedColumns), ec(fusedColumns),
+        scales(fusedColumns);
+    auto fill = [&](std::vector<float> &significands,
+                    std::vector<int32_t> &exponents, unsigned bits) {
+      for (size_t i = 0; i < significands.size(); ++i) {
+        // Below two, of few bits, now and then zero or unnormalised.
+        uint32_t integer = random() & ((1u << bits) - 1);
+        significands[i] = std::ldexp(float(integer), 1 - int(bits)) *
+                          (random() % 2 ? 1 : -1) * float(random() % 8 != 0);
+        exponents[i] = exponent();
+      }
+    };
+    fill(a, ea, 11);
+    fill(b, eb, 11);
+    fill(c, ec, 24);
+    for (int32_t &scale : scales)
+      scale = exponent();
+    for (unsigned bits : {13u, 25u})
+      for (const Kernels &kernels : availableKernels()) {
+        double sums[fusedColumns];
+        int32_t exponents[fusedColumns];
+        kernels.fused(
+            {a.data(), ea.data()}, {b.data(), eb.data()}, k,
+            {c.data(), ec.data(), scales.data(), bits, sums, exponents});
+        for (unsigned n = 0; n < fusedColumns; ++n) {
+          int top = ec[n];
+          for (unsigned i = 0; i < k; ++i)
+            top = std::max(top, ea[i] + eb[i * fusedColumns + n] + scales[n]);
+          double want = std::trunc(std::ldexp(c[n], ec[n] - top + int(bits)));
+          for (unsigned i = 0; i < k; ++i) {
+            double product = double(a[i]) * b[i * fusedColumns + n];
+            int e = ea[i] + eb[i * fusedColumns + n] + scales[n];
+            want += std::trunc(std::ldexp(product, e - top + int(bits)));
+          }
+          ASSERT_EQ(exponents[n], top) << kernels.name;
+          ASSERT_EQ(sums[n], want) << kernels.name << " " << spread;
+        }
+      }
+  }
+}
+
 TEST(MmaKernels, AllVariantsGiveTheSameBits) {
   std::mt19937 random(27);
   std::vector<double> a(16 * 32), b(40 * 32);

@@ -277,7 +277,7 @@ bool emitCompare(Decoder &d, Slot p, Slot q, Slot upper) {
   }
   // The predicate that is combined may be one of the results.
   if (combine) {
-    Slot kept = d.temporary(4);
+    Slot kept = d.temporaryPredicate();
     Instr &i = d.emit(copyPredicate);
     i.d = kept;
     i.a = other;
@@ -352,7 +352,8 @@ void decodeSet(Decoder &d) {
   bool isPair = hasPackedSource(d);
   if (!isPair && result->name.back() == '2' && result->name.size() > 4)
     return d.unsupported("only halves give two results");
-  Slot p = d.temporary(4), q = isPair ? d.temporary(4) : kNoSlot;
+  Slot p = d.temporaryPredicate();
+  Slot q = isPair ? d.temporaryPredicate() : kNoSlot;
   Slot out = d.def(0, {'B', 32});
   if (!emitCompare(d, p, kNoSlot, q))
     return;

@@ -138,7 +138,6 @@ static void decodeRet(Decoder &d) {
 }
 static void decodeExit(Decoder &d) { d.emit(exitThread); }
 static void decodeTrap(Decoder &d) { d.emit(trapThread); }
-static void decodeCall(Decoder &d) { d.inlineCall(); }
 
 static void decodeNanosleep(Decoder &d) {
   d.take("u32");
@@ -160,7 +159,6 @@ void mx::sim::addControlInstructions(DecodeTable &t) {
   t["exit"] = decodeExit;
   t["trap"] = decodeTrap;
   t["brkpt"] = decodeTrap;
-  t["call"] = decodeCall;
   t["nanosleep"] = decodeNanosleep;
   for (const char *name :
        {"griddepcontrol", "setmaxnreg", "prefetch",

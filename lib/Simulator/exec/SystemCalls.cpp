@@ -39,12 +39,11 @@ public:
   }
   template <class T>
   bool argument(unsigned k, T &value) {
-    return read(Space::Param, w.machine->program.extra[i->aux + k], value);
+    return read(Space::Param, place(k), value);
   }
   bool setResult(unsigned k, int32_t value) {
     uint8_t *p =
-        resolveAddress(w, i, Space::Param, w.machine->program.extra[i->aux + k],
-                       sizeof value, lane, true);
+        resolveAddress(w, i, Space::Param, place(k), sizeof value, lane, true);
     if (p)
       std::memcpy(p, &value, sizeof value);
     return p != nullptr;
@@ -67,6 +66,11 @@ public:
   }
 
 private:
+  /// Of argument or result k, in parameter space.
+  uint64_t place(unsigned k) {
+    return w.at<uint64_t>(w.machine->program.extra[i->aux + k])[lane];
+  }
+
   Warp &w;
   const Instr *i;
   unsigned lane;
@@ -216,7 +220,7 @@ const Instr *vprintf(Warp &w, const Instr *i, uint32_t mask) {
     Formatter formatter(call, std::move(format), arguments);
     good = formatter.run(out) && call.setResult(2, formatter.count());
   });
-  w.cta->cluster->output += out;
+  std::fwrite(out.data(), 1, out.size(), stdout);
   return good ? i + 1 : nullptr;
 }
 

@@ -1,5 +1,4 @@
-//===- SystemCalls.h - functions of the device's run-time system -*- C++
-//-*-===//
+//===- SystemCalls.h - functions of the device's run time -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX calls them as functions that no module defines (CUDA C++ Programming
@@ -17,8 +16,8 @@ struct SystemCall {
   std::string_view name;
   size_t arguments;
   bool hasResult; ///< an i32
-  /// aux: the first of Program::extra, which hold the addresses of the
-  /// arguments and of the result in parameter space.
+  /// aux: the first of Program::extra, which hold the registers with
+  /// the addresses of the arguments and of the result in parameter space.
   Handler handler;
 };
 

@@ -1,15 +1,13 @@
 //===- Decoder.cpp - from parsed to executable instructions ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registers get slots at first sight, calls are decoded in place (PTX has no
-// recursion that compilers for tensor kernels would emit), variables get their
-// addresses, and convergence points are put in at the end.
+// Registers get slots at first sight and variables their addresses; calls are
+// in Calls.cpp, and convergence points are put in at the end.
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
-
-#include "../exec/SystemCalls.h"
 #include "Handlers.h"
+#include "Routines.h"
 
 #include <algorithm>
 #include <cstring>
@@ -20,6 +18,7 @@ using ptx::Space;
 using ptx::Type;
 
 constexpr size_t kMaxCode = 1u << 22;
+constexpr uint64_t kMaxLocal = 1u << 20;
 
 const DecodeTable &mx::sim::decodeTable() {
   static const DecodeTable table = [] {
@@ -33,6 +32,7 @@ const DecodeTable &mx::sim::decodeTable() {
     addConversionInstructions(t);
     addMoveInstructions(t);
     addControlInstructions(t);
+    addCallInstructions(t);
     addMemoryInstructions(t);
     addAtomicInstructions(t);
     addWarpInstructions(t);
@@ -179,6 +179,17 @@ const std::vector<Operand> &Decoder::elements(const Operand &op) {
 Slot Decoder::newRegister(unsigned laneBytes) {
   Slot s = program.registerBytes;
   program.registerBytes += laneBytes * 32;
+  if (routine)
+    routine->registers.push_back({s, laneBytes});
+  return s;
+}
+
+/// One that is the same in all functions.
+Slot Decoder::sharedRegister(unsigned laneBytes) {
+  Routine *saved = routine;
+  routine = nullptr;
+  Slot s = newRegister(laneBytes);
+  routine = saved;
   return s;
 }
 
@@ -187,6 +198,8 @@ Slot Decoder::newPredicate() {
   if (predicateBytes % 128 == 0) {
     nextPredicate = newRegister(4);
     predicateBytes = 0;
+    if (routine)
+      routine->registers.back().second = kPredicateBlock;
   }
   Slot s = nextPredicate + predicateBytes;
   predicateBytes += 4;
@@ -197,7 +210,7 @@ Slot Decoder::scratch(unsigned laneBytes) {
   auto [it, isNew] = specials.try_emplace(
       std::make_tuple(int(Special::Zero), laneBytes, int64_t(0)), 0);
   if (isNew)
-    it->second = newRegister(laneBytes);
+    it->second = sharedRegister(laneBytes);
   return it->second;
 }
 
@@ -230,7 +243,7 @@ Slot Decoder::special(Special kind, unsigned laneBytes, int64_t value) {
   auto [it, isNew] =
       specials.try_emplace(std::make_tuple(int(kind), laneBytes, value), 0);
   if (isNew) {
-    it->second = newRegister(laneBytes);
+    it->second = sharedRegister(laneBytes);
     program.specials.push_back({kind, it->second, laneBytes, value});
   }
   return it->second;
@@ -390,7 +403,17 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
         externFixes.push_back({before, op.value});
       return s;
     }
+    if (isPlacedLocally(v))
+      return localAddress(place(v) + op.value, width);
     return constant(place(v) + op.value, width);
+  }
+  case Operand::Func: {
+    auto it = module.functionByName.find(op.name);
+    if (it == module.functionByName.end()) {
+      unsupported("function '" + std::string(op.name) + "' is not declared");
+      return constant(0, width);
+    }
+    return constant(addressOfFunction(*it->second), width);
   }
   default:
     break;
@@ -434,7 +457,7 @@ Slot Decoder::usePredicate(const Operand &op) {
     return constantPredicate(op.value != 0);
   if (op.kind == Operand::Special && op.name == "is_explicit_cluster") {
     Slot from = special(Special::IsExplicitCluster, 4);
-    Slot p = temporary(4);
+    Slot p = temporaryPredicate();
     Instr &i = emit(predicateFromWord);
     i.d = p;
     i.a = from;
@@ -542,12 +565,14 @@ uint64_t Decoder::place(ptx::Variable &v) {
       if (it != f->locals.end())
         return it->second;
     }
-    uint64_t at = (program.localBytes + v.align - 1) / v.align * v.align;
-    if (at + v.bytes > (1u << 20)) {
+    // In a routine: offsets in its frame.
+    uint32_t &used = routine ? routine->frameBytes : program.localBytes;
+    uint64_t at = (used + v.align - 1) / v.align * v.align;
+    if (v.bytes > kMaxLocal || at + v.bytes > kMaxLocal) {
       unsupported("more than 1 MiB of local memory");
       return 0;
     }
-    program.localBytes = (at + std::max<uint64_t>(v.bytes, 1) + 15) & ~15ull;
+    used = (at + std::max<uint64_t>(v.bytes, 1) + 15) & ~15ull;
     if (v.space == Space::Param)
       at += kLocalParams;
     frame->locals[&v] = at;
@@ -611,6 +636,14 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
         std::remove_if(frame->branches.begin(), frame->branches.end(),
                        [&](auto &b) { return b.first >= start; }),
         frame->branches.end());
+    routineCalls.erase(
+        std::remove_if(routineCalls.begin(), routineCalls.end(),
+                       [&](auto &c) { return c.first >= start; }),
+        routineCalls.end());
+    if (routine)
+      while (!routine->leaves.empty() && routine->leaves.back() >= start)
+        routine->leaves.pop_back();
+    guard = kNoSlot;
     program.messages.push_back("unsupported instruction '" + i.text() +
                                "': " + failure);
     unsupportedList->push_back({program.messages.back(), i.line, 0});
@@ -618,9 +651,12 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
     return;
   }
   if (program.code.size() > start && i.opcode != "call") {
+    // Where there are several, all of them read; the last one writes.
+    for (size_t k = start; k < program.code.size(); ++k) {
+      program.info[k].firstUse = program.uses.size();
+      program.info[k].numUses = uses.size();
+    }
     InstrInfo &info = program.info.back();
-    info.firstUse = program.uses.size();
-    info.numUses = uses.size();
     info.firstDef = program.defs.size();
     info.numDefs = defs.size();
     info.isMove = isMove;
@@ -654,109 +690,6 @@ void Decoder::branch(Slot condition, bool isUniform, uint32_t target) {
   frame->branches.push_back({uint32_t(program.code.size() - 1), target});
 }
 
-void Decoder::ret() {
-  if (frame->caller) {
-    // A jump behind the last instruction of the inlined function.
-    branch(guard, false, frame->function->body.size());
-    return;
-  }
-  emit(exitThread);
-}
-
-void Decoder::inlineCall() {
-  while (!mods.empty() && take("uni"))
-    ;
-  size_t k = 0;
-  const std::vector<Operand> none;
-  const std::vector<Operand> *results = &none, *args = &none;
-  if (operandAt(k).kind == Operand::List)
-    results = &operandAt(k++).parts;
-  const Operand &callee = operandAt(k++);
-  if (callee.kind != Operand::Func) {
-    unsupported("only direct calls are supported");
-    return;
-  }
-  if (k < numOperands() && operand(k).kind == Operand::List)
-    args = &operand(k++).parts;
-  auto it = module.functionByName.find(callee.name);
-  bool isDefined = it != module.functionByName.end() && it->second->isDefined;
-  if (const SystemCall *system =
-          isDefined ? nullptr : findSystemCall(callee.name))
-    return callSystem(*system, *args, *results);
-  if (!isDefined) {
-    unsupported("function '" + std::string(callee.name) +
-                "' is not defined in this module");
-    return;
-  }
-  const ptx::Function &target = *it->second;
-  for (Frame *f = frame; f; f = f->caller)
-    if (f->function == &target) {
-      unsupported("recursion is not supported");
-      return;
-    }
-  if (guard != kNoSlot) {
-    unsupported("calls under a predicate are not supported");
-    return;
-  }
-  Frame inner;
-  inner.function = &target;
-  inner.registers.resize(target.registers.size(), kNoSlot);
-
-  auto bindVariables = [&](const std::vector<ptx::Variable *> &formals,
-                           const std::vector<Operand> &actuals) {
-    if (formals.size() != actuals.size()) {
-      unsupported("'" + std::string(target.name) + "' expects " +
-                  std::to_string(formals.size()) + " arguments, found " +
-                  std::to_string(actuals.size()));
-      return;
-    }
-    for (size_t n = 0; n < formals.size(); ++n) {
-      if (actuals[n].kind != Operand::Var) {
-        unsupported("arguments of a call must be .param variables");
-        return;
-      }
-      inner.locals[formals[n]] = place(*actuals[n].var);
-    }
-  };
-  if (target.paramRegs.empty() && target.resultRegs.empty()) {
-    bindVariables(target.params, *args);
-    bindVariables(target.results, *results);
-  } else {
-    unsupported("functions with .reg parameters are not supported");
-  }
-  if (!failure.empty())
-    return;
-
-  // decodeInstruction is entered again: keep what belongs to this one.
-  const ptx::Instruction *savedInst = inst;
-  emit(nop);
-  decodeFunction(inner);
-  inst = savedInst;
-  mods.clear();
-  failure.clear();
-  guard = kNoSlot;
-}
-
-/// A call of what the machine itself provides: a handler that finds its
-/// arguments where the caller has stored them.
-void Decoder::callSystem(const SystemCall &system,
-                         const std::vector<Operand> &args,
-                         const std::vector<Operand> &results) {
-  std::vector<Operand> places = args;
-  places.insert(places.end(), results.begin(), results.end());
-  if (args.size() != system.arguments || results.size() != system.hasResult)
-    return unsupported("'" + std::string(system.name) + "' expects " +
-                       std::to_string(system.arguments) + " arguments and " +
-                       (system.hasResult ? "a result" : "no result"));
-  for (const Operand &place : places)
-    if (place.kind != Operand::Var || !isPlacedLocally(*place.var))
-      return unsupported("arguments of a call must be .param variables");
-  uint32_t first = program.extra.size();
-  for (const Operand &o : places)
-    addExtra(Slot(place(*o.var)));
-  emit(system.handler).aux = first;
-}
-
 bool Decoder::decode(const ptx::Function &kernel,
                      std::vector<Diagnostic> &errors,
                      std::vector<Diagnostic> &unsupportedOut) {
@@ -772,6 +705,15 @@ bool Decoder::decode(const ptx::Function &kernel,
     if (v->space == Space::Shared)
       place(*v);
   frame = nullptr;
+  planCalls(kernel);
+  size_t stackInit = 0;
+  if (usesStack) {
+    static const ptx::Instruction begin{};
+    inst = &begin;
+    frame = &f;
+    stackInit = beginStack();
+    frame = nullptr;
+  }
   decodeFunction(f);
   // Falling off the end returns.
   static const ptx::Instruction end{};
@@ -782,6 +724,9 @@ bool Decoder::decode(const ptx::Function &kernel,
   program.info.back().line =
       kernel.body.empty() ? kernel.line : kernel.body.back().line;
   frame = nullptr;
+  decodeRoutines();
+  if (usesStack)
+    finishStack(stackInit);
   markConvergence();
 
   uint32_t align = program.dynamicSharedAlign;
@@ -793,167 +738,4 @@ bool Decoder::decode(const ptx::Function &kernel,
   // Handlers may read a whole register of the pool at any slot.
   program.constants.resize(program.constants.size() + 512);
   return errors.empty();
-}
-
-//===----------------------------------------------------------------------===//
-// Convergence points
-//===----------------------------------------------------------------------===//
-
-/// Immediate post-dominators of the branches, by the algorithm of Cooper,
-/// Harvey and Kennedy on the reversed graph, and a convergence instruction in
-/// front of each.
-void Decoder::markConvergence() {
-  std::vector<Instr> &code = program.code;
-  uint32_t n = code.size();
-  auto isBranch = [&](const Instr &i) {
-    return i.fn == branchAlways || i.fn == branchIf || i.fn == branchIndexed;
-  };
-  auto ends = [&](const Instr &i) {
-    return isBranch(i) || i.fn == exitThread || i.fn == trapThread;
-  };
-  std::vector<char> leader(n + 1, 0);
-  leader[0] = 1;
-  auto targetsOf = [&](const Instr &i, std::vector<uint32_t> &out) {
-    out.clear();
-    if (i.fn == branchIndexed) {
-      for (uint32_t k = 0; k < i.b; ++k)
-        out.push_back(code[i.imm + k].imm);
-      return;
-    }
-    out.push_back(i.imm);
-  };
-  std::vector<uint32_t> targets;
-  for (uint32_t k = 0; k < n; ++k) {
-    if (!ends(code[k]))
-      continue;
-    leader[k + 1] = 1;
-    if (isBranch(code[k])) {
-      targetsOf(code[k], targets);
-      for (uint32_t t : targets)
-        leader[t] = 1;
-    }
-  }
-  std::vector<uint32_t> blockOf(n), first;
-  for (uint32_t k = 0; k < n; ++k) {
-    if (leader[k])
-      first.push_back(k);
-    blockOf[k] = first.size() - 1;
-  }
-  uint32_t numBlocks = first.size(), exitBlock = numBlocks;
-  std::vector<std::vector<uint32_t>> succ(numBlocks + 1), pred(numBlocks + 1);
-  auto edge = [&](uint32_t from, uint32_t to) {
-    succ[from].push_back(to);
-    pred[to].push_back(from);
-  };
-  for (uint32_t b = 0; b < numBlocks; ++b) {
-    uint32_t last = (b + 1 < numBlocks ? first[b + 1] : n) - 1;
-    const Instr &i = code[last];
-    uint32_t next = b + 1;
-    if (isBranch(i)) {
-      targetsOf(i, targets);
-      for (uint32_t t : targets)
-        edge(b, blockOf[t]);
-      if (i.fn == branchIf || i.guard != kNoSlot)
-        edge(b, next);
-    } else if (i.fn == exitThread || i.fn == trapThread) {
-      edge(b, exitBlock);
-      if (i.guard != kNoSlot && next < numBlocks)
-        edge(b, next);
-    } else {
-      edge(b, next);
-    }
-  }
-  // Post-order of the reversed graph from the exit.
-  std::vector<uint32_t> order(numBlocks + 1, ~0u), byOrder;
-  std::vector<std::pair<uint32_t, size_t>> stack;
-  std::vector<char> seen(numBlocks + 1, 0);
-  stack.push_back({exitBlock, 0});
-  seen[exitBlock] = 1;
-  while (!stack.empty()) {
-    auto &[b, k] = stack.back();
-    if (k < pred[b].size()) {
-      uint32_t p = pred[b][k++];
-      if (!seen[p]) {
-        seen[p] = 1;
-        stack.push_back({p, 0});
-      }
-    } else {
-      order[b] = byOrder.size();
-      byOrder.push_back(b);
-      stack.pop_back();
-    }
-  }
-  std::vector<uint32_t> ipdom(numBlocks + 1, ~0u);
-  ipdom[exitBlock] = exitBlock;
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (size_t k = byOrder.size(); k-- > 0;) {
-      uint32_t b = byOrder[k];
-      if (b == exitBlock)
-        continue;
-      uint32_t best = ~0u;
-      for (uint32_t s : succ[b]) {
-        if (ipdom[s] == ~0u)
-          continue;
-        if (best == ~0u) {
-          best = s;
-          continue;
-        }
-        uint32_t x = s, y = best;
-        while (x != y) {
-          while (order[x] < order[y])
-            x = ipdom[x];
-          while (order[y] < order[x])
-            y = ipdom[y];
-        }
-        best = x;
-      }
-      if (best != ipdom[b]) {
-        ipdom[b] = best;
-        changed = true;
-      }
-    }
-  }
-  // Insert, and move all targets.
-  std::vector<char> meets(numBlocks + 1, 0);
-  for (uint32_t k = 0; k < n; ++k) {
-    if (code[k].fn != branchIf && code[k].fn != branchIndexed)
-      continue;
-    uint32_t p = ipdom[blockOf[k]];
-    if (p != ~0u && p != exitBlock)
-      meets[p] = 1;
-  }
-  std::vector<uint32_t> moved(n + 1);
-  uint32_t inserted = 0;
-  for (uint32_t k = 0; k < n; ++k) {
-    moved[k] = k + inserted;
-    if (leader[k] && meets[blockOf[k]])
-      ++inserted;
-  }
-  std::vector<Instr> newCode;
-  std::vector<InstrInfo> newInfo;
-  newCode.reserve(n + inserted);
-  newInfo.reserve(n + inserted);
-  for (uint32_t k = 0; k < n; ++k) {
-    if (leader[k] && meets[blockOf[k]]) {
-      Instr c;
-      c.fn = converge;
-      newCode.push_back(c);
-      InstrInfo info = program.info[k];
-      info.numUses = info.numDefs = 0;
-      newInfo.push_back(info);
-    }
-    Instr i = code[k];
-    if (i.fn == branchIf || i.fn == branchIndexed) {
-      uint32_t p = ipdom[blockOf[k]];
-      i.aux = p != ~0u && p != exitBlock ? moved[first[p]] : kNoSlot;
-    }
-    if (isBranch(i))
-      i.imm = moved[i.imm];
-    newCode.push_back(i);
-    newInfo.push_back(program.info[k]);
-  }
-  code = std::move(newCode);
-  program.info = std::move(newInfo);
 }

@@ -90,6 +90,7 @@ public:
   /// A place for results that nobody wants; `temporary` is the caller's own.
   Slot scratch(unsigned laneBytes);
   Slot temporary(unsigned laneBytes) { return newRegister(laneBytes); }
+  Slot temporaryPredicate() { return newPredicate(); }
   Slot scratchPredicate();
   Slot special(Special kind, unsigned laneBytes, int64_t value = 0);
 
@@ -110,13 +111,37 @@ public:
   uint64_t place(ptx::Variable &v);
   bool isPlacedLocally(const ptx::Variable &v) const;
 
-  /// For call: decodes the callee in place.
-  void inlineCall();
+  /// Decodes the callee in place, or calls it as a routine.
+  void call();
   /// Branch of `inst` to an instruction of the current function.
   void branch(Slot condition, bool isUniform, uint32_t target);
   void ret();
+  /// Where the stack of a thread ends; kNoSlot when the kernel needs none.
+  Slot stackPointer = kNoSlot;
 
 private:
+  /// A function that is not decoded in place: see Calls.cpp.
+  struct Routine {
+    uint32_t entry = 0, frameBytes = 0;
+    /// Slot and lane bytes of what it must not change for an outer activation.
+    std::vector<std::pair<Slot, uint32_t>> registers;
+    std::vector<std::pair<uint32_t, uint32_t>> resultRegisters;
+    std::vector<size_t> leaves;
+  };
+  struct InOrder {
+    bool operator()(const ptx::Function *a, const ptx::Function *b) const {
+      return a->index < b->index;
+    }
+  };
+  std::map<const ptx::Function *, Routine, InOrder> routineOf;
+  std::vector<std::pair<size_t, const ptx::Function *>> routineCalls;
+  /// Places in Program::extra that hold indices of instructions.
+  std::vector<size_t> codeIndices;
+  uint32_t functionTable = kNoSlot;
+  Routine *routine = nullptr; ///< being decoded
+  bool usesStack = false;
+  Slot framePointer = kNoSlot;
+
   struct Frame {
     const ptx::Function *function = nullptr;
     std::vector<Slot> registers;
@@ -149,11 +174,27 @@ private:
 
   void decodeFunction(Frame &f);
   void decodeInstruction(const ptx::Instruction &i);
+  void planCalls(const ptx::Function &kernel);
+  size_t beginStack();
+  void finishStack(size_t init);
+  Slot localAddress(uint64_t offset, unsigned laneBytes);
+  void decodeRoutines();
+  void decodeRoutine(const ptx::Function &f, Routine &r);
+  void moveFrame(const ptx::Operand &op, uint32_t offset, bool load);
+  void leave();
+  void skipUnlessGuard();
+  void callInPlace(const ptx::Function &target,
+                   const std::vector<ptx::Operand> &args,
+                   const std::vector<ptx::Operand> &results);
+  void callRoutineAt(const ptx::Function *target, const ptx::Operand *pointer,
+                     const std::vector<ptx::Operand> &args,
+                     const std::vector<ptx::Operand> &results);
   void callSystem(const SystemCall &system,
                   const std::vector<ptx::Operand> &args,
                   const std::vector<ptx::Operand> &results);
   Slot newPredicate();
   Slot newRegister(unsigned laneBytes);
+  Slot sharedRegister(unsigned laneBytes);
   void markConvergence();
 };
 
@@ -171,6 +212,7 @@ void addFloatSelection(DecodeTable &table);
 void addConversionInstructions(DecodeTable &table);
 void addMoveInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
+void addCallInstructions(DecodeTable &table);
 void addMemoryInstructions(DecodeTable &table);
 void addAtomicInstructions(DecodeTable &table);
 void addWarpInstructions(DecodeTable &table);

@@ -112,6 +112,7 @@ struct SourceLocation {
 
 struct Function {
   std::string_view name;
+  uint32_t index = 0; ///< in Module::functions
   bool isEntry = false, isDefined = false;
   KernelInfo info;
   std::vector<Variable *> params, results;

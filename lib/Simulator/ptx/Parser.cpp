@@ -179,9 +179,11 @@ bool Parser::function(bool isEntry) {
     return true;
   }
   if (isNew) {
+    f.index = m.functions.size();
     m.functions.push_back(std::move(f));
     it->second = &m.functions.back();
   } else {
+    f.index = it->second->index;
     *it->second = std::move(f);
   }
   return true;

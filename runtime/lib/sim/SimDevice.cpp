@@ -416,6 +416,7 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
   config.seed = options.seed;
   config.checks = options.checks;
   config.maxInstructions = options.maxInstructions;
+  config.truncatesTensorSums = options.truncatesTensorSums;
   mx::sim::LaunchReport report =
       mx::sim::launch(*function.module, memory, config);
   ++counters.launches;

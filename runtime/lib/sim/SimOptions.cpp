@@ -40,6 +40,7 @@ const OptionName kOptions[] = {
     {"checks", "MX_SIM_CHECKS"},
     {"sm-count", "MX_SIM_SM_COUNT"},
     {"instruction-limit", "MX_SIM_INSTRUCTION_LIMIT"},
+    {"tensor-sums", "MX_SIM_TENSOR_SUMS"},
 };
 
 /// Decimal digits only, within [low, high].
@@ -105,6 +106,12 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     maxInstructions = number;
     return {};
   }
+  if (option == "tensor-sums") {
+    if (value != "exact" && value != "truncated")
+      return badValue(option, "exact or truncated", value);
+    truncatesTensorSums = value == "truncated";
+    return {};
+  }
   if (option == "checks") {
     uint32_t parsed = 0;
     if (Error error = parseChecks(value, parsed))
@@ -113,8 +120,8 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     return {};
   }
   return {MX_ERROR_INVALID_VALUE,
-          "expected a simulator option out of seed, checks, sm-count and "
-          "instruction-limit, found '" +
+          "expected a simulator option out of seed, checks, sm-count, "
+          "instruction-limit and tensor-sums, found '" +
               std::string(option) + "'"};
 }
 

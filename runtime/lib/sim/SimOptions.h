@@ -17,6 +17,7 @@ struct SimOptions {
   uint32_t checks = ~0u;
   uint32_t smCount = 148;
   uint64_t maxInstructions = 10'000'000'000ull;
+  bool truncatesTensorSums = false;
 
   /// Sets one option from text; on error nothing changes.
   Error set(std::string_view option, std::string_view value);

@@ -83,6 +83,9 @@ def worker(options, groups):
         try:
             if machine is None:
                 machine = device.Device(options.library, options.device)
+            if options.device == "sim":
+                sums = case.traits.get("sums", "exact")
+                machine.option("tensor-sums", sums)
             outputs = (
                 capture(machine, case)
                 if "stdout" in case.outputs

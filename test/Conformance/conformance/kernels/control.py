@@ -205,6 +205,7 @@ def branches(group):
         ld.global.b32 %r2, [%rd3];
         mov.u32 %r3, 0;
         and.b32 %r4, %r2, 31;
+        setp.ne.u32 %p3, %r3, 0;
         OUTER:
         setp.eq.u32 %p1, %r4, 0;
         @%p1 bra END;

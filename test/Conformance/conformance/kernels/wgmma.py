@@ -270,7 +270,7 @@ def add(
             step[1],
         ],
         outputs=["c"],
-        numerics="truncated" if kind != "exact" and acc != "s32" else "",
+        sums="truncated" if kind != "exact" else "exact",
     )
 
 

@@ -1,0 +1,524 @@
+//===- Calls.cpp - functions in place and as routines ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A call is decoded in place, which costs nothing when it runs. What cannot
+// be, a function that calls itself or one that is called through a pointer,
+// and what would make the program too long, becomes a routine: it is decoded
+// once and has frames on a stack in local memory. A frame begins with where to
+// go on, then come arguments and results as the caller and the callee both see
+// them, then variables, then the registers of an outer activation.
+//===----------------------------------------------------------------------===//
+
+#include "../exec/SystemCalls.h"
+#include "Decoder.h"
+#include "Handlers.h"
+#include "Routines.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+using ptx::Function;
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+/// Instructions that all copies of a function may have together.
+constexpr uint64_t kMostInPlace = 50000;
+/// In place, one in the other.
+constexpr size_t kMostNested = 200;
+/// For frames whose number is not known: recursion, calls through pointers.
+constexpr uint32_t kOpenStack = 16384;
+
+uint64_t mx::sim::addressOfFunction(const Function &f) {
+  return kFunctionWindow + uint64_t(f.index) * 16;
+}
+
+static bool isCall(const ptx::Instruction &i) { return i.opcode == "call"; }
+
+/// The operand of a call that names the callee.
+static const Operand *calleeOf(const ptx::Instruction &i) {
+  size_t k = !i.operands.empty() && i.operands[0].kind == Operand::List;
+  return k < i.operands.size() ? &i.operands[k] : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Which functions become routines
+//===----------------------------------------------------------------------===//
+
+/// Looks at what the kernel can reach, before anything is decoded.
+void Decoder::planCalls(const Function &kernel) {
+  // Functions whose address is taken, in code and in initialisers.
+  std::vector<const Function *> taken;
+  auto take = [&](std::string_view name) {
+    auto it = module.functionByName.find(name);
+    if (it != module.functionByName.end() && it->second->isDefined &&
+        !it->second->isEntry)
+      taken.push_back(it->second);
+  };
+  for (const Function &f : module.functions)
+    for (const ptx::Instruction &i : f.body)
+      for (const Operand &op : i.operands)
+        if (op.kind == Operand::Func && !(isCall(i) && &op == calleeOf(i)))
+          take(op.name);
+  for (const ptx::Variable *v : module.globals)
+    for (const ptx::Variable::Fixup &fix : v->fixups)
+      take(fix.target);
+
+  // Depth first: cycles, and how long each function would be in place.
+  struct Visit {
+    const Function *f;
+    size_t next; ///< instruction
+    uint64_t total;
+  };
+  enum { New, Open, Done };
+  std::unordered_map<const Function *, int> state;
+  std::unordered_map<const Function *, uint64_t> length, sites;
+  std::vector<Visit> stack;
+  auto open = [&](const Function *f) {
+    state[f] = Open;
+    stack.push_back({f, 0, f->body.size()});
+  };
+  bool hasIndirect = false;
+  open(&kernel);
+  while (!stack.empty()) {
+    Visit &v = stack.back();
+    if (v.next == v.f->body.size()) {
+      length[v.f] = v.total;
+      state[v.f] = Done;
+      stack.pop_back();
+      if (stack.empty() && hasIndirect)
+        for (const Function *t : taken)
+          if (stack.empty() && state[t] == New)
+            open(t);
+      continue;
+    }
+    const ptx::Instruction &i = v.f->body[v.next];
+    usesStack |= i.opcode == "alloca" || i.opcode == "stacksave" ||
+                 i.opcode == "stackrestore";
+    const Operand *callee = isCall(i) ? calleeOf(i) : nullptr;
+    const Function *g = nullptr;
+    if (callee && callee->kind == Operand::Func) {
+      auto it = module.functionByName.find(callee->name);
+      if (it != module.functionByName.end() && it->second->isDefined)
+        g = it->second;
+    } else if (callee) {
+      hasIndirect = true;
+    }
+    if (g && state[g] == New) {
+      open(g); // this instruction is looked at again behind it
+      continue;
+    }
+    ++v.next;
+    if (!g)
+      continue;
+    ++sites[g];
+    // Who is open calls itself; and nobody nests so deeply by hand.
+    if (state[g] == Open || stack.size() > kMostNested)
+      routineOf[g];
+    else if (!routineOf.count(g))
+      v.total += length[g];
+  }
+  if (hasIndirect)
+    for (const Function *t : taken)
+      routineOf[t];
+  // Callees are Done before their callers, so sites are complete only now:
+  // what is long and called often is a routine.
+  for (auto &[f, n] : sites)
+    if (n > 1 && length[f] * n > kMostInPlace)
+      routineOf[f];
+  routineOf.erase(&kernel);
+  usesStack |= !routineOf.empty();
+}
+
+//===----------------------------------------------------------------------===//
+// The stack
+//===----------------------------------------------------------------------===//
+
+/// Emits what sets up the stack; its place is filled in by finishStack.
+size_t Decoder::beginStack() {
+  framePointer = newRegister(4);
+  stackPointer = newRegister(4);
+  Instr &i = emit(setStack);
+  i.d = framePointer;
+  i.b = stackPointer;
+  return program.code.size() - 1;
+}
+
+void Decoder::finishStack(size_t init) {
+  program.code[init].imm = program.localBytes;
+  uint64_t bytes = program.localBytes + uint64_t(kOpenStack);
+  for (auto &[f, r] : routineOf)
+    bytes += r.frameBytes;
+  program.localBytes =
+      uint32_t(std::min<uint64_t>(bytes, 1u << 20) + 15) & ~15u;
+}
+
+/// The address of `offset` in local or parameter space as a value.
+Slot Decoder::localAddress(uint64_t offset, unsigned laneBytes) {
+  if (!routine)
+    return constant(offset, laneBytes);
+  Slot s = newRegister(laneBytes);
+  Instr &i =
+      emit(laneBytes == 8 ? frameAddress<uint64_t> : frameAddress<uint32_t>);
+  i.d = s;
+  i.a = framePointer;
+  i.imm = int64_t(offset);
+  return s;
+}
+
+//===----------------------------------------------------------------------===//
+// Routines
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Where arguments and results lie in a frame: one behind the other, aligned.
+class FrameLayout {
+public:
+  uint32_t place(uint64_t bytes, uint32_t align) {
+    used = (used + align - 1) / align * align;
+    uint32_t at = used;
+    used += uint32_t(std::min<uint64_t>(bytes, 1u << 20));
+    return at;
+  }
+  uint32_t end() const { return (used + 15) & ~15u; }
+
+private:
+  uint32_t used = kFrameHeader;
+};
+
+unsigned laneBytesFor(Type t) {
+  return t.bits <= 32 ? 4 : t.bits <= 64 ? 8 : 16;
+}
+
+} // namespace
+
+void Decoder::decodeRoutines() {
+  for (auto &[f, r] : routineOf)
+    decodeRoutine(*f, r);
+  for (auto [code, f] : routineCalls)
+    program.code[code].imm = routineOf[f].entry;
+  if (functionTable != kNoSlot)
+    for (const Function &f : module.functions) {
+      auto it = routineOf.find(&f);
+      if (it == routineOf.end())
+        continue;
+      program.extra[functionTable + f.index] = it->second.entry;
+      codeIndices.push_back(functionTable + f.index);
+    }
+}
+
+void Decoder::decodeRoutine(const Function &f, Routine &r) {
+  Frame own;
+  own.function = &f;
+  own.registers.resize(f.registers.size(), kNoSlot);
+  static const ptx::Instruction begin{};
+  inst = &begin;
+  guard = kNoSlot;
+  routine = &r;
+  frame = &own;
+  predicateBytes = 0; // predicates of its own
+  r.entry = program.code.size();
+
+  FrameLayout layout;
+  std::vector<std::pair<Slot, uint32_t>> arguments;
+  failure.clear();
+  for (ptx::Variable *v : f.params)
+    own.locals[v] = layout.place(v->bytes, v->align) + kLocalParams;
+  for (uint32_t reg : f.paramRegs) {
+    unsigned bytes = laneBytesFor(f.registers[reg].type);
+    arguments.push_back({kNoSlot, layout.place(bytes, bytes)});
+  }
+  for (ptx::Variable *v : f.results)
+    own.locals[v] = layout.place(v->bytes, v->align) + kLocalParams;
+  for (uint32_t reg : f.resultRegs) {
+    unsigned bytes = laneBytesFor(f.registers[reg].type);
+    r.resultRegisters.push_back({reg, layout.place(bytes, bytes)});
+  }
+  r.frameBytes = layout.end();
+
+  size_t enter = program.code.size();
+  emit(enterRoutine);
+  for (size_t k = 0; k < f.paramRegs.size(); ++k) {
+    Operand op;
+    op.kind = Operand::Reg;
+    op.reg = f.paramRegs[k];
+    moveFrame(op, arguments[k].second, /*load=*/true);
+  }
+  frame = nullptr;
+  decodeFunction(own);
+  static const ptx::Instruction end{};
+  inst = &end;
+  guard = kNoSlot;
+  frame = &own;
+  leave();
+  program.info.back().line = f.body.empty() ? f.line : f.body.back().line;
+  frame = nullptr;
+  routine = nullptr;
+  predicateBytes = 0;
+
+  // What the frame has room for, now that all registers are known.
+  uint32_t list = program.extra.size(), saved = 0;
+  for (auto [slot, bytes] : r.registers) {
+    program.extra.push_back(slot);
+    program.extra.push_back(bytes);
+    saved += bytes == kPredicateBlock ? 4 : bytes;
+  }
+  uint32_t registers = r.frameBytes;
+  r.frameBytes = (r.frameBytes + saved + 15) & ~15u;
+  auto fill = [&](Instr &i) {
+    i.a = framePointer;
+    i.b = stackPointer;
+    i.aux = list;
+    i.aux2 = r.registers.size();
+    i.imm = int64_t(uint64_t(registers) << 32 | r.frameBytes);
+  };
+  fill(program.code[enter]);
+  for (size_t k : r.leaves)
+    fill(program.code[k]);
+}
+
+/// Between a register or constant and an offset of the own frame.
+void Decoder::moveFrame(const Operand &op, uint32_t offset, bool load) {
+  unsigned bytes = laneBytesOf(op);
+  Slot s = load ? def(op, 0) : use(op, bytes);
+  Instr &i = emit(load ? loadFrame : storeFrame);
+  i.d = i.a = s;
+  i.b = framePointer;
+  i.aux = bytes;
+  i.imm = offset;
+}
+
+void Decoder::leave() {
+  for (auto [reg, offset] : routine->resultRegisters) {
+    Operand op;
+    op.kind = Operand::Reg;
+    op.reg = reg;
+    moveFrame(op, offset, /*load=*/false);
+  }
+  routine->leaves.push_back(program.code.size());
+  emit(leaveRoutine);
+}
+
+/// The instruction behind the current one, when its predicate is false.
+void Decoder::skipUnlessGuard() {
+  if (guard == kNoSlot)
+    return;
+  Slot skip = guard ^ kSlotNegated;
+  guard = kNoSlot;
+  branch(skip, false, uint32_t(inst - frame->function->body.data()) + 1);
+}
+
+void Decoder::ret() {
+  if (frame->caller) {
+    // A jump behind the last instruction of the inlined function.
+    branch(guard, false, frame->function->body.size());
+    return;
+  }
+  if (!routine) {
+    emit(exitThread);
+    return;
+  }
+  skipUnlessGuard();
+  leave();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+void Decoder::call() {
+  take("uni");
+  size_t k = 0;
+  const std::vector<Operand> none;
+  const std::vector<Operand> *results = &none, *args = &none;
+  if (operandAt(k).kind == Operand::List)
+    results = &operandAt(k++).parts;
+  const Operand &callee = operandAt(k++);
+  if (k < numOperands() && operand(k).kind == Operand::List)
+    args = &operand(k++).parts;
+  if (callee.kind == Operand::Reg) {
+    skipUnlessGuard();
+    return callRoutineAt(nullptr, &callee, *args, *results);
+  }
+  if (callee.kind != Operand::Func) {
+    unsupported("expects a function or a register");
+    return;
+  }
+  auto it = module.functionByName.find(callee.name);
+  const Function *target =
+      it == module.functionByName.end() ? nullptr : it->second;
+  if (!target || !target->isDefined) {
+    skipUnlessGuard();
+    if (const SystemCall *system = findSystemCall(callee.name))
+      return callSystem(*system, *args, *results);
+    unsupported("function '" + std::string(callee.name) +
+                "' is not defined in this module");
+    return;
+  }
+  auto count = [&](size_t formals, size_t actuals, const char *what) {
+    if (formals != actuals)
+      unsupported("'" + std::string(target->name) + "' expects " +
+                  std::to_string(formals) + " " + what + ", found " +
+                  std::to_string(actuals));
+  };
+  count(target->params.size() + target->paramRegs.size(), args->size(),
+        "arguments");
+  count(target->results.size() + target->resultRegs.size(), results->size(),
+        "results");
+  if (!failure.empty())
+    return;
+  skipUnlessGuard();
+  if (routineOf.count(target))
+    return callRoutineAt(target, nullptr, *args, *results);
+  callInPlace(*target, *args, *results);
+}
+
+void Decoder::callInPlace(const Function &target,
+                          const std::vector<Operand> &args,
+                          const std::vector<Operand> &results) {
+  Frame inner;
+  inner.function = &target;
+  inner.registers.resize(target.registers.size(), kNoSlot);
+  auto bindVariables = [&](const std::vector<ptx::Variable *> &formals,
+                           const std::vector<Operand> &actuals) {
+    for (size_t n = 0; n < formals.size(); ++n) {
+      if (actuals[n].kind != Operand::Var || !isPlacedLocally(*actuals[n].var))
+        return unsupported("arguments of a call must be .param variables");
+      if (actuals[n].var->bytes < formals[n]->bytes)
+        return unsupported("argument '" + std::string(actuals[n].var->name) +
+                           "' has " + std::to_string(actuals[n].var->bytes) +
+                           " bytes, the parameter " +
+                           std::to_string(formals[n]->bytes));
+      inner.locals[formals[n]] = place(*actuals[n].var);
+    }
+  };
+  // Registers are copied there and back.
+  auto bindRegisters = [&](const std::vector<uint32_t> &formals,
+                           const std::vector<Operand> &actuals, bool isResult) {
+    for (size_t n = 0; n < formals.size(); ++n) {
+      Type t = target.registers[formals[n]].type;
+      if (t.kind == 'P')
+        return unsupported("a predicate cannot be passed");
+      unsigned bytes = laneBytesFor(t);
+      Slot &own = inner.registers[formals[n]];
+      if (own == kNoSlot)
+        own = newRegister(bytes);
+      Slot other =
+          isResult ? def(actuals[n], bytes) : use(actuals[n], bytes, t);
+      Instr &i = emit(bytes == 4   ? copyRegister<4>
+                      : bytes == 8 ? copyRegister<8>
+                                   : copyRegister<16>);
+      i.d = isResult ? other : own;
+      i.a = isResult ? own : other;
+    }
+  };
+  bool hasVariables = !target.params.empty(),
+       hasRegs = !target.paramRegs.empty();
+  if (hasVariables && hasRegs)
+    return unsupported("parameters in .param and .reg space together");
+  bindVariables(target.params, args);
+  bindVariables(target.results, results);
+  bindRegisters(target.paramRegs, args, false);
+  if (!failure.empty())
+    return;
+
+  // decodeInstruction is entered again: keep what belongs to this one.
+  const ptx::Instruction *savedInst = inst;
+  emit(nop);
+  decodeFunction(inner);
+  inst = savedInst;
+  mods.clear();
+  failure.clear();
+  guard = kNoSlot;
+  bindRegisters(target.resultRegs, results, true);
+}
+
+/// Writes the arguments into a new frame, goes there, and reads the results.
+void Decoder::callRoutineAt(const Function *target, const Operand *pointer,
+                            const std::vector<Operand> &args,
+                            const std::vector<Operand> &results) {
+  FrameLayout layout;
+  std::vector<uint32_t> in, out;
+  auto transfer = [&](const std::vector<Operand> &ops, bool isResult,
+                      std::vector<uint32_t> &list) {
+    for (const Operand &op : ops) {
+      bool isVariable = op.kind == Operand::Var;
+      if (isVariable && !isPlacedLocally(*op.var)) {
+        unsupported("arguments of a call must be .param variables");
+        return;
+      }
+      uint32_t bytes = isVariable ? uint32_t(op.var->bytes) : laneBytesOf(op);
+      if (!bytes) {
+        unsupported("a constant cannot be passed to a routine");
+        return;
+      }
+      uint32_t at = layout.place(bytes, isVariable ? op.var->align : bytes);
+      Slot s = isVariable ? use(op, 8) : isResult ? def(op, 0) : use(op, 0);
+      list.insert(list.end(), {isVariable, at, bytes, s});
+    }
+  };
+  transfer(args, false, in);
+  transfer(results, true, out);
+  Slot to = pointer ? use(*pointer, 8) : kNoSlot;
+  if (!failure.empty())
+    return;
+  if (pointer && functionTable == kNoSlot) {
+    functionTable = program.extra.size();
+    program.extra.resize(functionTable + module.functions.size(), kNoSlot);
+  }
+
+  // The lanes meet behind the call. An activation of the same call may be
+  // waiting there already: then they meet at the second place.
+  //     call; meet; bra end; meet; end: results
+  uint32_t header = program.extra.size();
+  size_t at = program.code.size();
+  auto append = [&](const std::vector<uint32_t> &list) {
+    program.extra.push_back(list.size() / 4);
+    program.extra.insert(program.extra.end(), list.begin(), list.end());
+  };
+  codeIndices.push_back(header);
+  codeIndices.push_back(header + 1);
+  program.extra.push_back(uint32_t(at + 1));
+  program.extra.push_back(uint32_t(at + 3));
+  program.extra.push_back(pointer ? functionTable : kNoSlot);
+  program.extra.push_back(module.functions.size());
+  append(in);
+  Instr &jump = emit(callRoutine);
+  jump.a = framePointer;
+  jump.b = stackPointer;
+  jump.c = to;
+  jump.aux = header;
+  if (target)
+    routineCalls.push_back({at, target});
+  emit(converge);
+  emit(branchAlways).imm = int64_t(at + 4);
+  emit(converge);
+  uint32_t list = program.extra.size();
+  append(out);
+  Instr &take = emit(takeResults);
+  take.b = stackPointer;
+  take.aux = list;
+}
+
+/// A call of what the machine itself provides: a handler that finds its
+/// arguments where the caller has stored them.
+void Decoder::callSystem(const SystemCall &system,
+                         const std::vector<Operand> &args,
+                         const std::vector<Operand> &results) {
+  std::vector<Operand> places = args;
+  places.insert(places.end(), results.begin(), results.end());
+  if (args.size() != system.arguments || results.size() != system.hasResult)
+    return unsupported("'" + std::string(system.name) + "' expects " +
+                       std::to_string(system.arguments) + " arguments and " +
+                       (system.hasResult ? "a result" : "no result"));
+  std::vector<Slot> slots;
+  for (const Operand &op : places) {
+    if (op.kind != Operand::Var || !isPlacedLocally(*op.var))
+      return unsupported("arguments of a call must be .param variables");
+    slots.push_back(use(op, 8));
+  }
+  uint32_t first = program.extra.size();
+  program.extra.insert(program.extra.end(), slots.begin(), slots.end());
+  emit(system.handler).aux = first;
+}
