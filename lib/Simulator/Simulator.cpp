@@ -203,6 +203,14 @@ std::string_view mx::sim::toString(FindingKind kind) {
     return "tmem-leak";
   case FindingKind::Barrier:
     return "mbarrier";
+  case FindingKind::Race:
+    return "race";
+  case FindingKind::ProxyFence:
+    return "proxy-fence";
+  case FindingKind::TensorFence:
+    return "tcgen05-fence";
+  case FindingKind::CtaExit:
+    return "cta-exit";
   }
   return "unknown";
 }

@@ -22,8 +22,21 @@ static cl::opt<std::string>
     checks("checks", cl::desc("Checks: all (default), none, or a list"),
            cl::init("all"), cl::cat(category));
 static cl::opt<uint64_t>
-    seed("seed", cl::desc("Order in which asynchronous operations complete"),
+    seed("seed",
+         cl::desc("Order of warps, CTAs and asynchronous completions; 0: each "
+                  "operation completes as it is issued"),
          cl::init(0), cl::cat(category));
+static cl::opt<unsigned>
+    jobs("jobs", cl::desc("Host threads; 0 (default): one per core"),
+            cl::init(0), cl::cat(category));
+enum class Sums { Exact, Truncated };
+static cl::opt<Sums> sums(
+    "sums", cl::desc("How tensor cores add"), cl::init(Sums::Exact),
+    cl::values(clEnumValN(Sums::Exact, "exact",
+                          "exactly, rounded once a K step (default)"),
+               clEnumValN(Sums::Truncated, "truncated",
+                          "truncated below the largest term, as on chips")),
+    cl::cat(category));
 static cl::opt<std::string> report("report",
                                    cl::desc("Write the findings as JSON"),
                                    cl::value_desc("file"), cl::cat(category));
@@ -100,6 +113,8 @@ int main(int argc, char **argv) {
   if (!mx::sim::parseChecks(checks.getValue(), options.checks, error))
     return badUsage(error);
   options.seed = seed;
+  options.threads = jobs;
+  options.truncatingSums = sums == Sums::Truncated;
   options.modules.assign(inputs.begin(), std::prev(inputs.end()));
   options.launchFile = *std::prev(inputs.end());
   mx::sim::LaunchFileResult result = mx::sim::runLaunchFile(options);

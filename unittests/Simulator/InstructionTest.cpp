@@ -394,10 +394,12 @@ TEST(Instruction, Warp) {
 TEST(Instruction, Offsets) {
   // An offset is a sum, in which a sign belongs to its own term.
   compare({
-      {R32("mov.u32 %r5, smem; st.shared.u32 [smem+8], 7; add.u32 %r5, %r5, 16;"
+      {R32("setp.lt.u32 %p1, %r43, 32; mov.u32 %r5, smem;"
+           "@%p1 st.shared.u32 [smem+8], 7; bar.sync 0; add.u32 %r5, %r5, 16;"
            "ld.shared.u32 %r0, [%r5-12+4];"),
        [](auto, auto, auto) { return uint64_t(7); }},
-      {R32("st.shared.u32 [smem+8], 7; ld.shared.u32 %r0, [smem+16-12+4];"),
+      {R32("setp.lt.u32 %p1, %r43, 32; @%p1 st.shared.u32 [smem+8], 7;"
+           "bar.sync 0; ld.shared.u32 %r0, [smem+16-12+4];"),
        [](auto, auto, auto) { return uint64_t(7); }},
   });
 }
@@ -432,10 +434,11 @@ TEST(Instruction, Atomics) {
   // A lock taken by one lane at a time, all lanes of a warp spinning.
   r = runPtx(
       R32("setp.eq.u32 %p1, %r43, 0; @%p1 st.shared.v2.u32 [smem], {0, 0};"
-          "bar.sync 0; LOCK: atom.shared.cas.b32 %r4, [smem], 0, 1;"
+          "bar.sync 0; LOCK: atom.acquire.cta.shared.cas.b32 %r4, [smem], 0, 1;"
           "setp.ne.u32 %p2, %r4, 0; @%p2 bra LOCK;"
           "ld.shared.u32 %r5, [smem+4]; add.u32 %r5, %r5, %r1;"
-          "st.shared.u32 [smem+4], %r5; atom.shared.exch.b32 %r4, [smem], 0;"
+          "st.shared.u32 [smem+4], %r5;"
+          "atom.release.cta.shared.exch.b32 %r4, [smem], 0;"
           "bar.sync 0; ld.shared.u32 %r0, [smem+4];"),
       in);
   ASSERT_TRUE(r.report.clean()) << r.report.text();

@@ -101,6 +101,13 @@ TEST(Mbarrier, MatchesModelOnRandomSequences) {
         break;
       case 2:
         ASSERT_FALSE(mbarrierCompleteTx(word, amount));
+        // Copies come in pieces: a phase takes what it lacks, no more.
+        if (pending == 0 && tx > 0 && tx < amount) {
+          amount -= uint32_t(tx);
+          tx = 0;
+          parity ^= 1;
+          pending = expected;
+        }
         tx -= amount;
         break;
       case 3:

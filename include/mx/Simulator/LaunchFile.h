@@ -23,6 +23,8 @@ struct LaunchFileOptions {
   std::string launchFile;
   uint32_t checks = kCheckAll;
   uint64_t seed = 0;
+  unsigned threads = 0;
+  bool truncatingSums = false;
 
   /// The launch file's text, where it is not to be read; `launchFile` is then
   /// its name in messages.

@@ -197,8 +197,15 @@ enum Check : uint32_t {
   kCheckTensorMemoryLeak = 1u << 3,   ///< "tmem-leak"
   kCheckDescriptor = 1u << 4,         ///< "descriptor"
   kCheckBarrier = 1u << 5,            ///< "mbarrier": tx overflow, bad counts
+  kCheckRace = 1u << 6,               ///< "race"
+  kCheckProxyFence = 1u << 7,         ///< "proxy-fence"
+  kCheckTensorFence = 1u << 8,        ///< "tcgen05-fence"
+  kCheckCtaExit = 1u << 9,            ///< "cta-exit"
   kCheckNone = 0,
   kCheckAll = ~0u,
+  /// Those that follow the order of accesses; the others cost little.
+  kCheckOrder =
+      kCheckRace | kCheckProxyFence | kCheckTensorFence | kCheckCtaExit,
 };
 
 struct LaunchConfig {
@@ -212,8 +219,13 @@ struct LaunchConfig {
   std::vector<uint8_t> parameters;
 
   uint32_t smCount = 148;
-  /// Orders in which asynchronous operations complete; 0 is issue order.
+  /// The order of warps, CTAs and asynchronous completions. 0: the fastest to
+  /// simulate, where operations complete as they are issued, or when the issuing
+  /// warp next waits; others are other legal orders.
   uint64_t seed = 0;
+  /// Host threads among which clusters are spread; 0: one per core. The result
+  /// does not depend on it.
+  unsigned threads = 0;
   uint32_t checks = kCheckAll;
   /// Tensor cores add as the hardware does, truncating each term, instead of
   /// exactly with one rounding per step.
@@ -249,6 +261,10 @@ enum class FindingKind {
   UninitShared,
   TensorMemoryLeak,
   Barrier,
+  Race,
+  ProxyFence,
+  TensorFence,
+  CtaExit,
 };
 
 /// "deadlock", "out-of-bounds", ...: stable names, used in reports and tests.
@@ -271,11 +287,27 @@ struct Finding {
   std::string text() const;
 };
 
+/// What the warps of one index did, in all CTAs together. Bytes count once per
+/// access, whatever caches would do.
+struct WarpStatistics {
+  uint64_t instructions = 0;
+  uint64_t mmas = 0; ///< tcgen05.mma, wgmma and mma.sync instructions
+  uint64_t globalLoadBytes = 0, globalStoreBytes = 0;
+  uint64_t sharedLoadBytes = 0, sharedStoreBytes = 0;
+  uint64_t tensorLoadBytes = 0, tensorStoreBytes = 0; ///< tcgen05.ld, .st
+  uint64_t bulkLoadBytes = 0;  ///< to shared memory, cp.async included
+  uint64_t bulkStoreBytes = 0; ///< from shared memory
+
+  WarpStatistics &operator+=(const WarpStatistics &o);
+};
+
 struct LaunchStatistics {
   uint64_t warpInstructions = 0;
   uint64_t mmas = 0;
   uint64_t tmaBytes = 0;
   uint64_t residentCtas = 0;
+  /// By index of the warp in its CTA.
+  std::vector<WarpStatistics> warps;
 };
 
 struct LaunchReport {

@@ -5,8 +5,9 @@
 // vectors. Lanes take effect in order of their number.
 //===----------------------------------------------------------------------===//
 
+#include "AsyncOperands.h"
 #include "FloatOps.h"
-#include "MemoryAccess.h"
+#include "StoreAsync.h"
 
 #include <cmath>
 
@@ -123,8 +124,28 @@ uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c) {
   }
 }
 
-/// a: address, aux: first extra slot (d..., b..., c); aux2: op | kind << 4 |
-/// space << 8 | is64 << 12 | hasResult << 13 | count << 16.
+/// Ordering semantics of an atomic operation, in imm's place: bit 0 acquire,
+/// bit 1 release.
+enum : uint32_t { kAcquire = 1, kRelease = 2 };
+
+/// One lane as the order of accesses sees it.
+void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
+                  unsigned bytes, unsigned lane, bool reads, uint32_t sem) {
+  Order *order = w.order();
+  if (!order)
+    return;
+  if (reads)
+    order->strongRead(w, !isShared, address, sem & kAcquire);
+  if (isShared)
+    order->accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
+                        address & kOffsetMask, bytes, 1u << lane, true, true);
+  else
+    order->accessGlobal(w, i, address, bytes, 1u << lane, true, true);
+  order->strongWrite(w, !isShared, address, sem & kRelease);
+}
+
+/// a: address, b: semantics, aux: first extra slot (d..., b..., c); aux2: op |
+/// kind << 4 | space << 8 | is64 << 12 | hasResult << 13 | count << 16.
 const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
   Op op = Op(i->aux2 & 15);
   Kind kind = Kind((i->aux2 >> 4) & 15);
@@ -133,7 +154,14 @@ const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
   unsigned count = i->aux2 >> 16, bytes = bytesOf(kind);
   const Slot *slots = &w.machine->program.extra[i->aux];
   const Slot *dst = slots, *src = slots + (hasResult ? count : 0);
-  ++w.machine->effects;
+  auto isSharedAt = [&](uint64_t address) {
+    return space == Space::Shared ||
+           (space == Space::Generic && address - kSharedWindow < kWindowBytes);
+  };
+  uint64_t first = laneAddress(w, i->a, is64, i->imm, firstLane(mask));
+  if (!isSharedAt(first) && !w.takeTurn(i))
+    return nullptr;
+  ++w.cta->cluster->effects;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     uint64_t address = laneAddress(w, i->a, is64, i->imm, lane);
@@ -141,6 +169,11 @@ const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
         resolveAddress(w, i, space, address, bytes * count, lane, true);
     if (!p)
       return nullptr;
+    bool isShared = isSharedAt(address);
+    followAtomic(w, i, isShared, isShared ? sharedAddress(address) : address,
+                 bytes * count, lane, hasResult, i->b);
+    (isShared ? w.counts.sharedStoreBytes : w.counts.globalStoreBytes) +=
+        bytes * count;
     for (unsigned k = 0; k < count; ++k) {
       uint8_t *e = p + k * bytes;
       if (kind == B128) {
@@ -177,7 +210,12 @@ const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
 void decodeAtomic(Decoder &d) {
   bool hasResult = d.inst->opcode == "atom";
   if (!hasResult && d.take("async"))
-    return d.unsupported("red.async is not supported");
+    return decodeRedAsync(d);
+  uint32_t semantics = 0;
+  for (std::string_view m : d.modifiers()) {
+    semantics |= m == "acquire" || m == "acq_rel" ? kAcquire : 0;
+    semantics |= m == "release" || m == "acq_rel" ? kRelease : 0;
+  }
   d.takeMemoryQualifiers();
   Space space = d.takeSpace();
   if (space != Space::Generic && space != Space::Global &&
@@ -225,6 +263,7 @@ void decodeAtomic(Decoder &d) {
     d.addExtra(s);
   Instr &i = d.emit(atomic);
   i.a = a.base;
+  i.b = semantics;
   i.imm = a.offset;
   i.aux = first;
   i.aux2 = unsigned(op) | unsigned(kind) << 4 | unsigned(space) << 8 |

@@ -56,10 +56,13 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
                   "the warp arrives at barrier " + std::to_string(number) +
                       " again before the others have come",
                   mask);
-  ++w.machine->effects;
+  ++w.cta->cluster->effects;
   b.active = true;
   b.expectedWarps = warps;
   b.lanes[w.index] |= mask;
+  Order *order = w.order();
+  if (order)
+    order->release(w, b.arriving);
   uint32_t kind = i->aux & 3;
   if (kind == kRed) {
     uint32_t p = w.predicate(i->c);
@@ -73,8 +76,11 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   w.machine->completeNamedBarrier(cta, b);
   if (kind == kArrive)
     return i + 1;
-  if (b.generation != generation)
+  if (b.generation != generation) {
+    if (order)
+      order->acquire(w, b.completed);
     return i + 1;
+  }
   w.group().ticket = generation;
   w.block(i + 1, Wait::NamedBarrier);
   w.group().index = number;
@@ -99,17 +105,31 @@ const Instr *barrierResult(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
+/// aux: .relaxed.
 const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
+  if (c.order) {
+    if (i->aux) // what a fence before it has collected
+      c.barrierArriving.generic.join(c.order->of(w).known.fenced);
+    else
+      c.order->release(w, c.barrierArriving);
+  }
+  if (w.clusterTicket != c.generation)
+    w.clusterLanes = 0;
   w.clusterTicket = c.generation;
+  w.clusterLanes |= mask;
   c.arrivedThreads += __builtin_popcount(mask);
-  ++w.machine->effects;
+  ++w.cta->cluster->effects;
   w.machine->checkClusterBarrier(c);
   return i + 1;
 }
-const Instr *clusterWait(Warp &w, const Instr *i, uint32_t mask) {
-  if (w.cta->cluster->generation != w.clusterTicket)
+const Instr *clusterWait(Warp &w, const Instr *i, uint32_t) {
+  Cluster &c = *w.cta->cluster;
+  if (c.generation != w.clusterTicket) {
+    if (c.order)
+      c.order->acquire(w, c.barrierCompleted);
     return i + 1;
+  }
   w.group().ticket = w.clusterTicket;
   return w.block(i, Wait::ClusterBarrier);
 }
@@ -123,11 +143,11 @@ void decodeBar(Decoder &d) {
   }
   if (d.take("cluster")) {
     int k = d.takeAny({"arrive", "wait"});
-    d.takeAny({"release", "acquire", "relaxed"});
+    bool isRelaxed = d.takeAny({"relaxed", "release", "acquire"}) == 0;
     d.take("aligned");
     if (k < 0)
       return d.unsupported("expects .arrive or .wait");
-    d.emit(k ? clusterWait : clusterArrive);
+    d.emit(k ? clusterWait : clusterArrive).aux = isRelaxed;
     return;
   }
   d.take("cta");
@@ -195,18 +215,20 @@ uint64_t *mx::sim::mbarrierWord(Warp &w, const Instr *i, Space space,
     return nullptr;
   }
   offset = address & kOffsetMask;
-  return reinterpret_cast<uint64_t *>(p);
+  return &owner->mbarriers[offset].word;
 }
 
 /// Books what an operation did for reports, and wakes who waits.
 void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                            uint64_t before, uint64_t after, uint32_t arrivals,
                            bool isComplete) {
-  ++w.machine->effects;
-  BarrierLog &log = owner.logs[offset];
+  ++w.cta->cluster->effects;
+  Mbarrier &log = owner.mbarriers[offset];
   if (mbarrierState(before).parity != mbarrierState(after).parity) {
     ++log.phases;
     log.arrivals.clear();
+    if (Order *order = w.order())
+      order->completePhase(w, i, owner, offset);
     return;
   }
   if ((arrivals || isComplete) && log.arrivals.size() < 64)
@@ -216,8 +238,17 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
 
 Fault mx::sim::completeTx(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                           uint32_t bytes) {
-  uint64_t *word = reinterpret_cast<uint64_t *>(owner.shared.data() + offset);
+  uint64_t *word = &owner.mbarriers[offset].word;
   uint64_t before = *word;
+  MbarrierState s = mbarrierState(before);
+  if (s.live && !s.pending && s.tx > 0 && int64_t(s.tx) < int64_t(bytes))
+    w.note(i, FindingKind::Barrier,
+           "the phase of the mbarrier at " +
+               w.machine->describeSharedOffset(offset) +
+               " completes before the copy has: it expected " +
+               std::to_string(s.tx) + " more bytes, the copy brings " +
+               std::to_string(bytes),
+           w.mask);
   Fault f = mbarrierCompleteTx(*word, bytes);
   if (!f)
     noteMbarrier(w, i, owner, offset, before, *word, 0, true);
@@ -225,8 +256,10 @@ Fault mx::sim::completeTx(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
 }
 
 Fault mx::sim::arriveOn(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
-                        uint32_t count) {
-  uint64_t *word = reinterpret_cast<uint64_t *>(owner.shared.data() + offset);
+                        uint32_t count, const Knowledge *known) {
+  if (Order *order = w.order(); order && known)
+    order->arrive(*known, owner, offset);
+  uint64_t *word = &owner.mbarriers[offset].word;
   uint64_t before = *word;
   Fault f = mbarrierArrive(*word, count);
   if (!f)
@@ -248,10 +281,19 @@ enum MbarOp : uint32_t {
 };
 
 /// a: address, b: count or bytes, c: count of arrive.expect_tx, d: state or
-/// kNoSlot; aux: op | noComplete << 4; aux2: is64 | space << 1.
+/// kNoSlot; aux: op | noComplete << 4 | relaxed << 5; aux2: is64 | space << 1.
 const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   bool is64 = i->aux2 & 1;
   Space space = Space(i->aux2 >> 1);
+  Order *order = w.order();
+  MbarOp op = MbarOp(i->aux & 15);
+  bool passesOn =
+      order && !(i->aux >> 5 & 1) && op >= Arrive && op <= DropExpect;
+  Knowledge known;
+  if (passesOn)
+    order->release(w, known);
+  const uint64_t *lastWord = nullptr;
+  unsigned lastParity = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     Cta *owner;
@@ -267,13 +309,24 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     bool noComplete = i->aux >> 4 & 1;
     Fault f;
     uint32_t arrivals = 0;
-    switch (MbarOp(i->aux & 15)) {
-    case Init:
-      f = mbarrierInit(*word, value);
-      owner->logs[offset] = BarrierLog();
-      if (owner->tracker)
-        owner->tracker->write(offset, 8);
+    // All lanes know the same: once per barrier and phase is enough.
+    if (passesOn &&
+        (word != lastWord || mbarrierState(*word).parity != lastParity)) {
+      order->arrive(known, *owner, offset);
+      lastWord = word;
+      lastParity = mbarrierState(*word).parity;
+    }
+    if (order && owner != w.cta)
+      order->useRemote(w, i, *owner);
+    switch (op) {
+    case Init: {
+      Mbarrier &b = owner->mbarriers[offset];
+      b.arrivals.clear();
+      b.phases = 0;
+      b.order.reset();
+      f = mbarrierInit(b.word, value);
       break;
+    }
     case Inval:
       f = mbarrierInval(*word);
       break;
@@ -308,22 +361,26 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
           ")";
       return w.fault(i, f, 1u << lane);
     }
-    if ((i->aux & 15) == Init)
-      ++w.machine->effects;
+    if (op == Init)
+      ++w.cta->cluster->effects;
     else
       noteMbarrier(w, i, *owner, offset, before, *word, arrivals, false);
     if (i->d != kNoSlot)
       w.at<uint64_t>(i->d)[lane] = before;
   }
-  return i + 1;
+  if (op != Init || !w.isEager())
+    return i + 1;
+  // Warps that all initialise the same barriers do so at about the same time.
+  w.group().cta = nullptr;
+  return w.poll(i + 1);
 }
 
 /// d: predicate, a: address, b: parity or state; aux: bit 0 by parity, bit 1
-/// may wait; aux2 as above.
+/// may wait, bit 2 relaxed; aux2 as above.
 const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   bool is64 = i->aux2 & 1, byParity = i->aux & 1, mayWait = i->aux & 2;
   Space space = Space(i->aux2 >> 1);
-  uint32_t done = 0, ticket = 0, where = 0;
+  uint32_t done = 0, ticket = 0, where = 0, observed = 0;
   bool isSame = true, isFirst = true;
   Cta *target = nullptr;
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -359,6 +416,11 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
     }
     if (isDone) {
       done |= 1u << lane;
+      if (Order *order = w.order(); order && offset != observed) {
+        observed = offset;
+        if (!(i->aux & 4))
+          order->observe(w, i, *owner, offset);
+      }
       continue;
     }
     if (isFirst) {
@@ -377,14 +439,14 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
     // Asynchronous operations take no time here, so that a warp could be
     // phases ahead before another has looked at the first. Whoever got through
     // lets the others come as far.
-    ++w.machine->effects;
+    ++w.cta->cluster->effects;
     return w.poll(i + 1);
   }
   Group &g = w.group();
   g.ticket = ticket;
   g.address = where;
   g.cta = target;
-  if (!mayWait || w.machine->timeout) {
+  if (!mayWait || w.cta->cluster->timeout) {
     setPredicate(w, i->d, done, mask);
     return done ? i + 1 : w.poll(i + 1);
   }
@@ -428,7 +490,7 @@ void decodeMbarrier(Decoder &d) {
   bool expect = (op == 2 || op == 3) && d.take("expect_tx");
   bool noComplete = d.take("noComplete");
   bool parity = d.take("parity");
-  d.takeAny({"release", "acquire", "relaxed"});
+  bool isRelaxed = d.takeAny({"relaxed", "release", "acquire"}) == 0;
   d.takeAny({"cta", "cluster"});
   Space space = d.takeSpace();
   if (!d.take("b64"))
@@ -447,7 +509,7 @@ void decodeMbarrier(Decoder &d) {
     i.a = a.base;
     i.imm = a.offset;
     i.b = s;
-    i.aux = parity | (op == 7) << 1;
+    i.aux = parity | (op == 7) << 1 | isRelaxed << 2;
     i.aux2 = a.is64 | unsigned(space) << 1;
     return;
   }
@@ -479,7 +541,7 @@ void decodeMbarrier(Decoder &d) {
   i.imm = a.offset;
   i.b = value;
   i.c = count;
-  i.aux = final | noComplete << 4;
+  i.aux = final | noComplete << 4 | isRelaxed << 5;
   i.aux2 = a.is64 | unsigned(space) << 1;
 }
 

@@ -75,7 +75,8 @@ const Instr *mx::sim::reportUnsupported(Warp &w, const Instr *i,
 /// nanosecond per clock.
 template <class T>
 const Instr *mx::sim::readClock(Warp &w, const Instr *i, uint32_t mask) {
-  uint64_t now = w.machine->executed + w.machine->round * 64ull;
+  const Cluster &c = *w.cta->cluster;
+  uint64_t now = c.executed + c.round * 64ull;
   if (Special(i->aux) == Special::ClockHi ||
       Special(i->aux) == Special::GlobalTimerHi)
     now >>= 32;
@@ -89,7 +90,7 @@ template const Instr *mx::sim::readClock<uint64_t>(Warp &, const Instr *,
                                                    uint32_t);
 
 static const Instr *sleep(Warp &w, const Instr *i, uint32_t) {
-  w.machine->slept = true;
+  w.cta->cluster->slept = true;
   w.group().cta = nullptr;
   return w.poll(i + 1);
 }
@@ -160,7 +161,7 @@ void mx::sim::addControlInstructions(DecodeTable &t) {
   t["brkpt"] = decodeTrap;
   t["nanosleep"] = decodeNanosleep;
   for (const char *name :
-       {"membar", "fence", "griddepcontrol", "setmaxnreg", "prefetch",
+       {"griddepcontrol", "setmaxnreg", "prefetch",
         "prefetchu", "pmevent", "discard", "applypriority"})
     t[name] = decodeNothing;
 }

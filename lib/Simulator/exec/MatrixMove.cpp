@@ -122,6 +122,8 @@ bool resolveRows(Warp &w, const Instr *i, const Move &move,
                                 move.form.isStore);
     if (!rows[lane])
       return false;
+    followOne(w, i, move.space, address, rowBytes, 1u << lane,
+              move.form.isStore);
   }
   return true;
 }
@@ -162,7 +164,7 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   Move move(i);
   uint8_t *rows[maxMatrices * maxRows];
-  ++w.machine->effects;
+  ++w.cta->cluster->effects;
   if (!checkWholeWarp(w, i, mask, move.name()) ||
       !resolveRows(w, i, move, rows))
     return nullptr;

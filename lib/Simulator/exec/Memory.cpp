@@ -7,6 +7,8 @@
 
 #include "MemoryAccess.h"
 
+#include "StoreAsync.h"
+
 using namespace mx::sim;
 using ptx::Operand;
 using ptx::Space;
@@ -79,7 +81,7 @@ uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
   case Space::Shared: {
     Cta *owner = nullptr;
     p = w.machine->shared(w, address, bytes, owner);
-    if (p && owner->tracker) {
+    if (p && owner->tracker && !owner->tracker->written.empty()) {
       uint8_t *written =
           owner->tracker->written.data() + (address & kOffsetMask);
       if (isWrite)
@@ -104,7 +106,7 @@ uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
       p = w.machine->params.data() + address;
     break;
   default:
-    p = w.machine->global.translate(address, bytes, isWrite);
+    p = w.global().translate(address, bytes, isWrite);
     break;
   }
   if (!p)
@@ -115,16 +117,95 @@ uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
   return p;
 }
 
+Strength mx::sim::takeStrength(Decoder &d, bool isLoad) {
+  Strength s = Strength::Weak;
+  for (std::string_view m : d.modifiers()) {
+    if (m == "acq_rel" || m == (isLoad ? "acquire" : "release"))
+      return d.takeMemoryQualifiers(), Strength::Synchronizing;
+    if (m == "volatile" || m == "relaxed" || m == "mmio")
+      s = Strength::Relaxed;
+  }
+  d.takeMemoryQualifiers();
+  return s;
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
 namespace {
 
-/// aux: first slot in extra; aux2: elements | is64 << 8 | space << 9.
+/// One run of bytes of one or more lanes.
+void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
+               uint64_t bytes, uint32_t mask, bool isWrite, Strength strength) {
+  Order &order = *w.order();
+  if (space == Space::Generic) {
+    space = Space::Global;
+    if (address - kSharedWindow < kWindowBytes) {
+      space = Space::Shared;
+      address -= kSharedWindow;
+    } else if (address - kLocalWindow < kWindowBytes ||
+               address - kParamWindow < kWindowBytes) {
+      return;
+    }
+  }
+  bool isStrong = strength != Strength::Weak, isGlobal = space != Space::Shared;
+  bool synchronizes = strength == Strength::Synchronizing;
+  if (isStrong && !isWrite)
+    order.strongRead(w, isGlobal, address, synchronizes);
+  if (isGlobal)
+    order.accessGlobal(w, i, address, bytes, mask, isWrite, isStrong);
+  else
+    order.accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
+                       address & kOffsetMask, bytes, mask, isWrite, isStrong);
+  if (isStrong && isWrite)
+    order.strongWrite(w, isGlobal, address, synchronizes);
+}
+
+} // namespace
+
+void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
+                        uint64_t bytes, uint32_t lanes, bool isWrite) {
+  if (w.order())
+    followRun(w, i, space, address, bytes, lanes, isWrite, Strength::Weak);
+}
+
+void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
+                          bool is64, int64_t offset, uint64_t bytes,
+                          uint32_t mask, bool isWrite, Strength strength) {
+  // Neighbours that touch neighbouring bytes make one run.
+  uint64_t begin = 0, end = 0;
+  uint32_t lanes = 0;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = __builtin_ctz(m);
+    uint64_t a = laneAddress(w, base, is64, offset, lane);
+    if (lanes && strength == Strength::Weak && a >= begin && a <= end) {
+      end = std::max(end, a + bytes);
+      lanes |= 1u << lane;
+      continue;
+    }
+    if (lanes)
+      followRun(w, i, space, begin, end - begin, lanes, isWrite, strength);
+    begin = a;
+    end = a + bytes;
+    lanes = 1u << lane;
+  }
+  if (lanes)
+    followRun(w, i, space, begin, end - begin, lanes, isWrite, strength);
+}
+
+namespace {
+
+/// aux: first slot in extra; aux2: elements | is64 << 8 | space << 9 |
+/// strength << 16.
 struct Access {
   unsigned count;
   bool is64;
   Space space;
+  Strength strength;
   explicit Access(const Instr *i)
       : count(i->aux2 & 0xff), is64(i->aux2 >> 8 & 1),
-        space(Space(i->aux2 >> 9)) {}
+        space(Space(i->aux2 >> 9 & 15)), strength(Strength(i->aux2 >> 16)) {}
 };
 
 /// The bytes of all lanes, when they are aligned and within one buffer or the
@@ -137,9 +218,9 @@ bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   uint8_t *host;
   uint64_t offsets[32], bits = 0, most = 0;
   if (access.space == Space::Global || access.space == Space::Const) {
-    low = w.machine->global.hitBase;
-    limit = w.machine->global.hitBytes;
-    host = w.machine->global.hitHost;
+    low = w.global().hitBase;
+    limit = w.global().hitBytes;
+    host = w.global().hitHost;
   } else if (access.space == Space::Shared) {
     low = (uint64_t(w.cta->rank) << kRankShift) + kReservedShared;
     limit = w.cta->shared.size() - kReservedShared;
@@ -166,7 +247,8 @@ bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
     most = offsets[lane] > most ? offsets[lane] : most;
   if (bits & (bytes - 1) || most >= limit || bytes > limit - most)
     return false;
-  if (access.space == Space::Shared && w.cta->tracker) {
+  if (access.space == Space::Shared && w.cta->tracker &&
+      !w.cta->tracker->written.empty()) {
     uint8_t *written = w.cta->tracker->written.data() + kReservedShared;
     for (unsigned lane = 0; lane < 32; ++lane) {
       uint8_t *at = written + offsets[lane];
@@ -192,7 +274,7 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
     uint64_t address = laneAddress(w, i->a, access.is64, i->imm, lane);
     uint8_t *p = nullptr;
     if (isGlobal && !(address & (bytes - 1)))
-      p = w.machine->global.translate(address, bytes, isWrite);
+      p = w.global().translate(address, bytes, isWrite);
     if (!p)
       p = resolveAddress(w, i, access.space, address, bytes, lane, isWrite);
     if (!p)
@@ -202,15 +284,40 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   return true;
 }
 
+/// Counts the bytes and follows the order of the access.
+void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
+                uint32_t mask, bool isWrite) {
+  uint64_t total = bytes * __builtin_popcount(mask);
+  WarpStatistics &s = w.counts;
+  if (access.space == Space::Shared)
+    (isWrite ? s.sharedStoreBytes : s.sharedLoadBytes) += total;
+  else if (access.space == Space::Global || access.space == Space::Generic)
+    (isWrite ? s.globalStoreBytes : s.globalLoadBytes) += total;
+  if (w.order() && access.space <= Space::Shared &&
+      access.space != Space::Const)
+    followLanes(w, i, access.space, i->a, access.is64, i->imm, bytes, mask,
+                isWrite, access.strength);
+}
+
+/// Strong accesses to global memory are how clusters talk.
+bool mayRun(Warp &w, const Instr *i, const Access &access) {
+  return access.strength == Strength::Weak ||
+         (access.space != Space::Global && access.space != Space::Generic) ||
+         w.takeTurn(i);
+}
+
 /// T: the element in memory. L: the lane of its register, into which signed
 /// elements are sign-extended.
 template <class T, class L>
 const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
   Access access(i);
+  if (!mayRun(w, i, access))
+    return nullptr;
   const Slot *slots = &w.machine->program.extra[i->aux];
   uint8_t *at[32];
   if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false, at))
     return nullptr;
+  noteAccess(w, i, access, access.count * sizeof(T), mask, false);
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {
       T v;
@@ -236,10 +343,13 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
   Access access(i);
   const Slot *slots = &w.machine->program.extra[i->aux];
   uint8_t *at[32];
+  if (!mayRun(w, i, access))
+    return nullptr;
   if (access.space != Space::Local)
-    ++w.machine->effects;
+    ++w.cta->cluster->effects;
   if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, true, at))
     return nullptr;
+  noteAccess(w, i, access, access.count * sizeof(T), mask, true);
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {
       T v;
@@ -300,7 +410,7 @@ void decodeAccess(Decoder &d, bool isLoad) {
   Type t;
   unsigned count = d.takeVector();
   Space space = d.takeSpace();
-  d.takeMemoryQualifiers();
+  Strength strength = takeStrength(d, isLoad);
   if (!d.takeType(t) || t.kind == 'P' || t.bits > 128)
     return d.unsupported("expects a type");
   // d, [a]{, policy}  or  [a], b{, policy}
@@ -343,15 +453,20 @@ void decodeAccess(Decoder &d, bool isLoad) {
   i.a = address.base;
   i.imm = address.offset;
   i.aux = first;
-  i.aux2 = count | unsigned(address.is64) << 8 | unsigned(space) << 9;
+  i.aux2 = count | unsigned(address.is64) << 8 | unsigned(space) << 9 |
+           unsigned(strength) << 16;
 }
 
 void decodeLd(Decoder &d) { decodeAccess(d, true); }
-void decodeSt(Decoder &d) { decodeAccess(d, false); }
+void decodeSt(Decoder &d) {
+  if (d.take("async"))
+    return decodeStAsync(d);
+  if (d.take("bulk"))
+    return decodeStBulk(d);
+  decodeAccess(d, false);
+}
 
 } // namespace
-
-namespace mx::sim {}
 
 void mx::sim::addMemoryInstructions(DecodeTable &t) {
   t["ld"] = decodeLd;

@@ -21,6 +21,22 @@ uint8_t *resolveAddress(Warp &w, const Instr *i, ptx::Space space,
 std::string describeAddress(Warp &w, ptx::Space space, uint64_t address,
                             uint64_t bytes);
 
+/// PTX ISA, "Memory consistency model": strong accesses do not race with each
+/// other, and synchronizing ones acquire or release as well.
+enum class Strength : uint8_t { Weak, Relaxed, Synchronizing };
+
+/// Takes the modifiers of order, scope and caches.
+Strength takeStrength(Decoder &d, bool isLoad);
+
+/// Tells the order of an access of each lane that was found legal.
+void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
+                 bool is64, int64_t offset, uint64_t bytes, uint32_t mask,
+                 bool isWrite, Strength strength);
+
+/// The same for one weak access.
+void followOne(Warp &w, const Instr *i, ptx::Space space, uint64_t address,
+               uint64_t bytes, uint32_t lanes, bool isWrite);
+
 } // namespace mx::sim
 
 #endif // MX_LIB_SIMULATOR_EXEC_MEMORYACCESS_H

@@ -101,7 +101,7 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
   gatherCells(w, mma.c, mma.numC, maxColumns, half, cells);
   multiplyRows(op, a, b, numericsOf(w), cells);
   scatterCells(w, mma.d, mma.numD, maxColumns, half, cells);
-  ++w.machine->report.statistics.mmas;
+  ++w.counts.mmas;
   return i + 1;
 }
 
@@ -168,7 +168,7 @@ const Instr *multiplyQuads(Warp &w, const Instr *i, uint32_t mask) {
       uint32_t &target = w.at<uint32_t>(mma.d[e / 2])[lane];
       target = e % 2 ? (target & 0xFFFF) | value << 16 : value;
     }
-  ++w.machine->report.statistics.mmas;
+  ++w.counts.mmas;
   return i + 1;
 }
 
@@ -212,7 +212,7 @@ const Instr *multiplyDoubles(Warp &w, const Instr *i, uint32_t mask) {
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned r = 0; r < mma.numD; ++r)
       w.at<double>(mma.d[r])[lane] = d[lane][r];
-  ++w.machine->report.statistics.mmas;
+  ++w.counts.mmas;
   return i + 1;
 }
 

@@ -2,17 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "TensorCore 5th generation family instructions". The operands are
-// taken apart here; what they do to memory is in the tensor library. Everything
-// of one thread happens in issue order, so a commit arrives at once.
+// taken apart here; what they do to memory is in the tensor library. What one
+// thread issues happens in issue order: the PTX ISA promises that for the pairs
+// that matter (mma after mma, cp or shift), and hardware has one queue.
 //===----------------------------------------------------------------------===//
 
-#include "Mbarriers.h"
-#include "MemoryAccess.h"
+#include "AsyncOperands.h"
 #include "WarpFragments.h"
 
 #include "mx/Simulator/tensor/Tcgen05.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace mx::sim;
 using ptx::Operand;
@@ -40,10 +41,13 @@ bool views(Warp &w, const Instr *i, unsigned group, CtaView out[2]) {
   return true;
 }
 
+/// The PTX ISA does not name the proxy through which tcgen05.alloc writes the
+/// address. Kernels read it with ld.shared behind a barrier: it is taken for a
+/// write of the allocating warp.
 void writeAddress(Cta &cta, uint32_t offset, uint32_t value) {
   std::memcpy(cta.shared.data() + offset, &value, 4);
   if (cta.tracker)
-    cta.tracker->write(offset, 4);
+    cta.tracker->markWritten(offset, 4);
 }
 
 /// a: address of the result, b: columns; aux: cta_group; aux2: is64.
@@ -68,7 +72,9 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
     if (r.status == TensorMemory::AllocStatus::Rejected)
       return w.fault(i, r.fault, mask);
     writeAddress(cta, offset, r.column);
-    ++w.machine->effects;
+    if (Order *order = w.order())
+      order->accessShared(w, i, cta, offset, 4, 1u << lane, true, false);
+    ++w.cta->cluster->effects;
     return i + 1;
   }
   Cluster &c = *cta.cluster;
@@ -77,11 +83,13 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
                   "cta_group::2 needs a cluster with an even number of CTAs",
                   mask);
   PairAlloc &pair = c.pairs[cta.rank / 2];
+  if (Order *order = w.order(); order && pair.waitingRank != int(cta.rank))
+    order->accessShared(w, i, cta, offset, 4, 1u << lane, true, false);
   if (pair.waitingRank < 0) {
     pair.waitingRank = cta.rank;
     pair.columns = columns;
     pair.waitingAddress = offset;
-    ++w.machine->effects;
+    ++w.cta->cluster->effects;
     w.group().ticket = pair.generation;
     return w.block(i + 1, Wait::PairAlloc);
   }
@@ -108,7 +116,7 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
   writeAddress(*c.ctas[pair.waitingRank], pair.waitingAddress, r.column);
   pair.waitingRank = -1;
   ++pair.generation;
-  ++w.machine->effects;
+  ++w.cta->cluster->effects;
   return i + 1;
 }
 
@@ -116,11 +124,12 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *dealloc(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
-  ++w.machine->effects;
-  return w.fault(i,
-                 w.cta->tensor->deallocate(w.cta->owner,
-                                           uniform32(w, i->a, mask),
-                                           uniform32(w, i->b, mask)),
+  ++w.cta->cluster->effects;
+  uint32_t address = uniform32(w, i->a, mask),
+           columns = uniform32(w, i->b, mask);
+  if (Order *order = w.order())
+    order->freeTensor(w, i, mask, *w.cta, address, columns);
+  return w.fault(i, w.cta->tensor->deallocate(w.cta->owner, address, columns),
                  mask);
 }
 const Instr *relinquish(Warp &w, const Instr *i, uint32_t mask) {
@@ -151,6 +160,10 @@ const Instr *tensorLoadRegisters(Warp &w, const Instr *i, uint32_t mask) {
   if (n > 128)
     return w.fail(i, FindingKind::IllegalInstruction,
                   "tcgen05.ld of more than 128 registers", mask);
+  Order *order = w.order();
+  ScopeGuard guard(order,
+                   order ? order->transferScope(w, i, mask) : EngineScope());
+  w.counts.tensorLoadBytes += n * 128;
   Fault f = w.cta->tensor->load(w.cta->owner, t, values);
   if (f && !w.fault(i, f, mask))
     return nullptr;
@@ -183,7 +196,11 @@ const Instr *tensorStoreRegisters(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *slots = &w.machine->program.extra[i->aux];
   for (unsigned r = 0; r < n; ++r)
     std::memcpy(values + r * 32, w.at<uint32_t>(slots[r]), 128);
-  ++w.machine->effects;
+  ++w.cta->cluster->effects;
+  Order *order = w.order();
+  ScopeGuard guard(order,
+                   order ? order->transferScope(w, i, mask) : EngineScope());
+  w.counts.tensorStoreBytes += n * 128;
   return w.fault(i, w.cta->tensor->store(w.cta->owner, t, values), mask);
 }
 
@@ -194,10 +211,42 @@ const Instr *waitLoad(Warp &w, const Instr *i, uint32_t mask) {
     std::fill(w.pending.begin(), w.pending.end(), 0);
     w.pendingCount = 0;
   }
+  if (Order *order = w.order())
+    order->waitTensorLoads(w);
   return i + 1;
 }
 const Instr *waitStore(Warp &w, const Instr *i, uint32_t mask) {
-  return w.collect(i, mask, ~0u) ? i + 1 : nullptr;
+  if (!w.collect(i, mask, ~0u))
+    return nullptr;
+  if (Order *order = w.order())
+    order->waitTensorStores(w);
+  return i + 1;
+}
+
+const Instr *fenceBefore(Warp &w, const Instr *i, uint32_t) {
+  if (Order *order = w.order())
+    order->tensorFenceBefore(w);
+  return i + 1;
+}
+const Instr *fenceAfter(Warp &w, const Instr *i, uint32_t) {
+  if (Order *order = w.order())
+    order->tensorFenceAfter(w);
+  return i + 1;
+}
+
+/// An operation of the tcgen05 pipe, in line behind those of the same warp.
+template <class F>
+const Instr *issueToPipe(Warp &w, const Instr *i, unsigned lane, F &&run) {
+  auto known = knowledgeAtIssue(w);
+  uint32_t step = w.order() ? w.order()->of(w).pipeStep : 0;
+  auto action = [=, &w]() -> Fault {
+    Order *order = w.order();
+    ScopeGuard guard(order,
+                     order ? order->pipeScope(w, i, 1u << lane, *known, step)
+                           : EngineScope());
+    return run();
+  };
+  return w.issue(i, 1u << lane, w.line(Warp::kTensorLine), false, action);
 }
 
 /// a: address, b: descriptor; c: constant part of the address; aux: shape |
@@ -208,27 +257,30 @@ const Instr *copyToTensorMemory(Warp &w, const Instr *i, uint32_t mask) {
   op.multicast = CpMulticast(i->aux >> 4 & 15);
   op.decompress = CpDecompress(i->aux >> 8 & 15);
   op.ctaGroup = i->aux >> 12;
-  CtaView ctas[2];
-  if (!views(w, i, op.ctaGroup, ctas))
+  std::array<CtaView, 2> ctas;
+  if (!views(w, i, op.ctaGroup, ctas.data()))
     return nullptr;
-  ++w.machine->effects;
+  ++w.cta->cluster->effects;
   const Instr *next = i + 1;
   for (uint32_t m = mask; m && next; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     op.address = w.at<uint32_t>(i->a)[lane] + i->c;
     op.desc = w.at<uint64_t>(i->b)[lane];
-    next = w.fault(i, copyToTensor(op, ctas), 1u << lane);
+    next =
+        issueToPipe(w, i, lane, [=] { return copyToTensor(op, ctas.data()); });
   }
   return next;
 }
 
 const Instr *shift(Warp &w, const Instr *i, uint32_t mask) {
-  CtaView ctas[2];
-  if (!views(w, i, i->aux, ctas))
+  std::array<CtaView, 2> ctas;
+  unsigned group = i->aux;
+  if (!views(w, i, group, ctas.data()))
     return nullptr;
   unsigned lane = firstLane(mask);
-  return w.fault(i, shiftDown(w.at<uint32_t>(i->a)[lane] + i->c, i->aux, ctas),
-                 1u << lane);
+  uint32_t address = w.at<uint32_t>(i->a)[lane] + i->c;
+  return issueToPipe(w, i, lane,
+                     [=] { return shiftDown(address, group, ctas.data()); });
 }
 
 // Operands of mma in extra.
@@ -264,10 +316,10 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
   op.sparse = s[kMetadata] != kNoSlot;
   unsigned numDisable = i->aux2 >> 16;
   op.scaleInputD = uint32_t(i->imm);
-  CtaView ctas[2];
-  if (!views(w, i, op.ctaGroup, ctas))
+  std::array<CtaView, 2> ctas;
+  if (!views(w, i, op.ctaGroup, ctas.data()))
     return nullptr;
-  ++w.machine->effects;
+  ++w.cta->cluster->effects;
   const Instr *next = i + 1;
   for (uint32_t m = mask; m && next; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
@@ -288,12 +340,16 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
       op.metadata = get32(s[kMetadata]) + s[kMetadataOffset];
     if (s[kZeroMask] != kNoSlot)
       op.zeroColumnMask = w.at<uint64_t>(s[kZeroMask])[lane];
-    uint32_t disable[8];
+    std::array<uint32_t, 8> disable;
     for (unsigned k = 0; k < numDisable; ++k)
       disable[k] = get32(s[kDisable + k]);
-    op.disableOutputLane = numDisable ? disable : nullptr;
-    ++w.machine->report.statistics.mmas;
-    next = w.fault(i, mma(op, ctas, numericsOf(w)), 1u << lane);
+    ++w.counts.mmas;
+    Numerics numerics = numericsOf(w);
+    next = issueToPipe(w, i, lane, [=] {
+      MmaOp now = op;
+      now.disableOutputLane = numDisable ? disable.data() : nullptr;
+      return mma(now, ctas.data(), numerics);
+    });
   }
   return next;
 }
@@ -301,32 +357,42 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
 /// a: mbarrier, b: mask or kNoSlot; aux: is64.
 const Instr *commit(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &cluster = *w.cta->cluster;
-  for (uint32_t m = mask; m; m &= m - 1) {
+  std::shared_ptr<Knowledge> known;
+  Epoch epoch;
+  if (Order *order = w.order()) {
+    epoch = order->pipeEpoch(w, i);
+    known = std::make_shared<Knowledge>(order->pipeSoFar(w));
+  }
+  const Instr *next = i + 1;
+  for (uint32_t m = mask; m && next; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     Cta *owner;
     uint32_t offset;
-    uint64_t address = laneAddress(w, i->a, i->aux, i->imm, lane);
-    if (address - kSharedWindow < kWindowBytes)
-      address -= kSharedWindow;
+    uint64_t address =
+        sharedAddress(laneAddress(w, i->a, i->aux, i->imm, lane));
     if (!mbarrierWord(w, i, Space::Shared, address, lane, owner, offset))
       return nullptr;
     uint32_t ranks = i->b == kNoSlot ? 1u << owner->rank
                                      : w.at<uint32_t>(i->b)[lane] & 0xffff;
-    if (ranks >> cluster.ctas.size())
-      return w.fail(i, FindingKind::IllegalInstruction,
-                    "the multicast mask names CTAs beyond the cluster of " +
-                        std::to_string(cluster.ctas.size()),
-                    1u << lane);
-    for (; ranks; ranks &= ranks - 1) {
-      Fault f = arriveOn(w, i, *cluster.ctas[__builtin_ctz(ranks)], offset, 1);
-      if (f) {
-        f.message +=
-            " (mbarrier at " + w.machine->describeSharedOffset(offset) + ")";
-        return w.fault(i, f, 1u << lane);
+    if (!checkMulticast(w, i, ranks, lane))
+      return nullptr;
+    auto action = [=, &w, &cluster]() -> Fault {
+      for (uint32_t left = ranks; left; left &= left - 1) {
+        Cta &target = *cluster.ctas[__builtin_ctz(left)];
+        if (Order *order = w.order(); order && &target != w.cta)
+          order->noteUser(target, epoch);
+        Fault f = arriveOn(w, i, target, offset, 1, known.get());
+        if (f) {
+          f.message +=
+              " (mbarrier at " + w.machine->describeSharedOffset(offset) + ")";
+          return f;
+        }
       }
-    }
+      return Fault();
+    };
+    next = w.issue(i, 1u << lane, w.line(Warp::kTensorLine), false, action);
   }
-  return i + 1;
+  return next;
 }
 
 //===----------------------------------------------------------------------===//
@@ -601,8 +667,8 @@ void decodeTcgen05(Decoder &d) {
       {"shift", decodeShift},
       {"mma", decodeMma},
       {"commit", decodeCommit},
-      {"fence::before_thread_sync", [](Decoder &d) { d.emit(nop); }},
-      {"fence::after_thread_sync", [](Decoder &d) { d.emit(nop); }},
+      {"fence::before_thread_sync", [](Decoder &d) { d.emit(fenceBefore); }},
+      {"fence::after_thread_sync", [](Decoder &d) { d.emit(fenceAfter); }},
   };
   for (auto &[name, fn] : ops)
     if (d.take(name))

@@ -11,6 +11,7 @@
 #include "WgmmaTracker.h"
 
 #include "../machine/Handlers.h"
+#include "AsyncOperands.h"
 #include "Lanes.h"
 #include "WarpFragments.h"
 
@@ -138,6 +139,9 @@ const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
                       "wgmma.mma_async instructions"},
                      mask);
     const Slot *slots = &w.machine->program.extra[i->aux];
+    Order *order = w.order();
+    ScopeGuard guard(order, order ? order->wgmmaScope(other, i, ~0u)
+                                  : EngineScope());
     if (Fault fault =
             execute(other, other.wgmma->arrived, slots, unsigned(i->imm)))
       return w.fault(i, fault, mask);
@@ -148,8 +152,8 @@ const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
         g.pc = i + 1;
       }
   }
-  ++w.machine->report.statistics.mmas;
-  ++w.machine->effects;
+  ++w.counts.mmas;
+  ++w.cta->cluster->effects;
   return i + 1;
 }
 
@@ -160,7 +164,7 @@ const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
   if (!tracker.arrivedAt) {
     tracker.arrivedAt = i;
     tracker.arrived = capture(w, i);
-    ++w.machine->effects;
+    ++w.cta->cluster->effects;
     if (w.machine->config.checks & kCheckLoadBeforeWait) {
       const Slot *slots = &w.machine->program.extra[i->aux];
       unsigned count = unsigned(i->imm);
@@ -187,6 +191,8 @@ const Instr *commitGroup(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   if (w.wgmma)
     w.wgmma->commit();
+  if (Order *order = w.order())
+    order->commitWgmma(w);
   return i + 1;
 }
 
@@ -196,6 +202,8 @@ const Instr *waitGroup(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   if (w.wgmma)
     w.wgmma->wait(w, uint64_t(i->imm));
+  if (Order *order = w.order())
+    order->waitWgmma(w, uint64_t(i->imm));
   return i + 1;
 }
 

@@ -696,6 +696,8 @@ LaunchFileResult LaunchFile::run() {
   }
   defaults.checks = options.checks;
   defaults.seed = options.seed;
+  defaults.threads = options.threads;
+  defaults.truncatesTensorSums = options.truncatingSums;
   if (json.has("sm_count"))
     defaults.smCount = json["sm_count"].unsignedInteger(1u << 20);
   if (json.has("attributes")) {
@@ -789,6 +791,10 @@ bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
       {"tmem-leak", kCheckTensorMemoryLeak},
       {"descriptor", kCheckDescriptor},
       {"mbarrier", kCheckBarrier},
+      {"race", kCheckRace},
+      {"proxy-fence", kCheckProxyFence},
+      {"tcgen05-fence", kCheckTensorFence},
+      {"cta-exit", kCheckCtaExit},
   };
   if (text == "all") {
     checks = kCheckAll;

@@ -9,6 +9,7 @@
 
 #include "mx/Simulator/tensor/Mbarrier.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -33,9 +34,7 @@ std::string Machine::waitText(Warp &w, Group &g) {
     wait = Wait::Mbarrier;
   switch (wait) {
   case Wait::Mbarrier: {
-    uint64_t word;
-    std::memcpy(&word, g.cta->shared.data() + g.address, 8);
-    MbarrierState s = mbarrierState(word);
+    MbarrierState s = mbarrierState(g.cta->mbarriers[g.address].word);
     std::string t = "waits for phase parity " + std::to_string(g.ticket) +
                     " of the mbarrier at " + describeSharedOffset(g.address);
     t += ": " + std::to_string(s.expected - s.pending) + " of " +
@@ -46,17 +45,17 @@ std::string Machine::waitText(Warp &w, Group &g) {
     else if (s.tx < 0)
       t += ", " + std::to_string(-int64_t(s.tx)) +
            " bytes were written that nobody has expected";
-    auto it = g.cta->logs.find(g.address);
-    if (it == g.cta->logs.end())
+    auto it = g.cta->mbarriers.find(g.address);
+    if (it == g.cta->mbarriers.end())
       return t;
-    const BarrierLog &log = it->second;
+    const Mbarrier &log = it->second;
     t += "; " + plural(log.phases, "phase") + " completed";
     if (log.arrivals.empty())
       t += ", nobody has arrived in the current one";
     else
       t += ", in the current one came";
     unsigned shown = 0;
-    for (const BarrierLog::Entry &e : log.arrivals) {
+    for (const Mbarrier::Entry &e : log.arrivals) {
       if (shown++ == 4) {
         t += " and others";
         break;
@@ -104,13 +103,25 @@ std::string Machine::waitText(Warp &w, Group &g) {
   }
   case Wait::Poll:
     return "tests again and again without success";
+  case Wait::BulkGroup:
+  case Wait::CopyGroup:
+    return "waits until at most " + plural(g.index, "group") + " of " +
+           (wait == Wait::BulkGroup ? "bulk copies" : "cp.async") +
+           " are pending";
+  case Wait::Turn:
+    return "is about to access memory that clusters share";
   case Wait::None:
     break;
   }
   return "could run";
 }
 
-void Machine::reportDeadlock(std::vector<std::unique_ptr<Cluster>> &resident) {
+void Machine::reportDeadlock() {
+  reportPlaces(FindingKind::Deadlock, LaunchStatus::Deadlock);
+}
+
+/// Where everybody stands: one finding for each place and reason.
+void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
   // The same place in many warps and CTAs is one finding.
   struct Place {
     Finding finding;
@@ -118,9 +129,7 @@ void Machine::reportDeadlock(std::vector<std::unique_ptr<Cluster>> &resident) {
     const Cta *last = nullptr;
   };
   std::map<std::pair<unsigned, int>, Place> places;
-  for (auto &c : resident) {
-    if (!c)
-      continue;
+  for (auto &c : active) {
     for (auto &cta : c->ctas) {
       for (Warp &w : cta->warps) {
         for (Group &g : w.groups) {
@@ -138,7 +147,8 @@ void Machine::reportDeadlock(std::vector<std::unique_ptr<Cluster>> &resident) {
           if (p.warps > 1)
             continue;
           Finding &f = p.finding;
-          f.kind = FindingKind::Deadlock;
+          f.kind = kind;
+          f.module = module.name;
           f.message = ctaText(*cta) + " warp " + std::to_string(w.index) + " " +
                       waitText(w, g);
           f.ptxLine = at.line;
@@ -159,10 +169,14 @@ void Machine::reportDeadlock(std::vector<std::unique_ptr<Cluster>> &resident) {
       }
     }
   }
+  report.status = std::min(report.status, status);
   for (auto &[key, p] : places) {
     if (p.warps > 1)
       p.finding.message += " (and " + plural(p.warps - 1, "more warp") +
                            " in " + plural(p.ctas, "CTA") + ")";
-    add(std::move(p.finding), LaunchStatus::Deadlock);
+    if (report.findings.size() < config.maxFindings)
+      report.findings.push_back(std::move(p.finding));
+    else
+      ++report.findingsDropped;
   }
 }

@@ -37,7 +37,10 @@ const DecodeTable &mx::sim::decodeTable() {
     addAtomicInstructions(t);
     addWarpInstructions(t);
     addBarrierInstructions(t);
-    addAsyncInstructions(t);
+    addBulkInstructions(t);
+    addFenceInstructions(t);
+    addLaunchControlInstructions(t);
+    addTensorMapInstructions(t);
     addTensorInstructions(t);
     addMatrixMoveInstructions(t);
     addMmaSyncInstructions(t);

@@ -10,6 +10,8 @@
 #ifndef MX_LIB_SIMULATOR_MACHINE_MACHINE_H
 #define MX_LIB_SIMULATOR_MACHINE_MACHINE_H
 
+#include "../checks/Order.h"
+#include "AsyncQueue.h"
 #include "Program.h"
 
 #include "mx/Simulator/Simulator.h"
@@ -23,6 +25,7 @@
 namespace mx::sim {
 
 class Machine;
+class GlobalView;
 struct Cta;
 struct Cluster;
 
@@ -36,6 +39,9 @@ enum class Wait : uint8_t {
   PairAlloc,      ///< until the pair's allocation has another generation
   Collective,     ///< for other lanes of the warp at the same instruction
   Poll,           ///< failed a test; tries again after the others
+  BulkGroup,      ///< until at most `index` groups of bulk copies are pending
+  CopyGroup,      ///< the same for cp.async
+  Turn,           ///< for its turn to talk to other clusters
 };
 
 struct Group {
@@ -74,7 +80,9 @@ public:
   uint32_t pendingCount = 0;
   uint8_t *local = nullptr; ///< 32 frames of Program::localBytes
   uint32_t clusterTicket = 0;
-  uint32_t bulkGroups = 0;
+  uint32_t clusterLanes = 0; ///< that arrived in generation clusterTicket
+  CompletionGroups bulkGroups, copyGroups;
+  WarpStatistics counts;
   /// Registers that wgmma works on; see exec/WgmmaTracker.h.
   std::shared_ptr<class WgmmaTracker> wgmma;
 
@@ -92,7 +100,7 @@ public:
   /// Lets lanes that wait at convergence points go on without the others, as
   /// hardware does in the end: the others may be waiting for them.
   bool breakConvergence();
-  uint32_t busySlices = 0; ///< slices since the warp last ran out of work
+  uint64_t busy = 0; ///< instructions since the warp last ran out of work
 
   /// Runs until nothing can go on or about `budget` instructions are done.
   /// Returns the number executed.
@@ -118,6 +126,28 @@ public:
             uint32_t lanes);
   /// Reports an engine's fault; null, or `i + 1` when the run may go on.
   const Instr *fault(const Instr *i, const Fault &f, uint32_t lanes);
+  /// The same for an operation that was issued earlier.
+  void faultOf(const Instr *i, const Fault &f, uint32_t lanes);
+
+  /// Before an instruction through which clusters see each other: false when
+  /// the warp must wait for its cluster's turn.
+  bool takeTurn(const Instr *i);
+  /// Null unless the order of accesses is followed.
+  Order *order();
+  GlobalView &global();
+  /// An asynchronous operation: done at once with seed 0, else put in line.
+  template <class F>
+  const Instr *issue(const Instr *i, uint32_t lanes, uint32_t line,
+                     bool needsTurn, F &&action);
+  /// The same for a copy that counts its bytes on an mbarrier: never done at
+  /// once.
+  template <class F>
+  const Instr *issueCopy(const Instr *i, unsigned lane, F &&action);
+  /// True when operations take effect as they are issued.
+  bool isEager() const;
+  /// Lines in which operations of this warp complete.
+  enum LineKind : uint32_t { kTensorLine = 1, kCopyLine = 2 };
+  uint32_t line(LineKind kind) const;
 
 private:
   bool pickGroup();
@@ -135,25 +165,51 @@ struct NamedBarrier {
   bool redAnd = true, redOr = false;
   bool resultAnd = true, resultOr = false;
   std::vector<uint32_t> lanes; ///< arrived, per warp
+  Knowledge arriving, completed;
 };
 
-/// Who acted on an mbarrier in its current phase, for deadlock reports.
-struct BarrierLog {
+/// An mbarrier, and who acted on it in its current phase.
+struct Mbarrier {
   struct Entry {
     uint32_t line, warp, ctaRank, count;
     bool isComplete;
   };
   std::vector<Entry> arrivals;
-  uint32_t initLine = 0;
+  /// The barrier's state, which is not in the bytes of shared memory: on an
+  /// H200 these keep what was there, and data written over them does no harm.
+  uint64_t word = 0;
   uint64_t phases = 0;
+  std::unique_ptr<BarrierOrder> order;
 };
 
-/// Marks which bytes of shared memory have been written.
+/// Marks which bytes of shared memory have been written, and passes accesses of
+/// engines on to the order.
 class SharedTracker : public SharedObserver {
 public:
-  std::vector<uint8_t> written;
-  void read(uint32_t, uint32_t) override {}
+  explicit SharedTracker(Cta &cta) : cta(cta) {}
+  std::vector<uint8_t> written; ///< empty when that is not checked
+  std::vector<ShadowCell> shadow;
+  void read(uint32_t offset, uint32_t size) override;
   void write(uint32_t offset, uint32_t size) override;
+  void markWritten(uint32_t offset, uint32_t size);
+
+private:
+  Cta &cta;
+};
+
+/// Passes accesses of engines to tensor memory on to the order.
+class TensorTracker : public TensorObserver {
+public:
+  /// 16 lanes x 1 column: no instruction touches less of the accumulators.
+  static constexpr unsigned kLanes = 16;
+  explicit TensorTracker(Cta &cta)
+      : shadow(tmemLanes / kLanes * tmemColumns), cta(cta) {}
+  std::vector<ShadowCell> shadow;
+  void access(unsigned lane, unsigned lanes, unsigned column, unsigned columns,
+              bool isWrite) override;
+
+private:
+  Cta &cta;
 };
 
 struct Cta {
@@ -164,16 +220,19 @@ struct Cta {
   uint32_t sm = 0;
   std::vector<uint8_t> shared;
   std::unique_ptr<SharedTracker> tracker;
+  std::unique_ptr<TensorTracker> tensorTracker;
   std::vector<Warp> warps;
   char *registers = nullptr;
   std::vector<char> registerStorage;
   std::vector<uint8_t> localStorage;
   uint32_t liveWarps = 0;
   std::vector<NamedBarrier> barriers;
-  std::unordered_map<uint32_t, BarrierLog> logs;
+  std::unordered_map<uint32_t, Mbarrier> mbarriers; ///< by offset
   TensorMemory *tensor = nullptr;
-  bool usedGroup1 = false, usedGroup2 = false;
   uint32_t owner = 0;
+  /// Warps of other CTAs and engines that used its memory: their last access.
+  std::unordered_map<uint32_t, Epoch> users;
+  Knowledge atExit; ///< of its warps that have ended
 
   SharedMemory view() {
     return {shared.data(), uint32_t(shared.size()), tracker.get()};
@@ -187,21 +246,11 @@ struct PairAlloc {
   uint32_t waitingAddress = 0;
 };
 
-struct Cluster {
-  std::vector<std::unique_ptr<Cta>> ctas;
-  uint32_t generation = 0; ///< of barrier.cluster
-  uint32_t arrivedThreads = 0;
-  uint32_t liveThreads = 0;
-  std::vector<PairAlloc> pairs;
-  uint64_t slot = 0;
-  bool done() const { return liveThreads == 0; }
-};
-
 /// Global memory as the machine sees it, with a memory of the last hit.
 class GlobalView : public GlobalAccess {
 public:
   explicit GlobalView(DeviceMemory &memory) : memory(memory) {}
-  uint8_t *translate(uint64_t address, uint64_t size, bool write) override {
+  uint8_t *translate(uint64_t address, uint64_t size, bool) override {
     uint64_t off = address - hitBase;
     if (off < hitBytes && size <= hitBytes - off)
       return hitHost + off;
@@ -217,6 +266,51 @@ private:
   DeviceMemory &memory;
 };
 
+/// Global memory as engines see it: the order learns of each access.
+class EngineGlobal : public GlobalAccess {
+public:
+  explicit EngineGlobal(Cluster &cluster) : cluster(cluster) {}
+  uint8_t *translate(uint64_t address, uint64_t size, bool write) override;
+
+private:
+  Cluster &cluster;
+};
+
+struct Cluster {
+  explicit Cluster(DeviceMemory &memory)
+      : global(memory), engineGlobal(*this) {}
+
+  std::vector<std::unique_ptr<Cta>> ctas;
+  uint64_t index = 0; ///< in the grid of clusters
+  GlobalView global;
+  EngineGlobal engineGlobal;
+  AsyncQueue queue;
+  Random random;
+  /// How the seed wants background work to complete: early, at random, late.
+  enum class Pace : uint8_t { Eager, Early, Mixed, Late } pace = Pace::Eager;
+  std::unique_ptr<Order> order;
+  Knowledge barrierArriving, barrierCompleted;
+  /// Counts everything that another warp could be waiting for.
+  uint64_t effects = 0;
+  /// Scheduling passes: a group that polls tries once in each.
+  uint32_t round = 0;
+  uint64_t executed = 0, counted = 0; ///< instructions; taken over so far
+  bool timeout = false; ///< try_wait gives up, as its time limit allows
+  bool slept = false;   ///< somebody sleeps: be patient
+  bool hasTurn = false;
+  bool progress = false; ///< in the last pass
+  bool stopped = false;  ///< by a finding that ends the launch
+  std::string output;    ///< of printf
+  std::vector<std::pair<Finding, LaunchStatus>> findings;
+  uint32_t generation = 0; ///< of barrier.cluster
+  uint32_t arrivedThreads = 0;
+  uint32_t liveThreads = 0;
+  std::vector<PairAlloc> pairs;
+  uint64_t slot = 0;
+  bool done() const { return liveThreads == 0 && queue.empty(); }
+  bool wantsTurn() const;
+};
+
 class Machine {
 public:
   Machine(const Program &program, DeviceMemory &memory,
@@ -229,28 +323,28 @@ public:
   const LaunchConfig &config;
   const ptx::Module &module;
   LaunchReport &report;
-  GlobalView global;
   std::vector<std::unique_ptr<TensorMemory>> tensors; ///< per SM, as needed
   Dim3 cluster, clusterGrid;
   uint32_t threads = 0, warpsPerCta = 0;
   uint32_t sharedBytes = 0; ///< per CTA, reserved and dynamic included
   uint32_t dynamicOffset = 0;
   bool stopped = false;
-  bool timeout = false; ///< try_wait gives up, as its time limit allows
-  bool slept = false;   ///< somebody sleeps: be patient
-  /// Counts everything that another warp could be waiting for.
-  uint64_t effects = 0;
-  /// Scheduling passes: a group that polls tries once in each.
-  uint32_t round = 0;
-  uint64_t executed = 0;
   std::vector<uint8_t> params;
+  GlobalOrder globalOrder;
+
+  /// clusterlaunchcontrol.try_cancel: takes a cluster that has not started, or
+  /// says that there is none. Needs the turn.
+  bool cancelCluster(Cluster &asking, uint64_t &index);
+  Dim3 firstCtaOf(uint64_t clusterIndex) const;
 
   TensorMemory &tensorOf(uint32_t sm);
   bool ready(Warp &w, Group &g);
   void completeNamedBarrier(Cta &cta, NamedBarrier &b);
   void checkNamedBarriers(Cta &cta);
   void checkClusterBarrier(Cluster &cluster);
-  void add(Finding finding, LaunchStatus status);
+  void add(Cluster &c, Finding finding, LaunchStatus status);
+  /// Whether the kind was found at the line before: once is enough.
+  bool isReported(const Cluster &c, FindingKind kind, unsigned line) const;
 
   /// Host pointer to shared memory, or null. `address` is rank << 24 | offset.
   uint8_t *shared(Warp &w, uint64_t address, uint64_t size, Cta *&owner);
@@ -261,13 +355,66 @@ public:
 private:
   std::unique_ptr<Cluster> startCluster(uint64_t index, uint64_t slot);
   void fillSpecials(Warp &w);
-  /// False when every group of the cluster waits for somebody else.
-  bool runCluster(Cluster &c, uint64_t quantum);
-  void retire(Cluster &c);
-  void reportDeadlock(std::vector<std::unique_ptr<Cluster>> &resident);
-  std::string waitText(Warp &w, Group &g);
   bool bindShape();
+
+  // The scheduler (Scheduler.cpp).
+  struct Waiting {
+    uint64_t index, slot;
+  };
+  void runCluster(Cluster &c, uint64_t quantum);
+  void runTurn(Cluster &c);
+  bool completeSome(Cluster &c, bool isStuck);
+  uint64_t nextCluster();
+  void startMore(size_t count);
+  void retire(Cluster &c);
+  void collect(Cluster &c);
+  void takeStatistics(Cluster &c);
+  void reportLimit();
+  void reportDeadlock();
+  void reportPlaces(FindingKind kind, LaunchStatus status);
+  std::string waitText(Warp &w, Group &g);
+
+  std::vector<std::unique_ptr<Cluster>> active;
+  /// Clusters that the device holds at once; those that run now are `active`.
+  uint64_t slots = 0;
+  uint64_t totalClusters = 0, dispatched = 0, cancelled = 0;
+  /// Dispatched, but not started yet.
+  std::deque<Waiting> waiting;
+  /// The next ones in line for dispatch.
+  uint64_t nextIndex = 0;
+  std::deque<uint64_t> lookahead;
+  Random random;
+  uint64_t executed = 0;
 };
+
+template <class F>
+const Instr *Warp::issue(const Instr *i, uint32_t lanes, uint32_t line,
+                         bool needsTurn, F &&action) {
+  if (isEager())
+    return fault(i, action(), lanes);
+  cta->cluster->queue.push({this, i, lanes}, line, needsTurn,
+                           std::forward<F>(action));
+  return i + 1;
+}
+
+template <class F>
+const Instr *Warp::issueCopy(const Instr *i, unsigned lane, F &&action) {
+  cta->cluster->queue.push({this, i, 1u << lane}, AsyncQueue::kNoLine, false,
+                           std::forward<F>(action));
+  return i + 1;
+}
+
+inline Order *Warp::order() { return cta->cluster->order.get(); }
+inline GlobalView &Warp::global() { return cta->cluster->global; }
+inline bool Warp::isEager() const {
+  return cta->cluster->pace == Cluster::Pace::Eager;
+}
+inline bool Warp::takeTurn(const Instr *i) {
+  if (cta->cluster->hasTurn)
+    return true;
+  block(i, Wait::Turn);
+  return false;
+}
 
 } // namespace mx::sim
 

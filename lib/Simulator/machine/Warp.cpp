@@ -33,7 +33,8 @@ bool Warp::pickGroup() {
 
 uint64_t Warp::run(uint64_t budget) {
   uint64_t done = 0;
-  while (done < budget && !machine->stopped && !groups.empty() && pickGroup()) {
+  while (done < budget && !cta->cluster->stopped && !groups.empty() &&
+         pickGroup()) {
     const Instr *i = groups[current].pc;
     mask = groups[current].mask;
     uint64_t left = budget - done;
@@ -76,7 +77,7 @@ const Instr *Warp::block(const Instr *pc, Wait wait) {
   g.pc = pc;
   g.wait = wait;
   if (wait == Wait::Poll || wait == Wait::Mbarrier || wait == Wait::TensorAlloc)
-    g.index = machine->round;
+    g.index = cta->cluster->round;
   return nullptr;
 }
 
@@ -146,11 +147,20 @@ const Instr *Warp::exitLanes(const Instr *i, uint32_t lanes) {
   size_t me = current;
   int32_t conv = groups[me].conv;
   live &= ~lanes;
-  ++machine->effects;
   Cluster &cluster = *cta->cluster;
+  ++cluster.effects;
   cluster.liveThreads -= __builtin_popcount(lanes);
-  if (!live)
+  // Who has arrived at the cluster barrier and ends without waiting no longer
+  // counts, neither as arrived nor as expected.
+  if (clusterTicket == cluster.generation) {
+    cluster.arrivedThreads -= __builtin_popcount(clusterLanes & lanes);
+    clusterLanes &= ~lanes;
+  }
+  if (!live) {
     --cta->liveWarps;
+    if (cluster.order)
+      cluster.order->release(*this, cta->atExit);
+  }
   bool isGone = groups[me].mask == lanes;
   if (isGone)
     dropGroup(me);
@@ -232,7 +242,7 @@ bool Warp::checkPending(const Instr *i) {
          mask);
     std::fill(pending.begin(), pending.end(), 0);
     pendingCount = 0;
-    return !machine->stopped;
+    return !cta->cluster->stopped;
   }
   for (uint32_t k = 0; k < info.numDefs; ++k) {
     uint8_t &flag = pending[p.defs[info.firstDef + k] / 128];
@@ -240,4 +250,9 @@ bool Warp::checkPending(const Instr *i) {
     flag = found;
   }
   return true;
+}
+
+uint32_t Warp::line(LineKind kind) const {
+  const Machine &m = *machine;
+  return (cta->rank * m.warpsPerCta + index) * 4 + kind;
 }

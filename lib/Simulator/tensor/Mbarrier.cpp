@@ -134,6 +134,18 @@ std::string mx::sim::describeMbarrier(uint64_t word) {
          std::to_string(state.tx) + " bytes";
 }
 
+Fault mx::sim::mbarrierExpectArrival(uint64_t &word) {
+  MbarrierState state = mbarrierState(word);
+  if (Fault fault = checkLive(state, "cp.async.mbarrier.arrive"))
+    return fault;
+  if (state.pending == mbarrierMaxCount)
+    return misuse("cp.async.mbarrier.arrive on an mbarrier with " +
+                  std::to_string(state.pending) + " pending arrivals");
+  ++state.pending;
+  word = encode(state);
+  return {};
+}
+
 Fault mx::sim::mbarrierInit(uint64_t &word, uint32_t count) {
   if (count == 0 || count > mbarrierMaxCount)
     return misuse("mbarrier.init count must be 1 to " +
@@ -179,6 +191,16 @@ Fault mx::sim::mbarrierExpectTx(uint64_t &word, uint32_t bytes) {
 }
 
 Fault mx::sim::mbarrierCompleteTx(uint64_t &word, uint32_t bytes) {
+  // A copy completes in pieces: the phase ends as soon as it has what it
+  // expects, and the rest counts in the next one (measured on an H200).
+  MbarrierState state = mbarrierState(word);
+  if (state.live && !state.pending && state.tx > 0 &&
+      static_cast<uint32_t>(state.tx) < bytes) {
+    bytes -= static_cast<uint32_t>(state.tx);
+    if (Fault fault = changeTx(word, -static_cast<int64_t>(state.tx),
+                               "complete_tx"))
+      return fault;
+  }
   return changeTx(word, -static_cast<int64_t>(bytes), "complete_tx");
 }
 

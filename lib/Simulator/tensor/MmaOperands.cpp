@@ -163,9 +163,8 @@ Fault mx::sim::readTensor(const CtaView &cta, uint32_t address, unsigned count,
                           unsigned first, Fault &uninitialized) {
   constexpr unsigned columns = stepBytes / 4;
   unsigned base = tmemLane(address), column = tmemColumn(address);
-  unsigned last = laneOf(count - 1);
-  if (Fault fault = cta.tensor->checkAccess(cta.owner, base, last + 1, column,
-                                            columns, "A"))
+  if (Fault fault = cta.tensor->checkRows(cta.owner, base, laneOf, count,
+                                          column, columns, "A", false))
     return fault;
   for (unsigned i = 0; i < count; ++i) {
     unsigned lane = base + laneOf(i);

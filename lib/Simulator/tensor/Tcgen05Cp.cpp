@@ -110,7 +110,7 @@ Fault copyInto(const CpOp &op, const SmemDesc &desc, const CtaView &cta) {
   unsigned columns = shape.chunks * chunkColumns;
   unsigned lanes = op.shape == CpShape::L4x256b ? 97 : tmemLanes;
   if (Fault fault = cta.tensor->checkAccess(cta.owner, base, lanes, column,
-                                            columns, "tcgen05.cp"))
+                                            columns, "tcgen05.cp", true))
     return fault;
   for (bool write : {false, true})
     for (unsigned row = 0; row < shape.rows; ++row)
@@ -184,7 +184,7 @@ Fault mx::sim::shiftDown(uint32_t address, unsigned ctaGroup,
   for (unsigned cta = 0; cta < ctaGroup; ++cta)
     if (Fault fault =
             ctas[cta].tensor->checkAccess(ctas[cta].owner, first, shiftLanes,
-                                          column, columns, "tcgen05.shift"))
+                                          column, columns, "tcgen05.shift", true))
       return fault;
   for (unsigned cta = 0; cta < ctaGroup; ++cta) {
     TensorMemory &tensor = *ctas[cta].tensor;

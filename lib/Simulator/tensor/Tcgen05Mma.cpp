@@ -269,10 +269,9 @@ private:
   Fault checkD(const Part &part) {
     TensorMemory &tensor = *part.cta->tensor;
     unsigned rows = part.tile.rows, columns = part.tile.columns;
-    unsigned first = part.lane(0), last = part.lane(rows - 1);
     if (Fault fault =
-            tensor.checkAccess(part.cta->owner, first, last - first + 1,
-                               part.column, columns, "D"))
+            tensor.checkRows(part.cta->owner, part.laneBase, part.laneOf, rows,
+                             part.column, columns, "D", true))
       return fault;
     if (!op.enableInputD || uninitialized)
       return {};

@@ -248,42 +248,70 @@ void TensorMemory::release(uint32_t owner) {
       std::remove_if(owners.begin(), owners.end(),
                      [&](const OwnerState &o) { return o.owner == owner; }),
       owners.end());
+  observers.erase(
+      std::remove_if(observers.begin(), observers.end(),
+                     [&](const auto &o) { return o.first == owner; }),
+      observers.end());
 }
 
 //===----------------------------------------------------------------------===//
 // Access
 //===----------------------------------------------------------------------===//
 
+void TensorMemory::observe(uint32_t owner, TensorObserver *observer) {
+  observers.emplace_back(owner, observer);
+}
+
+/// Adjacent allocations of one CTA may be used as one.
+bool TensorMemory::isHeld(uint32_t owner, unsigned column, unsigned columns,
+                          unsigned &missing) const {
+  missing = column;
+  for (bool progress = true; progress && missing < column + columns;) {
+    progress = false;
+    for (const Allocation &a : live)
+      if (a.owner == owner && a.column <= missing &&
+          missing < a.column + a.columns) {
+        missing = a.column + a.columns;
+        progress = true;
+      }
+  }
+  return missing >= column + columns;
+}
+
 Fault TensorMemory::checkAccess(uint32_t owner, unsigned lane, unsigned lanes,
                                 unsigned column, unsigned columns,
-                                std::string_view what) const {
+                                std::string_view what, bool isWrite) const {
   if (lane + lanes > tmemLanes || column + columns > tmemColumns)
     return {FaultKind::Bounds,
             std::string(what) + " covers lanes " + str(lane) + " to " +
                 str(lane + lanes - 1) + " and columns " + str(column) + " to " +
                 str(column + columns - 1) +
                 ", but tensor memory has 128 lanes and 512 columns"};
-  for (const Allocation &a : live)
-    if (a.owner == owner && a.column <= column &&
-        column + columns <= a.column + a.columns)
-      return {};
-  // Adjacent allocations of one CTA may be used as one.
-  unsigned covered = column;
-  for (bool progress = true; progress && covered < column + columns;) {
-    progress = false;
-    for (const Allocation &a : live)
-      if (a.owner == owner && a.column <= covered &&
-          covered < a.column + a.columns) {
-        covered = a.column + a.columns;
-        progress = true;
-      }
+  unsigned missing;
+  if (!isHeld(owner, column, columns, missing))
+    return allocationFault(std::string(what) + " covers columns " +
+                           str(column) + " to " + str(column + columns - 1) +
+                           ", of which column " + str(missing) +
+                           " is not allocated to this CTA");
+  for (auto &[who, observer] : observers)
+    if (who == owner)
+      observer->access(lane, lanes, column, columns, isWrite);
+  return {};
+}
+
+Fault TensorMemory::checkRows(uint32_t owner, unsigned base,
+                              unsigned (*laneOf)(unsigned), unsigned rows,
+                              unsigned column, unsigned columns,
+                              std::string_view what, bool isWrite) const {
+  for (unsigned begin = 0, end; begin < rows; begin = end) {
+    end = begin + 1;
+    while (end < rows && laneOf(end) == laneOf(end - 1) + 1)
+      ++end;
+    if (Fault fault = checkAccess(owner, base + laneOf(begin), end - begin,
+                                  column, columns, what, isWrite))
+      return fault;
   }
-  if (covered >= column + columns)
-    return {};
-  return allocationFault(std::string(what) + " covers columns " + str(column) +
-                         " to " + str(column + columns - 1) +
-                         ", of which column " + str(covered) +
-                         " is not allocated to this CTA");
+  return {};
 }
 
 /// Calls fn(word, mask) for the bits of a range of columns.
@@ -324,15 +352,16 @@ void TensorMemory::undefine(unsigned lane, unsigned column, unsigned columns) {
 /// Checks the rectangle or the two of 16x32bx2.
 static Fault checkTransfer(const TensorMemory &memory, uint32_t owner,
                            const TmemTransfer &transfer, const Window &window,
-                           const char *what) {
-  if (Fault fault = memory.checkAccess(owner, window.lane, window.lanes,
-                                       window.column, window.columns, what))
+                           const char *what, bool isWrite) {
+  if (Fault fault =
+          memory.checkAccess(owner, window.lane, window.lanes, window.column,
+                             window.columns, what, isWrite))
     return fault;
   if (transfer.shape != TmemShape::L16x32bx2)
     return {};
   return memory.checkAccess(owner, window.lane, window.lanes,
                             window.column + transfer.splitOffset,
-                            window.columns, what);
+                            window.columns, what, isWrite);
 }
 
 /// Where a register of a thread is; the register holds `width` columns.
@@ -349,7 +378,10 @@ static Place placeOf(const ShapeInfo &shape, const TmemTransfer &transfer,
   return {window.lane + at.lane, window.column + column};
 }
 
-/// The first cell of a load that nobody has written.
+/// The first cell of a load that nobody has written. An accumulator of 64 rows
+/// fills 16 of a warp's 32 lanes, and 32x32b cannot but load the others too:
+/// where one half of a column is whole and nobody has touched the other,
+/// nothing is missing.
 static Fault findUndefined(const TensorMemory &memory, const ShapeInfo &shape,
                            const TmemTransfer &transfer, const Window &window) {
   bool rows = true;
@@ -363,14 +395,28 @@ static Fault findUndefined(const TensorMemory &memory, const ShapeInfo &shape,
   if (rows)
     return {};
   unsigned width = transfer.pack16 ? 2 : 1;
-  for (unsigned t = 0; t < warpLanes; ++t)
-    for (unsigned r = 0; r < transfer.registers(); ++r) {
+  auto countDefined = [&](unsigned lane, unsigned column) {
+    unsigned n = 0;
+    for (unsigned k = 0; k < warpLanes / 2; ++k)
+      n += memory.isDefined(lane + k, column, width);
+    return n;
+  };
+  for (unsigned r = 0; r < transfer.registers(); ++r) {
+    if (transfer.shape == TmemShape::L32x32b) {
+      unsigned column = window.column + r * width, half = warpLanes / 2;
+      unsigned low = countDefined(window.lane, column),
+               high = countDefined(window.lane + half, column);
+      if ((low == half && high == 0) || (low == 0 && high == half))
+        continue;
+    }
+    for (unsigned t = 0; t < warpLanes; ++t) {
       Place at = placeOf(shape, transfer, window, t, r);
       if (!memory.isDefined(at.lane, at.column, width))
         return {FaultKind::Uninitialized, "tcgen05.ld reads tensor memory at " +
                                               describeCell(at.lane, at.column) +
                                               ", which has not been written"};
     }
+  }
   return {};
 }
 
@@ -379,7 +425,8 @@ Fault TensorMemory::load(uint32_t owner, const TmemTransfer &transfer,
   Window window;
   if (Fault fault = resolve(transfer, window))
     return fault;
-  if (Fault fault = checkTransfer(*this, owner, transfer, window, "tcgen05.ld"))
+  if (Fault fault =
+          checkTransfer(*this, owner, transfer, window, "tcgen05.ld", false))
     return fault;
   const ShapeInfo &shape = info(transfer.shape);
   unsigned count = transfer.registers();
@@ -407,7 +454,8 @@ Fault TensorMemory::store(uint32_t owner, const TmemTransfer &transfer,
   Window window;
   if (Fault fault = resolve(transfer, window))
     return fault;
-  if (Fault fault = checkTransfer(*this, owner, transfer, window, "tcgen05.st"))
+  if (Fault fault =
+          checkTransfer(*this, owner, transfer, window, "tcgen05.st", true))
     return fault;
   const ShapeInfo &shape = info(transfer.shape);
   unsigned count = transfer.registers();

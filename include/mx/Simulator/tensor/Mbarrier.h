@@ -1,9 +1,9 @@
 //===- Mbarrier.h - the mbarrier object -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX ISA, section "mbarrier". The whole state lives in the 8 bytes of shared
-// memory that the program reserves, as on hardware: code that copies or clears
-// shared memory does the expected thing, and no side table can go stale.
+// PTX ISA, section "mbarrier". The whole state is one word. It is kept beside
+// shared memory, not in it: on an H200 the 8 bytes that the program reserves keep
+// what was there, and data written over them does no harm.
 //
 // Word: bits 0-19 pending, 20-39 expected, 40-60 tx count (two's complement),
 // 61 phase parity, 62-63 tag (2 live, 1 invalidated, else not a barrier).
@@ -37,6 +37,8 @@ std::string describeMbarrier(uint64_t word);
 /// complete the phase; compare the parity before and after to learn of it.
 Fault mbarrierInit(uint64_t &word, uint32_t count);
 Fault mbarrierInval(uint64_t &word);
+/// One more arrival in this phase (cp.async.mbarrier.arrive without .noinc).
+Fault mbarrierExpectArrival(uint64_t &word);
 /// The state token of mbarrier.arrive is the word before the operation.
 Fault mbarrierArrive(uint64_t &word, uint32_t count, bool noComplete = false);
 Fault mbarrierArriveDrop(uint64_t &word, uint32_t count,

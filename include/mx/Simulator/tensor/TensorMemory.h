@@ -48,6 +48,15 @@ struct TmemTransfer {
   unsigned registers() const;
 };
 
+/// Told about every rectangle of tensor memory that an operation touches, for
+/// the check of their order.
+class TensorObserver {
+public:
+  virtual ~TensorObserver() = default;
+  virtual void access(unsigned lane, unsigned lanes, unsigned column,
+                      unsigned columns, bool isWrite) = 0;
+};
+
 class TensorMemory {
 public:
   struct Allocation {
@@ -85,10 +94,17 @@ public:
   // Access.
 
   /// Faults when the rectangle leaves the tensor memory or the columns that
-  /// `owner` holds. `what` begins the message ("accumulator").
+  /// `owner` holds. `what` begins the message ("accumulator"). A legal access
+  /// is told to the observer of `owner`.
   Fault checkAccess(uint32_t owner, unsigned lane, unsigned lanes,
-                    unsigned column, unsigned columns,
-                    std::string_view what) const;
+                    unsigned column, unsigned columns, std::string_view what,
+                    bool isWrite = false) const;
+  /// The same for rows that lie in lanes base + laneOf(row).
+  Fault checkRows(uint32_t owner, unsigned base, unsigned (*laneOf)(unsigned),
+                  unsigned rows, unsigned column, unsigned columns,
+                  std::string_view what, bool isWrite) const;
+  /// Who is told of the accesses of `owner`; release() forgets it.
+  void observe(uint32_t owner, TensorObserver *observer);
   uint32_t *row(unsigned lane) { return &cells[lane * tmemColumns]; }
   const uint32_t *row(unsigned lane) const {
     return &cells[lane * tmemColumns];
@@ -122,6 +138,9 @@ private:
   std::array<uint64_t, tmemLanes * wordsPerLane> defined{};
   std::vector<Allocation> live;
   std::vector<OwnerState> owners;
+  std::vector<std::pair<uint32_t, TensorObserver *>> observers;
+  bool isHeld(uint32_t owner, unsigned column, unsigned columns,
+              unsigned &missing) const;
 };
 
 } // namespace mx::sim

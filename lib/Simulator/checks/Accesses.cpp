@@ -1,0 +1,378 @@
+//===- Accesses.cpp - is this access ordered with those before? -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compares accesses with the shadows of memory, and says who the other party
+// is when nothing orders the two.
+//===----------------------------------------------------------------------===//
+
+#include "Order.h"
+
+#include "../machine/Machine.h"
+
+using namespace mx::sim;
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+std::string Order::describeAgent(uint32_t agent) const {
+  const Agent &a = agents[agent];
+  static constexpr const char *verbs[] = {
+      "",
+      "a bulk copy that completes on the mbarrier at ",
+      "a bulk copy (reading its source) of ",
+      "a bulk copy of ",
+      "cp.async of ",
+      "wgmma of ",
+      "a tcgen05 operation of ",
+      "tcgen05.ld of ",
+      "tcgen05.st of ",
+  };
+  std::string s = verbs[unsigned(a.kind)];
+  s += a.kind == AgentKind::Mbarrier ? machine.describeSharedOffset(a.warp)
+                                     : "warp " + std::to_string(a.warp);
+  if (cluster.ctas.size() > 1)
+    s += " of CTA rank " + std::to_string(a.cta);
+  return s;
+}
+
+std::string Order::describeEarlier(const Conflict &c) const {
+  const Program &p = machine.program;
+  uint32_t line =
+      c.earlier.instr() < p.info.size() ? p.info[c.earlier.instr()].line : 0;
+  std::string s = c.wasWrite ? "the write" : "the read";
+  s += " at line " + std::to_string(line) + " by ";
+  if (c.cluster != ~0ull && c.cluster != id) {
+    Dim3 cta = machine.firstCtaOf(c.cluster);
+    return s + "the cluster of CTA (" + std::to_string(cta.x) + "," +
+           std::to_string(cta.y) + "," + std::to_string(cta.z) + ")";
+  }
+  return s + describeAgent(c.earlier.agent());
+}
+
+/// Reports a conflict as what it is: unordered altogether, or ordered but not
+/// for the proxy or the tensor memory.
+void Order::report(Warp &w, const Instr *i, uint32_t lanes,
+                   const Knowledge &known, bool isTensor, bool isWrite,
+                   const Conflict &c, const std::string &what) {
+  bool isForeign = c.cluster != ~0ull && c.cluster != id;
+  uint32_t step = isForeign ? known.generic.ofForeign(Clock::foreignKey(
+                                  c.cluster, c.earlier.agent()))
+                            : known.generic[c.earlier.agent()];
+  std::string text = isWrite ? "the write of " : "the read of ";
+  text += what;
+  if (step < c.earlier.step()) {
+    w.note(i, FindingKind::Race,
+           text + " races with " + describeEarlier(c) +
+               ": no synchronization orders the two",
+           lanes);
+    return;
+  }
+  if (isTensor) {
+    w.note(i, FindingKind::TensorFence,
+           text + " is not ordered with " + describeEarlier(c) +
+               ": expected tcgen05.fence::before_thread_sync there before the "
+               "synchronization and tcgen05.fence::after_thread_sync here "
+               "after it",
+           lanes);
+    return;
+  }
+  w.note(i, FindingKind::ProxyFence,
+         text + " by the async proxy is not ordered with " +
+             describeEarlier(c) +
+             " of the generic proxy: expected fence.proxy.async between them",
+         lanes);
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+/// Whether `known` has the earlier access. A write of the generic proxy must
+/// have passed a proxy fence before the async proxy may touch its bytes.
+bool Order::isKnown(const Knowledge &known, Epoch old, bool wasWrite,
+                    bool isAsyncProxy) const {
+  const Clock &c =
+      isAsyncProxy && wasWrite && !old.isAsync() ? known.async : known.generic;
+  return c[old.agent()] >= old.step() || old.agent() + 2 >= Epoch::kMaxAgents;
+}
+
+void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
+                        const Knowledge &known, bool isAsyncProxy, Cta &cta,
+                        uint32_t offset, uint32_t bytes, bool isWrite) {
+  std::vector<ShadowCell> &shadow = cta.tracker->shadow;
+  Conflict conflict;
+  bool ok = true;
+  uint64_t good = 0; // the last one that was found in order
+  auto visit = [&](uint64_t g, unsigned mask) {
+    if (g >= shadow.size())
+      return;
+    Conflict found;
+    bool fine = visitCell(
+        shadow[g], e.withBytes(mask), isWrite,
+        [&](Epoch old, bool wasWrite) {
+          uint64_t key = old.raw() << 4 | wasWrite;
+          if (key == good)
+            return true;
+          if (old.agent() != e.agent() &&
+              !isKnown(known, old, wasWrite, isAsyncProxy))
+            return false;
+          good = key;
+          return true;
+        },
+        found);
+    if (!fine && ok) {
+      ok = false;
+      conflict = found;
+      conflict.granule = g;
+    }
+  };
+  if (!((offset | bytes) & 3)) {
+    for (uint64_t g = offset / 4, end = (uint64_t(offset) + bytes) / 4; g < end;
+         ++g)
+      visit(g, 15);
+  } else {
+    forGranules(offset, bytes, visit);
+  }
+  if (scope ? scope->noted != &cta : w.cta != &cta) {
+    noteUser(cta, e);
+    if (scope)
+      scope->noted = &cta;
+  }
+  if (ok)
+    return;
+  uint32_t at = std::max<uint32_t>(offset, uint32_t(conflict.granule * 4));
+  std::string what = "shared memory at " + machine.describeSharedOffset(at);
+  if (cluster.ctas.size() > 1)
+    what += " of CTA rank " + std::to_string(cta.rank);
+  report(w, i, lanes, known, false, isWrite, conflict, what);
+}
+
+void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
+                         uint32_t bytes, uint32_t lanes, bool isWrite,
+                         bool isAtomic) {
+  WarpOrder &o = of(w);
+  Epoch e(o.self, o.known.generic[o.self], instrNumber(i), isAtomic, false);
+  visitShared(w, i, lanes, e, o.known, false, cta, offset, bytes, isWrite);
+}
+
+void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
+                         bool isWrite) {
+  if (!scope)
+    return;
+  visitShared(*scope->warp, scope->instr, scope->lanes,
+              isWrite ? scope->write : scope->read, *scope->known,
+              scope->isAsyncProxy, cta, offset, bytes, isWrite);
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
+                        const Knowledge &known, bool isAsyncProxy,
+                        uint64_t address, uint64_t bytes, bool isWrite) {
+  if (!lastRecord || e.raw() != lastEpoch.raw()) {
+    lastEpoch = e;
+    lastRecord = global.shadow.record(id, e);
+  }
+  Conflict conflict;
+  bool ok = global.shadow.visit(
+      address, bytes, lastRecord, isWrite, e.isAtomic(),
+      [&](const GlobalShadow::Record &r, bool wasWrite) {
+        if (r.cluster == id)
+          return r.epoch.agent() == e.agent() ||
+                 isKnown(known, r.epoch, wasWrite, isAsyncProxy);
+        const Clock &c = isAsyncProxy && wasWrite && !r.epoch.isAsync()
+                             ? known.async
+                             : known.generic;
+        return c.ofForeign(Clock::foreignKey(r.cluster, r.epoch.agent())) >=
+               r.epoch.step();
+      },
+      conflict);
+  if (ok)
+    return;
+  uint64_t at = std::max(address, conflict.granule);
+  report(w, i, lanes, known, false, isWrite, conflict,
+         "global memory, " + machine.memory.describe(at, 4));
+}
+
+void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
+                         uint64_t bytes, uint32_t lanes, bool isWrite,
+                         bool isAtomic) {
+  WarpOrder &o = of(w);
+  Epoch e(o.self, o.known.generic[o.self], instrNumber(i), isAtomic, false);
+  visitGlobal(w, i, lanes, e, o.known, false, address, bytes, isWrite);
+}
+
+void Order::engineGlobal(uint64_t address, uint64_t bytes, bool isWrite) {
+  if (!scope)
+    return;
+  visitGlobal(*scope->warp, scope->instr, scope->lanes,
+              isWrite ? scope->write : scope->read, *scope->known,
+              scope->isAsyncProxy, address, bytes, isWrite);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor memory
+//===----------------------------------------------------------------------===//
+
+void Order::engineTensor(Cta &cta, unsigned lane, unsigned lanes,
+                         unsigned column, unsigned columns, bool isWrite) {
+  if (!scope || !lanes)
+    return;
+  constexpr unsigned kLanes = TensorTracker::kLanes;
+  const Knowledge &known = *scope->known;
+  Epoch e = (isWrite ? scope->write : scope->read).withBytes(15);
+  Conflict conflict;
+  unsigned lastLane = std::min(lane + lanes - 1, tmemLanes - 1);
+  unsigned end = std::min(column + columns, tmemColumns);
+  bool ok = true;
+  unsigned atLane = 0, atColumn = 0;
+  for (unsigned row = lane / kLanes; row <= lastLane / kLanes; ++row)
+    for (unsigned c = column; c < end; ++c) {
+      Conflict found;
+      if (visitCell(
+              cta.tensorTracker->shadow[row * tmemColumns + c], e, isWrite,
+              [&](Epoch old, bool) {
+                return old.agent() == e.agent() ||
+                       known.tensor[old.agent()] >= old.step();
+              },
+              found) ||
+          !ok)
+        continue;
+      ok = false;
+      conflict = found;
+      atLane = std::max(lane, row * kLanes);
+      atColumn = c;
+    }
+  if (scope->noted != &cta) {
+    noteUser(cta, e);
+    scope->noted = &cta;
+  }
+  if (ok)
+    return;
+  std::string what = "tensor memory at lane " + std::to_string(atLane) +
+                     ", column " + std::to_string(atColumn);
+  if (cluster.ctas.size() > 1)
+    what += " of CTA rank " + std::to_string(cta.rank);
+  report(*scope->warp, scope->instr, scope->lanes, known, true, isWrite,
+         conflict, what);
+}
+
+void Order::freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
+                       unsigned column, unsigned columns) {
+  const Knowledge &known = of(w).known;
+  bool isReported = false;
+  for (unsigned row = 0; row < tmemLanes / TensorTracker::kLanes; ++row)
+    for (unsigned c = column; c < column + columns && c < tmemColumns; ++c) {
+      ShadowCell &cell = cta.tensorTracker->shadow[row * tmemColumns + c];
+      for (Epoch e : {cell.write, cell.read, cell.other}) {
+        if (!e || isReported || known.generic[e.agent()] >= e.step())
+          continue;
+        isReported = true;
+        Conflict conflict{e, e.raw() == cell.write.raw(), 0};
+        report(w, i, lanes, known, false, true, conflict,
+               "tensor memory (it is freed) at column " + std::to_string(c));
+      }
+      cell = ShadowCell();
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Whose accesses an engine makes
+//===----------------------------------------------------------------------===//
+
+EngineScope Order::loadScope(Warp &w, const Instr *i, uint32_t lanes,
+                             const Knowledge &known, Cta &cta,
+                             uint32_t offset) {
+  BarrierOrder &b = barrier(cta, offset);
+  Epoch e(b.agent, b.phase + 1, instrNumber(i), false, true);
+  return {&w, i, lanes, e, e, &known, true};
+}
+
+EngineScope Order::bulkScope(Warp &w, const Instr *i, uint32_t lanes,
+                             const Knowledge &known, uint64_t group,
+                             bool isAtomic) {
+  WarpOrder &o = of(w);
+  uint32_t step = uint32_t(group + 1), n = instrNumber(i);
+  Epoch read(agentOf(o.bulkReads, w, AgentKind::BulkRead), step, n, false,
+             true);
+  Epoch write(agentOf(o.bulkWrites, w, AgentKind::BulkWrite), step, n, isAtomic,
+              true);
+  return {&w, i, lanes, read, write, &known, true};
+}
+
+EngineScope Order::copyScope(Warp &w, const Instr *i, uint32_t lanes,
+                             const Knowledge &known, uint32_t step) {
+  Epoch e(agentOf(of(w).copies, w, AgentKind::Copies), step, instrNumber(i),
+          false, false);
+  return {&w, i, lanes, e, e, &known, false};
+}
+
+EngineScope Order::pipeScope(Warp &w, const Instr *i, uint32_t lanes,
+                             const Knowledge &known, uint32_t step) {
+  Epoch e(agentOf(of(w).pipe, w, AgentKind::Pipe), step, instrNumber(i), false,
+          true);
+  return {&w, i, lanes, e, e, &known, true};
+}
+
+Epoch Order::pipeEpoch(Warp &w, const Instr *i) {
+  WarpOrder &o = of(w);
+  return Epoch(agentOf(o.pipe, w, AgentKind::Pipe), o.pipeStep, instrNumber(i),
+               false, true);
+}
+
+EngineScope Order::wgmmaScope(Warp &w, const Instr *i, uint32_t lanes) {
+  WarpOrder &o = of(w);
+  Epoch e(wgmmaAgent(w), o.wgmmaStep, instrNumber(i), false, true);
+  return {&w, i, lanes, e, e, &o.known, true};
+}
+
+EngineScope Order::transferScope(Warp &w, const Instr *i, uint32_t lanes) {
+  WarpOrder &o = of(w);
+  uint32_t n = instrNumber(i);
+  Epoch read(agentOf(o.loads, w, AgentKind::TensorLoads), o.loadStep, n, false,
+             true);
+  Epoch write(agentOf(o.stores, w, AgentKind::TensorStores), o.storeStep, n,
+              false, true);
+  return {&w, i, lanes, read, write, &o.known, true};
+}
+
+//===----------------------------------------------------------------------===//
+// Ends of CTAs
+//===----------------------------------------------------------------------===//
+
+void Order::noteUser(Cta &cta, Epoch e) {
+  Epoch &last = cta.users[e.agent()];
+  if (!last || last.step() <= e.step())
+    last = e;
+}
+
+void Order::useRemote(Warp &w, const Instr *i, Cta &cta) {
+  WarpOrder &o = of(w);
+  noteUser(cta, Epoch(o.self, o.known.generic[o.self], instrNumber(i), false,
+                      false));
+}
+
+void Order::exited(Cta &cta) {
+  if (!(machine.config.checks & kCheckCtaExit))
+    return;
+  for (auto &[agent, e] : cta.users) {
+    if (cta.atExit.generic[agent] >= e.step())
+      continue;
+    Conflict c;
+    c.earlier = e;
+    Finding f;
+    f.kind = FindingKind::CtaExit;
+    const InstrInfo &info = machine.program.info[e.instr()];
+    f.ptxLine = info.line;
+    f.hasCta = true;
+    f.cta = cta.id;
+    f.message = "the CTA may have ended before " + describeAgent(agent) +
+                " is done with its memory: expected a wait for it, or a "
+                "cluster barrier, before the CTA exits";
+    if (!machine.isReported(cluster, f.kind, f.ptxLine))
+      machine.add(cluster, std::move(f), LaunchStatus::Failed);
+  }
+}

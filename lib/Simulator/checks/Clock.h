@@ -1,0 +1,128 @@
+//===- Clock.h - what is known to have happened -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vector clocks (Lamport 1978, Mattern 1988) over the agents of a cluster: its
+// warps, and what works for them in the background. An agent counts its own
+// steps; a clock says for each agent up to which step its accesses are known to
+// come before. Agents of other clusters matter only where clusters talk through
+// global memory, and are kept in a map that most clocks do not have.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_CHECKS_CLOCK_H
+#define MX_LIB_SIMULATOR_CHECKS_CLOCK_H
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace mx::sim {
+
+class Clock {
+public:
+  /// Agents of other clusters: cluster << 16 | agent.
+  using Foreign = std::unordered_map<uint64_t, uint32_t>;
+  static uint64_t foreignKey(uint64_t cluster, uint32_t agent) {
+    return cluster << 16 | agent;
+  }
+
+  uint32_t operator[](uint32_t agent) const {
+    return agent < local.size() ? local[agent] : 0;
+  }
+  void raise(uint32_t agent, uint32_t step) {
+    if (agent >= local.size())
+      local.resize(agent + 1);
+    local[agent] = std::max(local[agent], step);
+  }
+  uint32_t ofForeign(uint64_t key) const {
+    if (!foreign)
+      return 0;
+    auto it = foreign->find(key);
+    return it == foreign->end() ? 0 : it->second;
+  }
+  void join(const Clock &other) {
+    if (local.size() < other.local.size())
+      local.resize(other.local.size());
+    uint32_t *to = local.data();
+    const uint32_t *from = other.local.data();
+    for (size_t k = 0, n = other.local.size(); k < n; ++k)
+      to[k] = std::max(to[k], from[k]);
+    joinForeign(other.foreign);
+  }
+  void clear() {
+    local.clear();
+    foreign.reset();
+  }
+
+  /// As seen by another cluster: all agents become foreign ones.
+  Clock exported(uint64_t cluster) const {
+    auto map = foreign ? std::make_shared<Foreign>(*foreign)
+                       : std::make_shared<Foreign>();
+    for (uint32_t k = 0; k < local.size(); ++k)
+      if (local[k])
+        (*map)[foreignKey(cluster, k)] = local[k];
+    Clock c;
+    c.foreign = std::move(map);
+    return c;
+  }
+  /// Joins an exported clock; the agents of `cluster` are own ones again.
+  void import(const Clock &other, uint64_t cluster) {
+    if (!other.foreign)
+      return;
+    for (auto &[key, step] : *other.foreign)
+      if (key >> 16 == cluster)
+        raise(uint32_t(key & 0xffff), step);
+    joinForeign(other.foreign);
+  }
+
+private:
+  void joinForeign(const std::shared_ptr<const Foreign> &other) {
+    if (!other || other == foreign)
+      return;
+    if (!foreign) {
+      foreign = other;
+      return;
+    }
+    auto map = std::make_shared<Foreign>(*foreign);
+    for (auto &[key, step] : *other) {
+      uint32_t &v = (*map)[key];
+      v = std::max(v, step);
+    }
+    foreign = std::move(map);
+  }
+
+  std::vector<uint32_t> local;
+  std::shared_ptr<const Foreign> foreign;
+};
+
+/// What an agent, or whoever synchronises with it, knows.
+struct Knowledge {
+  /// Accesses that come before (PTX ISA, "Causality order").
+  Clock generic;
+  /// Those of the generic proxy that a proxy fence has made good for the async
+  /// proxy as well.
+  Clock async;
+  /// Operations on tensor memory that tcgen05 fences have ordered.
+  Clock tensor;
+  /// What came before a fence of gpu or sys scope: a relaxed store to global
+  /// memory publishes that much ("Release and acquire patterns").
+  Clock fenced;
+
+  void join(const Knowledge &other) {
+    generic.join(other.generic);
+    async.join(other.async);
+    tensor.join(other.tensor);
+    fenced.join(other.fenced);
+  }
+  void clear() {
+    generic.clear();
+    async.clear();
+    tensor.clear();
+    fenced.clear();
+  }
+};
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_CHECKS_CLOCK_H

@@ -1,0 +1,232 @@
+//===- Order.h - what comes before what in a cluster ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Follows the synchronisation of a running cluster and says of every access to
+// shared, tensor and global memory whether it is ordered with the conflicting
+// accesses before it, whatever order the simulator happened to run them in
+// (PTX ISA, "Memory consistency model"; for proxies "Proxies", for tensor
+// memory "tcgen05 memory consistency model").
+//
+// Agents are warps and what works for them in the background:
+//   - the bytes that a mbarrier's phase waits for (bulk copies into shared
+//     memory): known to whoever has seen the phase complete;
+//   - bulk groups of a warp, once for reading their source and once for
+//     writing: known after cp.async.bulk.wait_group[.read];
+//   - cp.async groups, wgmma groups;
+//   - the tcgen05 pipe of a warp: known through tcgen05.commit;
+//   - tcgen05.ld and .st of a warp: known after tcgen05.wait.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_CHECKS_ORDER_H
+#define MX_LIB_SIMULATOR_CHECKS_ORDER_H
+
+#include "Shadow.h"
+
+#include "../machine/Program.h"
+
+#include "mx/Simulator/Simulator.h"
+
+#include <deque>
+#include <string>
+
+namespace mx::sim {
+
+struct Cta;
+struct Cluster;
+class Machine;
+class Warp;
+
+enum class AgentKind : uint8_t {
+  Warp,
+  Mbarrier,
+  BulkRead,
+  BulkWrite,
+  Copies,
+  Wgmma,
+  Pipe,
+  TensorLoads,
+  TensorStores,
+};
+
+/// Whose accesses an engine makes: set while an asynchronous operation takes
+/// effect, and asked by the observers of memory.
+struct EngineScope {
+  Warp *warp = nullptr;
+  const Instr *instr = nullptr;
+  uint32_t lanes = 0;
+  Epoch read, write;
+  const Knowledge *known = nullptr;
+  /// Not so for cp.async, which is of the generic proxy.
+  bool isAsyncProxy = true;
+  /// The CTA whose memory was noted to be in use.
+  mutable const Cta *noted = nullptr;
+};
+
+/// The order as one warp sees it.
+struct WarpOrder {
+  uint32_t self = 0;
+  /// 0 until used.
+  uint32_t copies = 0, bulkReads = 0, bulkWrites = 0, wgmma = 0, pipe = 0,
+           loads = 0, stores = 0;
+  Knowledge known;
+  /// Acquired, but no tcgen05.fence::after_thread_sync yet.
+  Clock tensorAcquired;
+  /// What tcgen05.fence::before_thread_sync has passed on.
+  Clock tensorReleased;
+  /// Read by relaxed loads; the next fence acquires it.
+  Knowledge unfenced;
+  uint32_t pipeStep = 1, loadStep = 1, storeStep = 1, copyStep = 1,
+           wgmmaStep = 1;
+  /// copyStep at each commit_group of cp.async; wgmmaStep of wgmma.
+  std::vector<uint32_t> copyCommits, wgmmaCommits;
+};
+
+/// What an mbarrier passes on.
+struct BarrierOrder {
+  uint32_t agent = 0;
+  /// Phases completed.
+  uint32_t phase = 0;
+  /// Collected from arrivals; handed out by the last completed phase.
+  Knowledge arriving, completed;
+  /// Who has seen which phase complete: warp agent, its step then.
+  struct Observer {
+    uint32_t warp, step, phase, line;
+  };
+  std::vector<Observer> observers;
+};
+
+/// Where clusters meet in global memory.
+class GlobalOrder {
+public:
+  GlobalShadow shadow;
+  void release(uint64_t address, const Knowledge &known, uint64_t cluster);
+  bool acquire(uint64_t address, Knowledge &known, uint64_t cluster);
+
+private:
+  std::mutex mutex;
+  std::unordered_map<uint64_t, Knowledge> cells;
+};
+
+class Order {
+public:
+  Order(Machine &machine, Cluster &cluster, GlobalOrder &global);
+
+  //===--------------------------------------------------------------------===//
+  // Synchronisation
+  //===--------------------------------------------------------------------===//
+
+  /// What others learn from `w`; its next step begins.
+  void release(Warp &w, Knowledge &to);
+  void acquire(Warp &w, const Knowledge &from);
+  /// fence.proxy.async: `w` makes good for the async proxy all it knows.
+  void proxyFence(Warp &w);
+  void tensorFenceBefore(Warp &w);
+  void tensorFenceAfter(Warp &w);
+  /// fence.acq_rel/sc of gpu or sys scope, membar.gl.
+  void fence(Warp &w);
+  /// Accesses to memory that synchronise (or, relaxed, do so with fences).
+  void strongRead(Warp &w, bool isGlobal, uint64_t address, bool isAcquire);
+  void strongWrite(Warp &w, bool isGlobal, uint64_t address, bool isRelease);
+
+  // mbarriers, named by CTA and offset.
+  BarrierOrder &barrier(Cta &cta, uint32_t offset);
+  void arrive(Warp &w, Cta &cta, uint32_t offset);
+  /// Somebody arrives who knows `from` only (tcgen05.commit).
+  void arrive(const Knowledge &from, Cta &cta, uint32_t offset);
+  void completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
+  void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
+
+  // Groups.
+  void waitBulk(Warp &w, uint64_t completedGroups, bool isReadOnly);
+  void commitCopies(Warp &w);
+  void waitCopies(Warp &w, uint64_t pendingGroups);
+  /// cp.async.mbarrier.arrive: what the arrival passes on.
+  Knowledge copiesSoFar(Warp &w);
+  void commitWgmma(Warp &w);
+  void waitWgmma(Warp &w, uint64_t pendingGroups);
+  void waitTensorLoads(Warp &w);
+  void waitTensorStores(Warp &w);
+  /// tcgen05.commit: all that the pipe of `w` has been given so far.
+  Knowledge pipeSoFar(Warp &w);
+  Epoch pipeEpoch(Warp &w, const Instr *i);
+
+  //===--------------------------------------------------------------------===//
+  // Accesses
+  //===--------------------------------------------------------------------===//
+
+  /// By the instruction `i` of `w` itself, through the generic proxy.
+  void accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
+                    uint32_t bytes, uint32_t lanes, bool isWrite,
+                    bool isAtomic);
+  void accessGlobal(Warp &w, const Instr *i, uint64_t address, uint64_t bytes,
+                    uint32_t lanes, bool isWrite, bool isAtomic);
+
+  /// Something other than an access to data: an arrival on a barrier of another
+  /// CTA, which must not have ended.
+  void useRemote(Warp &w, const Instr *i, Cta &cta);
+  void noteUser(Cta &cta, Epoch e);
+
+  // By engines: what `scope()` says.
+  EngineScope loadScope(Warp &w, const Instr *i, uint32_t lanes,
+                        const Knowledge &known, Cta &cta, uint32_t barrier);
+  EngineScope bulkScope(Warp &w, const Instr *i, uint32_t lanes,
+                        const Knowledge &known, uint64_t group, bool isAtomic);
+  EngineScope copyScope(Warp &w, const Instr *i, uint32_t lanes,
+                        const Knowledge &known, uint32_t step);
+  EngineScope pipeScope(Warp &w, const Instr *i, uint32_t lanes,
+                        const Knowledge &known, uint32_t step);
+  EngineScope wgmmaScope(Warp &w, const Instr *i, uint32_t lanes);
+  EngineScope transferScope(Warp &w, const Instr *i, uint32_t lanes);
+  void engineShared(Cta &cta, uint32_t offset, uint32_t bytes, bool isWrite);
+  void engineGlobal(uint64_t address, uint64_t bytes, bool isWrite);
+  void engineTensor(Cta &cta, unsigned lane, unsigned lanes, unsigned column,
+                    unsigned columns, bool isWrite);
+  const EngineScope *scope = nullptr;
+
+  /// A CTA has ended: everything that used its memory must have come before.
+  void exited(Cta &cta);
+  /// tcgen05.dealloc: everything that used the columns must have come before.
+  /// Their history is gone with them.
+  void freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
+                  unsigned column, unsigned columns);
+
+  WarpOrder &of(Warp &w);
+
+private:
+  struct Agent {
+    AgentKind kind;
+    uint32_t cta, warp; ///< for a mbarrier, its offset
+  };
+  uint32_t newAgent(AgentKind kind, uint32_t cta, uint32_t warp);
+  uint32_t wgmmaAgent(Warp &w);
+  uint32_t agentOf(uint32_t &slot, Warp &w, AgentKind kind);
+  uint32_t instrNumber(const Instr *i) const;
+  std::string describeAgent(uint32_t agent) const;
+  std::string describeEarlier(const Conflict &c) const;
+  bool isKnown(const Knowledge &known, Epoch old, bool wasWrite,
+               bool isAsyncProxy) const;
+  void report(Warp &w, const Instr *i, uint32_t lanes, const Knowledge &known,
+              bool isTensor, bool isWrite, const Conflict &c,
+              const std::string &what);
+  void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
+                   const Knowledge &known, bool isAsyncProxy, Cta &cta,
+                   uint32_t offset, uint32_t bytes, bool isWrite);
+  void visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
+                   const Knowledge &known, bool isAsyncProxy, uint64_t address,
+                   uint64_t bytes, bool isWrite);
+
+  Machine &machine;
+  Cluster &cluster;
+  GlobalOrder &global;
+  uint64_t id;
+  std::vector<Agent> agents;
+  std::vector<std::unique_ptr<WarpOrder>> warps;
+  std::unordered_map<uint64_t, Knowledge> cells; ///< in shared memory
+  /// The last record of an access to global memory, to use it again.
+  Epoch lastEpoch;
+  uint32_t lastRecord = 0;
+};
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_CHECKS_ORDER_H

@@ -1,0 +1,54 @@
+//===- Shadow.cpp - the shadow of global memory ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Shadow.h"
+
+using namespace mx::sim;
+
+GlobalShadow::GlobalShadow(uint64_t maxBytes)
+    : pagesPerShard(std::max<uint64_t>(maxBytes / sizeof(Page) / kShards, 1)),
+      ring(new Slot[kRing]) {}
+
+uint32_t GlobalShadow::record(uint64_t cluster, Epoch epoch) {
+  uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
+  if (!number) // wrapped around: 0 is nobody
+    number = next.fetch_add(1, std::memory_order_relaxed);
+  Slot &s = ring[number % kRing];
+  s.number.store(0, std::memory_order_relaxed);
+  s.cluster.store(cluster, std::memory_order_relaxed);
+  s.epoch.store(epoch.raw(), std::memory_order_relaxed);
+  s.number.store(number, std::memory_order_release);
+  return number;
+}
+
+bool GlobalShadow::find(uint32_t number, Record &record) const {
+  const Slot &s = ring[number % kRing];
+  if (s.number.load(std::memory_order_acquire) != number)
+    return false;
+  record.cluster = s.cluster.load(std::memory_order_relaxed);
+  record.epoch = Epoch::fromRaw(s.epoch.load(std::memory_order_relaxed));
+  return s.number.load(std::memory_order_acquire) == number;
+}
+
+GlobalShadow::Page &GlobalShadow::page(Shard &shard, uint64_t number) {
+  std::unique_ptr<Page> &p = shard.pages[number];
+  if (p)
+    return *p;
+  if (shard.age.size() < pagesPerShard) {
+    p = std::make_unique<Page>();
+    shard.age.push_back(number);
+    return *p;
+  }
+  // The oldest page is forgotten and serves again.
+  uint64_t old = shard.age[shard.oldest];
+  shard.age[shard.oldest] = number;
+  shard.oldest = (shard.oldest + 1) % shard.age.size();
+  auto it = shard.pages.find(old);
+  std::unique_ptr<Page> reused = std::move(it->second);
+  shard.pages.erase(it);
+  reused->cells.fill(Cell());
+  std::unique_ptr<Page> &mine = shard.pages[number];
+  mine = std::move(reused);
+  return *mine;
+}

@@ -1,0 +1,226 @@
+//===- Shadow.h - who touched which bytes last ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For every granule of memory the last write and the last reads (two in shared
+// and tensor memory: a tile is often read by two roles). This is the idea of
+// FastTrack (Flanagan and Freund, PLDI 2009): comparing one step of one agent
+// with the clock of whoever comes next finds most races at the cost of one
+// comparison. What is forgotten (a third reader) can only hide a race, never
+// invent one.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_CHECKS_SHADOW_H
+#define MX_LIB_SIMULATOR_CHECKS_SHADOW_H
+
+#include "Clock.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+namespace mx::sim {
+
+/// One access: an agent's step, the instruction, and which bytes of a granule.
+/// 0 is "nobody". Packed into 64 bits, as shadows hold millions of them.
+class Epoch {
+public:
+  static constexpr uint32_t kMaxAgents = 1u << 12;
+  static constexpr uint32_t kMaxStep = (1u << 26) - 1;
+  static constexpr uint32_t kMaxInstr = (1u << 20) - 1;
+
+  Epoch() = default;
+  Epoch(uint32_t agent, uint32_t step, uint32_t instr, bool isAtomic,
+        bool isAsync)
+      : bits(uint64_t(agent) | uint64_t(std::min(step, kMaxStep)) << 12 |
+             uint64_t(std::min(instr, kMaxInstr)) << 38 |
+             uint64_t(isAtomic) << 58 | uint64_t(isAsync) << 59) {}
+  explicit operator bool() const { return bits; }
+  uint32_t agent() const { return bits & (kMaxAgents - 1); }
+  uint32_t step() const { return bits >> 12 & kMaxStep; }
+  uint32_t instr() const { return bits >> 38 & kMaxInstr; }
+  bool isAtomic() const { return bits >> 58 & 1; }
+  /// Of the async proxy.
+  bool isAsync() const { return bits >> 59 & 1; }
+  /// Which of the four bytes of a granule.
+  unsigned bytes() const { return bits >> 60; }
+  Epoch withBytes(unsigned mask) const {
+    Epoch e;
+    e.bits = (bits & ~(15ull << 60)) | uint64_t(mask) << 60;
+    return e;
+  }
+  uint64_t raw() const { return bits; }
+  static Epoch fromRaw(uint64_t raw) {
+    Epoch e;
+    e.bits = raw;
+    return e;
+  }
+  /// The same access but for the bytes.
+  bool sameAccess(Epoch o) const { return !((bits ^ o.bits) << 4); }
+
+private:
+  uint64_t bits = 0;
+};
+
+/// Write and reads of one granule.
+struct ShadowCell {
+  Epoch write, read, other;
+};
+
+/// Tells a conflict: the earlier access, and whether it was a write.
+struct Conflict {
+  Epoch earlier;
+  bool wasWrite = false;
+  uint64_t granule = 0;
+  uint64_t cluster = ~0ull; ///< of the earlier access, where it is another one
+};
+
+/// Looks at `c` on behalf of an access and notes the access. `isOrdered(epoch,
+/// wasWrite)` says whether an earlier access is known to come before.
+template <class F>
+inline bool visitCell(ShadowCell &c, Epoch e, bool isWrite, F &&isOrdered,
+                      Conflict &conflict) {
+  bool ok = true;
+  auto clash = [&](Epoch old, bool wasWrite) {
+    if (!old || !(old.bytes() & e.bytes()) ||
+        (old.isAtomic() && e.isAtomic()) || isOrdered(old, wasWrite))
+      return;
+    if (ok)
+      conflict = {old, wasWrite, 0};
+    ok = false;
+  };
+  if (!c.write.sameAccess(e))
+    clash(c.write, true);
+  if (isWrite) {
+    clash(c.read, false);
+    clash(c.other, false);
+    // Reads of other bytes stay; a write of other bytes by the same access
+    // widens it.
+    if (c.write.sameAccess(e))
+      e = e.withBytes(e.bytes() | c.write.bytes());
+    c.write = e;
+    if (e.bytes() == 15)
+      c.read = c.other = Epoch();
+    return ok;
+  }
+  if (c.read.sameAccess(e)) {
+    c.read = c.read.withBytes(c.read.bytes() | e.bytes());
+    return ok;
+  }
+  // An earlier read that comes before needs no memory of its own.
+  if (c.read && c.read.agent() != e.agent())
+    c.other = c.read;
+  c.read = e;
+  return ok;
+}
+
+/// The granules of a byte range: fn(granule, byte mask).
+template <class F>
+inline void forGranules(uint64_t begin, uint64_t bytes, F &&fn) {
+  uint64_t end = begin + bytes;
+  for (uint64_t g = begin / 4; g * 4 < end; ++g) {
+    unsigned mask = 15;
+    if (g * 4 < begin)
+      mask &= 15u << (begin - g * 4);
+    if (g * 4 + 4 > end)
+      mask &= 15u >> (g * 4 + 4 - end);
+    fn(g, mask & 15u);
+  }
+}
+
+/// Global memory is shared by all clusters and may be much larger than what a
+/// shadow should cost, so pages come into being when they are touched, and the
+/// oldest ones are given up beyond a limit. Access records of two words stand
+/// in a ring; a number that the ring has left behind is "nobody".
+class GlobalShadow {
+public:
+  explicit GlobalShadow(uint64_t maxBytes = 160ull << 20);
+
+  struct Record {
+    uint64_t cluster;
+    Epoch epoch;
+  };
+  /// The number of a new record.
+  uint32_t record(uint64_t cluster, Epoch epoch);
+
+  /// Visits a range; `isOrdered(record)` as above, `conflict` gets the first
+  /// clash. Thread-safe.
+  template <class F>
+  bool visit(uint64_t address, uint64_t bytes, uint32_t number, bool isWrite,
+             bool isAtomic, F &&isOrdered, Conflict &conflict);
+
+private:
+  struct Cell {
+    uint32_t write = 0, read = 0;
+  };
+  static constexpr uint64_t kPageBytes = 4096;
+  struct Page {
+    std::array<Cell, kPageBytes / 4> cells;
+  };
+  struct Shard {
+    std::mutex mutex;
+    std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+    std::vector<uint64_t> age; ///< a ring of page numbers, oldest at `oldest`
+    size_t oldest = 0;
+  };
+  static constexpr size_t kShards = 64;
+  static constexpr uint32_t kRing = 1u << 20;
+  struct Slot {
+    std::atomic<uint64_t> cluster{0}, epoch{0};
+    std::atomic<uint32_t> number{0};
+  };
+
+  Page &page(Shard &shard, uint64_t number);
+  bool find(uint32_t number, Record &record) const;
+
+  std::array<Shard, kShards> shards;
+  size_t pagesPerShard;
+  std::unique_ptr<Slot[]> ring;
+  std::atomic<uint32_t> next{1};
+};
+
+template <class F>
+bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
+                         bool isWrite, bool isAtomic, F &&isOrdered,
+                         Conflict &conflict) {
+  bool ok = true;
+  // Sub-word accesses of neighbours share a cell: only whole granules are
+  // remembered, which can hide a race between bytes.
+  uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
+  uint32_t lastFine = 0;
+  while (begin < end) {
+    uint64_t pageNumber = begin / (kPageBytes / 4);
+    uint64_t stop = std::min(end, (pageNumber + 1) * (kPageBytes / 4));
+    Shard &shard = shards[pageNumber % kShards];
+    std::lock_guard<std::mutex> lock(shard.mutex);
+    Page &p = page(shard, pageNumber);
+    for (; begin < stop; ++begin) {
+      Cell &c = p.cells[begin % (kPageBytes / 4)];
+      auto look = [&](uint32_t old, bool wasWrite) {
+        if (!old || old == number || old == lastFine)
+          return;
+        Record r;
+        if (!find(old, r) || (r.epoch.isAtomic() && isAtomic) ||
+            isOrdered(r, wasWrite)) {
+          lastFine = old;
+          return;
+        }
+        if (ok)
+          conflict = {r.epoch, wasWrite, begin * 4, r.cluster};
+        ok = false;
+      };
+      look(c.write, true);
+      if (isWrite) {
+        look(c.read, false);
+        c.write = number;
+        c.read = 0;
+      } else {
+        c.read = number;
+      }
+    }
+  }
+  return ok;
+}
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_CHECKS_SHADOW_H

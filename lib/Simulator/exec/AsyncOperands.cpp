@@ -1,0 +1,56 @@
+//===- AsyncOperands.cpp - operands of asynchronous copies ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "AsyncOperands.h"
+
+using namespace mx::sim;
+
+void mx::sim::addPlace(Decoder &d, const Address &a) {
+  d.addExtra(a.base);
+  d.addExtra(a.is64);
+  d.addExtra(uint32_t(a.offset));
+  d.addExtra(uint32_t(uint64_t(a.offset) >> 32));
+}
+
+uint64_t mx::sim::addressOf(Warp &w, const Slot *s, unsigned lane) {
+  return laneAddress(w, s[0], s[1] != 0, int64_t(uint64_t(s[3]) << 32 | s[2]),
+                     lane);
+}
+
+Cta *mx::sim::sharedOwner(Warp &w, const Instr *i, uint64_t address,
+                          const char *what, unsigned lane) {
+  Cluster &c = *w.cta->cluster;
+  uint64_t rank = address >> kRankShift;
+  if (rank < c.ctas.size())
+    return c.ctas[rank].get();
+  w.fail(i, FindingKind::OutOfBounds,
+         std::string(what) + " out of bounds: " +
+             w.machine->describeShared(*w.cta, address, 16),
+         1u << lane);
+  return nullptr;
+}
+
+bool mx::sim::checkMulticast(Warp &w, const Instr *i, uint32_t ranks,
+                             unsigned lane) {
+  size_t size = w.cta->cluster->ctas.size();
+  if (!(ranks >> size))
+    return true;
+  w.fail(i, FindingKind::IllegalInstruction,
+         "the multicast mask names CTAs beyond the cluster of " +
+             std::to_string(size),
+         1u << lane);
+  return false;
+}
+
+std::shared_ptr<const Knowledge> mx::sim::knowledgeAtIssue(Warp &w,
+                                                           bool isDeferred) {
+  Order *order = w.order();
+  if (!order)
+    return nullptr;
+  const Knowledge &known = order->of(w).known;
+  if (w.isEager() &&
+      !isDeferred) // used at once: no copy, and nobody to free it
+    return {std::shared_ptr<const Knowledge>(), &known};
+  return std::make_shared<const Knowledge>(known);
+}

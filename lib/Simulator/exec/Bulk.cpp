@@ -1,0 +1,253 @@
+//===- Bulk.cpp - cp.async.bulk and its groups ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA: cp.async.bulk, cp.reduce.async.bulk, their bulk groups and prefetch.
+//===----------------------------------------------------------------------===//
+
+#include "BulkCopies.h"
+#include "CopyAsync.h"
+
+using namespace mx::sim;
+
+namespace {
+
+enum class Bulk : uint8_t { GlobalToShared, SharedToGlobal, SharedToShared };
+
+struct BulkCopy {
+  Bulk kind;
+  bool multicast, isReduce;
+  ReduceOp reduce;
+  ReduceType type;
+  uint32_t pack() const {
+    return unsigned(kind) | multicast << 4 | isReduce << 5 |
+           unsigned(reduce) << 8 | unsigned(type) << 12;
+  }
+  explicit BulkCopy(uint32_t v)
+      : kind(Bulk(v & 15)), multicast(v >> 4 & 1), isReduce(v >> 5 & 1),
+        reduce(ReduceOp(v >> 8 & 15)), type(ReduceType(v >> 12 & 15)) {}
+  BulkCopy() : BulkCopy(0) {}
+};
+
+/// Adds to a fault which buffer it was about.
+Fault withBuffer(Warp &w, Fault f, const char *word, uint64_t address,
+                 uint32_t size) {
+  if (f.kind == FaultKind::Bounds)
+    f.message += std::string(" (") + word + " " +
+                 w.machine->memory.describe(address, size) + ")";
+  return f;
+}
+
+const Instr *bulkToGlobal(Warp &w, const Instr *i, uint32_t mask) {
+  BulkCopy copy(i->aux2);
+  if (copy.isReduce && w.isEager() && !w.takeTurn(i))
+    return nullptr;
+  const Slot *s = &w.machine->program.extra[i->aux];
+  Cluster &cluster = *w.cta->cluster;
+  ++cluster.effects;
+  const Instr *next = i + 1;
+  for (uint32_t m = mask; m && next; m &= m - 1) {
+    unsigned lane = __builtin_ctz(m);
+    uint64_t dst = addressOf(w, s, lane);
+    uint64_t src = sharedAddress(addressOf(w, s + kPlaceSlots, lane));
+    uint32_t size = w.at<uint32_t>(i->b)[lane];
+    Cta *from = sharedOwner(w, i, src, "copy", lane);
+    if (!from)
+      return nullptr;
+    uint32_t offset = src & kOffsetMask;
+    next = issueInGroup(w, i, lane, copy.isReduce, [=, &w, &cluster] {
+      TmaResult r = copy.isReduce ? bulkReduce(copy.reduce, copy.type,
+                                               cluster.engineGlobal, dst,
+                                               from->view(), offset, size)
+                                  : bulkStore(cluster.engineGlobal, dst,
+                                              from->view(), offset, size);
+      r.fault = withBuffer(w, r.fault, "to", dst, size);
+      return r;
+    });
+  }
+  return next;
+}
+
+/// extra: dst, src, mbarrier places, the mask's slot; b: size.
+const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
+  BulkCopy copy(i->aux2);
+  const Slot *s = &w.machine->program.extra[i->aux];
+  Cluster &cluster = *w.cta->cluster;
+  ++cluster.effects;
+  const Instr *next = i + 1;
+  for (uint32_t m = mask; m && next; m &= m - 1) {
+    unsigned lane = __builtin_ctz(m);
+    uint64_t dst = sharedAddress(addressOf(w, s, lane));
+    uint64_t src = addressOf(w, s + kPlaceSlots, lane);
+    uint64_t bar = sharedAddress(addressOf(w, s + 2 * kPlaceSlots, lane));
+    uint32_t size = w.at<uint32_t>(i->b)[lane];
+    Cta *to = sharedOwner(w, i, dst, "copy", lane);
+    Cta *holder, *from = nullptr;
+    uint32_t barOffset;
+    if (!to ||
+        !mbarrierWord(w, i, ptx::Space::Shared, bar, lane, holder, barOffset))
+      return nullptr;
+    if (holder != to)
+      return w.fail(i, FindingKind::IllegalInstruction,
+                    "copies into CTA rank " + std::to_string(to->rank) +
+                        " but signals an mbarrier of CTA rank " +
+                        std::to_string(holder->rank),
+                    1u << lane);
+    if (copy.kind == Bulk::SharedToShared) {
+      src = sharedAddress(src);
+      if (!(from = sharedOwner(w, i, src, "copy", lane)))
+        return nullptr;
+    }
+    uint32_t ranks = copy.multicast
+                         ? w.at<uint32_t>(s[3 * kPlaceSlots])[lane] & 0xffff
+                         : 1u << to->rank;
+    if (!checkMulticast(w, i, ranks, lane))
+      return nullptr;
+    uint32_t offset = dst & kOffsetMask;
+    auto known = knowledgeAtIssue(w, /*isDeferred=*/true);
+    for (; ranks && next; ranks &= ranks - 1) {
+      Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
+      Cta *signal = copy.multicast ? target : holder;
+      auto action = [=, &w, &cluster]() -> Fault {
+        TmaResult r;
+        {
+          Order *order = w.order();
+          ScopeGuard guard(order,
+                           order ? order->loadScope(w, i, 1u << lane, *known,
+                                                    *signal, barOffset)
+                                 : EngineScope());
+          uint32_t at = src & kOffsetMask;
+          if (!from)
+            r = bulkLoad(cluster.engineGlobal, src, target->view(), offset,
+                         size);
+          else if (copy.isReduce)
+            r = bulkReduceShared(copy.reduce, copy.type, target->view(), offset,
+                                 from->view(), at, size);
+          else
+            r = bulkShared(target->view(), offset, from->view(), at, size);
+        }
+        if (r.fault)
+          return from ? r.fault : withBuffer(w, r.fault, "from", src, size);
+        w.counts.bulkLoadBytes += r.bytes;
+        return completeTx(w, i, *signal, barOffset, r.bytes);
+      };
+      next = w.issueCopy(i, lane, action);
+    }
+  }
+  return next;
+}
+
+const Instr *commitBulk(Warp &w, const Instr *i, uint32_t) {
+  w.bulkGroups.commit();
+  return i + 1;
+}
+
+/// imm: groups that may be pending; aux: .read.
+const Instr *waitBulk(Warp &w, const Instr *i, uint32_t) {
+  if (!w.bulkGroups.atMost(i->imm)) {
+    w.block(i, Wait::BulkGroup);
+    w.group().index = uint32_t(i->imm);
+    return nullptr;
+  }
+  uint64_t committed = w.bulkGroups.committed();
+  if (Order *order = w.order(); order && committed > uint64_t(i->imm))
+    order->waitBulk(w, committed - i->imm, i->aux);
+  return i + 1;
+}
+
+void decodeBulk(Decoder &d, bool isReduce) {
+  BulkCopy copy;
+  // dst and src spaces, in this order.
+  std::vector<bool> isShared;
+  for (std::string_view m : d.modifiers()) {
+    if (m == "global")
+      isShared.push_back(false);
+    else if (m.substr(0, 6) == "shared")
+      isShared.push_back(true);
+  }
+  if (isShared.size() != 2 || (!isShared[0] && !isShared[1]))
+    return d.unsupported("expects two state spaces");
+  while (d.takeAny({"global", "shared::cta", "shared::cluster", "shared"}) >= 0)
+    ;
+  copy.kind = !isShared[0]  ? Bulk::SharedToGlobal
+              : isShared[1] ? Bulk::SharedToShared
+                            : Bulk::GlobalToShared;
+  copy.isReduce = isReduce;
+  bool hasHint;
+  hasHint = d.take("L2::cache_hint");
+  if (isReduce) {
+    bool hasOp = false, hasType = false;
+    std::vector<std::string_view> mods = d.modifiers();
+    for (std::string_view m : mods) {
+      if (!hasOp && parseReduceOp(m, copy.reduce)) {
+        hasOp = true;
+        d.take(m);
+      } else if (!hasType && parseReduceType(m, copy.type)) {
+        hasType = true;
+        d.take(m);
+      }
+    }
+    d.take("noftz");
+    if (!hasOp || !hasType)
+      return d.unsupported("expects an operation and a type");
+  }
+  bool toGlobal = copy.kind == Bulk::SharedToGlobal;
+  if (!d.take(toGlobal ? "bulk_group" : "mbarrier::complete_tx::bytes"))
+    return d.unsupported("expects a completion mechanism");
+  copy.multicast = !toGlobal && d.take("multicast::cluster");
+  size_t n = 3 + !toGlobal + copy.multicast + hasHint;
+  if (!d.expectOperands(n, n))
+    return;
+  Address dst = d.address(0), src = d.address(1), bar = dst;
+  Slot size = d.use(2, {'U', 32});
+  if (!toGlobal)
+    bar = d.address(3);
+  Slot mask = copy.multicast ? d.use(4, {'U', 16}) : kNoSlot;
+  uint32_t first = d.program.extra.size();
+  addPlace(d, dst);
+  addPlace(d, src);
+  addPlace(d, bar);
+  d.addExtra(mask);
+  Instr &i = d.emit(toGlobal ? bulkToGlobal : bulkToShared);
+  i.b = size;
+  i.aux = first;
+  i.aux2 = copy.pack();
+}
+
+void decodePrefetch(Decoder &d) {
+  while (!d.modifiers().empty())
+    d.take(d.modifiers().front());
+  d.emit(nop);
+}
+
+void decodeBulkGroup(Decoder &d, bool isWait) {
+  int64_t pending = 0;
+  bool isRead = d.take("read");
+  if (!d.expectOperands(isWait, isWait) || (isWait && !d.immediate(0, pending)))
+    return;
+  if (pending < 0)
+    return d.unsupported("expects a number of groups");
+  Instr &i = d.emit(isWait ? waitBulk : commitBulk);
+  i.imm = pending;
+  i.aux = isRead;
+}
+
+void decodeCp(Decoder &d) {
+  bool isReduce = d.take("reduce");
+  if (!d.take("async"))
+    return d.unsupported("expects .async");
+  if (!d.take("bulk"))
+    return decodeCopyAsync(d);
+  if (d.take("commit_group"))
+    return decodeBulkGroup(d, false);
+  if (d.take("wait_group"))
+    return decodeBulkGroup(d, true);
+  if (d.take("prefetch"))
+    return decodePrefetch(d);
+  if (d.take("tensor"))
+    return decodeBulkTensor(d, isReduce);
+  return decodeBulk(d, isReduce);
+}
+
+} // namespace
+
+void mx::sim::addBulkInstructions(DecodeTable &t) { t["cp"] = decodeCp; }

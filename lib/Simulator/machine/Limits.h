@@ -1,0 +1,28 @@
+//===- Limits.h - what an SM and the simulator hold -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Limits of an SM of the sm_90 and sm_100 families (CUDA Programming Guide,
+// "Technical specifications per compute capability"), and of host memory.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_MACHINE_LIMITS_H
+#define MX_LIB_SIMULATOR_MACHINE_LIMITS_H
+
+#include <cstdint>
+
+namespace mx::sim {
+
+constexpr uint32_t kThreadsPerSm = 2048, kCtasPerSm = 32;
+constexpr uint32_t kSharedPerSm = 228 * 1024;
+
+/// Host memory for the clusters that are being executed. All clusters that the
+/// device holds at once can run, but those that need not are not started yet.
+constexpr uint64_t kActiveBytes = 192ull << 20;
+/// Clusters that are executed side by side to begin with.
+constexpr uint64_t kActiveClusters = 8;
+/// Warp instructions that a cluster may execute before others have theirs.
+constexpr uint64_t kQuantum = 1u << 18;
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_MACHINE_LIMITS_H

@@ -1,0 +1,359 @@
+//===- Scheduler.cpp - who runs when --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A launch runs in passes. In a pass the active clusters run side by side, each
+// on one host thread, until they block, have had their quantum or are about to
+// do something through which clusters see each other (an atomic operation on
+// global memory, say). Between passes they do that one after another, in order.
+// So the result depends on the launch and the seed, not on the number of
+// threads. Clusters that the device would hold but that nobody waits for are
+// started late: a launch needs the memory of a few of them only.
+//===----------------------------------------------------------------------===//
+
+#include "Limits.h"
+#include "Machine.h"
+#include "Workers.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace mx::sim;
+
+WarpStatistics &WarpStatistics::operator+=(const WarpStatistics &o) {
+  instructions += o.instructions;
+  mmas += o.mmas;
+  globalLoadBytes += o.globalLoadBytes;
+  globalStoreBytes += o.globalStoreBytes;
+  sharedLoadBytes += o.sharedLoadBytes;
+  sharedStoreBytes += o.sharedStoreBytes;
+  tensorLoadBytes += o.tensorLoadBytes;
+  tensorStoreBytes += o.tensorStoreBytes;
+  bulkLoadBytes += o.bulkLoadBytes;
+  bulkStoreBytes += o.bulkStoreBytes;
+  return *this;
+}
+
+//===----------------------------------------------------------------------===//
+// One cluster
+//===----------------------------------------------------------------------===//
+
+bool Cluster::wantsTurn() const {
+  for (auto &cta : ctas)
+    for (const Warp &w : cta->warps)
+      for (const Group &g : w.groups)
+        if (g.wait == Wait::Turn)
+          return true;
+  return queue.wantsTurn();
+}
+
+/// Background work gets on, as the pace of the cluster has it. `isStuck`: no
+/// warp can go on without.
+bool Machine::completeSome(Cluster &c, bool isStuck) {
+  if (c.queue.empty())
+    return false;
+  Random *random = c.pace == Cluster::Pace::Eager ? nullptr : &c.random;
+  auto completeOne = [&] {
+    return !c.stopped && c.queue.completeOne(random, c.hasTurn);
+  };
+  bool any = false;
+  switch (c.pace) {
+  case Cluster::Pace::Eager:
+  case Cluster::Pace::Early:
+    while (completeOne())
+      any = true;
+    break;
+  case Cluster::Pace::Mixed:
+    any = isStuck && completeOne();
+    while (random->oneIn(4) && completeOne())
+      any = true;
+    break;
+  case Cluster::Pace::Late:
+    any = isStuck && completeOne();
+    break;
+  }
+  return any;
+}
+
+void Machine::runCluster(Cluster &c, uint64_t quantum) {
+  constexpr uint64_t kSlice = 4096;
+  // A lane that spins this long may be waiting for lanes that wait for it.
+  constexpr uint64_t kBusy = 16 * kSlice;
+  bool isEager = c.pace == Cluster::Pace::Eager;
+  std::vector<Warp *> order;
+  for (auto &cta : c.ctas)
+    for (Warp &w : cta->warps)
+      order.push_back(&w);
+  uint64_t used = 0;
+  bool again = true;
+  c.progress = false;
+  while (again && used < quantum && !c.stopped) {
+    uint64_t before = c.effects;
+    again = false;
+    ++c.round;
+    if (!isEager)
+      for (size_t k = order.size(); k > 1; --k)
+        std::swap(order[k - 1], order[c.random.below(uint32_t(k))]);
+    for (Warp *w : order) {
+      if (w->groups.empty())
+        continue;
+      uint64_t slice = isEager ? kSlice : 1ull << c.random.below(12);
+      uint64_t n = w->run(slice);
+      used += n;
+      w->counts.instructions += n;
+      again |= n >= slice;
+      if (n < slice)
+        w->busy = 0;
+      else if ((w->busy += n) >= kBusy) {
+        w->busy = 0;
+        w->breakConvergence();
+      }
+      completeSome(c, false);
+      if (c.stopped)
+        break;
+    }
+    again |= c.effects != before;
+    if (!again)
+      again = completeSome(c, true);
+    c.progress |= again;
+  }
+  c.executed += used;
+}
+
+/// What waited for the turn happens, each once.
+void Machine::runTurn(Cluster &c) {
+  c.hasTurn = true;
+  for (auto &cta : c.ctas)
+    for (Warp &w : cta->warps) {
+      for (size_t k = 0; k < w.groups.size() && !c.stopped; ++k) {
+        if (w.groups[k].wait != Wait::Turn)
+          continue;
+        w.groups[k].wait = Wait::None;
+        w.current = k;
+        uint64_t n = w.run(1);
+        w.counts.instructions += n;
+        c.executed += n;
+      }
+    }
+  if (c.queue.wantsTurn() && !c.stopped)
+    c.queue.completeOne(&c.random, true);
+  c.hasTurn = false;
+  ++c.effects;
+}
+
+//===----------------------------------------------------------------------===//
+// Dispatch
+//===----------------------------------------------------------------------===//
+
+/// The next cluster of the grid. PTX promises no order: seeds take one of the
+/// next sixteen.
+uint64_t Machine::nextCluster() {
+  ++dispatched;
+  if (!config.seed)
+    return nextIndex++;
+  while (lookahead.size() < 16 && nextIndex < totalClusters)
+    lookahead.push_back(nextIndex++);
+  size_t k = random.below(uint32_t(lookahead.size()));
+  std::swap(lookahead[k], lookahead.front());
+  uint64_t index = lookahead.front();
+  lookahead.pop_front();
+  return index;
+}
+
+bool Machine::cancelCluster(Cluster &asking, uint64_t &index) {
+  if (dispatched == totalClusters)
+    return false;
+  // Chips say so too when there is still something: the scheduler may want to
+  // run another kernel first.
+  if (config.seed && asking.random.oneIn(8))
+    return false;
+  index = nextCluster();
+  ++cancelled;
+  return true;
+}
+
+void Machine::startMore(size_t count) {
+  while (count-- && !waiting.empty()) {
+    Waiting next = waiting.front();
+    waiting.pop_front();
+    active.push_back(startCluster(next.index, next.slot));
+  }
+}
+
+/// A cluster has ended: what it leaves behind is looked at, and its place goes
+/// to the next one.
+void Machine::retire(Cluster &c) {
+  for (auto &cta : c.ctas) {
+    if (c.order)
+      c.order->exited(*cta);
+    if (!cta->tensor)
+      continue;
+    std::vector<TensorMemory::Allocation> leaks =
+        cta->tensor->allocations(cta->owner);
+    if (!leaks.empty() && (config.checks & kCheckTensorMemoryLeak)) {
+      Finding f;
+      f.kind = FindingKind::TensorMemoryLeak;
+      f.message = "the CTA ended without freeing " +
+                  std::to_string(leaks[0].columns) +
+                  " columns of tensor memory at column " +
+                  std::to_string(leaks[0].column);
+      f.hasCta = true;
+      f.cta = cta->id;
+      if (!isReported(c, f.kind, 0))
+        add(c, std::move(f), LaunchStatus::Failed);
+    }
+    cta->tensor->release(cta->owner);
+  }
+  collect(c);
+  if (dispatched < totalClusters)
+    waiting.push_back({nextCluster(), c.slot});
+}
+
+/// Takes over what a cluster has to say. Findings of all clusters come in the
+/// order of the passes, so they do not depend on threads.
+void Machine::collect(Cluster &c) {
+  for (auto &[finding, status] : c.findings) {
+    report.status = std::min(report.status, status);
+    bool isKnown = false;
+    for (const Finding &f : report.findings)
+      isKnown |= status == LaunchStatus::Failed && f.kind == finding.kind &&
+                 f.ptxLine == finding.ptxLine && !c.stopped;
+    if (isKnown)
+      continue;
+    finding.module = module.name;
+    if (report.findings.size() < config.maxFindings)
+      report.findings.push_back(std::move(finding));
+    else
+      ++report.findingsDropped;
+  }
+  c.findings.clear();
+  std::fwrite(c.output.data(), 1, c.output.size(), stdout);
+  c.output.clear();
+  executed += c.executed - c.counted;
+  c.counted = c.executed;
+  stopped |= c.stopped;
+}
+
+void Machine::takeStatistics(Cluster &c) {
+  LaunchStatistics &s = report.statistics;
+  s.warps.resize(warpsPerCta);
+  for (auto &cta : c.ctas)
+    for (Warp &w : cta->warps) {
+      s.warps[w.index] += w.counts;
+      s.mmas += w.counts.mmas;
+      s.tmaBytes += w.counts.bulkLoadBytes + w.counts.bulkStoreBytes;
+      w.counts = WarpStatistics();
+    }
+}
+
+void Machine::run() {
+  if (!bindShape())
+    return;
+  uint32_t size = cluster.count();
+  uint32_t perSm = std::min({kCtasPerSm, kThreadsPerSm / (warpsPerCta * 32),
+                             kSharedPerSm / std::max(sharedBytes, 1024u)});
+  slots = uint64_t(config.smCount) * std::max(perSm, 1u) / size;
+  slots = std::min(slots, totalClusters);
+  report.statistics.residentCtas = slots * size;
+  // CTAs of one SM share its tensor memory, which one thread at a time may use.
+  bool sharesTensorMemory = program.usesTensorMemory && perSm > 1;
+  Workers workers(sharesTensorMemory || totalClusters == 1 ? 1
+                                                           : config.threads);
+
+  uint64_t perCluster =
+      size * (uint64_t(sharedBytes) * (config.checks & kCheckOrder ? 8 : 2) +
+              uint64_t(warpsPerCta) *
+                  (program.registerBytes + uint64_t(program.localBytes) * 32) +
+              (program.usesTensorMemory ? 512u << 10 : 0));
+  size_t target =
+      std::clamp<uint64_t>(kActiveBytes / perCluster, 1, kActiveClusters);
+  for (uint64_t slot = 0; slot < slots; ++slot)
+    waiting.push_back({nextCluster(), slot});
+
+  uint64_t idlePasses = 0, passesAlone = 0;
+  while (!stopped) {
+    if (active.size() < target)
+      startMore(target - active.size());
+    if (active.empty())
+      break;
+    uint64_t left =
+        config.maxInstructions - std::min(config.maxInstructions, executed);
+    uint64_t quantum = std::min(kQuantum, left + 1);
+    workers.forEach(active.size(),
+                    [&](size_t k) { runCluster(*active[k], quantum); });
+    bool progress = false, hasRetired = false;
+    for (size_t k = 0; k < active.size(); ++k) {
+      Cluster &c = *active[k];
+      progress |= c.progress;
+      if (!c.hasTurn && !c.stopped && c.wantsTurn()) {
+        runTurn(c);
+        progress = true;
+      }
+      collect(c);
+    }
+    for (size_t k = 0; k < active.size() && !stopped;) {
+      if (!active[k]->done()) {
+        ++k;
+        continue;
+      }
+      retire(*active[k]);
+      takeStatistics(*active[k]);
+      active.erase(active.begin() + k);
+      progress = hasRetired = true;
+    }
+    if (stopped)
+      break;
+    if (executed > config.maxInstructions) {
+      reportLimit();
+      break;
+    }
+    // Those that run may be waiting for clusters that have not begun.
+    passesAlone = hasRetired ? 0 : passesAlone + 1;
+    if ((!progress || passesAlone > 8) && !waiting.empty()) {
+      target = active.size() + kActiveClusters;
+      passesAlone = 0;
+      progress = true;
+    }
+    // Nobody can go on. A try_wait may give up after a while, so let them, a
+    // number of times; when still nothing has changed, nothing ever will.
+    bool slept = false;
+    for (auto &c : active) {
+      slept |= c->slept;
+      c->timeout = !progress;
+      if (progress)
+        c->slept = false;
+    }
+    if (progress) {
+      idlePasses = 0;
+      continue;
+    }
+    bool isReleased = false;
+    for (auto &c : active)
+      for (auto &cta : c->ctas)
+        for (Warp &w : cta->warps)
+          isReleased |= w.breakConvergence();
+    if (isReleased)
+      idlePasses = 0;
+    if (++idlePasses > (slept ? 100000u : 256u)) {
+      reportDeadlock();
+      break;
+    }
+  }
+  for (auto &c : active) {
+    collect(*c);
+    takeStatistics(*c);
+  }
+  report.statistics.warpInstructions = executed;
+}
+
+/// The limit, and where everybody stands.
+void Machine::reportLimit() {
+  Finding f;
+  f.kind = FindingKind::InstructionLimit;
+  f.message = "stopped after " + std::to_string(executed) +
+              " warp instructions, the limit is " +
+              std::to_string(config.maxInstructions);
+  f.module = module.name;
+  report.findings.push_back(std::move(f));
+  report.status = std::min(report.status, LaunchStatus::Failed);
+  reportPlaces(FindingKind::InstructionLimit, LaunchStatus::Failed);
+}
