@@ -101,10 +101,16 @@ struct Knowledge {
   /// Accesses that come before (PTX ISA, "Causality order").
   Clock generic;
   /// Those of the generic proxy that a proxy fence has made good for the async
-  /// proxy as well.
-  Clock async;
+  /// proxy as well: to shared memory, and to global memory.
+  Clock async, asyncGlobal;
+  /// Those that a release fence has made good for the tensormap proxy.
+  Clock maps;
   /// Operations on tensor memory that tcgen05 fences have ordered.
   Clock tensor;
+  /// Beyond `generic`, what must have been executed before, though nothing
+  /// makes its effects visible: a phase that waits for a copy completes after
+  /// all that the copy's issuer has waited for.
+  Clock executed;
   /// What came before a fence of gpu or sys scope: a relaxed store to global
   /// memory publishes that much ("Release and acquire patterns").
   Clock fenced;
@@ -112,12 +118,18 @@ struct Knowledge {
   void join(const Knowledge &other) {
     generic.join(other.generic);
     async.join(other.async);
+    asyncGlobal.join(other.asyncGlobal);
+    maps.join(other.maps);
+    executed.join(other.executed);
     tensor.join(other.tensor);
     fenced.join(other.fenced);
   }
   void clear() {
     generic.clear();
     async.clear();
+    asyncGlobal.clear();
+    maps.clear();
+    executed.clear();
     tensor.clear();
     fenced.clear();
   }

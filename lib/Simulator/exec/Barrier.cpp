@@ -316,6 +316,10 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
       lastWord = word;
       lastParity = mbarrierState(*word).parity;
     }
+    if (order && op != Init)
+      order->useBarrier(w, i, 1u << lane, order->of(w).known, *owner, offset);
+    if (order && !passesOn && op >= Arrive && op <= DropExpect)
+      order->arriveRelaxed(w, *owner, offset);
     if (order && owner != w.cta)
       order->useRemote(w, i, *owner);
     switch (op) {
@@ -324,6 +328,8 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
       b.arrivals.clear();
       b.phases = 0;
       b.order.reset();
+      if (order)
+        order->initBarrier(w, i, *owner, offset);
       f = mbarrierInit(b.word, value);
       break;
     }
@@ -380,7 +386,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   bool is64 = i->aux2 & 1, byParity = i->aux & 1, mayWait = i->aux & 2;
   Space space = Space(i->aux2 >> 1);
-  uint32_t done = 0, ticket = 0, where = 0, observed = 0;
+  uint32_t done = 0, ticket = 0, where = 0, observed = 0, used = 0;
   bool isSame = true, isFirst = true;
   Cta *target = nullptr;
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -398,6 +404,10 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
                         std::to_string(owner->rank) +
                         ", only barriers of the own CTA can be waited for",
                     1u << lane);
+    if (Order *order = w.order(); order && offset != used) {
+      used = offset;
+      order->useBarrier(w, i, 1u << lane, order->of(w).known, *owner, offset);
+    }
     bool isDone = false;
     uint32_t parity;
     Fault f;
