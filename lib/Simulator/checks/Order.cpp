@@ -62,7 +62,7 @@ void Order::release(Warp &w, Knowledge &to) {
   to.executed.join(o.known.executed);
   to.tensor.join(o.tensorReleased);
   to.fenced.join(o.known.fenced);
-  o.known.generic.raise(o.self, o.known.generic[o.self] + 1);
+  o.nextStep();
 }
 
 void Order::acquire(Warp &w, const Knowledge &from) {
@@ -87,14 +87,14 @@ void Order::proxyFence(Warp &w, bool isShared, bool isGlobal) {
     o.known.async.join(o.known.generic);
   if (isGlobal)
     o.known.asyncGlobal.join(o.known.generic);
-  o.known.generic.raise(o.self, o.known.generic[o.self] + 1);
+  o.nextStep();
 }
 
 void Order::releaseMaps(Warp &w) {
   WarpOrder &o = of(w);
   o.known.maps.join(o.known.generic);
   o.known.fenced.join(o.known.generic);
-  o.known.generic.raise(o.self, o.known.generic[o.self] + 1);
+  o.nextStep();
 }
 
 void Order::acquireMaps(Warp &w) {
@@ -127,7 +127,7 @@ void Order::fence(Warp &w) {
   acquire(w, o.unfenced);
   o.unfenced.clear();
   o.known.fenced.join(o.known.generic);
-  o.known.generic.raise(o.self, o.known.generic[o.self] + 1);
+  o.nextStep();
 }
 
 void Order::strongRead(Warp &w, bool isGlobal, uint64_t address,
@@ -221,7 +221,7 @@ void Order::arriveRelaxed(Warp &w, Cta &cta, uint32_t offset) {
   BarrierOrder &b = barrier(cta, offset);
   b.arriving.executed.join(o.known.generic);
   b.arriving.executed.join(o.known.executed);
-  o.known.generic.raise(o.self, o.known.generic[o.self] + 1);
+  o.nextStep();
 }
 
 void Order::initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {

@@ -82,6 +82,8 @@ struct WarpOrder {
            wgmmaStep = 1, initStep = 1;
   /// copyStep at each commit_group of cp.async; wgmmaStep of wgmma.
   std::vector<uint32_t> copyCommits, wgmmaCommits;
+
+  void nextStep() { known.generic.raise(self, known.generic[self] + 1); }
 };
 
 /// What an mbarrier passes on.
