@@ -51,7 +51,9 @@ bool Cluster::wantsTurn() const {
 bool Machine::completeSome(Cluster &c, bool isStuck) {
   if (c.queue.empty())
     return false;
-  Random *random = c.pace == Cluster::Pace::Eager ? nullptr : &c.random;
+  bool isInOrder =
+      c.pace == Cluster::Pace::Eager || c.pace == Cluster::Pace::Even;
+  Random *random = isInOrder ? nullptr : &c.random;
   auto completeOne = [&] {
     return !c.stopped && c.queue.completeOne(random, c.hasTurn);
   };
@@ -70,6 +72,10 @@ bool Machine::completeSome(Cluster &c, bool isStuck) {
   case Cluster::Pace::Late:
     any = isStuck && completeOne();
     break;
+  case Cluster::Pace::Even:
+    while (isStuck && completeOne())
+      any = true;
+    break;
   }
   return any;
 }
@@ -78,7 +84,11 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
   constexpr uint64_t kSlice = 4096;
   // A lane that spins this long may be waiting for lanes that wait for it.
   constexpr uint64_t kBusy = 16 * kSlice;
+  // Warps that set off together differ by less than what one of them needs to
+  // get at the results of another.
+  constexpr uint64_t kStep = 1;
   bool isEager = c.pace == Cluster::Pace::Eager;
+  bool isEven = c.pace == Cluster::Pace::Even;
   std::vector<Warp *> order;
   for (auto &cta : c.ctas)
     for (Warp &w : cta->warps)
@@ -90,13 +100,15 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
     uint64_t before = c.effects;
     again = false;
     ++c.round;
-    if (!isEager)
+    if (!isEager && !isEven)
       for (size_t k = order.size(); k > 1; --k)
         std::swap(order[k - 1], order[c.random.below(uint32_t(k))]);
     for (Warp *w : order) {
       if (w->groups.empty())
         continue;
-      uint64_t slice = isEager ? kSlice : 1ull << c.random.below(12);
+      uint64_t slice = isEager  ? kSlice
+                       : isEven ? kStep
+                                : 1ull << c.random.below(12);
       uint64_t n = w->run(slice);
       used += n;
       w->counts.instructions += n;
@@ -343,6 +355,7 @@ void Machine::run() {
     collect(*c);
     takeStatistics(*c);
   }
+  report.isComplete = !stopped && active.empty() && waiting.empty();
   report.statistics.warpInstructions = executed;
 }
 
