@@ -52,6 +52,10 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
                            ? std::to_string(b.expectedWarps * 32) + " threads"
                            : std::string("all threads")),
                   mask);
+  // Arrivals are counted, not who arrives: behind a bar.arrive the same warp
+  // may come again to a barrier with a number of threads.
+  if (warps && (b.lanes[w.index] & w.live) == w.live)
+    b.lanes[w.index] = 0;
   if (b.lanes[w.index] & mask)
     return w.fail(i, FindingKind::Barrier,
                   "the warp arrives at barrier " + std::to_string(number) +
