@@ -118,6 +118,8 @@ if config.mx_build_compiler:
     features.add("compiler")
 if ptxas:
     features.add("ptxas")
+    if shutil.which("nvcc", path=config.environment["PATH"]):
+        features.add("nvcc")
 if probe("import numpy, ml_dtypes") is not None:
     features.add("numpy")
 if config.mx_have_plugin:
