@@ -398,10 +398,8 @@ void Order::noteUser(Cta &cta, Epoch e) {
     last = e;
 }
 
-void Order::useRemote(Warp &w, const Instr *i, Cta &cta) {
-  WarpOrder &o = of(w);
-  noteUser(cta, Epoch(o.self, o.known.generic[o.self], instrNumber(i), false,
-                      false));
+void Order::useRemote(Warp &w, const Instr *i, Cta &cta, uint32_t step) {
+  noteUser(cta, Epoch(of(w).self, step, instrNumber(i), false, false));
 }
 
 void Order::exited(Cta &cta) {

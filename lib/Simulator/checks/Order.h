@@ -83,6 +83,7 @@ struct WarpOrder {
   /// copyStep at each commit_group of cp.async; wgmmaStep of wgmma.
   std::vector<uint32_t> copyCommits, wgmmaCommits;
 
+  uint32_t step() const { return known.generic[self]; }
   void nextStep() { known.generic.raise(self, known.generic[self] + 1); }
 };
 
@@ -184,7 +185,7 @@ public:
 
   /// Something other than an access to data: an arrival on a barrier of another
   /// CTA, which must not have ended.
-  void useRemote(Warp &w, const Instr *i, Cta &cta);
+  void useRemote(Warp &w, const Instr *i, Cta &cta, uint32_t step);
   void noteUser(Cta &cta, Epoch e);
 
   // By engines: what `scope()` says.

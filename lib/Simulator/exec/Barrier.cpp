@@ -307,6 +307,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   bool passesOn =
       order && !(i->aux >> 5 & 1) && op >= Arrive && op <= DropExpect;
   Knowledge known;
+  uint32_t step = order ? order->of(w).step() : 0;
   if (passesOn)
     order->release(w, known);
   const uint64_t *lastWord = nullptr;
@@ -338,7 +339,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     if (order && !passesOn && op >= Arrive && op <= DropExpect)
       order->arriveRelaxed(w, *owner, offset);
     if (order && owner != w.cta)
-      order->useRemote(w, i, *owner);
+      order->useRemote(w, i, *owner, step);
     switch (op) {
     case Init: {
       Mbarrier &b = owner->mbarriers[offset];
