@@ -310,7 +310,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t step = order ? order->of(w).step() : 0;
   if (passesOn)
     order->release(w, known);
-  const uint64_t *lastWord = nullptr;
+  const uint64_t *lastWord = nullptr, *ended = nullptr;
   unsigned lastParity = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
@@ -340,6 +340,13 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
       order->arriveRelaxed(w, *owner, offset);
     if (order && owner != w.cta)
       order->useRemote(w, i, *owner, step);
+    if (word == ended && op >= Arrive && op <= DropExpect)
+      w.note(i, FindingKind::Barrier,
+             "the mbarrier at " + w.machine->describeSharedOffset(offset) +
+                 " expects " + std::to_string(mbarrierState(before).expected) +
+                 " arrivals: its phase ends before all lanes of the "
+                 "instruction have arrived, the others count in the next one",
+             mask);
     switch (op) {
     case Init: {
       Mbarrier &b = owner->mbarriers[offset];
@@ -385,6 +392,8 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
           ")";
       return w.fault(i, f, 1u << lane);
     }
+    if (mbarrierState(before).parity != mbarrierState(*word).parity)
+      ended = word;
     if (op == Init)
       ++w.cta->cluster->effects;
     if (op == Init && w.trace)
