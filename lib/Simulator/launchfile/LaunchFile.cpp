@@ -834,20 +834,21 @@ bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
       {"tcgen05-fence", kCheckTensorFence},
       {"cta-exit", kCheckCtaExit},
   };
-  if (text == "all") {
-    checks = kCheckAll;
-    return true;
-  }
-  checks = 0;
+  // "-race" takes away, from all where nothing stands before.
+  checks = text.substr(0, 1) == "-" ? kCheckAll : 0;
   if (text == "none")
     return true;
   llvm::SmallVector<StringRef, 8> parts;
   StringRef(text.data(), text.size()).split(parts, ',');
   for (StringRef part : parts) {
-    bool isFound = false;
+    StringRef wanted = part;
+    bool isOff = wanted.consume_front("-");
+    bool isFound = wanted == "all" && !isOff;
+    if (isFound)
+      checks = kCheckAll;
     for (auto &[name, bit] : names)
-      if (part == name) {
-        checks |= bit;
+      if (wanted == name) {
+        checks = isOff ? checks & ~bit : checks | bit;
         isFound = true;
       }
     if (!isFound) {
