@@ -5,7 +5,7 @@
 // outputs. Everything that is wrong with the file is one message.
 //===----------------------------------------------------------------------===//
 
-#include "mx/Simulator/LaunchFile.h"
+#include "mx/Simulator/Report.h"
 #include "Json.h"
 
 #include "mx/Simulator/tensor/TensorMap.h"
@@ -724,6 +724,8 @@ LaunchFileResult LaunchFile::run() {
     return finish();
   defaults.checks = options.checks;
   defaults.seed = options.seed;
+  defaults.profile = options.profile;
+  defaults.timelineCtas = options.timelineCtas;
   defaults.threads = options.threads;
   defaults.truncatesTensorSums = options.truncatingSums;
   if (json.has("sm_count"))
@@ -820,20 +822,29 @@ LaunchFileResult mx::sim::runLaunchFile(const LaunchFileOptions &options) {
   return LaunchFile(options).run();
 }
 
+static const std::pair<const char *, uint32_t> checkNames[] = {
+    {"uninit-tmem", kCheckUninitTensorMemory},
+    {"ld-before-wait", kCheckLoadBeforeWait},
+    {"uninit-smem", kCheckUninitShared},
+    {"tmem-leak", kCheckTensorMemoryLeak},
+    {"descriptor", kCheckDescriptor},
+    {"mbarrier", kCheckBarrier},
+    {"race", kCheckRace},
+    {"proxy-fence", kCheckProxyFence},
+    {"tcgen05-fence", kCheckTensorFence},
+    {"cta-exit", kCheckCtaExit},
+};
+
+std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {
+  std::vector<std::string> names;
+  for (auto &[name, bit] : checkNames)
+    if (checks & bit)
+      names.push_back(name);
+  return names;
+}
+
 bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
                           std::string &error) {
-  static const std::pair<const char *, uint32_t> names[] = {
-      {"uninit-tmem", kCheckUninitTensorMemory},
-      {"ld-before-wait", kCheckLoadBeforeWait},
-      {"uninit-smem", kCheckUninitShared},
-      {"tmem-leak", kCheckTensorMemoryLeak},
-      {"descriptor", kCheckDescriptor},
-      {"mbarrier", kCheckBarrier},
-      {"race", kCheckRace},
-      {"proxy-fence", kCheckProxyFence},
-      {"tcgen05-fence", kCheckTensorFence},
-      {"cta-exit", kCheckCtaExit},
-  };
   if (text == "all") {
     checks = kCheckAll;
     return true;
@@ -845,7 +856,7 @@ bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
   StringRef(text.data(), text.size()).split(parts, ',');
   for (StringRef part : parts) {
     bool isFound = false;
-    for (auto &[name, bit] : names)
+    for (auto &[name, bit] : checkNames)
       if (part == name) {
         checks |= bit;
         isFound = true;
@@ -853,7 +864,7 @@ bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
     if (!isFound) {
       error =
           "unknown check '" + part.str() + "', expected all, none or a list of";
-      for (auto &[name, bit] : names)
+      for (auto &[name, bit] : checkNames)
         error += std::string(" ") + name;
       return false;
     }
