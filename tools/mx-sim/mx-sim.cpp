@@ -29,7 +29,7 @@ static cl::opt<uint64_t>
          cl::init(0), cl::cat(category));
 static cl::opt<unsigned>
     jobs("jobs", cl::desc("Host threads; 0 (default): one per core"),
-            cl::init(0), cl::cat(category));
+         cl::init(0), cl::cat(category));
 enum class Sums { Exact, Truncated };
 static cl::opt<Sums> sums(
     "sums", cl::desc("How tensor cores add"), cl::init(Sums::Exact),

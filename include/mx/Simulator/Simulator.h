@@ -250,8 +250,8 @@ struct LaunchConfig {
   /// Counts what each instruction does, for LaunchStatistics::profiles. Costs
   /// some speed.
   bool profile = false;
-  /// The first CTAs of the grid, in whole clusters, get a timeline of at most so
-  /// many spans; 0: none.
+  /// The first CTAs of the grid, in whole clusters, get a timeline of at most
+  /// so many spans; 0: none.
   static constexpr uint32_t kTwoClusters = ~0u;
   uint32_t timelineCtas = 0;
   uint64_t timelineSpans = 200'000;

@@ -5,8 +5,8 @@
 // outputs. Everything that is wrong with the file is one message.
 //===----------------------------------------------------------------------===//
 
-#include "mx/Simulator/Report.h"
 #include "Json.h"
+#include "mx/Simulator/Report.h"
 
 #include "mx/Simulator/tensor/TensorMap.h"
 #include "mx/Support/FloatFormats.h"

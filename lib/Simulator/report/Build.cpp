@@ -192,7 +192,8 @@ void Recorder::buildBarriers(Timeline &t, uint32_t rank, uint32_t index,
   for (auto &[key, b] : mbarriers) {
     if (key >> kRankShift != rank)
       continue;
-    if (b.isUsed && b.phaseBegin < end) {
+    bool isOpen = b.arrivals || b.bytes || b.expected || cluster.liveThreads;
+    if (b.isUsed && isOpen && b.phaseBegin < end) {
       uint64_t word = cluster.ctas[rank]->mbarriers[key & kOffsetMask].word;
       MbarrierState s = mbarrierState(word);
       TimelineSpan span;

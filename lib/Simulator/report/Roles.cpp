@@ -1,8 +1,8 @@
 //===- Roles.cpp - which warps do what ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels give warps different work by their index. What they were written to do
-// is guessed from what they did: the bytes they moved and the products they
+// Kernels give warps different work by their index. What they were written to
+// do is guessed from what they did: the bytes they moved and the products they
 // took, in all CTAs together.
 //===----------------------------------------------------------------------===//
 
@@ -95,9 +95,8 @@ std::string mx::sim::statisticsText(const LaunchReport &report) {
     return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" +
            std::to_string(d.z);
   };
-  std::string s = "kernel " + f.kernel + ": grid " + dims(f.grid) +
-                  ", block " + dims(f.block) + ", cluster " + dims(f.cluster) +
-                  ", " +
+  std::string s = "kernel " + f.kernel + ": grid " + dims(f.grid) + ", block " +
+                  dims(f.block) + ", cluster " + dims(f.cluster) + ", " +
                   std::to_string(f.staticSharedBytes + f.dynamicSharedBytes) +
                   " bytes of shared memory, " +
                   std::to_string(report.statistics.residentCtas) +
@@ -111,10 +110,10 @@ std::string mx::sim::statisticsText(const LaunchReport &report) {
     std::vector<std::string> row = {r.name, listOf(r.warps),
                                     std::to_string(c.instructions),
                                     c.mmas ? std::to_string(c.mmas) : "-"};
-    for (uint64_t n : {c.bulkLoadBytes, c.bulkStoreBytes, c.copyBytes,
-                       c.globalLoadBytes, c.globalStoreBytes, c.sharedLoadBytes,
-                       c.sharedStoreBytes, c.tensorCopyBytes, c.tensorLoadBytes,
-                       c.tensorStoreBytes})
+    for (uint64_t n :
+         {c.bulkLoadBytes, c.bulkStoreBytes, c.copyBytes, c.globalLoadBytes,
+          c.globalStoreBytes, c.sharedLoadBytes, c.sharedStoreBytes,
+          c.tensorCopyBytes, c.tensorLoadBytes, c.tensorStoreBytes})
       row.push_back(bytesText(n));
     row.push_back(
         std::to_string(c.mbarrierWaits + c.barrierWaits + c.clusterWaits));
