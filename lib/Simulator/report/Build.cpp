@@ -85,11 +85,24 @@ static uint32_t assignRows(std::vector<TimelineSpan> &spans) {
 // One cluster
 //===----------------------------------------------------------------------===//
 
+/// Who tests a barrier again and again when the launch ends waits for it.
+void Recorder::leaveTests(Strand &s) {
+  if (!s.isActive || s.isWaiting || !s.testAt || s.testEvents != s.events)
+    return;
+  s.isWaiting = true;
+  s.waitBegin = s.testBegin;
+  s.waitLine = lineOf(s.testAt);
+  s.waiting = {SpanKind::WaitMbarrier, s.testBarrier >> kRankShift,
+               s.testBarrier & kOffsetMask, s.testParity};
+}
+
 /// What is not over: a launch that was stopped, or a deadlock.
 void Recorder::closeWarps() {
   for (auto &cta : cluster.ctas)
     for (Warp &w : cta->warps) {
       WarpTrace &t = of(w);
+      for (Strand &s : t.strands)
+        leaveTests(s);
       for (Group &g : w.groups)
         if (g.strand < t.strands.size() && t.strands[g.strand].isActive)
           endRun(t, t.strands[g.strand], g.strand,
