@@ -120,6 +120,8 @@ if ptxas:
     features.add("ptxas")
     if shutil.which("nvcc", path=config.environment["PATH"]):
         features.add("nvcc")
+if shutil.which("node"):
+    features.add("node")
 if probe("import numpy, ml_dtypes") is not None:
     features.add("numpy")
 if config.mx_have_plugin:

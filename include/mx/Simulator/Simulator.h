@@ -250,8 +250,9 @@ struct LaunchConfig {
   /// Counts what each instruction does, for LaunchStatistics::profiles. Costs
   /// some speed.
   bool profile = false;
-  /// The first CTAs of the grid, in whole clusters, get a timeline of at most so
-  /// many spans; 0: none.
+  /// The first CTAs of the grid, in whole clusters, get a timeline of at most
+  /// so many spans; 0: none.
+  static constexpr uint32_t kTwoClusters = ~0u;
   uint32_t timelineCtas = 0;
   uint64_t timelineSpans = 200'000;
   /// Findings beyond this number are counted but not kept.
@@ -301,6 +302,9 @@ struct Finding {
   Dim3 cta = {0, 0, 0};
   int warp = -1;
   uint32_t lanes = 0;
+  /// The other party, of findings that have two: who, and where.
+  std::string other;
+  unsigned otherLine = 0;
 
   /// One paragraph: kind, message, place.
   std::string text() const;

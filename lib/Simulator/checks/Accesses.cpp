@@ -53,11 +53,29 @@ std::string Order::describeEarlier(const Conflict &c) const {
   return s + describeAgent(c.earlier.agent());
 }
 
+/// Says in the finding that was just made who the other party is.
+void Order::nameOther(const Conflict &c) {
+  Finding &f = cluster.findings.back().first;
+  const Program &p = machine.program;
+  if (c.earlier.instr() < p.info.size())
+    f.otherLine = p.info[c.earlier.instr()].line;
+  f.other = describeEarlier(c);
+}
+
 /// Reports a conflict as what it is: unordered altogether, or ordered but not
 /// for the proxy or the tensor memory.
 void Order::report(Warp &w, const Instr *i, uint32_t lanes,
                    const Knowledge &known, bool isTensor, bool isWrite,
                    const Conflict &c, const std::string &what) {
+  size_t before = cluster.findings.size();
+  reportAs(w, i, lanes, known, isTensor, isWrite, c, what);
+  if (cluster.findings.size() > before)
+    nameOther(c);
+}
+
+void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
+                     const Knowledge &known, bool isTensor, bool isWrite,
+                     const Conflict &c, const std::string &what) {
   bool isForeign = c.cluster != ~0ull && c.cluster != id;
   uint32_t step = isForeign ? known.generic.ofForeign(Clock::foreignKey(
                                   c.cluster, c.earlier.agent()))
@@ -212,8 +230,7 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
 /// Copies read their map through the tensormap proxy: a map that the generic
 /// proxy has written needs fences on both sides (PTX ISA, fence.proxy.tensormap
 /// and tensormap.cp_fenceproxy).
-void Order::readMap(Warp &w, const Instr *i, uint64_t address,
-                    uint32_t lanes) {
+void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   WarpOrder &o = of(w);
   Epoch e(o.self, o.known.generic[o.self], instrNumber(i), false, false);
   auto stepIn = [&](const Clock &c, const GlobalShadow::Record &r) {
@@ -234,8 +251,8 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address,
       conflict);
   if (ok)
     return;
-  std::string text = "the read of the tensor map at " +
-                     machine.memory.describe(address, 128);
+  std::string text =
+      "the read of the tensor map at " + machine.memory.describe(address, 128);
   if (isRace({conflict.cluster, conflict.earlier}))
     w.note(i, FindingKind::Race,
            text + " races with " + describeEarlier(conflict) +
@@ -419,6 +436,8 @@ void Order::exited(Cta &cta) {
     f.message = "the CTA may have ended before " + describeAgent(agent) +
                 " is done with its memory: expected a wait for it, or a "
                 "cluster barrier, before the CTA exits";
+    f.other = describeAgent(agent);
+    f.otherLine = info.line;
     if (!machine.isReported(cluster, f.kind, f.ptxLine))
       machine.add(cluster, std::move(f), LaunchStatus::Failed);
   }

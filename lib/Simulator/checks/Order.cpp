@@ -238,8 +238,8 @@ void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
   const BarrierOrder &b = barrier(cta, offset);
   if (!b.init || known.generic[b.init.agent()] >= b.init.step())
     return;
-  std::string what = "the use of the mbarrier at " +
-                     machine.describeSharedOffset(offset);
+  std::string what =
+      "the use of the mbarrier at " + machine.describeSharedOffset(offset);
   if (cluster.ctas.size() > 1)
     what += " of CTA rank " + std::to_string(cta.rank);
   w.note(i, FindingKind::Race,

@@ -492,7 +492,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   if (!mayWait || w.cta->cluster->timeout) {
     setPredicate(w, i->d, done, mask);
     if (w.trace)
-      w.trace->testFailed(w, i, *target, where);
+      w.trace->testFailed(w, i, *target, where, ticket);
     return done ? i + 1 : w.poll(i + 1);
   }
   if (!isSame)

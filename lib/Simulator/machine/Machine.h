@@ -357,6 +357,7 @@ public:
   /// says that there is none. Needs the turn.
   bool cancelCluster(Cluster &asking, uint64_t &index);
   Dim3 firstCtaOf(uint64_t clusterIndex) const;
+  uint64_t numClusters() const { return totalClusters; }
 
   TensorMemory &tensorOf(uint32_t sm);
   bool ready(Warp &w, Group &g);

@@ -85,11 +85,24 @@ static uint32_t assignRows(std::vector<TimelineSpan> &spans) {
 // One cluster
 //===----------------------------------------------------------------------===//
 
+/// Who tests a barrier again and again when the launch ends waits for it.
+void Recorder::leaveTests(Strand &s) {
+  if (!s.isActive || s.isWaiting || !s.testAt || s.testEvents != s.events)
+    return;
+  s.isWaiting = true;
+  s.waitBegin = s.testBegin;
+  s.waitLine = lineOf(s.testAt);
+  s.waiting = {SpanKind::WaitMbarrier, s.testBarrier >> kRankShift,
+               s.testBarrier & kOffsetMask, s.testParity};
+}
+
 /// What is not over: a launch that was stopped, or a deadlock.
 void Recorder::closeWarps() {
   for (auto &cta : cluster.ctas)
     for (Warp &w : cta->warps) {
       WarpTrace &t = of(w);
+      for (Strand &s : t.strands)
+        leaveTests(s);
       for (Group &g : w.groups)
         if (g.strand < t.strands.size() && t.strands[g.strand].isActive)
           endRun(t, t.strands[g.strand], g.strand,
@@ -192,7 +205,8 @@ void Recorder::buildBarriers(Timeline &t, uint32_t rank, uint32_t index,
   for (auto &[key, b] : mbarriers) {
     if (key >> kRankShift != rank)
       continue;
-    if (b.isUsed && b.phaseBegin < end) {
+    bool isOpen = b.arrivals || b.bytes || b.expected || cluster.liveThreads;
+    if (b.isUsed && isOpen && b.phaseBegin < end) {
       uint64_t word = cluster.ctas[rank]->mbarriers[key & kOffsetMask].word;
       MbarrierState s = mbarrierState(word);
       TimelineSpan span;

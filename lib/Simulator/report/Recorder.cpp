@@ -404,8 +404,8 @@ void Recorder::changeBarrier(Warp &w, const Instr *i, Cta &owner,
   b.arrivals = b.expected = b.bytes = 0;
 }
 
-void Recorder::testFailed(Warp &w, const Instr *i, Cta &owner,
-                          uint32_t offset) {
+void Recorder::testFailed(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
+                          uint32_t parity) {
   if (!hasTimeline)
     return;
   Strand &s = of(w).strands[strand];
@@ -414,6 +414,7 @@ void Recorder::testFailed(Warp &w, const Instr *i, Cta &owner,
     return;
   s.testAt = i;
   s.testBarrier = key;
+  s.testParity = parity;
   s.testBegin = s.isWaiting ? s.waitBegin : start;
   s.testEvents = s.events;
 }

@@ -66,7 +66,8 @@ public:
   void initBarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset);
   void changeBarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                      uint64_t before, uint64_t after, uint32_t arrivals);
-  void testFailed(Warp &w, const Instr *i, Cta &owner, uint32_t offset);
+  void testFailed(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
+                  uint32_t parity);
   void observe(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                uint32_t parity);
 
@@ -146,7 +147,7 @@ private:
     Waiting waiting;
     /// A test that has failed, which a loop repeats.
     const Instr *testAt = nullptr;
-    uint32_t testBarrier = 0;
+    uint32_t testBarrier = 0, testParity = 0;
     uint64_t testBegin = 0, testEvents = 0;
     uint64_t events = 0; ///< that others can see
   };
@@ -211,6 +212,7 @@ private:
                 uint64_t bytes, Interval when);
   void readSlot(uint32_t rank, uint64_t address, uint64_t bytes, Interval when,
                 uint32_t line);
+  void leaveTests(Strand &s);
   void closeWarps();
   uint64_t lastStep() const;
   void buildWarps(Timeline &t, Cta &cta, uint32_t index, uint64_t end);

@@ -16,12 +16,17 @@ using namespace mx::sim;
 std::shared_ptr<Recorder> Recording::start(Cluster &c) {
   const LaunchConfig &config = machine.config;
   uint64_t size = machine.cluster.count();
-  uint64_t traced = (config.timelineCtas + size - 1) / size;
+  uint64_t traced = config.timelineCtas == LaunchConfig::kTwoClusters
+                        ? 2
+                        : (config.timelineCtas + size - 1) / size;
   bool hasTimeline = c.index < traced;
   if (!hasTimeline && !config.profile)
     return nullptr;
   return std::make_shared<Recorder>(
-      machine, c, hasTimeline, hasTimeline ? config.timelineSpans / traced : 0);
+      machine, c, hasTimeline,
+      hasTimeline
+          ? config.timelineSpans / std::min(traced, machine.numClusters())
+          : 0);
 }
 
 void Recording::take(Cluster &c) {
