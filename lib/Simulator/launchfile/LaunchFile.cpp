@@ -459,48 +459,21 @@ std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {
 
 bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
                           std::string &error) {
-<<<<<<< HEAD
-  static const std::pair<const char *, uint32_t> names[] = {
-      {"uninit-tmem", kCheckUninitTensorMemory},
-      {"ld-before-wait", kCheckLoadBeforeWait},
-      {"uninit-smem", kCheckUninitShared},
-      {"tmem-leak", kCheckTensorMemoryLeak},
-      {"descriptor", kCheckDescriptor},
-      {"mbarrier", kCheckBarrier},
-      {"race", kCheckRace},
-      {"proxy-fence", kCheckProxyFence},
-      {"tcgen05-fence", kCheckTensorFence},
-      {"cta-exit", kCheckCtaExit},
-  };
   // "-race" takes away, from all where nothing stands before.
   checks = text.substr(0, 1) == "-" ? kCheckAll : 0;
-=======
-  if (text == "all") {
-    checks = kCheckAll;
-    return true;
-  }
-  checks = 0;
->>>>>>> 3c78b78b9f61ebf21fb1a6454f569a000601ce67
   if (text == "none")
     return true;
   llvm::SmallVector<StringRef, 8> parts;
   StringRef(text.data(), text.size()).split(parts, ',');
   for (StringRef part : parts) {
-<<<<<<< HEAD
     StringRef wanted = part;
     bool isOff = wanted.consume_front("-");
     bool isFound = wanted == "all" && !isOff;
     if (isFound)
       checks = kCheckAll;
-    for (auto &[name, bit] : names)
+    for (auto &[name, bit] : checkNames)
       if (wanted == name) {
         checks = isOff ? checks & ~bit : checks | bit;
-=======
-    bool isFound = false;
-    for (auto &[name, bit] : checkNames)
-      if (part == name) {
-        checks |= bit;
->>>>>>> 3c78b78b9f61ebf21fb1a6454f569a000601ce67
         isFound = true;
       }
     if (!isFound) {
