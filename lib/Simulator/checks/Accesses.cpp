@@ -423,7 +423,13 @@ void Order::exited(Cta &cta) {
   if (!(machine.config.checks & kCheckCtaExit))
     return;
   for (auto &[agent, e] : cta.users) {
-    if (cta.atExit.generic[agent] >= e.step())
+    if (cta.atExit.generic[agent] >= e.step() ||
+        cta.atExit.executed[agent] >= e.step())
+      continue;
+    // Bulk stores may be under way: shared memory is not given to another CTA
+    // before they have read it.
+    if (agents[agent].kind == AgentKind::BulkRead &&
+        agents[agent].cta == cta.rank)
       continue;
     Conflict c;
     c.earlier = e;
