@@ -134,6 +134,7 @@ Group Warp::fork() {
   };
   while (isTaken(other.strand))
     ++other.strand;
+  trace->forked(*this, other.strand);
   return other;
 }
 

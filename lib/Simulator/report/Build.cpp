@@ -81,6 +81,22 @@ static uint32_t assignRows(std::vector<TimelineSpan> &spans) {
   return uint32_t(rowEnd.size());
 }
 
+/// Runs that follow each other without a wait are one.
+static void joinRuns(std::vector<TimelineSpan> &spans) {
+  std::vector<TimelineSpan> joined;
+  for (const TimelineSpan &s : spans) {
+    TimelineSpan *last = joined.empty() ? nullptr : &joined.back();
+    if (last && last->kind == SpanKind::Run && s.kind == SpanKind::Run &&
+        last->row == s.row && last->end == s.begin) {
+      last->end = s.end;
+      last->lastLine = s.lastLine;
+    } else {
+      joined.push_back(s);
+    }
+  }
+  spans = std::move(joined);
+}
+
 //===----------------------------------------------------------------------===//
 // One cluster
 //===----------------------------------------------------------------------===//
@@ -169,6 +185,7 @@ void Recorder::buildWarps(Timeline &t, Cta &cta, uint32_t index, uint64_t end) {
     track.warp = int(w.index);
     track.spans = std::move(trace.spans);
     track.rows = assignRows(track.spans);
+    joinRuns(track.spans);
     t.tracks.push_back(std::move(track));
   }
   for (Warp &w : cta.warps)

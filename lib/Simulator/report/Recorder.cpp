@@ -147,11 +147,24 @@ void Recorder::resume(Warp &w) {
     t.strands.resize(strand + 1);
   Strand &s = t.strands[strand];
   if (!s.isActive) {
-    uint64_t events = s.events;
+    Strand old = s;
     s = Strand();
-    s.events = events;
+    s.events = old.events;
     s.isActive = true;
     s.runBegin = g.step;
+    // Its lanes were there before the others.
+    if (old.metAt <= g.step && g.step - old.metAt < kShortest) {
+      s.runBegin = old.metAt;
+    } else if (old.metAt < g.step) {
+      TimelineSpan span;
+      span.begin = old.metAt;
+      span.end = g.step;
+      span.kind = SpanKind::WaitOthers;
+      span.row = strand;
+      span.line = span.lastLine = old.lastLine;
+      span.text = intern(waitText(Waiting()));
+      add(t.spans, span);
+    }
   }
   if (s.isWaiting && s.isBehind) {
     uint64_t step = 0;
@@ -197,6 +210,7 @@ void Recorder::next(Warp &w, const Instr *i) {
     endRun(t, t.strands[strand], strand, start);
     uint32_t line = t.strands[strand].lastLine;
     t.strands[strand].isActive = false;
+    t.strands[strand].metAt = TimelineSpan::kNever;
     resume(w);
     t.strands[strand].lastLine = line;
     return;
@@ -225,6 +239,7 @@ void Recorder::stop(Warp &w, const Instr *i) {
   if (!isHere) {
     endRun(t, s, strand, now);
     s.isActive = s.isWaiting = false;
+    s.metAt = i->fn == converge ? now : TimelineSpan::kNever;
     return;
   }
   Group &g = w.group();
@@ -261,6 +276,12 @@ void Recorder::stop(Warp &w, const Instr *i) {
   default:
     break;
   }
+}
+
+void Recorder::forked(Warp &w, uint32_t id) {
+  std::vector<Strand> &strands = of(w).strands;
+  if (id < strands.size())
+    strands[id].metAt = TimelineSpan::kNever;
 }
 
 void Recorder::exited(Warp &w) {
@@ -373,9 +394,12 @@ void Recorder::changeBarrier(Warp &w, const Instr *i, Cta &owner,
     ++of(w).strands[strand].events;
   BarrierTrace &b = mbarriers[keyOf(owner, offset)];
   MbarrierState old = mbarrierState(before), s = mbarrierState(after);
+  // The line of what came last.
+  uint32_t line = lineOf(i);
+  if (now > b.latest || (now == b.latest && line > b.line))
+    b.line = line;
   b.latest = std::max(b.latest, now);
   b.arrivals += arrivals;
-  b.line = lineOf(i);
   int64_t change = int64_t(s.tx) - old.tx;
   if (change > 0)
     b.expected += change;

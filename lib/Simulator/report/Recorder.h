@@ -49,6 +49,8 @@ public:
   void next(Warp &w, const Instr *i);
   void stop(Warp &w, const Instr *i);
   void exited(Warp &w);
+  /// A group with this name begins.
+  void forked(Warp &w, uint32_t strand);
 
   // Barriers of CTAs and clusters.
   void arriveAtBarrier(Warp &w, uint32_t number);
@@ -142,6 +144,8 @@ private:
     /// The instruction at which it waits is done.
     bool isBehind = false;
     uint64_t runBegin = 0, waitBegin = 0;
+    /// Where it met others, as one of which it may go on.
+    uint64_t metAt = TimelineSpan::kNever;
     uint32_t runLine = 0, lastLine = 0, waitLine = 0;
     const Instr *waitAt = nullptr;
     Waiting waiting;

@@ -1,6 +1,6 @@
-"""Checks a timeline page of mx-sim: check_timeline.py PAGE.html [DATA.json]. It
+"""Checks a timeline page of mx-sim: check_timeline.py PAGE.html [OTHER.html]. It
 loads nothing, its data is well formed, and no two spans of a row overlap. The
-data may be written to a file."""
+other page must show the same."""
 
 import json
 import re
@@ -39,8 +39,24 @@ def check_launch(launch, kinds, lines):
         assert 1 <= line <= lines and strings[file]
 
 
-def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
+def tracks_of(data):
+    """Without what depends on the order in which strings were met."""
+    return [
+        (
+            track["cta"],
+            track["name"],
+            [
+                span[:TEXT] + [launch["strings"][span[TEXT]]] + span[ISSUED:]
+                for span in track["spans"]
+            ],
+        )
+        for launch in data["launches"]
+        for track in launch["tracks"]
+    ]
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
         page = file.read()
     match = re.search(
         r'<script type="application/json" id="data">(.*?)</script>', page, re.S
@@ -55,9 +71,15 @@ def main():
     for launch in data["launches"]:
         ptx = data["modules"][launch["module"]]["ptx"]
         check_launch(launch, data["kinds"], ptx.count("\n") + 1)
+    return data
+
+
+def main():
+    data = load(sys.argv[1])
     if len(sys.argv) > 2:
-        with open(sys.argv[2], "w", encoding="utf-8") as file:
-            json.dump(data, file)
+        pairs = zip(tracks_of(data), tracks_of(load(sys.argv[2])), strict=True)
+        for one, other in pairs:
+            assert one == other, (one, other)
     for launch in data["launches"]:
         kinds = {}
         for track in launch["tracks"]:
