@@ -277,6 +277,8 @@ std::string_view mx::sim::toString(FindingKind kind) {
     return "tcgen05-fence";
   case FindingKind::CtaExit:
     return "cta-exit";
+  case FindingKind::PhaseOverrun:
+    return "phase-overrun";
   }
   return "unknown";
 }

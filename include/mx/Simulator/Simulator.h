@@ -209,11 +209,12 @@ enum Check : uint32_t {
   kCheckProxyFence = 1u << 7,         ///< "proxy-fence"
   kCheckTensorFence = 1u << 8,        ///< "tcgen05-fence"
   kCheckCtaExit = 1u << 9,            ///< "cta-exit"
+  kCheckPhaseOverrun = 1u << 10,      ///< "phase-overrun"
   kCheckNone = 0,
   kCheckAll = ~0u,
   /// Those that follow the order of accesses; the others cost little.
-  kCheckOrder =
-      kCheckRace | kCheckProxyFence | kCheckTensorFence | kCheckCtaExit,
+  kCheckOrder = kCheckRace | kCheckProxyFence | kCheckTensorFence |
+                kCheckCtaExit | kCheckPhaseOverrun,
 };
 
 struct LaunchConfig {
@@ -285,6 +286,7 @@ enum class FindingKind {
   ProxyFence,
   TensorFence,
   CtaExit,
+  PhaseOverrun,
 };
 
 /// "deadlock", "out-of-bounds", ...: stable names, used in reports and tests.

@@ -81,6 +81,14 @@ void Order::acquire(Warp &w, const Knowledge &from) {
       o.known.tensor.raise(own, from.tensor[own]);
 }
 
+void Order::arriveRelaxed(Warp &w, Knowledge &to) {
+  WarpOrder &o = of(w);
+  to.generic.join(o.known.fenced);
+  to.executed.join(o.known.generic);
+  to.executed.join(o.known.executed);
+  o.nextStep();
+}
+
 void Order::proxyFence(Warp &w, bool isShared, bool isGlobal) {
   WarpOrder &o = of(w);
   if (isShared)
@@ -217,11 +225,7 @@ void Order::arrive(const Knowledge &from, Cta &cta, uint32_t offset) {
 }
 
 void Order::arriveRelaxed(Warp &w, Cta &cta, uint32_t offset) {
-  WarpOrder &o = of(w);
-  BarrierOrder &b = barrier(cta, offset);
-  b.arriving.executed.join(o.known.generic);
-  b.arriving.executed.join(o.known.executed);
-  o.nextStep();
+  arriveRelaxed(w, barrier(cta, offset).arriving);
 }
 
 void Order::initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
@@ -236,7 +240,10 @@ void Order::initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
 void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
                        const Knowledge &known, Cta &cta, uint32_t offset) {
   const BarrierOrder &b = barrier(cta, offset);
-  if (!b.init || known.generic[b.init.agent()] >= b.init.step())
+  // Formally a relaxed arrival at the cluster barrier publishes an mbarrier
+  // only behind fence.mbarrier_init; published kernels initialise one after it.
+  if (!b.init || known.generic[b.init.agent()] >= b.init.step() ||
+      known.executed[b.init.agent()] >= b.init.step())
     return;
   std::string what =
       "the use of the mbarrier at " + machine.describeSharedOffset(offset);
@@ -280,7 +287,7 @@ void Order::completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
   BarrierOrder &b = barrier(cta, offset);
   for (const BarrierOrder::Observer &o : b.observers)
     if (o.phase == b.phase && !hasSeen(b, o)) {
-      w.note(i, FindingKind::Barrier,
+      w.note(i, FindingKind::PhaseOverrun,
              "phase " + std::to_string(b.phase) + " of the mbarrier at " +
                  machine.describeSharedOffset(offset) +
                  (cluster.ctas.size() > 1

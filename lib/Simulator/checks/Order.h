@@ -150,7 +150,8 @@ public:
   void arrive(Warp &w, Cta &cta, uint32_t offset);
   /// Somebody arrives who knows `from` only (tcgen05.commit).
   void arrive(const Knowledge &from, Cta &cta, uint32_t offset);
-  /// Without passing on what was written before.
+  /// Without passing on more of what was written than fences have collected.
+  void arriveRelaxed(Warp &w, Knowledge &to);
   void arriveRelaxed(Warp &w, Cta &cta, uint32_t offset);
   void completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
   void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset);

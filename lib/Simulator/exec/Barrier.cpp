@@ -119,8 +119,8 @@ const Instr *barrierResult(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
   if (c.order) {
-    if (i->aux) // what a fence before it has collected
-      c.barrierArriving.generic.join(c.order->of(w).known.fenced);
+    if (i->aux)
+      c.order->arriveRelaxed(w, c.barrierArriving);
     else
       c.order->release(w, c.barrierArriving);
   }

@@ -447,6 +447,7 @@ static const std::pair<const char *, uint32_t> checkNames[] = {
     {"proxy-fence", kCheckProxyFence},
     {"tcgen05-fence", kCheckTensorFence},
     {"cta-exit", kCheckCtaExit},
+    {"phase-overrun", kCheckPhaseOverrun},
 };
 
 std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {

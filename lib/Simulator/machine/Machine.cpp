@@ -223,6 +223,9 @@ void Warp::note(const Instr *i, FindingKind kind, std::string message,
   case FindingKind::CtaExit:
     check = kCheckCtaExit;
     break;
+  case FindingKind::PhaseOverrun:
+    check = kCheckPhaseOverrun;
+    break;
   default:
     check = kCheckDescriptor;
     break;

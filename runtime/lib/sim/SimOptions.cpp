@@ -32,6 +32,7 @@ const CheckName kChecks[] = {
     {"proxy-fence", mx::sim::kCheckProxyFence},
     {"tcgen05-fence", mx::sim::kCheckTensorFence},
     {"cta-exit", mx::sim::kCheckCtaExit},
+    {"phase-overrun", mx::sim::kCheckPhaseOverrun},
 };
 
 struct OptionName {
