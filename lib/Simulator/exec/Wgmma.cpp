@@ -162,13 +162,13 @@ const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
             execute(other, other.wgmma->arrived, slots, unsigned(i->imm)))
       return w.fault(i, fault, mask);
     other.wgmma->arrivedAt = nullptr;
+    ++other.counts.mmas;
     for (Group &g : other.groups)
       if (&other != &w && g.wait == Wait::Poll && g.pc == i) {
         g.wait = Wait::None;
         g.pc = i + 1;
       }
   }
-  ++w.counts.mmas;
   if (w.trace)
     recordTogether(w, i, first, end);
   ++w.cta->cluster->effects;
