@@ -15,54 +15,99 @@ using ptx::Type;
 
 namespace {
 
-/// The member mask of the executing lanes; they must agree on it.
-bool members(Warp &w, const Instr *i, Slot s, uint32_t &mask) {
-  return w.collect(i, mask, uniform32(w, s, mask));
+/// Does `f` for the lanes of each member mask, when all of its members are
+/// here. Lanes that execute together may name different members, the halves of
+/// a warp each other, say (PTX ISA: "executing threads ... same membermask").
+template <class F>
+const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
+  const uint32_t *members = w.at<uint32_t>(s);
+  auto sameAs = [&](unsigned lane, uint32_t among) {
+    uint32_t same = 0;
+    forLanes(among, [&](unsigned other) {
+      same |= uint32_t(members[other] == members[lane]) << other;
+    });
+    return same;
+  };
+  uint32_t first = s & kSlotConstant ? mask : sameAs(firstLane(mask), mask);
+  if (first == mask) {
+    if (!w.collect(i, mask, members[firstLane(mask)]))
+      return nullptr;
+    f(mask);
+    return i + 1;
+  }
+  bool isComplete = true;
+  for (uint32_t left = mask; left;) {
+    unsigned lane = firstLane(left);
+    uint32_t same = sameAs(lane, left);
+    isComplete &= !(members[lane] & w.live & ~same);
+    left &= ~same;
+  }
+  for (uint32_t left = mask; left;) {
+    uint32_t same = sameAs(firstLane(left), left);
+    left &= ~same;
+    if (isComplete) {
+      f(same);
+      continue;
+    }
+    // Somebody is missing: each mask waits for its own.
+    Group &g = w.group();
+    if (!left) {
+      g.mask = w.mask = same;
+      return i;
+    }
+    Group other;
+    other.pc = i;
+    other.mask = same;
+    other.conv = g.conv;
+    w.groups.push_back(other);
+  }
+  return i + 1;
 }
 
 /// a: value, b: lane or delta, c: clamp and segment; aux: mode | slot of the
 /// member mask in extra << 2; aux2: predicate or kNoSlot.
 const Instr *shuffle(Warp &w, const Instr *i, uint32_t mask) {
-  if (!members(w, i, w.machine->program.extra[i->aux >> 2], mask))
-    return nullptr;
-  const uint32_t *a = w.at<uint32_t>(i->a), *b = w.at<uint32_t>(i->b),
-                 *c = w.at<uint32_t>(i->c);
-  uint32_t values[32], result[32], valid = 0;
-  std::memcpy(values, a, sizeof values);
-  unsigned mode = i->aux & 3;
-  forLanes(mask, [&](unsigned lane) {
-    int bval = b[lane] & 31, cval = c[lane] & 31, seg = (c[lane] >> 8) & 31;
-    int maxLane = (lane & seg) | (cval & ~seg), minLane = lane & seg;
-    int j = 0;
-    bool p = false;
-    switch (mode) {
-    case 0: // up
-      j = int(lane) - bval;
-      p = j >= maxLane;
-      break;
-    case 1: // down
-      j = lane + bval;
-      p = j <= maxLane;
-      break;
-    case 2: // bfly
-      j = lane ^ bval;
-      p = j <= maxLane;
-      break;
-    case 3: // idx
-      j = minLane | (bval & ~seg);
-      p = j <= maxLane;
-      break;
-    }
-    if (!p)
-      j = lane;
-    result[lane] = values[j & 31];
-    valid |= uint32_t(p) << lane;
-  });
-  uint32_t *d = w.at<uint32_t>(i->d);
-  forLanes(mask, [&](unsigned lane) { d[lane] = result[lane]; });
-  if (i->aux2 != kNoSlot)
-    setPredicate(w, i->aux2, valid, mask);
-  return i + 1;
+  return forMembers(
+      w, i, w.machine->program.extra[i->aux >> 2], mask, [&](uint32_t mask) {
+        const uint32_t *a = w.at<uint32_t>(i->a), *b = w.at<uint32_t>(i->b),
+                       *c = w.at<uint32_t>(i->c);
+        uint32_t values[32], result[32], valid = 0;
+        std::memcpy(values, a, sizeof values);
+        unsigned mode = i->aux & 3;
+        forLanes(mask, [&](unsigned lane) {
+          int bval = b[lane] & 31, cval = c[lane] & 31,
+              seg = (c[lane] >> 8) & 31;
+          int maxLane = (lane & seg) | (cval & ~seg), minLane = lane & seg;
+          int j = 0;
+          bool p = false;
+          switch (mode) {
+          case 0: // up
+            j = int(lane) - bval;
+            p = j >= maxLane;
+            break;
+          case 1: // down
+            j = lane + bval;
+            p = j <= maxLane;
+            break;
+          case 2: // bfly
+            j = lane ^ bval;
+            p = j <= maxLane;
+            break;
+          case 3: // idx
+            j = minLane | (bval & ~seg);
+            p = j <= maxLane;
+            break;
+          }
+          if (!p)
+            j = lane;
+          result[lane] = values[j & 31];
+          valid |= uint32_t(p) << lane;
+        });
+        uint32_t *d = w.at<uint32_t>(i->d);
+        forLanes(mask, [&](unsigned lane) { d[lane] = result[lane]; });
+        if (i->aux2 != kNoSlot)
+          setPredicate(w, i->aux2, valid, mask);
+      });
 }
 
 void decodeShfl(Decoder &d) {
@@ -93,17 +138,17 @@ void decodeShfl(Decoder &d) {
 
 /// a: predicate, b: member mask; aux: 0 ballot, 1 all, 2 any, 3 uni.
 const Instr *vote(Warp &w, const Instr *i, uint32_t mask) {
-  if (!members(w, i, i->b, mask))
-    return nullptr;
-  uint32_t ballot = w.predicate(i->a) & mask;
-  bool r = i->aux == 1   ? ballot == mask
-           : i->aux == 2 ? ballot != 0
-                         : ballot == mask || !ballot;
-  if (i->aux)
-    setPredicate(w, i->d, r ? ~0u : 0, mask);
-  else
-    forLanes(mask, [&](unsigned lane) { w.at<uint32_t>(i->d)[lane] = ballot; });
-  return i + 1;
+  return forMembers(w, i, i->b, mask, [&](uint32_t mask) {
+    uint32_t ballot = w.predicate(i->a) & mask;
+    bool r = i->aux == 1   ? ballot == mask
+             : i->aux == 2 ? ballot != 0
+                           : ballot == mask || !ballot;
+    if (i->aux)
+      setPredicate(w, i->d, r ? ~0u : 0, mask);
+    else
+      forLanes(mask,
+               [&](unsigned lane) { w.at<uint32_t>(i->d)[lane] = ballot; });
+  });
 }
 void decodeVote(Decoder &d) {
   if (!d.take("sync"))
@@ -124,22 +169,22 @@ void decodeVote(Decoder &d) {
 
 template <class L>
 const Instr *match(Warp &w, const Instr *i, uint32_t mask) {
-  if (!members(w, i, i->b, mask))
-    return nullptr;
-  const L *a = w.at<L>(i->a);
-  uint32_t *d = w.at<uint32_t>(i->d), same[32] = {};
-  forLanes(mask, [&](unsigned x) {
-    forLanes(mask, [&](unsigned y) { same[x] |= uint32_t(a[x] == a[y]) << y; });
+  return forMembers(w, i, i->b, mask, [&](uint32_t mask) {
+    const L *a = w.at<L>(i->a);
+    uint32_t *d = w.at<uint32_t>(i->d), same[32] = {};
+    forLanes(mask, [&](unsigned x) {
+      forLanes(mask,
+               [&](unsigned y) { same[x] |= uint32_t(a[x] == a[y]) << y; });
+    });
+    if (i->aux) { // all
+      bool equal = same[firstLane(mask)] == mask;
+      forLanes(mask, [&](unsigned lane) { d[lane] = equal ? mask : 0; });
+      if (i->aux2 != kNoSlot)
+        setPredicate(w, i->aux2, equal ? ~0u : 0, mask);
+    } else {
+      forLanes(mask, [&](unsigned lane) { d[lane] = same[lane]; });
+    }
   });
-  if (i->aux) { // all
-    bool equal = same[firstLane(mask)] == mask;
-    forLanes(mask, [&](unsigned lane) { d[lane] = equal ? mask : 0; });
-    if (i->aux2 != kNoSlot)
-      setPredicate(w, i->aux2, equal ? ~0u : 0, mask);
-  } else {
-    forLanes(mask, [&](unsigned lane) { d[lane] = same[lane]; });
-  }
-  return i + 1;
 }
 void decodeMatch(Decoder &d) {
   int k = d.takeAny({"any", "all"});
@@ -168,62 +213,61 @@ void decodeMatch(Decoder &d) {
 /// aux: 0 add 1 min 2 max 3 and 4 or 5 xor; bit 3 signed, bit 4 f32, bit 5 abs,
 /// bit 6 NaN.
 const Instr *redux(Warp &w, const Instr *i, uint32_t mask) {
-  if (!members(w, i, i->b, mask))
-    return nullptr;
-  const uint32_t *a = w.at<uint32_t>(i->a);
-  unsigned op = i->aux & 7;
-  bool isSigned = i->aux & 8;
-  uint32_t r = a[firstLane(mask)];
-  if (i->aux & 16) {
-    bool abs = i->aux & 32, nan = i->aux & 64, any = false, poisoned = false;
-    float best = 0;
-    forLanes(mask, [&](unsigned lane) {
-      float x = asFloat(a[lane]);
-      if (abs)
-        x = std::fabs(x);
-      if (x != x) {
-        poisoned = true;
-        return;
-      }
-      bool less = x < best || (x == best && std::signbit(x));
-      if (!any || less == (op == 1))
-        best = x;
-      any = true;
-    });
-    r = !any || (nan && poisoned) ? mx::kF32CanonicalNaN : mx::bitsOf(best);
-  } else {
-    bool first = true;
-    forLanes(mask, [&](unsigned lane) {
-      uint32_t x = a[lane];
-      if (first) {
-        first = false;
-        return;
-      }
-      bool less = isSigned ? int32_t(x) < int32_t(r) : x < r;
-      switch (op) {
-      case 0:
-        r += x;
-        break;
-      case 1:
-        r = less ? x : r;
-        break;
-      case 2:
-        r = less ? r : x;
-        break;
-      case 3:
-        r &= x;
-        break;
-      case 4:
-        r |= x;
-        break;
-      case 5:
-        r ^= x;
-        break;
-      }
-    });
-  }
-  forLanes(mask, [&](unsigned lane) { w.at<uint32_t>(i->d)[lane] = r; });
-  return i + 1;
+  return forMembers(w, i, i->b, mask, [&](uint32_t mask) {
+    const uint32_t *a = w.at<uint32_t>(i->a);
+    unsigned op = i->aux & 7;
+    bool isSigned = i->aux & 8;
+    uint32_t r = a[firstLane(mask)];
+    if (i->aux & 16) {
+      bool abs = i->aux & 32, nan = i->aux & 64, any = false, poisoned = false;
+      float best = 0;
+      forLanes(mask, [&](unsigned lane) {
+        float x = asFloat(a[lane]);
+        if (abs)
+          x = std::fabs(x);
+        if (x != x) {
+          poisoned = true;
+          return;
+        }
+        bool less = x < best || (x == best && std::signbit(x));
+        if (!any || less == (op == 1))
+          best = x;
+        any = true;
+      });
+      r = !any || (nan && poisoned) ? mx::kF32CanonicalNaN : mx::bitsOf(best);
+    } else {
+      bool first = true;
+      forLanes(mask, [&](unsigned lane) {
+        uint32_t x = a[lane];
+        if (first) {
+          first = false;
+          return;
+        }
+        bool less = isSigned ? int32_t(x) < int32_t(r) : x < r;
+        switch (op) {
+        case 0:
+          r += x;
+          break;
+        case 1:
+          r = less ? x : r;
+          break;
+        case 2:
+          r = less ? r : x;
+          break;
+        case 3:
+          r &= x;
+          break;
+        case 4:
+          r |= x;
+          break;
+        case 5:
+          r ^= x;
+          break;
+        }
+      });
+    }
+    forLanes(mask, [&](unsigned lane) { w.at<uint32_t>(i->d)[lane] = r; });
+  });
 }
 void decodeRedux(Decoder &d) {
   d.take("sync");
@@ -246,12 +290,11 @@ void decodeRedux(Decoder &d) {
 
 /// The lowest member: the same one for the same mask, as hardware does.
 const Instr *elect(Warp &w, const Instr *i, uint32_t mask) {
-  if (!members(w, i, i->a, mask))
-    return nullptr;
-  unsigned leader = firstLane(mask);
-  forLanes(mask, [&](unsigned lane) { w.at<uint32_t>(i->d)[lane] = leader; });
-  setPredicate(w, i->aux2, 1u << leader, mask);
-  return i + 1;
+  return forMembers(w, i, i->a, mask, [&](uint32_t mask) {
+    unsigned leader = firstLane(mask);
+    forLanes(mask, [&](unsigned lane) { w.at<uint32_t>(i->d)[lane] = leader; });
+    setPredicate(w, i->aux2, 1u << leader, mask);
+  });
 }
 void decodeElect(Decoder &d) {
   if (!d.take("sync"))
@@ -270,7 +313,7 @@ void decodeElect(Decoder &d) {
 } // namespace
 
 const Instr *mx::sim::warpSync(Warp &w, const Instr *i, uint32_t mask) {
-  return members(w, i, i->a, mask) ? i + 1 : nullptr;
+  return forMembers(w, i, i->a, mask, [](uint32_t) {});
 }
 
 void mx::sim::addWarpInstructions(DecodeTable &t) {

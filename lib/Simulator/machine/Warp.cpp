@@ -203,8 +203,14 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
   uint32_t here = lanes;
   if ((here & needed) == needed)
     return true;
+  // Others may be here for other members.
+  auto isPartner = [&](size_t k) {
+    const Group &g = groups[k];
+    return k != current && g.wait == Wait::Collective && g.pc == i &&
+           (g.needed & live) == needed;
+  };
   for (size_t k = 0; k < groups.size(); ++k)
-    if (k != current && groups[k].wait == Wait::Collective && groups[k].pc == i)
+    if (isPartner(k))
       here |= groups[k].mask;
   if ((here & needed) != needed) {
     group().needed = needed;
@@ -213,7 +219,7 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
   }
   for (size_t k = 0; k < groups.size(); ++k) {
     Group &g = groups[k];
-    if (k != current && g.wait == Wait::Collective && g.pc == i) {
+    if (isPartner(k)) {
       g.wait = Wait::None;
       g.pc = i + 1;
     }
