@@ -175,6 +175,7 @@ private:
   std::array<Shard, kShards> shards;
   size_t pagesPerShard;
   std::unique_ptr<Slot[]> ring;
+  std::once_flag isMade;
   std::atomic<uint32_t> next{1};
 };
 

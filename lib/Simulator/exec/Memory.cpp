@@ -48,7 +48,8 @@ std::string mx::sim::describeAddress(Warp &w, Space space, uint64_t address,
 
 uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
                                  uint64_t address, uint64_t bytes,
-                                 unsigned lane, bool isWrite) {
+                                 unsigned lane, bool isWrite,
+                                 uint32_t *unwritten) {
   uint8_t *p = nullptr;
   uint64_t original = address;
   Space where = space;
@@ -86,7 +87,11 @@ uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
           owner->tracker->written.data() + (address & kOffsetMask);
       if (isWrite)
         std::memset(written, 1, bytes);
-      else if (std::memchr(written, 0, bytes))
+      else if (!std::memchr(written, 0, bytes))
+        break;
+      else if (unwritten)
+        *unwritten |= 1u << lane;
+      else
         w.note(i, FindingKind::UninitShared,
                "load of " + describeAddress(w, space, original, bytes) +
                    ", which nobody has written",
@@ -263,9 +268,11 @@ bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   return true;
 }
 
-/// The bytes of each active lane. False after a finding.
+/// The bytes of each active lane, and which lanes read bytes that nobody has
+/// written. False after a finding.
 bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
-                  uint32_t mask, bool isWrite, uint8_t *out[32]) {
+                  uint32_t mask, bool isWrite, uint8_t *out[32],
+                  uint32_t &unwritten) {
   if (resolveAll(w, i, access, bytes, mask, isWrite, out))
     return true;
   bool isGlobal = access.space == Space::Global || access.space == Space::Const;
@@ -276,7 +283,8 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
     if (isGlobal && !(address & (bytes - 1)))
       p = w.global().translate(address, bytes, isWrite);
     if (!p)
-      p = resolveAddress(w, i, access.space, address, bytes, lane, isWrite);
+      p = resolveAddress(w, i, access.space, address, bytes, lane, isWrite,
+                         &unwritten);
     if (!p)
       return false;
     out[lane] = p;
@@ -299,6 +307,36 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                 isWrite, access.strength);
 }
 
+void markUndefined(Warp &w, const Instr *i, const Access &access,
+                   const Slot *slots, unsigned bytes, uint32_t lanes) {
+  uint64_t address =
+      laneAddress(w, i->a, access.is64, i->imm, firstLane(lanes));
+  if (access.space == Space::Generic)
+    address -= kSharedWindow;
+  for (unsigned k = 0; k < access.count; ++k)
+    w.undefined.mark(w, slots[k], lanes, {i, address, bytes});
+}
+
+/// The bytes of undefined registers stay unwritten.
+void leaveUnwritten(Warp &w, const Instr *i, const Access &access,
+                    const Slot *slots, unsigned size, uint32_t mask) {
+  for (unsigned k = 0; k < access.count; ++k)
+    for (uint32_t m = w.undefined.lanes(slots[k]) & mask; m; m &= m - 1) {
+      uint64_t address =
+          laneAddress(w, i->a, access.is64, i->imm, __builtin_ctz(m));
+      if (access.space == Space::Generic &&
+          address - kSharedWindow < kWindowBytes)
+        address -= kSharedWindow;
+      else if (access.space != Space::Shared)
+        continue;
+      Cta &owner = *w.cta->cluster->ctas[address >> kRankShift];
+      if (owner.tracker && !owner.tracker->written.empty())
+        std::memset(owner.tracker->written.data() + (address & kOffsetMask) +
+                        k * size,
+                    0, size);
+    }
+}
+
 /// Strong accesses to global memory are how clusters talk.
 bool mayRun(Warp &w, const Instr *i, const Access &access) {
   return access.strength == Strength::Weak ||
@@ -315,8 +353,12 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   const Slot *slots = &w.machine->program.extra[i->aux];
   uint8_t *at[32];
-  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false, at))
+  uint32_t unwritten = 0;
+  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false, at,
+                    unwritten))
     return nullptr;
+  if (unwritten)
+    markUndefined(w, i, access, slots, access.count * sizeof(T), unwritten);
   noteAccess(w, i, access, access.count * sizeof(T), mask, false);
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {
@@ -347,8 +389,12 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   if (access.space != Space::Local)
     ++w.cta->cluster->effects;
-  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, true, at))
+  uint32_t unwritten = 0;
+  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, true, at,
+                    unwritten))
     return nullptr;
+  if (__builtin_expect(w.pendingCount, 0))
+    leaveUnwritten(w, i, access, slots, sizeof(T), mask);
   noteAccess(w, i, access, access.count * sizeof(T), mask, true);
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {

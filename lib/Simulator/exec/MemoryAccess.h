@@ -12,10 +12,11 @@
 namespace mx::sim {
 
 /// Host pointer to `bytes` (a power of two, the alignment too) at `address` of
-/// `space`. Null after a finding that ends the launch.
+/// `space`. Null after a finding that ends the launch. A read of shared memory
+/// that nobody has written is reported, or adds the lane to `unwritten`.
 uint8_t *resolveAddress(Warp &w, const Instr *i, ptx::Space space,
                         uint64_t address, uint64_t bytes, unsigned lane,
-                        bool isWrite);
+                        bool isWrite, uint32_t *unwritten = nullptr);
 
 /// The range in terms of a buffer, a variable or a frame.
 std::string describeAddress(Warp &w, ptx::Space space, uint64_t address,

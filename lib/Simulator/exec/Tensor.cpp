@@ -207,10 +207,8 @@ const Instr *tensorStoreRegisters(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *waitLoad(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
-  if (w.pendingCount) {
-    std::fill(w.pending.begin(), w.pending.end(), 0);
-    w.pendingCount = 0;
-  }
+  if (w.pendingCount)
+    w.forgetTensorLoads();
   if (Order *order = w.order())
     order->waitTensorLoads(w);
   return i + 1;

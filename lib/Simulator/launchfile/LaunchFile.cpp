@@ -796,29 +796,24 @@ bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
       {"tcgen05-fence", kCheckTensorFence},
       {"cta-exit", kCheckCtaExit},
   };
-  if (text == "all") {
-    checks = kCheckAll;
-    return true;
-  }
   checks = 0;
-  if (text == "none")
-    return true;
   llvm::SmallVector<StringRef, 8> parts;
   StringRef(text.data(), text.size()).split(parts, ',');
   for (StringRef part : parts) {
-    bool isFound = false;
+    bool isRemoved = part.consume_front("-");
+    uint32_t bits = part == "all" ? uint32_t(kCheckAll) : 0;
     for (auto &[name, bit] : names)
-      if (part == name) {
-        checks |= bit;
-        isFound = true;
-      }
-    if (!isFound) {
-      error =
-          "unknown check '" + part.str() + "', expected all, none or a list of";
+      if (part == name)
+        bits = bit;
+    if (!bits && part != "none") {
+      error = "unknown check '" + part.str() +
+              "', expected all, none or a list of";
       for (auto &[name, bit] : names)
         error += std::string(" ") + name;
+      error += ", a minus sign before what to leave out";
       return false;
     }
+    checks = isRemoved ? checks & ~bits : checks | bits;
   }
   return true;
 }

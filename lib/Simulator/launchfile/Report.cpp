@@ -19,6 +19,7 @@ static std::string utf8(const std::string &text) {
 
 static json::Object asJson(const Finding &f) {
   json::Object o{{"kind", std::string(toString(f.kind))},
+                 {"severity", f.isWarning ? "warning" : "error"},
                  {"message", utf8(f.message)},
                  {"module", utf8(f.module)}};
   if (f.ptxLine)

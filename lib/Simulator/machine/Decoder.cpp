@@ -647,7 +647,6 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
     if (routine)
       while (!routine->leaves.empty() && routine->leaves.back() >= start)
         routine->leaves.pop_back();
-    guard = kNoSlot;
     program.messages.push_back("unsupported instruction '" + i.text() +
                                "': " + failure);
     unsupportedList->push_back({program.messages.back(), i.line, 0});

@@ -76,7 +76,8 @@ const Instr *Warp::block(const Instr *pc, Wait wait) {
   Group &g = group();
   g.pc = pc;
   g.wait = wait;
-  if (wait == Wait::Poll || wait == Wait::Mbarrier || wait == Wait::TensorAlloc)
+  if (wait == Wait::Poll || wait == Wait::Mbarrier ||
+      wait == Wait::TensorAlloc || wait == Wait::Warpgroup)
     g.index = cta->cluster->round;
   return nullptr;
 }
@@ -234,6 +235,8 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
 bool Warp::checkPending(const Instr *i) {
   if (!checkWgmmaRegisters(*this, i))
     return false;
+  undefined.check(*this, i,
+                  i->guard == kNoSlot ? mask : mask & predicate(i->guard));
   const Program &p = machine->program;
   const InstrInfo &info = p.infoOf(i);
   bool found = false;
@@ -245,9 +248,8 @@ bool Warp::checkPending(const Instr *i) {
   if (found && !info.isMove) {
     note(i, FindingKind::LoadBeforeWait,
          "a register loaded by tcgen05.ld is used before tcgen05.wait::ld",
-         mask);
-    std::fill(pending.begin(), pending.end(), 0);
-    pendingCount = 0;
+         mask, /*isWarning=*/true);
+    forgetTensorLoads();
     return !cta->cluster->stopped;
   }
   for (uint32_t k = 0; k < info.numDefs; ++k) {
@@ -256,6 +258,13 @@ bool Warp::checkPending(const Instr *i) {
     flag = found;
   }
   return true;
+}
+
+void Warp::forgetTensorLoads() {
+  for (uint8_t &flag : pending) {
+    pendingCount -= flag;
+    flag = 0;
+  }
 }
 
 uint32_t Warp::line(LineKind kind) const {
