@@ -23,7 +23,36 @@ struct Module::Impl {
   std::vector<GlobalInfo> globals;
   DeviceMemory *memory = nullptr;
   std::map<const ptx::Function *, std::unique_ptr<Program>> programs;
+
+  /// This one and those that it is linked with.
+  std::vector<Impl *> linked = {this};
+  std::string allocate(DeviceMemory &device);
+  /// Fills in addresses in initialisers.
+  std::string patch(DeviceMemory &device);
+  /// A trial decoding tells of static shared memory and of instructions that
+  /// the simulator does not have. It does not see where globals will be.
+  void inspect();
 };
+
+void Module::Impl::inspect() {
+  for (ptx::Module *m : ast->linked)
+    for (ptx::Variable *v : m->globals)
+      v->placed = !v->isExtern;
+  kernels.clear();
+  for (ptx::Function &f : ast->functions) {
+    if (!f.isEntry || !f.isDefined)
+      continue;
+    Program program;
+    std::vector<Diagnostic> ignored;
+    f.info.unsupported.clear();
+    Decoder(*ast, program).decode(f, ignored, f.info.unsupported);
+    f.info.staticSharedBytes = program.staticSharedEnd - kReservedShared;
+    kernels.push_back(f.info);
+  }
+  for (ptx::Module *m : ast->linked)
+    for (ptx::Variable *v : m->globals)
+      v->placed = false;
+}
 
 Module::Module(std::unique_ptr<Impl> impl) : self(std::move(impl)) {}
 Module::~Module() = default;
@@ -35,21 +64,8 @@ std::unique_ptr<Module> Module::parse(std::string_view text,
   impl->ast = ptx::parse(text, name, errors);
   if (!impl->ast)
     return nullptr;
-  for (ptx::Function &f : impl->ast->functions) {
-    if (!f.isEntry || !f.isDefined)
-      continue;
-    // A trial decoding tells of static shared memory and of instructions that
-    // the simulator does not have. It does not see where globals will be.
-    Program program;
-    std::vector<Diagnostic> ignored;
-    for (ptx::Variable *v : impl->ast->globals)
-      v->placed = true;
-    Decoder(*impl->ast, program).decode(f, ignored, f.info.unsupported);
-    f.info.staticSharedBytes = program.staticSharedEnd - kReservedShared;
-    impl->kernels.push_back(f.info);
-  }
+  impl->inspect();
   for (ptx::Variable *v : impl->ast->globals) {
-    v->placed = false;
     if (v->space == ptx::Space::Global || v->space == ptx::Space::Const)
       impl->globals.push_back({std::string(v->name), v->bytes, 0});
   }
@@ -75,48 +91,86 @@ const GlobalInfo *Module::findGlobal(std::string_view name) const {
   return nullptr;
 }
 
+std::string Module::link(const std::vector<Module *> &modules) {
+  std::vector<ptx::Module *> asts;
+  for (Module *m : modules) {
+    if (m->self->memory)
+      return "module '" + m->name() + "' is loaded already";
+    asts.push_back(m->self->ast.get());
+  }
+  std::string error = ptx::link(asts);
+  if (!error.empty())
+    return error;
+  for (Module *m : modules) {
+    m->self->linked.clear();
+    for (Module *other : modules)
+      m->self->linked.push_back(other->self.get());
+    m->self->inspect();
+  }
+  return {};
+}
+
 std::string Module::load(DeviceMemory &memory) {
   if (self->memory == &memory)
     return {};
-  if (self->memory)
-    return "module '" + name() + "' is loaded in another memory";
-  ptx::Module &ast = *self->ast;
-  std::map<std::string_view, ptx::Variable *> byName;
+  // Initialisers may hold addresses in any of them.
+  for (bool patches : {false, true})
+    for (Impl *impl : self->linked) {
+      if (impl->memory && impl->memory != &memory)
+        return "module '" + impl->ast->name + "' is loaded in another memory";
+      std::string error =
+          patches ? impl->patch(memory) : impl->allocate(memory);
+      if (!error.empty())
+        return error;
+    }
+  for (Impl *impl : self->linked) {
+    impl->memory = &memory;
+    impl->programs.clear();
+  }
+  return {};
+}
+
+std::string Module::Impl::allocate(DeviceMemory &device) {
   size_t k = 0;
-  for (ptx::Variable *v : ast.globals) {
+  for (ptx::Variable *v : ast->globals) {
     if (v->space != ptx::Space::Global && v->space != ptx::Space::Const)
       continue;
-    GlobalInfo &info = self->globals[k++];
-    if (v->isExtern)
+    GlobalInfo &info = globals[k++];
+    if (v->isExtern || v->placed)
       continue;
-    v->address = memory.alloc(v->bytes, v->align, v->name);
+    v->address = device.alloc(v->bytes, v->align, v->name);
     if (!v->address)
       return "no memory for variable '" + std::string(v->name) + "' of " +
              std::to_string(v->bytes) + " bytes";
     v->placed = true;
     info.address = v->address;
-    byName[v->name] = v;
     // PTX ISA: variables without an initialiser are zero.
-    memory.fill(v->address, 0, v->bytes);
-    memory.copyIn(v->address, v->init.data(), v->init.size());
+    device.fill(v->address, 0, v->bytes);
+    device.copyIn(v->address, v->init.data(), v->init.size());
   }
-  self->memory = &memory;
-  for (auto &[name, v] : byName) {
+  return {};
+}
+
+std::string Module::Impl::patch(DeviceMemory &device) {
+  std::map<std::string_view, const ptx::Variable *> byName;
+  for (const ptx::Variable *v : ast->globals)
+    byName[v->name] = v->definition ? v->definition : v;
+  for (const ptx::Variable *v : ast->globals) {
     for (const ptx::Variable::Fixup &f : v->fixups) {
       uint64_t address = 0;
-      if (auto it = byName.find(f.target); it != byName.end())
+      auto it = byName.find(f.target);
+      auto g = ast->functionByName.find(f.target);
+      if (it != byName.end() && it->second->placed)
         address = it->second->address + f.addend;
-      else if (auto g = ast.functionByName.find(f.target);
-               g != ast.functionByName.end())
+      else if (g != ast->functionByName.end())
         address = addressOfFunction(*g->second);
       else
-        return "the initializer of '" + std::string(name) +
+        return "the initializer of '" + std::string(v->name) +
                "' names the unknown variable '" + std::string(f.target) + "'";
-      memory.copyIn(v->address + f.offset, &address,
+      device.copyIn(v->address + f.offset, &address,
                     std::min<unsigned>(f.bytes, 8));
     }
   }
-  self->programs.clear();
   return {};
 }
 

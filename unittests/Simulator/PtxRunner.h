@@ -28,11 +28,12 @@ struct PtxResult {
 
 /// The body finds its inputs in %rd1 to %rd3, their low halves in %r1 to %r3
 /// and %f1 to %f3, low quarters in %rs1 to %rs3, and leaves its result in %rd0.
+/// `before` is text at module scope: functions and variables.
 inline PtxResult runPtx(const std::string &body,
                         const std::vector<std::vector<uint64_t>> &in,
-                        uint32_t block = 64) {
+                        uint32_t block = 64, const std::string &before = {}) {
   PtxResult result;
-  std::string text = moduleOf(R"(
+  std::string text = moduleOf(before + R"(
 .visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)
 {
   .reg .pred %p<16>; .reg .b16 %rs<16>; .reg .b32 %r<64>; .reg .b64 %rd<64>;

@@ -160,6 +160,12 @@ public:
   /// Null when there is no such kernel.
   const KernelInfo *findKernel(std::string_view name) const;
 
+  /// Lets the modules use each other's functions and variables: what one
+  /// declares .extern and another defines. Before any of them is loaded; they
+  /// must live together from then on, and all be loaded before a launch.
+  /// Returns an error message or an empty string.
+  static std::string link(const std::vector<Module *> &modules);
+
   /// Allocates and initialises the module's .global and .const variables.
   /// Done by the first launch where it was not done before. Returns an error
   /// message or an empty string.

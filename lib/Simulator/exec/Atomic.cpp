@@ -78,13 +78,34 @@ uint16_t half(Op op, uint16_t old, uint16_t b) {
   float x = widen(old), y = widen(b);
   if (op == Add)
     return narrow(canonical(x + y));
+  if (x != x && y != y)
+    return narrow(canonical(x));
   if (x != x || y != y)
     return x != x ? b : old;
   return (op == Min) == (y < x) ? b : old;
 }
 
+/// Sums as an H200 gives them. That in global memory is the L2 cache's: it
+/// takes subnormal f32 for zero, and passes a NaN f64 on as it is. That in
+/// shared memory is an add of the kernel.
+uint32_t addSingles(uint32_t old, uint32_t b, bool isShared) {
+  float x = asFloat(old), y = asFloat(b);
+  return mx::bitsOf(canonical(isShared ? x + y : flush(flush(x) + flush(y))));
+}
+uint64_t addDoubles(uint64_t old, uint64_t b, bool isShared) {
+  constexpr uint64_t quiet = 0x0008000000000000,
+                     fromInfinities = 0xFFF8ull << 48;
+  double x = mx::doubleFromBits(old), y = mx::doubleFromBits(b), sum = x + y;
+  if (isShared && (x != x || y != y))
+    return (x != x ? old : b) | quiet;
+  if (x != x || y != y)
+    return y != y ? b : old;
+  return sum != sum ? fromInfinities : mx::bitsOf(sum);
+}
+
 /// The new value of `old` under `op`.
-uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c) {
+uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c,
+               bool isShared) {
   if (op == Exch)
     return b;
   if (op == Cas) {
@@ -104,11 +125,9 @@ uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c) {
   case S64:
     return uint64_t(integer<int64_t>(op, old, b));
   case F32:
-    // atom.add.f32 on global memory keeps subnormals.
-    return mx::bitsOf(canonical(asFloat(old) + asFloat(b)));
+    return addSingles(uint32_t(old), uint32_t(b), isShared);
   case F64:
-    return mx::bitsOf(
-        canonical(mx::doubleFromBits(old) + mx::doubleFromBits(b)));
+    return addDoubles(old, b, isShared);
   case F16:
     return half<false>(op, old, b);
   case BF16:
@@ -194,7 +213,7 @@ const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
       uint64_t old = 0;
       std::memcpy(&old, e, bytes);
       uint64_t c = op == Cas ? read(src[count + k]) : 0;
-      uint64_t now = apply(op, kind, old, read(src[k]), c);
+      uint64_t now = apply(op, kind, old, read(src[k]), c, isShared);
       std::memcpy(e, &now, bytes);
       if (hasResult) {
         if (bytes == 8)

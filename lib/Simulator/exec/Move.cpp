@@ -262,10 +262,11 @@ void decodeGetCtaRank(Decoder &d) {
 
 /// Constant variables lie in the same memory as global ones.
 bool isConstantAddress(const Warp &w, uint64_t address) {
-  for (const ptx::Variable *v : w.machine->module.globals)
-    if (v->space == Space::Const && v->placed &&
-        address - v->address < v->bytes)
-      return true;
+  for (const ptx::Module *m : w.machine->module.linked)
+    for (const ptx::Variable *v : m->globals)
+      if (v->space == Space::Const && v->placed &&
+          address - v->address < v->bytes)
+        return true;
   return false;
 }
 

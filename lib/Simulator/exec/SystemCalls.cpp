@@ -276,12 +276,13 @@ constexpr uint64_t kUsed = 0x6d616c6c6f636564ull;
 class Heap {
 public:
   explicit Heap(Warp &w) {
-    for (const ptx::Variable *v : w.machine->module.globals)
-      if (v->name == ptx::kHeapName) {
-        base = v->address;
-        memory = static_cast<uint8_t *>(
-            w.machine->memory.translate(base, ptx::kHeapBytes));
-      }
+    for (const ptx::Module *m : w.machine->module.linked)
+      for (const ptx::Variable *v : m->globals)
+        if (!memory && v->placed && v->name == ptx::kHeapName) {
+          base = v->address;
+          memory = static_cast<uint8_t *>(
+              w.machine->memory.translate(base, ptx::kHeapBytes));
+        }
   }
   /// 0 when there is no room, as in CUDA.
   uint64_t allocate(uint64_t bytes) {

@@ -62,6 +62,7 @@ private:
   }
   std::string pathOf(const std::string &name) const;
   bool loadModule(const std::string &path);
+  bool linkModules();
   bool makeBuffer(const std::string &name, const JsonReader &json);
   bool makeTensorMap(const std::string &name, const JsonReader &json);
   bool patchBuffer(const std::string &name, const JsonReader &json);
@@ -106,11 +107,23 @@ bool LaunchFile::loadModule(const std::string &path) {
     return fail(path + ":" + std::to_string(d.line) + ":" +
                 std::to_string(d.column) + ": " + d.message);
   }
-  std::string why = m->load(memory);
-  if (!why.empty())
-    return fail(path + ": " + why);
   modules.push_back(std::move(m));
   return true;
+}
+
+/// Modules see each other's symbols, then their variables get memory.
+bool LaunchFile::linkModules() {
+  std::string why;
+  if (modules.size() > 1) {
+    std::vector<Module *> all;
+    for (auto &m : modules)
+      all.push_back(m.get());
+    why = Module::link(all);
+  }
+  for (auto &m : modules)
+    if (why.empty())
+      why = m->load(memory);
+  return why.empty() || fail(why);
 }
 
 //===----------------------------------------------------------------------===//
@@ -503,8 +516,12 @@ bool LaunchFile::oneLaunch(const JsonReader &json) {
   Module *module = nullptr;
   std::string names;
   for (auto &m : modules) {
-    if (m->findKernel(config.kernel))
+    if (m->findKernel(config.kernel)) {
+      if (module)
+        json["kernel"].fail("kernel '" + config.kernel +
+                            "' is in more than one module");
       module = m.get();
+    }
     for (const KernelInfo &k : m->kernels())
       names += (names.empty() ? "" : ", ") + k.name;
   }
@@ -694,6 +711,8 @@ LaunchFileResult LaunchFile::run() {
     json.fail("no module: name a PTX file on the command line or in 'modules'");
     return finish();
   }
+  if (!linkModules())
+    return finish();
   defaults.checks = options.checks;
   defaults.seed = options.seed;
   defaults.threads = options.threads;

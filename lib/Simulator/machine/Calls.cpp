@@ -49,20 +49,22 @@ static const Operand *calleeOf(const ptx::Instruction &i) {
 void Decoder::planCalls(const Function &kernel) {
   // Functions whose address is taken, in code and in initialisers.
   std::vector<const Function *> taken;
-  auto take = [&](std::string_view name) {
-    auto it = module.functionByName.find(name);
-    if (it != module.functionByName.end() && it->second->isDefined &&
+  auto take = [&](const ptx::Module &m, std::string_view name) {
+    auto it = m.functionByName.find(name);
+    if (it != m.functionByName.end() && it->second->isDefined &&
         !it->second->isEntry)
       taken.push_back(it->second);
   };
-  for (const Function &f : module.functions)
-    for (const ptx::Instruction &i : f.body)
-      for (const Operand &op : i.operands)
-        if (op.kind == Operand::Func && !(isCall(i) && &op == calleeOf(i)))
-          take(op.name);
-  for (const ptx::Variable *v : module.globals)
-    for (const ptx::Variable::Fixup &fix : v->fixups)
-      take(fix.target);
+  for (const ptx::Module *m : module.linked) {
+    for (const Function &f : m->functions)
+      for (const ptx::Instruction &i : f.body)
+        for (const Operand &op : i.operands)
+          if (op.kind == Operand::Func && !(isCall(i) && &op == calleeOf(i)))
+            take(*m, op.name);
+    for (const ptx::Variable *v : m->globals)
+      for (const ptx::Variable::Fixup &fix : v->fixups)
+        take(*m, fix.target);
+  }
 
   // Depth first: cycles, and how long each function would be in place.
   struct Visit {
@@ -98,8 +100,9 @@ void Decoder::planCalls(const Function &kernel) {
     const Operand *callee = isCall(i) ? calleeOf(i) : nullptr;
     const Function *g = nullptr;
     if (callee && callee->kind == Operand::Func) {
-      auto it = module.functionByName.find(callee->name);
-      if (it != module.functionByName.end() && it->second->isDefined)
+      const auto &functions = v.f->home->functionByName;
+      auto it = functions.find(callee->name);
+      if (it != functions.end() && it->second->isDefined)
         g = it->second;
     } else if (callee) {
       hasIndirect = true;
@@ -199,12 +202,9 @@ void Decoder::decodeRoutines() {
   for (auto [code, f] : routineCalls)
     program.code[code].imm = routineOf[f].entry;
   if (functionTable != kNoSlot)
-    for (const Function &f : module.functions) {
-      auto it = routineOf.find(&f);
-      if (it == routineOf.end())
-        continue;
-      program.extra[functionTable + f.index] = it->second.entry;
-      codeIndices.push_back(functionTable + f.index);
+    for (auto &[f, r] : routineOf) {
+      program.extra[functionTable + f->index] = r.entry;
+      codeIndices.push_back(functionTable + f->index);
     }
 }
 
@@ -345,9 +345,9 @@ void Decoder::call() {
     unsupported("expects a function or a register");
     return;
   }
-  auto it = module.functionByName.find(callee.name);
-  const Function *target =
-      it == module.functionByName.end() ? nullptr : it->second;
+  const auto &functions = frame->function->home->functionByName;
+  auto it = functions.find(callee.name);
+  const Function *target = it == functions.end() ? nullptr : it->second;
   if (!target || !target->isDefined) {
     skipUnlessGuard();
     if (const SystemCall *system = findSystemCall(callee.name))
@@ -465,7 +465,7 @@ void Decoder::callRoutineAt(const Function *target, const Operand *pointer,
     return;
   if (pointer && functionTable == kNoSlot) {
     functionTable = program.extra.size();
-    program.extra.resize(functionTable + module.functions.size(), kNoSlot);
+    program.extra.resize(functionTable + module.numFunctions, kNoSlot);
   }
 
   // The lanes meet behind the call. An activation of the same call may be
@@ -482,7 +482,7 @@ void Decoder::callRoutineAt(const Function *target, const Operand *pointer,
   program.extra.push_back(uint32_t(at + 1));
   program.extra.push_back(uint32_t(at + 3));
   program.extra.push_back(pointer ? functionTable : kNoSlot);
-  program.extra.push_back(module.functions.size());
+  program.extra.push_back(module.numFunctions);
   append(in);
   Instr &jump = emit(callRoutine);
   jump.a = framePointer;

@@ -412,8 +412,9 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
     return constant(place(v) + op.value, width);
   }
   case Operand::Func: {
-    auto it = module.functionByName.find(op.name);
-    if (it == module.functionByName.end()) {
+    const auto &functions = frame->function->home->functionByName;
+    auto it = functions.find(op.name);
+    if (it == functions.end()) {
       unsupported("function '" + std::string(op.name) + "' is not declared");
       return constant(0, width);
     }
@@ -556,10 +557,12 @@ uint64_t Decoder::place(ptx::Variable &v) {
     return it->second;
   }
   case Space::Global:
-  case Space::Const:
-    if (!v.placed)
+  case Space::Const: {
+    const ptx::Variable &d = v.definition ? *v.definition : v;
+    if (!d.placed)
       unsupported("variable '" + std::string(v.name) + "' is not defined");
-    return v.address;
+    return d.address;
+  }
   case Space::Param:
   case Space::Local: {
     if (!isPlacedLocally(v))

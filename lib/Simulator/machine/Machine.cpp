@@ -158,10 +158,13 @@ static Finding place(Warp &w, const Instr *i, FindingKind kind,
   f.message = std::move(message);
   const InstrInfo &info = w.machine->program.infoOf(i);
   f.ptxLine = info.line;
+  if (info.function)
+    f.module = info.function->home->name;
   if (info.loc >= 0 && info.function) {
     const ptx::SourceLocation &loc = info.function->locs[info.loc];
-    auto file = w.machine->module.files.find(loc.file);
-    if (file != w.machine->module.files.end() && loc.line) {
+    const auto &files = info.function->home->files;
+    auto file = files.find(loc.file);
+    if (file != files.end() && loc.line) {
       f.sourceFile = file->second;
       f.sourceLine = loc.line;
       f.sourceColumn = loc.column;

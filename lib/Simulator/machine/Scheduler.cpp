@@ -219,7 +219,8 @@ void Machine::collect(Cluster &c) {
                  f.ptxLine == finding.ptxLine && !c.stopped;
     if (isKnown)
       continue;
-    finding.module = module.name;
+    if (finding.module.empty())
+      finding.module = module.name;
     if (report.findings.size() < config.maxFindings)
       report.findings.push_back(std::move(finding));
     else

@@ -46,6 +46,7 @@ struct Variable {
   uint32_t align = 1;
   uint64_t bytes = 0;
   bool isExtern = false; ///< dynamic shared memory, or defined elsewhere
+  bool isVisible = false, isWeak = false; ///< to other modules
   std::vector<uint8_t> init;
   /// Addresses inside the initialiser: the address of `target` + addend goes
   /// to `offset`.
@@ -60,6 +61,8 @@ struct Variable {
   /// Filled by whoever places variables: the address in its space.
   uint64_t address = 0;
   bool placed = false;
+  /// In another module that this one is linked with; else null.
+  Variable *definition = nullptr;
 };
 
 struct Register {
@@ -110,9 +113,13 @@ struct SourceLocation {
   uint32_t file, line, column;
 };
 
+struct Module;
+
 struct Function {
   std::string_view name;
-  uint32_t index = 0; ///< in Module::functions
+  const Module *home = nullptr;
+  uint32_t index = 0;     ///< among those of all modules that are linked
+  bool isVisible = false; ///< to other modules
   bool isEntry = false, isDefined = false;
   KernelInfo info;
   std::vector<Variable *> params, results;
@@ -137,7 +144,15 @@ struct Module {
   std::deque<Function> functions;
   std::unordered_map<std::string_view, Function *> functionByName;
   std::unordered_map<uint32_t, std::string> files;
+  /// Calls go to functions of these too; itself alone when nothing is linked.
+  std::vector<Module *> linked = {this};
+  uint32_t numFunctions = 0; ///< of all of them
 };
+
+/// Lets modules use each other's variables and functions: what one declares
+/// .extern and another defines .visible or .weak. They must be linked before
+/// they are loaded, and live together. Returns what is defined twice, or {}.
+std::string link(const std::vector<Module *> &modules);
 
 } // namespace mx::sim::ptx
 

@@ -96,35 +96,56 @@ bool Parser::topLevel() {
     return fileDirective();
   if (tok.text == "section")
     return skipSection();
-  if (tok.text == "pragma" || tok.text == "alias")
+  if (tok.text == "pragma")
     return skipToSemicolon();
+  if (tok.text == "alias")
+    return aliasDirective();
   if (tok.text == "loc")
     return loc();
 
-  bool isExtern = false;
-  if (!linkage(isExtern))
+  Linkage how;
+  if (!linkage(how))
     return false;
   if (tok.isDotted("entry") || tok.isDotted("func")) {
     bool isEntry = tok.text == "entry";
     advance();
-    return function(isEntry);
+    return function(isEntry, how);
   }
   Space space;
   if (tok.kind == Tok::Dotted && parseSpace(tok.text, space) &&
       (space == Space::Global || space == Space::Const ||
        space == Space::Shared)) {
     advance();
-    return variables(space, isExtern);
+    return variables(space, how);
   }
   return error("unexpected directive " + found() + " at module scope");
 }
 
-bool Parser::linkage(bool &isExtern) {
+/// .alias fast, slow: the first, which is declared, is another name of the
+/// second, which is defined (PTX ISA, "Kernel and function directives").
+bool Parser::aliasDirective() {
+  advance();
+  Token at = tok;
+  std::string_view name, target;
+  if (!expectIdent(name, "a function") || !expect(',') ||
+      !expectIdent(target, "a function"))
+    return false;
+  auto it = m.functionByName.find(target);
+  if (it == m.functionByName.end() || !it->second->isDefined)
+    return error("'" + std::string(target) + "' is not a defined function", at);
+  if (!m.functionByName.count(name))
+    return error("'" + std::string(name) + "' is not a declared function", at);
+  m.functionByName[name] = it->second;
+  return expect(';');
+}
+
+bool Parser::linkage(Linkage &linkage) {
   while (tok.kind == Tok::Dotted &&
          (tok.text == "visible" || tok.text == "extern" || tok.text == "weak" ||
           tok.text == "common" || tok.text == "attribute")) {
-    if (tok.text == "extern")
-      isExtern = true;
+    linkage.isExtern |= tok.text == "extern";
+    linkage.isVisible |= tok.text != "extern" && tok.text != "attribute";
+    linkage.isWeak |= tok.text == "weak" || tok.text == "common";
     bool isAttribute = tok.text == "attribute";
     advance();
     if (isAttribute) {
@@ -143,8 +164,9 @@ bool Parser::skipToSemicolon() {
   return expect(';');
 }
 
-bool Parser::function(bool isEntry) {
+bool Parser::function(bool isEntry, Linkage linkage) {
   Function f;
+  f.isVisible = linkage.isVisible;
   f.isEntry = isEntry;
   f.line = tok.line;
   scopes.emplace_back();
@@ -218,7 +240,7 @@ bool Parser::parameters(Function &f, bool results) {
       if (!tok.isDotted("param"))
         return error("expected '.param', found " + found());
       advance();
-      if (!variables(Space::Param, false, /*isParameterOf=*/true))
+      if (!variables(Space::Param, {}, /*isParameterOf=*/true))
         return false;
       Variable *v = &m.variables.back();
       offset = (offset + v->align - 1) / v->align * v->align;
@@ -294,5 +316,55 @@ mx::sim::ptx::parse(std::string_view text, std::string_view name,
   module->name = name;
   if (!Parser(*module, errors).run())
     return nullptr;
+  module->numFunctions = module->functions.size();
+  for (Function &f : module->functions)
+    f.home = module.get();
   return module;
+}
+
+std::string mx::sim::ptx::link(const std::vector<Module *> &modules) {
+  std::unordered_map<std::string_view, Function *> functions;
+  std::unordered_map<std::string_view, Variable *> variables;
+  uint32_t count = 0;
+  for (Module *m : modules) {
+    for (Function &f : m->functions) {
+      f.index = count++;
+      if (f.isDefined && f.isVisible && !f.isEntry)
+        functions.try_emplace(f.name, &f);
+    }
+    // A definition goes before weak ones; of those the first counts.
+    for (Variable *v : m->globals) {
+      if (v->isExtern || !v->isVisible || v->space == Space::Shared)
+        continue;
+      auto [it, isNew] = variables.try_emplace(v->name, v);
+      if (isNew)
+        continue;
+      if (!v->isWeak && !it->second->isWeak)
+        return "variable '" + std::string(v->name) +
+               "' is defined in more than one module";
+      if (it->second->isWeak && !v->isWeak)
+        it->second = v;
+    }
+  }
+  for (Module *m : modules) {
+    m->linked = modules;
+    m->numFunctions = count;
+    for (auto &[name, f] : m->functionByName) {
+      auto it = functions.find(name);
+      if (!f->isDefined && it != functions.end())
+        f = it->second;
+    }
+    for (Variable *v : m->globals) {
+      auto it = variables.find(v->name);
+      if ((v->isExtern || v->isWeak) && v->space != Space::Shared &&
+          it != variables.end() && it->second != v) {
+        if (it->second->bytes < v->bytes)
+          return "variable '" + std::string(v->name) + "' has " +
+                 std::to_string(v->bytes) + " bytes in one module and " +
+                 std::to_string(it->second->bytes) + " in another";
+        v->definition = it->second;
+      }
+    }
+  }
+  return {};
 }

@@ -195,13 +195,13 @@ bool Parser::statement() {
       return fileDirective();
     if (tok.text == "section")
       return skipSection();
-    bool isExtern = false;
-    if (!linkage(isExtern))
+    Linkage how;
+    if (!linkage(how))
       return false;
     Space space;
     if (tok.kind == Tok::Dotted && parseSpace(tok.text, space)) {
       advance();
-      return variables(space, isExtern);
+      return variables(space, how);
     }
     return error("unexpected directive " + found());
   }

@@ -48,10 +48,12 @@ bool mx::sim::ptx::parseType(std::string_view word, Type &type) {
   return false;
 }
 
-bool Parser::variables(Space space, bool isExtern, bool isParameterOf) {
+bool Parser::variables(Space space, Linkage linkage, bool isParameterOf) {
   Variable proto;
   proto.space = space;
-  proto.isExtern = isExtern;
+  proto.isExtern = linkage.isExtern;
+  proto.isVisible = linkage.isVisible;
+  proto.isWeak = linkage.isWeak;
   proto.align = 0;
   Type type;
   unsigned vector = 1;
@@ -129,7 +131,8 @@ bool Parser::variables(Space space, bool isExtern, bool isParameterOf) {
       else if (v.init.size() > v.bytes)
         return error("initializer of " + std::to_string(v.init.size()) +
                      " bytes for a variable of " + std::to_string(v.bytes));
-    } else if (open && !isExtern && !isParameterOf && space != Space::Param) {
+    } else if (open && !linkage.isExtern && !isParameterOf &&
+               space != Space::Param) {
       return error("variable '" + std::string(v.name) + "' has no size");
     }
     Variable *added = addVariable(std::move(v));

@@ -45,6 +45,10 @@ struct Scope {
   std::vector<Pending> pending;
 };
 
+struct Linkage {
+  bool isExtern = false, isVisible = false, isWeak = false;
+};
+
 class Parser {
 public:
   Parser(ptx::Module &module, std::vector<Diagnostic> &errors)
@@ -122,17 +126,18 @@ private:
   }
 
   bool topLevel();
-  bool linkage(bool &isExtern);
+  bool linkage(Linkage &linkage);
+  bool aliasDirective();
   bool skipSection();
   bool fileDirective();
-  bool function(bool isEntry);
+  bool function(bool isEntry, Linkage linkage);
   bool parameters(Function &f, bool results);
   bool functionDirectives(Function &f);
   bool triple(std::array<uint32_t, 3> &out);
   bool body();
   bool statement();
   bool registers();
-  bool variables(Space space, bool isExtern, bool isParameterOf = false);
+  bool variables(Space space, Linkage linkage, bool isParameterOf = false);
   bool initializer(Variable &v, Type type);
   bool initValue(Variable &v, Type type, unsigned level);
   bool constant(uint64_t &value);

@@ -124,7 +124,8 @@ def access(group):
         + """
         ld.param.u64 %rd1, [p_in];
         ld.param.u64 %rd2, [p_out];
-        mad.lo.u32 %r5, %r2, 32, %r1;
+        mov.u32 %r5, %ctaid.x;
+        mad.lo.u32 %r5, %r5, 32, %r1;
         mad.wide.u32 %rd3, %r5, 32, %rd1;
         mad.wide.u32 %rd4, %r5, 64, %rd2;
         mad.lo.u32 %r6, %r1, 32, %r4;
@@ -213,7 +214,7 @@ def remote_barriers(group):
         cvt.u64.u32 %rd3, %r6;
         cvta.shared.u64 %rd3, %rd3;
         mapa.u64 %rd3, %rd3, %r7;
-        barrier.cluster.arrive.relaxed;
+        barrier.cluster.arrive;
         barrier.cluster.wait;
         st.b32 [%rd3], %r10;
         mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r9], 1;
@@ -303,6 +304,7 @@ def send(group, name, instruction, size, n):
         mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r5], {32 * total};
         fence.mbarrier_init.release.cluster;
         READY:
+        fence.proxy.async;
         {SYNC}
         add.u32 %r7, %r2, 1;
         rem.u32 %r7, %r7, %r3;

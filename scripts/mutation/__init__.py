@@ -1,0 +1,1 @@
+"""Mutants of PTX kernels: see docs/Checks/Mutants.md."""

@@ -1,0 +1,267 @@
+"""When a mutant means the same as the original.
+
+Each rule is a sentence and a test on the text or on the trace of the original.
+None asks the simulator's checks, so a rule that is wrong shows: a mutant that
+it calls equivalent and that a check flags is counted as a contradiction."""
+
+from .trace import WAITS
+
+FENCES = ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync")
+BARRIERS = ("bar", "barrier")
+MEETINGS = BARRIERS + WAITS
+
+RULES = []
+
+
+def rule(sentence, *operators):
+    def add(test):
+        RULES.append((sentence, operators, test))
+        return test
+
+    return add
+
+
+def is_warp_barrier(s):
+    return s.starts("bar.warp", "barrier.warp")
+
+
+def everywhere(test):
+    """A test of one occurrence becomes a test of all of them."""
+
+    def all_of(trace, mutant):
+        found = trace.by_statement.get(mutant.statement.index, [])
+        return bool(found) and all(test(trace, k) for k in found)
+
+    return all_of
+
+
+@rule("a warp barrier between lanes that exchange nothing through memory", "delete")
+def warp_barrier(trace, mutant):
+    if not is_warp_barrier(mutant.statement):
+        return False
+    for spaces in (("shared", "shared::cta", "shared::cluster"), ("global",)):
+        stored = set()
+        for e in trace.events:
+            s = trace.source.statements[e.statement]
+            if not any(s.has(m) for m in spaces):
+                continue
+            if s.starts("st", "red", "atom"):
+                stored.add((e.cta, e.warp))
+            if s.starts("ld", "atom") and (e.cta, e.warp) in stored:
+                return False
+    return True
+
+
+@rule(
+    "a fence of mbarrier.init with a releasing barrier before anybody else uses the mbarriers",
+    "delete",
+)
+@everywhere
+def mbarrier_init(trace, k):
+    if not trace.statement(k).starts("fence.mbarrier_init"):
+        return False
+    mine = trace.events[k]
+    barrier = next(
+        (
+            j
+            for j in trace.after(k)
+            if trace.statement(j).starts(*BARRIERS)
+            and not is_warp_barrier(trace.statement(j))
+        ),
+        None,
+    )
+    if barrier is None or trace.statement(barrier).has("relaxed"):
+        return False
+    inits = {
+        trace.events[j].value
+        for j in trace.before(k)
+        if trace.statement(j).starts("mbarrier.init")
+    }
+    # With a barrier of the CTA, all who use them are of the CTA.
+    wide = trace.statement(barrier).has("cluster")
+    for j, e in enumerate(trace.events):
+        is_use = trace.statement(j).starts("mbarrier", "tcgen05.commit", "cp.async")
+        if not is_use or e.value not in inits:
+            continue
+        same = (e.cta, e.warp) == (mine.cta, mine.warp)
+        if j < barrier and e.cta == mine.cta and not same:
+            return False
+        if not wide and e.cta != mine.cta and trace.same_cluster(e, mine):
+            return False
+    return True
+
+
+@rule(
+    "a before-fence with no tensor-memory operation of its thread since the last one or the last commit",
+    "delete",
+)
+@everywhere
+def nothing_to_publish(trace, k):
+    if not trace.statement(k).starts(FENCES[0]):
+        return False
+    for j in trace.before(k):
+        if trace.statement(j).starts(FENCES[0], "tcgen05.commit"):
+            return True
+        if trace.accesses_tensor(j):
+            return False
+    return True
+
+
+@rule(
+    "a before-fence with no later tensor-memory operation of another thread, tcgen05.dealloc aside",
+    "delete",
+)
+@everywhere
+def nobody_to_publish_to(trace, k):
+    if not trace.statement(k).starts(FENCES[0]):
+        return False
+    # What follows may publish through barriers only, and beyond the next one
+    # nobody else may come to tensor memory.
+    if any(
+        trace.statement(j).starts("mbarrier.arrive", "tcgen05.commit")
+        for j in trace.after(k)
+    ):
+        return False
+    e = trace.events[k]
+    return not any(
+        trace.accesses_tensor(j)
+        and (o.cta, o.warp) != (e.cta, e.warp)
+        and trace.same_cluster(o, e)
+        and trace.barriers_before[j] > trace.barriers_before[k]
+        for j, o in enumerate(trace.events)
+    )
+
+
+@rule(
+    "an after-fence with no tensor-memory operation of its thread before the next one",
+    "delete",
+)
+@everywhere
+def nothing_to_protect(trace, k):
+    if not trace.statement(k).starts(FENCES[1]):
+        return False
+    for j in trace.after(k):
+        if trace.statement(j).starts(FENCES[1]):
+            return True
+        if trace.accesses_tensor(j) or trace.statement(j).starts("tcgen05.commit"):
+            return False
+    return True
+
+
+@rule(
+    "an after-fence behind synchronisation with threads that have used no tensor memory",
+    "delete",
+)
+@everywhere
+def nobody_to_wait_for(trace, k):
+    if not trace.statement(k).starts(FENCES[1]):
+        return False
+    me = trace.events[k]
+    for j in trace.before(k):
+        s = trace.statement(j)
+        if s.starts(FENCES[1]):
+            return True
+        if not s.starts(*MEETINGS) or is_warp_barrier(s):
+            continue
+        for other in arrivals(trace, j):
+            o = trace.events[other]
+            if (o.cta, o.warp) == (me.cta, me.warp):
+                continue
+            if any(trace.accesses_tensor(i) for i in trace.before(other)):
+                return False
+    return True
+
+
+def arrivals(trace, k):
+    """Events that the wait or barrier at `k` synchronises with."""
+    e, s = trace.events[k], trace.statement(k)
+    if s.starts(*WAITS):
+        return [
+            j
+            for j, o in enumerate(trace.events)
+            if trace.statement(j).starts(
+                "mbarrier.arrive", "mbarrier.arrive_drop", "tcgen05.commit"
+            )
+            and trace.same_barrier(o, e)
+        ]
+    return [
+        j
+        for j, o in enumerate(trace.events)
+        if j <= k and trace.statement(j).starts(*BARRIERS) and trace.same_cluster(o, e)
+    ]
+
+
+@rule(
+    "a wait at the end for a commit that a later commit of the same thread, which is waited for, implies",
+    "delete",
+    "parity",
+)
+@everywhere
+def implied_wait(trace, k):
+    if not trace.statement(k).starts(*WAITS):
+        return False
+    for j in trace.after(k):
+        s = trace.statement(j)
+        if not s.starts(*MEETINGS, *FENCES, "tcgen05.dealloc"):
+            return False
+    came = arrivals(trace, k)
+    if not came or any(
+        not trace.statement(j).starts("tcgen05.commit") for j in came
+    ):
+        return False
+    last = trace.events[max(came)]
+    later = [
+        trace.events[j]
+        for j in trace.after(max(came))
+        if trace.statement(j).starts("tcgen05.commit")
+    ]
+    return any(
+        trace.statement(j).starts(*WAITS)
+        and any(trace.same_barrier(c, o) for c in later)
+        and (o.cta, o.warp) != (last.cta, last.warp)
+        and j > max(came)
+        for j, o in enumerate(trace.events)
+    )
+
+
+@rule(
+    "a leading byte offset that the layout does not use: K-major and swizzled, or one core matrix wide",
+    "stride",
+)
+def unused_leading_offset(trace, mutant):
+    if "LBO" not in mutant.what:
+        return False
+    s = mutant.statement
+    if s.starts("tcgen05.cp"):
+        return any(s.has(m) for m in ("32x128b", "64x128b", "128x128b"))
+    found = trace.by_statement.get(s.index, [])
+    which = 0 if mutant.what.startswith("A") else 1
+
+    def is_unused(e):
+        # Instruction descriptor: bits 15 and 16 transpose A and B. Matrix
+        # descriptor: bits 61 to 63 of 64.
+        return not e.value >> (15 + which) & 1 and e.high[which] >> 29
+
+    return bool(found) and all(is_unused(trace.events[k]) for k in found)
+
+
+@rule("an instruction that no launch executes")
+def not_executed(trace, mutant):
+    s = mutant.statement
+    return s is not None and not trace.by_statement.get(s.index)
+
+
+def equivalence(traces, mutant):
+    """The sentence of the first rule that holds in all launches, or None."""
+    if mutant.statement is None:
+        return None
+    for sentence, operators, test in RULES:
+        if operators and mutant.operator not in operators:
+            continue
+        # A launch that does not get there says nothing.
+        meaningful = [
+            t for t in traces if t.by_statement.get(mutant.statement.index)
+        ] or traces
+        if all(test(t, mutant) for t in meaningful):
+            return sentence
+    return None

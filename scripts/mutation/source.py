@@ -1,0 +1,116 @@
+"""PTX text as a list of statements with their places.
+
+No full parser: mutation needs the opcode, the operands and the exact extent of
+each instruction of a kernel, and keeps everything else as it stands."""
+
+import dataclasses
+import re
+
+
+@dataclasses.dataclass(frozen=True)
+class Statement:
+    index: int
+    begin: int  # of the text that a deletion removes
+    end: int  # behind the semicolon
+    line: int
+    predicate: str  # "@%p1", "@!%p1" or ""
+    opcode: str  # with its modifiers
+    operands: tuple
+
+    def has(self, *modifiers):
+        return all(m in self.opcode.split(".") for m in modifiers)
+
+    def starts(self, *prefixes):
+        return any(
+            self.opcode == p or self.opcode.startswith(p + ".") for p in prefixes
+        )
+
+    def address(self, k=0):
+        """The k-th operand in brackets, without them and without coordinates."""
+        found = [o for o in self.operands if o.startswith("[")]
+        return found[k][1:-1].split(",")[0].strip()
+
+
+def blank_comments(text):
+    """The same text with comments as spaces, so that places stay."""
+    return re.sub(
+        r"//[^\n]*|/\*.*?\*/",
+        lambda m: re.sub(r"[^\n]", " ", m.group()),
+        text,
+        flags=re.S,
+    )
+
+
+def split_operands(text):
+    """Top-level commas separate: [a, {x, y}] is one operand."""
+    parts, depth, start = [], 0, 0
+    for k, c in enumerate(text):
+        depth += c in "[{("
+        depth -= c in "]})"
+        if c == "," and depth == 0:
+            parts.append(text[start:k])
+            start = k + 1
+    parts.append(text[start:])
+    return tuple(p.strip() for p in parts if p.strip())
+
+
+class Source:
+    """A module's text and the statements of one of its kernels."""
+
+    def __init__(self, text, kernel):
+        self.text = text
+        plain = blank_comments(text)
+        head = re.search(rf"\.entry\s+{re.escape(kernel)}\s*\(", plain)
+        if not head:
+            raise SystemExit(f"mutants: error: the module has no kernel '{kernel}'")
+        self.entry = head.start()
+        # The parameters end at the first ')'; directives follow up to the body.
+        self.body = plain.index("{", plain.index(")", head.end())) + 1
+        depth, end = 1, self.body
+        while depth:
+            depth += {"{": 1, "}": -1}.get(plain[end], 0)
+            end += 1
+        self.statements = []
+        at = self.body
+        pattern = re.compile(
+            r"(?:[A-Za-z_$%][\w$]*\s*:(?!:)|[{}]|\s)*"  # labels and scopes
+            r"(?P<all>(?P<p>@!?%?[\w$]+\s+)?(?P<op>[\w.:]+)(?P<args>[^;]*);)"
+        )
+        while True:
+            found = pattern.match(plain, at, end)
+            if not found:
+                break
+            at = found.end()
+            if found["op"].startswith("."):
+                continue
+            self.statements.append(
+                Statement(
+                    len(self.statements),
+                    found.start("all"),
+                    found.end("all"),
+                    plain.count("\n", 0, found.start("op")) + 1,
+                    (found["p"] or "").strip(),
+                    found["op"],
+                    split_operands(found["args"]),
+                )
+            )
+
+        self.wide = re.findall(
+            r"([%\w$]+)(<\d+>)?",
+            " ".join(re.findall(r"\.reg\s+\.[busf]64\s+([^;]*);", plain[self.body : end])),
+        )
+
+    def bits_of(self, register):
+        """Of an operand; names of variables count as 32 bits."""
+        for name, is_family in self.wide:
+            rest = register.removeprefix(name)
+            if rest != register and (rest.isdigit() if is_family else not rest):
+                return 64
+        return 32
+
+    def replace(self, statement, text):
+        """The module with other text in place of one statement."""
+        return self.text[: statement.begin] + text + self.text[statement.end :]
+
+    def original(self, statement):
+        return self.text[statement.begin : statement.end]

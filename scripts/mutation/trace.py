@@ -1,0 +1,207 @@
+"""What a kernel does, event by event.
+
+The rules that call a mutant equivalent must not ask the checks whose strength
+is being measured. So the kernel itself is made to tell: a call of vprintf is
+put behind every instruction that synchronises or works asynchronously."""
+
+import collections
+import dataclasses
+import math
+import re
+
+TENSOR_ACCESS = ("tcgen05.mma", "tcgen05.cp", "tcgen05.shift", "tcgen05.ld", "tcgen05.st")
+TRACED = TENSOR_ACCESS + (
+    "fence",
+    "membar",
+    "bar",
+    "barrier",
+    "mbarrier",
+    "tcgen05.alloc",
+    "tcgen05.dealloc",
+    "tcgen05.commit",
+    "tcgen05.wait::ld",
+    "tcgen05.wait::st",
+    "tcgen05.fence::before_thread_sync",
+    "tcgen05.fence::after_thread_sync",
+    "cp.async",
+    "cp.reduce",
+    "ld",
+    "st",
+    "atom",
+    "red",
+)
+WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
+
+HEAD = """
+.extern .func (.param .b32 mutants_r) vprintf (.param .b64 mutants_a, .param .b64 mutants_b);
+.global .align 1 .b8 mutants_format[] = {64, 37, 117, 32, 37, 117, 32, 37, 117, 32, 37, 120, 32, 37, 120, 32, 37, 120, 10, 0};
+"""  # "@%u %u %u %x %x %x\n": statement, CTA, warp, what Event says
+
+CALL = """
+{{
+  .reg .b32 %mutants<8>;
+  .reg .b64 %mutantsd<4>;
+  .reg .pred %mutantsp<4>;
+  .local .align 8 .b8 mutants_args[32];
+  mov.u32 %mutants0, {number};
+  mov.u32 %mutants1, %ctaid.y; mov.u32 %mutants2, %nctaid.x;
+  mov.u32 %mutants3, %ctaid.x;
+  mad.lo.u32 %mutants1, %mutants1, %mutants2, %mutants3;
+  mov.u32 %mutants2, %tid.x; shr.u32 %mutants2, %mutants2, 5;
+  mov.u32 %mutants3, 0; mov.u32 %mutants4, 0; mov.u32 %mutants5, 0;
+  {values}
+  mov.u64 %mutantsd0, mutants_args;
+  st.local.v4.b32 [%mutantsd0], {{%mutants0, %mutants1, %mutants2, %mutants3}};
+  st.local.v2.b32 [%mutantsd0+16], {{%mutants4, %mutants5}};
+  cvta.local.u64 %mutantsd0, %mutantsd0;
+  mov.u64 %mutantsd1, mutants_format; cvta.global.u64 %mutantsd1, %mutantsd1;
+  {{
+    .param .b64 mutants_f; st.param.b64 [mutants_f], %mutantsd1;
+    .param .b64 mutants_g; st.param.b64 [mutants_g], %mutantsd0;
+    .param .b32 mutants_q;
+    {predicate} call.uni (mutants_q), vprintf, (mutants_f, mutants_g);
+  }}
+}}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    statement: int
+    cta: int
+    warp: int
+    value: int  # address of the mbarrier; instruction descriptor of an MMA
+    high: tuple  # words 1 of the descriptors of A and B, or of the source
+
+
+def is_traced(s):
+    """Ordinary loads and stores matter where lanes or warps meet in memory."""
+    if not s.starts(*TRACED) or s.starts("ld.param", "st.param", "ld.local", "st.local"):
+        return False
+    return not s.starts("ld.const", "st.const", "mbarrier.pending_count")
+
+
+def address_into(source, text):
+    base, _, offset = text.partition("+")
+    if source.bits_of(base.strip()) == 64:
+        move = f"cvt.u32.u64 %mutants3, {base};"
+    else:
+        move = f"mov.u32 %mutants3, {base};"
+    return f"{move} add.s32 %mutants3, %mutants3, {offset or 0};"
+
+
+def values_of(source, s):
+    high = "mov.b64 {{_, %mutants{}}}, {};"
+    brackets = [o[1:-1] for o in s.operands if o.startswith("[")]
+    if s.starts("mbarrier", "tcgen05.commit") and brackets:
+        return address_into(source, brackets[0])
+    if s.starts("cp.async") and s.has("mbarrier::complete_tx::bytes"):
+        return address_into(source, brackets[-1])
+    if s.starts("tcgen05.mma"):
+        text = f"mov.b32 %mutants3, {s.operands[4 if s.has('sp') else 3]};"
+        for k in (1, 2):
+            if not s.operands[k].startswith("["):
+                text += high.format(k + 3, s.operands[k])
+        return text
+    if s.starts("tcgen05.cp"):
+        return high.format(4, s.operands[1])
+    return ""
+
+
+def call_for(source, s):
+    """Behind a wait only those who got through tell, elsewhere who executes."""
+    predicate = f"@{s.operands[0]}" if s.starts(*WAITS) else s.predicate
+    return CALL.format(
+        number=s.index, values=values_of(source, s), predicate=predicate
+    )
+
+
+def instrument(source):
+    pieces, at = [], 0
+    for s in source.statements:
+        if not is_traced(s):
+            continue
+        # Arrivals and accesses tell before they take place, waits after.
+        after = s.starts(*WAITS, "bar", "barrier", "tcgen05.alloc")
+        place = s.end if after else s.begin
+        pieces += [source.text[at:place], call_for(source, s)]
+        at = place
+    text = "".join(pieces) + source.text[at:]
+    head = text.rindex("\n", 0, source.entry) + 1
+    return text[:head] + HEAD + text[head:]
+
+
+def cluster_size(source, launch):
+    """Clusters along x, as the numbering of CTAs above has it."""
+    size = launch.get("cluster")
+    if size:
+        return math.prod(size)
+    found = re.search(
+        r"\.reqnctapercluster\s+(\d+)", source.text[source.entry : source.body]
+    )
+    return int(found[1]) if found else 1
+
+
+class Trace:
+    """The events of a run, lanes of a warp that tell the same thing once."""
+
+    def __init__(self, source, simulator):
+        self.source = source
+        self.cluster = cluster_size(source, simulator.launch)
+        run = simulator.run(instrument(source), checks="none")
+        if run.status != 0:
+            raise SystemExit(f"mutants: error: the trace failed: {run.message}")
+        self.events = []
+        last = {}
+        for line in run.stdout.splitlines():
+            if not line.startswith("@"):
+                continue
+            n, cta, warp, value, *high = line[1:].split()
+            e = Event(
+                int(n),
+                int(cta),
+                int(warp),
+                int(value, 16),
+                tuple(int(h, 16) for h in high),
+            )
+            # All lanes of a warp tell one after another.
+            key = (e.cta, e.warp)
+            if last.get(key) == e:
+                continue
+            last[key] = e
+            self.events.append(e)
+        self.by_warp = collections.defaultdict(list)
+        self.by_statement = collections.defaultdict(list)
+        for k, e in enumerate(self.events):
+            self.by_warp[e.cta, e.warp].append(k)
+            self.by_statement[e.statement].append(k)
+        # How many barriers of threads its warp has passed before an event.
+        self.barriers_before = [0] * len(self.events)
+        for ks in self.by_warp.values():
+            count = 0
+            for k in ks:
+                self.barriers_before[k] = count
+                s = self.statement(k)
+                count += s.starts("bar", "barrier") and not s.starts("bar.warp")
+
+    def statement(self, k):
+        return self.source.statements[self.events[k].statement]
+
+    def after(self, k):
+        """Later events of the same warp."""
+        e = self.events[k]
+        return (j for j in self.by_warp[e.cta, e.warp] if j > k)
+
+    def before(self, k):
+        e = self.events[k]
+        return (j for j in reversed(self.by_warp[e.cta, e.warp]) if j < k)
+
+    def accesses_tensor(self, k):
+        return self.statement(k).starts(*TENSOR_ACCESS)
+
+    def same_cluster(self, a, b):
+        return a.cta // self.cluster == b.cta // self.cluster
+
+    def same_barrier(self, a, b):
+        """Multicast reaches the same offset in each CTA of the cluster."""
+        return self.same_cluster(a, b) and not (a.value ^ b.value) & 0xFFFFFF
