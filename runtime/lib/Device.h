@@ -57,6 +57,8 @@ struct Launch {
   uint32_t dynamicSharedMemory;
   void *stream;
   bool programmatic;
+  /// By host code that was made for a GPU and cannot look at errors (mgpu).
+  bool isForeign;
 };
 
 enum class Copy { ToDevice, ToHost, OnDevice, Guess };

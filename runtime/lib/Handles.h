@@ -21,7 +21,7 @@ Error resolveFunction(mxFunction handle, Device *&device, Function *&function);
 
 /// Checks what holds on every device and launches; an empty grid does nothing.
 Error launch(mxFunction function, const mxLaunchConfig &config,
-             void **parameters, int64_t count);
+             void **parameters, int64_t count, bool isForeign = false);
 
 /// The arguments of mxTensorMapEncodeTiled.
 struct TensorMapArguments {

@@ -66,7 +66,7 @@ std::string checkShape(const mxLaunchConfig &config, int64_t sharedLimit) {
 } // namespace
 
 Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
-                          void **parameters, int64_t count) {
+                          void **parameters, int64_t count, bool isForeign) {
   Device *device;
   Function *function;
   if (Error error = resolveFunction(handle, device, function))
@@ -87,6 +87,7 @@ Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
   checked.dynamicSharedMemory = config.dynamicSharedMemory;
   checked.stream = config.stream;
   checked.programmatic = config.flags & MX_LAUNCH_PROGRAMMATIC;
+  checked.isForeign = isForeign;
   return device->launch(*function, checked, parameters, count);
 }
 

@@ -51,7 +51,8 @@ void launchKernel(void *function, mxLaunchConfig config, void **parameters,
             "driver's `extra` form"});
     return;
   }
-  report(launch(static_cast<mxFunction>(function), config, parameters, count));
+  report(launch(static_cast<mxFunction>(function), config, parameters, count,
+                /*isForeign=*/true));
 }
 
 } // namespace

@@ -181,9 +181,9 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "simulator option sm-count: expected a number from 1 to 1024, found "
        "'0'"},
       {"checks", "all,none",
-       "simulator option checks: expected all, none or a list of uninit-tmem "
-       "ld-before-wait uninit-smem tmem-leak descriptor mbarrier, found "
-       "'all,none'"},
+       "simulator option checks: expected default, all, none or a list of "
+       "uninit-tmem ld-before-wait uninit-smem tmem-leak descriptor mbarrier "
+       "race proxy-fence tcgen05-fence cta-exit, found 'all,none'"},
       {"speed", "9",
        "expected a simulator option out of seed, checks, sm-count, "
        "instruction-limit and tensor-sums, found 'speed'"},
@@ -500,6 +500,54 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
   EXPECT_STREQ(mxGetLastError(), "");
   mgpuMemFree(shared, nullptr);
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
+  // Reads shared memory that nobody wrote.
+  const char *ptx = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                    ".visible .entry k(.param .u64 p) {\n"
+                    ".reg .b64 %rd<2>; .reg .b32 %r<2>;\n"
+                    ".shared .align 4 .b8 s[4];\n"
+                    "ld.param.u64 %rd1, [p];\n"
+                    "ld.shared.u32 %r1, [s];\n"
+                    "st.global.u32 [%rd1], %r1;\nret;\n}\n";
+  ASSERT_EQ(mxSetSimulatorOption("checks", "default"), MX_SUCCESS);
+  mxModule own = nullptr;
+  mxFunction k = nullptr;
+  ASSERT_EQ(mxModuleLoad(&own, ptx, 0, "k.ptx"), MX_SUCCESS);
+  ASSERT_EQ(mxModuleGetFunction(&k, own, "k"), MX_SUCCESS);
+  void *out = alloc(4), *parameters[] = {&out};
+  auto launchForeign = [&] {
+    testing::internal::CaptureStderr();
+    mgpuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr, 1);
+    return testing::internal::GetCapturedStderr();
+  };
+  std::string warning = launchForeign();
+  EXPECT_STREQ(mxGetLastError(), "");
+  EXPECT_EQ(download<uint32_t>(out, 1)[0], 0u);
+  EXPECT_TRUE(contains(
+      warning, {"mx runtime: warning: kernel 'k'", "k.ptx:8: uninit-smem"}));
+  EXPECT_EQ(launchForeign(), "") << "once is enough";
+
+  // Who can look at errors gets one, and sees that nobody wrote it.
+  mxLaunchConfig config = {{1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0};
+  EXPECT_EQ(mxLaunch(k, &config, parameters, 1), MX_ERROR_CHECK);
+  EXPECT_NE(download<uint32_t>(out, 1)[0], 0u);
+  mxClearError();
+  // So does who looks for bugs.
+  for (const char *checks : {"all", "uninit-smem"}) {
+    ASSERT_EQ(mxSetSimulatorOption("checks", checks), MX_SUCCESS);
+    EXPECT_EQ(launchForeign(), "");
+    EXPECT_EQ(mxGetLastStatus(), MX_ERROR_CHECK) << checks;
+    mxClearError();
+  }
+  ASSERT_EQ(mxSetSimulatorOption("checks", "default"), MX_SUCCESS);
+  // What a GPU does not get through either is an error in any case.
+  mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
+                   nullptr, nullptr, 0);
+  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
+  mxClearError();
+  EXPECT_EQ(mxModuleUnload(own), MX_SUCCESS);
 }
 
 TEST_F(SimDevice, TellsStreamsFromEvents) {

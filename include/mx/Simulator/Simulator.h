@@ -226,9 +226,13 @@ struct LaunchConfig {
 
   uint32_t smCount = 148;
   /// The order of warps, CTAs and asynchronous completions. 0: the fastest to
-  /// simulate, where operations complete as they are issued, or when the issuing
-  /// warp next waits; others are other legal orders.
+  /// simulate, where operations complete as they are issued, or when the
+  /// issuing warp next waits; others are other legal orders.
   uint64_t seed = 0;
+  /// What a GPU happens to do and sloppy programs rely on: memory of an SM that
+  /// nobody wrote holds zeros, and where the seed is 0 the warps of a cluster
+  /// keep pace with each other and copies complete together while all wait.
+  bool keepsPace = false;
   /// Host threads among which clusters are spread; 0: one per core. The result
   /// does not depend on it.
   unsigned threads = 0;
@@ -321,6 +325,8 @@ struct LaunchStatistics {
 
 struct LaunchReport {
   LaunchStatus status = LaunchStatus::Clean;
+  /// Every CTA ran to its end, whatever the checks found.
+  bool isComplete = false;
   std::vector<Finding> findings;
   uint64_t findingsDropped = 0;
   LaunchStatistics statistics;

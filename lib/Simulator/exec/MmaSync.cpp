@@ -47,6 +47,10 @@ const TypeRow *findType(std::string_view name) {
 struct ShapeRow {
   unsigned bits, m, k;
 };
+constexpr ShapeRow sparseShapes[] = {
+    {16, 16, 16}, {16, 16, 32}, {32, 16, 8}, {32, 16, 16},
+    {8, 16, 32},  {8, 16, 64},  {4, 16, 64}, {4, 16, 128},
+};
 constexpr ShapeRow shapes[] = {
     {16, 16, 8}, {16, 16, 16}, {32, 16, 4},  {32, 16, 8},
     {8, 16, 16}, {8, 16, 32},  {4, 8, 32},   {4, 16, 32},
@@ -56,8 +60,8 @@ constexpr ShapeRow shapes[] = {
 
 /// aux: slots of D, A, B, C in extra; aux2: types of A and B | accumulator << 8
 /// | f16 C << 10 | xor << 11 | saturate << 12 | layout of A << 13 | of B << 14;
-/// imm: registers of D, A, B and C, M and K, a byte each. For f64 aux2 is the
-/// rounding.
+/// | sparse << 15 | sparsity selector << 16; imm: registers of D, A, B and C, M
+/// and K, a byte each; b: metadata. For f64 aux2 is the rounding.
 struct Mma {
   unsigned numD, numA, numB, numC, m, k;
   const Slot *d, *a, *b, *c;
@@ -84,7 +88,8 @@ WarpMmaOp operationOf(const Instr *i, const Mma &mma) {
   op.saturate = i->aux2 >> 12 & 1;
   op.rows = mma.m;
   op.k = mma.k;
-  op.viaF16 = op.a == ElementType::E4M3 || op.a == ElementType::E5M2;
+  op.viaF16 = (op.a == ElementType::E4M3 || op.a == ElementType::E5M2) &&
+              !(i->aux2 >> 15 & 1);
   return op;
 }
 
@@ -93,9 +98,13 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   Mma mma(w, i);
   WarpMmaOp op = operationOf(i, mma);
-  uint8_t a[maxRows * warpRowBytes] = {}, b[maxColumns * warpRowBytes] = {};
+  bool sparse = i->aux2 >> 15 & 1;
+  if (sparse)
+    if (Fault fault = setSparsity(op, w.at<uint32_t>(i->b), i->aux2 >> 16))
+      return w.fault(i, fault, mask);
+  uint8_t a[maxRows * warpRowBytes] = {}, b[maxColumns * 2 * warpRowBytes] = {};
   gatherA(w, mma.a, mma.numA, mma.m, a);
-  gatherB(w, mma.b, mma.numB, b);
+  gatherB(w, mma.b, mma.numB, b, sparse ? 2 * warpRowBytes : warpRowBytes);
   uint32_t cells[maxRows * maxColumns];
   bool half = op.d == AccumulatorType::F16;
   gatherCells(w, mma.c, mma.numC, maxColumns, half, cells);
@@ -243,6 +252,7 @@ bool parseShape(std::string_view text, unsigned &m, unsigned &n, unsigned &k) {
 struct Decoded {
   unsigned m = 0, n = 0, k = 0;
   bool rowA = true, rowB = false, saturate = false, exclusiveOr = false;
+  bool sparse = false;
   int rounding = -1;
   std::string_view d, a, b, c; ///< types
 };
@@ -250,10 +260,7 @@ struct Decoded {
 /// The modifiers behind mma.sync.aligned. The order of the types matters, of
 /// the others it does not.
 bool takeModifiers(Decoder &d, Decoded &out) {
-  if (!d.takePrefix("sp").empty()) {
-    d.unsupported("sparse matrices are not supported");
-    return false;
-  }
+  out.sparse = d.takeAny({"sp", "sp::ordered_metadata"}) >= 0;
   if (!d.take("sync") || !d.take("aligned")) {
     d.unsupported("expects .sync.aligned");
     return false;
@@ -313,6 +320,9 @@ bool checkTypes(const Decoded &in, unsigned bits) {
     return false;
   if (in.d != in.c || !in.rowA || in.rowB || in.n != maxColumns)
     return false;
+  // Sparse 8-bit floats have one shape, and no sums of f16.
+  if (in.sparse && in.a[0] == 'e' && (in.k != 64 || in.d != "f32"))
+    return false;
   // The operands differ only in sign or among the 8-bit floats.
   const TypeRow *a = findType(in.a), *b = findType(in.b);
   bool floats8 = in.a[0] == 'e';
@@ -328,21 +338,27 @@ bool checkTypes(const Decoded &in, unsigned bits) {
 
 void decodeMma(Decoder &d) {
   Decoded in;
-  if (!takeModifiers(d, in) || !d.expectOperands(4, 4))
+  if (!takeModifiers(d, in))
+    return;
+  unsigned extra = in.sparse ? 2 : 0;
+  if (!d.expectOperands(4 + extra, 4 + extra))
     return;
   const TypeRow *a = findType(in.a), *b = findType(in.b);
   unsigned bits = in.a == "f64" ? 64 : a ? a->bits : 0;
-  bool quads = in.m == 8 && in.n == 8 && in.k == 4 && in.a == "f16" &&
-               in.b == "f16" && in.rounding < 0 && !in.saturate &&
+  bool quads = !in.sparse && in.m == 8 && in.n == 8 && in.k == 4 &&
+               in.a == "f16" && in.b == "f16" && in.rounding < 0 &&
+               !in.saturate &&
                (in.d == "f32" || (in.d == "f16" && in.c == "f16")) &&
                (in.c == "f32" || in.c == "f16");
   bool known = quads;
-  for (const ShapeRow &row : shapes)
-    known |= row.bits == bits && row.m == in.m && row.k == in.k &&
+  const ShapeRow *first = in.sparse ? sparseShapes : shapes;
+  const ShapeRow *last = in.sparse ? std::end(sparseShapes) : std::end(shapes);
+  for (; first != last; ++first)
+    known |= first->bits == bits && first->m == in.m && first->k == in.k &&
              checkTypes(in, bits);
   // 8-bit integers also come with eight rows.
-  known |= in.m == 8 && in.k == 16 && in.d == "s32" && bits == 8 &&
-           checkTypes(in, bits);
+  known |= !in.sparse && in.m == 8 && in.k == 16 && in.d == "s32" &&
+           bits == 8 && checkTypes(in, bits);
   if (!known)
     return d.unsupported("no such combination of shape, layouts and types");
   unsigned width = bits == 64 ? 8 : 4;
@@ -353,7 +369,7 @@ void decodeMma(Decoder &d) {
   auto accumulatorBits = [](std::string_view type) {
     return type == "f64" ? 64u : type == "f16" ? 16u : 32u;
   };
-  unsigned numA = quads ? 2 : count(in.m, in.k, bits);
+  unsigned numA = quads ? 2 : count(in.m, in.sparse ? in.k / 2 : in.k, bits);
   unsigned numB = quads ? 2 : count(in.n, in.k, bits);
   unsigned numD = quads ? accumulatorBits(in.d) / 4
                         : count(in.m, in.n, accumulatorBits(in.d));
@@ -372,13 +388,23 @@ void decodeMma(Decoder &d) {
       slots.push_back(k ? d.use(p, width, {'F', uint16_t(width * 8)})
                         : d.def(p, width));
   }
-  uint32_t first = d.program.extra.size();
+  Slot metadata = kNoSlot;
+  int64_t selector = 0;
+  if (in.sparse) {
+    metadata = d.use(4, {'B', 32});
+    if (!d.immediate(5, selector))
+      return;
+    if (selector < 0 || selector > 3)
+      return d.unsupported("the sparsity selector must be 0 to 3");
+  }
+  uint32_t firstSlot = d.program.extra.size();
   for (Slot s : slots)
     d.addExtra(s);
   Instr &i = d.emit(quads        ? multiplyQuads
                     : bits == 64 ? multiplyDoubles
                                  : multiply);
-  i.aux = first;
+  i.aux = firstSlot;
+  i.b = metadata;
   i.imm = numD | numA << 8 | numB << 16 | int64_t(numC) << 24 |
           int64_t(in.m) << 32 | int64_t(in.k & 0xFF) << 40;
   if (bits == 64) {
@@ -391,7 +417,8 @@ void decodeMma(Decoder &d) {
   i.aux2 = unsigned(a->type) | unsigned(b->type) << 4 |
            unsigned(accumulator) << 8 | unsigned(in.c == "f16") << 10 |
            unsigned(in.exclusiveOr) << 11 | unsigned(in.saturate) << 12 |
-           unsigned(in.rowA) << 13 | unsigned(in.rowB) << 14;
+           unsigned(in.rowA) << 13 | unsigned(in.rowB) << 14 |
+           unsigned(in.sparse) << 15 | unsigned(selector) << 16;
 }
 
 } // namespace

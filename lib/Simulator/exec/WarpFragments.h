@@ -38,20 +38,21 @@ inline bool wholeWarp(Warp &w, const Instr *i, uint32_t mask,
 
 /// `count` registers of A with `rows` (8 or 16) rows, to rows of bytes.
 inline void gatherA(Warp &w, const Slot *slots, unsigned count, unsigned rows,
-                    uint8_t *out) {
+                    uint8_t *out, unsigned rowBytes = warpRowBytes) {
   unsigned halves = rows / 8;
   for (unsigned r = 0; r < count; ++r) {
     const uint32_t *values = w.at<uint32_t>(slots[r]);
     for (unsigned lane = 0; lane < 32; ++lane)
-      std::memcpy(out + (lane / 4 + r % halves * 8) * warpRowBytes +
+      std::memcpy(out + (lane / 4 + r % halves * 8) * rowBytes +
                       r / halves * 16 + lane % 4 * 4,
                   values + lane, 4);
   }
 }
 
 /// `count` registers of B with 8 columns.
-inline void gatherB(Warp &w, const Slot *slots, unsigned count, uint8_t *out) {
-  gatherA(w, slots, count, 8, out);
+inline void gatherB(Warp &w, const Slot *slots, unsigned count, uint8_t *out,
+                    unsigned rowBytes = warpRowBytes) {
+  gatherA(w, slots, count, 8, out, rowBytes);
 }
 
 /// Calls fn(lane, register, shift of its bits, row, column) for each element

@@ -69,23 +69,25 @@ enum : unsigned {
   kTransposeA = 13,
   kTransposeB = 14,
   kSaturate = 15,
-  kColumns = 16,
+  kColumns = 16, ///< ten bits
+  kSparse = 26,
+  kSelector = 27,
 };
 
 /// a: descriptor of A, b: of B; c: scale-d; aux: registers of D, then of A in
-/// extra; aux2: flags; imm: number of registers of D.
-WgmmaOp capture(Warp &w, const Instr *i) {
+/// extra; aux2: flags; imm: number of registers of D; d: metadata.
+Fault capture(Warp &w, const Instr *i, WgmmaOp &op) {
   auto flag = [&](unsigned at) { return bool(i->aux2 >> at & 1); };
-  WgmmaOp op;
+  op = WgmmaOp();
   WarpMmaOp &product = op.product;
   product.a = ElementType(i->aux2 >> kTypeA & 15);
   product.b = ElementType(i->aux2 >> kTypeB & 15);
   product.d = AccumulatorType(i->aux2 >> kAccumulator & 3);
   product.rows = warpRows;
-  product.columns = i->aux2 >> kColumns;
+  product.columns = i->aux2 >> kColumns & 0x3FF;
   for (const TypeRow &row : types)
     if (row.type == product.a)
-      product.k = row.k;
+      product.k = flag(kSparse) ? 2 * row.k : row.k;
   product.negateA = flag(kNegateA);
   product.negateB = flag(kNegateB);
   product.saturate = flag(kSaturate);
@@ -101,7 +103,9 @@ WgmmaOp capture(Warp &w, const Instr *i) {
   else
     op.aDesc = w.at<uint64_t>(i->a)[0];
   op.bDesc = w.at<uint64_t>(i->b)[0];
-  return op;
+  if (flag(kSparse))
+    return setSparsity(product, w.at<uint32_t>(i->d), i->aux2 >> kSelector);
+  return {};
 }
 
 /// Reads and writes the accumulators.
@@ -140,8 +144,8 @@ const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
                      mask);
     const Slot *slots = &w.machine->program.extra[i->aux];
     Order *order = w.order();
-    ScopeGuard guard(order, order ? order->wgmmaScope(other, i, ~0u)
-                                  : EngineScope());
+    ScopeGuard guard(order,
+                     order ? order->wgmmaScope(other, i, ~0u) : EngineScope());
     if (Fault fault =
             execute(other, other.wgmma->arrived, slots, unsigned(i->imm)))
       return w.fault(i, fault, mask);
@@ -162,8 +166,9 @@ const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   WgmmaTracker &tracker = trackerOf(w);
   if (!tracker.arrivedAt) {
+    if (Fault fault = capture(w, i, tracker.arrived))
+      return w.fault(i, fault, mask);
     tracker.arrivedAt = i;
-    tracker.arrived = capture(w, i);
     ++w.cta->cluster->effects;
     if (w.machine->config.checks & kCheckLoadBeforeWait) {
       const Slot *slots = &w.machine->program.extra[i->aux];
@@ -282,8 +287,7 @@ bool takeImmediates(Decoder &d, size_t k, const TypeRow &type, bool inRegisters,
 }
 
 void decodeMultiply(Decoder &d) {
-  if (d.take("sp"))
-    return d.unsupported("sparse matrices are not supported");
+  bool sparse = d.take("sp");
   unsigned n = 0, k = 0;
   std::vector<std::string_view> names;
   for (std::string_view m : std::vector<std::string_view>(d.modifiers())) {
@@ -302,22 +306,32 @@ void decodeMultiply(Decoder &d) {
   if (!n || !a || !b)
     return d.unsupported("expects a shape and three types");
   bool bits = a->type == ElementType::B1;
-  if (!checkTypes(names[0], *a, *b) || a->k != k || !isLegalN(n, a->isFloat) ||
+  if (!checkTypes(names[0], *a, *b) || k != (sparse ? 2 * a->k : a->k) ||
+      (sparse && bits) || !isLegalN(n, a->isFloat) ||
       (saturate && (a->isFloat || bits)) || bits != population ||
       bits != conjunction)
     return d.unsupported("no such combination of shape and types");
   AccumulatorType accumulator = names[0] == "f16"   ? AccumulatorType::F16
                                 : names[0] == "s32" ? AccumulatorType::S32
                                                     : AccumulatorType::F32;
-  if (!d.expectOperands(4, 8))
+  // D, A, B, {metadata, selector,} scale-d, signs, transpositions
+  size_t scaleAt = sparse ? 5 : 3;
+  if (!d.expectOperands(scaleAt + 1, scaleAt + 5))
     return;
   bool inRegisters = d.operand(1).kind == Operand::Vector;
   unsigned flags = unsigned(a->type) << kTypeA | unsigned(b->type) << kTypeB |
                    unsigned(accumulator) << kAccumulator |
                    unsigned(inRegisters) << kInRegisters |
-                   unsigned(saturate) << kSaturate | n << kColumns;
-  if (!takeImmediates(d, 4, *a, inRegisters, flags))
+                   unsigned(saturate) << kSaturate | n << kColumns |
+                   unsigned(sparse) << kSparse;
+  if (!takeImmediates(d, scaleAt + 1, *a, inRegisters, flags))
     return;
+  int64_t selector = 0;
+  if (sparse && !d.immediate(4, selector))
+    return;
+  if (selector < 0 || selector > 3)
+    return d.unsupported("the sparsity selector must be 0 to 3");
+  flags |= unsigned(selector) << kSelector;
   unsigned count = n / (accumulator == AccumulatorType::F16 ? 4 : 2);
   std::vector<Operand> parts = d.elements(d.operand(0));
   if (parts.size() != count)
@@ -341,7 +355,8 @@ void decodeMultiply(Decoder &d) {
     aDesc = d.use(1, {'B', 64});
   }
   Slot bDesc = d.use(2, {'B', 64});
-  Slot scale = d.usePredicate(3);
+  Slot scale = d.usePredicate(scaleAt);
+  Slot metadata = sparse ? d.use(3, {'B', 32}) : kNoSlot;
   uint32_t first = d.program.extra.size();
   for (Slot s : slots)
     d.addExtra(s);
@@ -349,6 +364,7 @@ void decodeMultiply(Decoder &d) {
   i.a = aDesc;
   i.b = bDesc;
   i.c = scale;
+  i.d = metadata;
   i.aux = first;
   i.aux2 = flags;
   i.imm = count;

@@ -14,7 +14,114 @@ using llvm::StringRef;
 
 static const llvm::json::Value kNull(nullptr);
 
-llvm::Expected<llvm::json::Value> mx::sim::parseJson(StringRef text) {
+namespace {
+
+/// Walks a text without building anything.
+class Scanner {
+public:
+  explicit Scanner(StringRef text) : text(text) {}
+  size_t at = 0;
+
+  char peek() {
+    while (at < text.size() && StringRef(" \t\r\n").contains(text[at]))
+      ++at;
+    return at < text.size() ? text[at] : '\0';
+  }
+  bool take(char c) {
+    if (peek() != c)
+      return false;
+    ++at;
+    return true;
+  }
+  /// A string with its quotes.
+  StringRef string() {
+    peek();
+    size_t begin = at++;
+    while (at < text.size() && text[at] != '"')
+      at += text[at] == '\\' ? 2 : 1;
+    at = std::min(at + 1, text.size());
+    return text.slice(begin, at);
+  }
+  void skipValue() {
+    unsigned depth = 0;
+    do {
+      char c = peek();
+      if (c == '"') {
+        string();
+      } else if (c == '{' || c == '[') {
+        ++depth;
+        ++at;
+      } else if (c == '}' || c == ']') {
+        --depth;
+        ++at;
+      } else if (c == ',' || c == ':') {
+        ++at;
+      } else {
+        size_t begin = at;
+        while (at < text.size() && !StringRef(",:]} \t\r\n").contains(text[at]))
+          ++at;
+        if (at == begin)
+          return;
+      }
+    } while (depth && at < text.size());
+  }
+  /// To the member of an object or the element of an array. False, and where
+  /// the whole begins, when there is none.
+  bool enter(const std::string &step) {
+    char open = peek();
+    size_t whole = at;
+    if (open != '{' && open != '[')
+      return false;
+    ++at;
+    std::optional<size_t> found;
+    for (unsigned k = 0; at < text.size() && peek() != '}' && peek() != ']';
+         ++k) {
+      bool isHere = open == '[' && std::to_string(k) == step;
+      if (open == '{') {
+        StringRef raw = string();
+        auto key = llvm::json::parse(raw);
+        isHere = key && key->getAsString() == StringRef(step);
+        if (!key)
+          llvm::consumeError(key.takeError());
+        take(':');
+      }
+      peek();
+      if (isHere) // of equal keys the last one counts
+        found = at;
+      size_t before = at;
+      skipValue();
+      if (!take(',') && at == before)
+        break;
+    }
+    at = found.value_or(whole);
+    return found.has_value();
+  }
+  std::string place() {
+    peek();
+    StringRef before = text.take_front(at);
+    size_t line = before.count('\n') + 1;
+    size_t start = before.rfind('\n');
+    size_t column = start == StringRef::npos ? at + 1 : at - start;
+    return std::to_string(line) + ":" + std::to_string(column);
+  }
+
+private:
+  StringRef text;
+};
+
+} // namespace
+
+std::string mx::sim::placeInJson(StringRef text,
+                                 const std::vector<std::string> &steps) {
+  Scanner scanner(text);
+  for (const std::string &step : steps)
+    if (!scanner.enter(step))
+      break;
+  return scanner.place();
+}
+
+std::optional<llvm::json::Value> mx::sim::parseJson(StringRef text,
+                                                    std::string &message) {
   constexpr unsigned kDeepest = 64;
   unsigned depth = 0;
   bool isString = false;
@@ -26,14 +133,44 @@ llvm::Expected<llvm::json::Value> mx::sim::parseJson(StringRef text) {
     } else if (c == '"') {
       isString = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kDeepest)
-        return llvm::createStringError("nested more than " +
-                                       std::to_string(kDeepest) + " deep");
+      if (++depth > kDeepest) {
+        Scanner scanner(text);
+        scanner.at = i;
+        message = scanner.place() + ": nested more than " +
+                  std::to_string(kDeepest) + " deep";
+        return std::nullopt;
+      }
     } else if ((c == ']' || c == '}') && depth) {
       --depth;
     }
   }
-  return llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (value)
+    return std::move(*value);
+  // "[2:0, byte=12]: Expected object key": columns from 0.
+  std::string raw = llvm::toString(value.takeError());
+  unsigned line = 1, column = 0;
+  size_t end = raw.find("]: ");
+  StringRef where = StringRef(raw).take_front(end);
+  if (end != std::string::npos && where.consume_front("[") &&
+      !where.consumeInteger(10, line) && where.consume_front(":") &&
+      !where.consumeInteger(10, column))
+    raw = raw.substr(end + 3);
+  if (!raw.empty())
+    raw[0] = char(tolower((unsigned char)raw[0]));
+  message =
+      std::to_string(line) + ":" + std::to_string(column + 1) + ": " + raw;
+  return std::nullopt;
+}
+
+JsonReader JsonReader::inner(const llvm::json::Value &member, std::string name,
+                             bool isIndex) const {
+  std::vector<std::string> way = steps;
+  way.push_back(name);
+  std::string to = isIndex        ? path + "[" + name + "]"
+                   : path.empty() ? name
+                                  : path + "." + name;
+  return JsonReader(member, std::move(to), std::move(way), *error);
 }
 
 bool JsonReader::onlyKeys(std::initializer_list<const char *> keys) const {
@@ -66,18 +203,13 @@ bool JsonReader::has(StringRef key) const {
 }
 
 JsonReader JsonReader::operator[](StringRef key) const {
-  std::string inner = path.empty() ? key.str() : path + "." + key.str();
   const llvm::json::Object *object = value->getAsObject();
-  if (!object) {
+  const llvm::json::Value *member = object ? object->get(key) : nullptr;
+  if (!object)
     fail("expected an object");
-    return JsonReader(kNull, inner, *error);
-  }
-  const llvm::json::Value *member = object->get(key);
-  if (!member) {
+  else if (!member)
     fail("missing key '" + key.str() + "'");
-    return JsonReader(kNull, inner, *error);
-  }
-  return JsonReader(*member, inner, *error);
+  return inner(member ? *member : kNull, key.str(), false);
 }
 
 std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
@@ -89,9 +221,7 @@ std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
   }
   for (const auto &[key, member] : *object) {
     std::string name = StringRef(key).str();
-    out.emplace_back(
-        name,
-        JsonReader(member, path.empty() ? name : path + "." + name, *error));
+    out.emplace_back(name, inner(member, name, false));
   }
   // Addresses must not depend on a hash.
   std::sort(out.begin(), out.end(),
@@ -107,7 +237,7 @@ std::vector<JsonReader> JsonReader::elements() const {
     return out;
   }
   for (size_t i = 0; i < array->size(); ++i)
-    out.emplace_back((*array)[i], path + "[" + std::to_string(i) + "]", *error);
+    out.push_back(inner((*array)[i], std::to_string(i), true));
   return out;
 }
 

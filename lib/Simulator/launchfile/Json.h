@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every key must be known and every value must have the expected form; an
-// error names the path of what is wrong ("buffers.A.align").
+// error has the place in the text and the path ("buffers.A.align") of what is
+// wrong.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_LAUNCHFILE_JSON_H
@@ -11,29 +12,45 @@
 #include "llvm/Support/JSON.h"
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mx::sim {
 
+/// What is wrong with a file and where: keys and indices on the way to it.
+struct JsonError {
+  std::string message;
+  std::vector<std::string> steps;
+  bool empty() const { return message.empty(); }
+};
+
 /// Parses `text`, unless it is nested so deeply that no person wrote it and a
-/// recursive reader would run out of stack.
-llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
+/// recursive reader would run out of stack. Null with a message that begins
+/// with the line and the column.
+std::optional<llvm::json::Value> parseJson(llvm::StringRef text,
+                                           std::string &message);
+
+/// "12:5", where the value at the end of `steps` begins in a text that
+/// parseJson takes.
+std::string placeInJson(llvm::StringRef text,
+                        const std::vector<std::string> &steps);
 
 /// A value and where it stands. The first error is kept, in one place for the
 /// whole file; readers return a default then.
 class JsonReader {
 public:
   JsonReader(const llvm::json::Value &value, std::string path,
-             std::string &error)
-      : value(&value), path(std::move(path)), error(&error) {}
+             std::vector<std::string> steps, JsonError &error)
+      : value(&value), path(std::move(path)), steps(std::move(steps)),
+        error(&error) {}
 
   bool isString() const { return bool(value->getAsString()); }
   bool isObject() const { return value->getAsObject(); }
   bool failed() const { return !error->empty(); }
   void fail(const std::string &message) const {
     if (error->empty())
-      *error = path.empty() ? message : path + ": " + message;
+      *error = {path.empty() ? message : path + ": " + message, steps};
   }
 
   /// Objects: refuses keys that are not in the list.
@@ -57,7 +74,11 @@ public:
 private:
   const llvm::json::Value *value;
   std::string path;
-  std::string *error;
+  std::vector<std::string> steps;
+  JsonError *error;
+
+  JsonReader inner(const llvm::json::Value &member, std::string name,
+                   bool isIndex) const;
 };
 
 } // namespace mx::sim

@@ -44,8 +44,9 @@ public:
 private:
   const LaunchFileOptions &options;
   LaunchFileResult result;
-  std::string error, directory;
-  bool isComplete = false;
+  JsonError jsonError; ///< at a place in the launch file
+  std::string error;   ///< any other
+  std::string directory, text;
   DeviceMemory memory;
   std::vector<std::unique_ptr<Module>> modules;
   std::map<std::string, Buffer> buffers;
@@ -54,10 +55,8 @@ private:
 
   /// An error that is not at a place in the JSON text.
   bool fail(const std::string &message) {
-    if (error.empty()) {
+    if (error.empty())
       error = message;
-      isComplete = true;
-    }
     return false;
   }
   std::string pathOf(const std::string &name) const;
@@ -80,7 +79,8 @@ private:
   bool oneLaunch(const JsonReader &json);
   bool memset(const JsonReader &json);
   bool copy(const JsonReader &json);
-  bool writeOutput(const std::string &name, const JsonReader &json);
+  /// With `write` false it only looks whether it could.
+  bool writeOutput(const std::string &name, const JsonReader &json, bool write);
   bool setGlobals(const JsonReader &json);
 };
 
@@ -376,6 +376,12 @@ bool LaunchFile::structure(const JsonReader &json, std::vector<uint8_t> &bytes,
     return false;
   uint64_t size = json["size"].unsignedInteger(1u << 20);
   align = json.has("align") ? json["align"].unsignedInteger(4096) : 1;
+  if (json.failed())
+    return false;
+  if (!align || (align & (align - 1))) {
+    json["align"].fail("expected a power of two");
+    return false;
+  }
   std::vector<uint8_t> all(size, 0);
   for (const JsonReader &field : json["fields"].elements()) {
     std::vector<uint8_t> part;
@@ -419,8 +425,6 @@ bool LaunchFile::patchBuffer(const std::string &name, const JsonReader &json) {
 
 bool LaunchFile::setGlobals(const JsonReader &json) {
   for (auto &[name, entry] : json.members()) {
-    if (!entry.onlyKeys({"bytes"}))
-      return false;
     std::vector<uint8_t> bytes;
     unsigned align = 1;
     if (!value(entry, bytes, align, {}))
@@ -595,7 +599,8 @@ static std::string dtypeOf(const std::string &name) {
   return {};
 }
 
-bool LaunchFile::writeOutput(const std::string &name, const JsonReader &json) {
+bool LaunchFile::writeOutput(const std::string &name, const JsonReader &json,
+                             bool write) {
   const Buffer *b = findBuffer(json, name);
   if (!b)
     return false;
@@ -643,6 +648,8 @@ bool LaunchFile::writeOutput(const std::string &name, const JsonReader &json) {
               std::to_string(b->bytes) + " bytes");
     return false;
   }
+  if (!write)
+    return true;
   array.data.resize(size_t(bytes));
   memory.copyOut(array.data.data(), b->address, array.data.size());
   if (options.isolated)
@@ -657,8 +664,10 @@ LaunchFileResult LaunchFile::run() {
   auto start = std::chrono::steady_clock::now();
   auto finish = [&] {
     result.error = error;
-    if (!error.empty() && !isComplete)
-      result.error = options.launchFile + ": " + error;
+    if (error.empty() && !jsonError.empty())
+      result.error = options.launchFile + ":" +
+                     placeInJson(text, jsonError.steps) + ": " +
+                     jsonError.message;
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
@@ -667,7 +676,6 @@ LaunchFileResult LaunchFile::run() {
   for (const std::string &path : options.modules)
     if (!loadModule(path))
       return finish();
-  std::string text;
   if (options.text) {
     text = *options.text;
   } else {
@@ -679,12 +687,13 @@ LaunchFileResult LaunchFile::run() {
     text = (*file)->getBuffer().str();
   }
   directory = llvm::sys::path::parent_path(options.launchFile).str();
-  llvm::Expected<llvm::json::Value> parsed = parseJson(text);
+  std::string why;
+  std::optional<llvm::json::Value> parsed = parseJson(text, why);
   if (!parsed) {
-    fail(options.launchFile + ": " + llvm::toString(parsed.takeError()));
+    fail(options.launchFile + ":" + why);
     return finish();
   }
-  JsonReader json(*parsed, "", error);
+  JsonReader json(*parsed, "", {}, jsonError);
   bool many = json.has("launches");
   bool ok = many ? json.onlyKeys({"format", "modules", "globals", "attributes",
                                   "limits", "sm_count", "buffers",
@@ -757,6 +766,15 @@ LaunchFileResult LaunchFile::run() {
   if (json.failed())
     return finish();
 
+  std::vector<std::pair<std::string, JsonReader>> outputs;
+  if (json.has("outputs"))
+    outputs = json["outputs"].members();
+  for (auto &[name, o] : outputs)
+    if (!writeOutput(name, o, false))
+      return finish();
+  if (json.failed())
+    return finish();
+
   if (!many) {
     if (!oneLaunch(json))
       return finish();
@@ -778,11 +796,12 @@ LaunchFileResult LaunchFile::run() {
         return finish();
     }
   }
-  // Outputs are written whatever came of the launches: they help to find out.
-  if (json.has("outputs"))
-    for (auto &[name, o] : json["outputs"].members())
-      if (!writeOutput(name, o))
-        return finish();
+  // What a run with findings has computed helps to understand them; of bad
+  // input nothing comes.
+  if (result.exitStatus() != 2)
+    for (auto &[name, o] : outputs)
+      if (!writeOutput(name, o, true))
+        break;
   return finish();
 }
 

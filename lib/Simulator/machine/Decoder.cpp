@@ -625,6 +625,7 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
     op.negated = i.guardNegated;
     guard = usePredicate(op);
   }
+  Slot own = guard;
   size_t start = program.code.size();
   auto it = decodeTable().find(i.opcode);
   if (it == decodeTable().end())
@@ -650,6 +651,7 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
     if (routine)
       while (!routine->leaves.empty() && routine->leaves.back() >= start)
         routine->leaves.pop_back();
+    guard = own;
     program.messages.push_back("unsupported instruction '" + i.text() +
                                "': " + failure);
     unsupportedList->push_back({program.messages.back(), i.line, 0});

@@ -292,7 +292,14 @@ struct Cluster {
   AsyncQueue queue;
   Random random;
   /// How the seed wants background work to complete: early, at random, late.
-  enum class Pace : uint8_t { Eager, Early, Mixed, Late } pace = Pace::Eager;
+  /// Even: late, all together, and warps take turns after a few instructions.
+  enum class Pace : uint8_t {
+    Eager,
+    Early,
+    Mixed,
+    Late,
+    Even
+  } pace = Pace::Eager;
   std::unique_ptr<Order> order;
   Knowledge barrierArriving, barrierCompleted;
   /// Counts everything that another warp could be waiting for.

@@ -51,7 +51,9 @@ bool Cluster::wantsTurn() const {
 bool Machine::completeSome(Cluster &c, bool isStuck) {
   if (c.queue.empty())
     return false;
-  Random *random = c.pace == Cluster::Pace::Eager ? nullptr : &c.random;
+  bool isInOrder =
+      c.pace == Cluster::Pace::Eager || c.pace == Cluster::Pace::Even;
+  Random *random = isInOrder ? nullptr : &c.random;
   auto completeOne = [&] {
     return !c.stopped && c.queue.completeOne(random, c.hasTurn);
   };
@@ -70,8 +72,30 @@ bool Machine::completeSome(Cluster &c, bool isStuck) {
   case Cluster::Pace::Late:
     any = isStuck && completeOne();
     break;
+  case Cluster::Pace::Even:
+    while (isStuck && completeOne())
+      any = true;
+    break;
   }
   return any;
+}
+
+/// One instruction of each warp after the other, until all wait or have had
+/// their slice: warps that set off together stay together.
+static void runEvenly(Cluster &c, const std::vector<Warp *> &order,
+                      std::vector<uint64_t> &executedBy, uint64_t slice) {
+  std::fill(executedBy.begin(), executedBy.end(), 0);
+  bool any = true;
+  for (uint64_t step = 0; any && step < slice && !c.stopped; ++step) {
+    any = false;
+    for (size_t k = 0; k < order.size() && !c.stopped; ++k) {
+      if (order[k]->groups.empty())
+        continue;
+      uint64_t n = order[k]->run(1);
+      executedBy[k] += n;
+      any |= n != 0;
+    }
+  }
 }
 
 void Machine::runCluster(Cluster &c, uint64_t quantum) {
@@ -79,10 +103,12 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
   // A lane that spins this long may be waiting for lanes that wait for it.
   constexpr uint64_t kBusy = 16 * kSlice;
   bool isEager = c.pace == Cluster::Pace::Eager;
+  bool isEven = c.pace == Cluster::Pace::Even;
   std::vector<Warp *> order;
   for (auto &cta : c.ctas)
     for (Warp &w : cta->warps)
       order.push_back(&w);
+  std::vector<uint64_t> executedBy(order.size());
   uint64_t used = 0;
   bool again = true;
   c.progress = false;
@@ -90,14 +116,17 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
     uint64_t before = c.effects;
     again = false;
     ++c.round;
-    if (!isEager)
+    if (!isEager && !isEven)
       for (size_t k = order.size(); k > 1; --k)
         std::swap(order[k - 1], order[c.random.below(uint32_t(k))]);
-    for (Warp *w : order) {
-      if (w->groups.empty())
-        continue;
-      uint64_t slice = isEager ? kSlice : 1ull << c.random.below(12);
-      uint64_t n = w->run(slice);
+    if (isEven)
+      runEvenly(c, order, executedBy, kSlice);
+    for (size_t k = 0; k < order.size(); ++k) {
+      Warp *w = order[k];
+      uint64_t slice = isEager || isEven ? kSlice : 1ull << c.random.below(12);
+      if (!isEven)
+        executedBy[k] = w->groups.empty() ? 0 : w->run(slice);
+      uint64_t n = executedBy[k];
       used += n;
       w->counts.instructions += n;
       again |= n >= slice;
@@ -343,6 +372,7 @@ void Machine::run() {
     collect(*c);
     takeStatistics(*c);
   }
+  report.isComplete = !stopped && active.empty() && waiting.empty();
   report.statistics.warpInstructions = executed;
 }
 

@@ -175,6 +175,8 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
   if (config.seed) {
     c->random = Random(config.seed * 0x9e3779b97f4a7c15ull + index);
     c->pace = Cluster::Pace(1 + (config.seed + index) % 3);
+  } else if (config.keepsPace) {
+    c->pace = Cluster::Pace::Even;
   }
   c->hasTurn = totalClusters == 1;
   bool followsOrder = config.checks & kCheckOrder;
@@ -192,7 +194,7 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
     cta->owner = uint32_t(cta->linear + 1);
     cta->sm = (slot * size + rank) % config.smCount;
     cta->shared.resize(sharedBytes);
-    for (uint32_t i = 0; i + 2 <= sharedBytes; i += 2)
+    for (uint32_t i = 0; i + 2 <= sharedBytes && !config.keepsPace; i += 2)
       std::memcpy(&cta->shared[i], &DeviceMemory::kPoison, 2);
     if (followsOrder || config.checks & kCheckUninitShared) {
       cta->tracker = std::make_unique<SharedTracker>(*cta);
@@ -217,7 +219,8 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
                                 64);
     uintptr_t storage = (uintptr_t(cta->registerStorage.data()) + 63) & ~63ull;
     cta->localStorage.assign(uint64_t(program.localBytes) * 32 * warpsPerCta,
-                             DeviceMemory::kPoison & 0xFF);
+                             config.keepsPace ? 0
+                                              : DeviceMemory::kPoison & 0xFF);
     cta->warps.resize(warpsPerCta);
     cta->liveWarps = warpsPerCta;
     for (uint32_t k = 0; k < warpsPerCta; ++k) {

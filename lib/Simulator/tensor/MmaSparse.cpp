@@ -45,10 +45,6 @@ ChunkPlace placeOf(MmaKind kind, unsigned row, unsigned chunk) {
   return {row, chunk / 8, chunk % 8 * 4};
 }
 
-/// Elements of a chunk: how many are stored of how many, and in what units.
-struct Granularity {
-  unsigned stored, length;
-};
 Granularity granularityOf(MmaKind kind) {
   switch (kind) {
   case MmaKind::TF32:
@@ -62,6 +58,18 @@ Granularity granularityOf(MmaKind kind) {
 }
 
 } // namespace
+
+void mx::sim::placesOf(Granularity unit, unsigned code, unsigned chunk,
+                       uint8_t *out) {
+  // Two-bit indices count quarters of the chunk; what is kept of a quarter is
+  // all of it, or for tf32 the half that they name together.
+  for (unsigned i = 0; i < unit.stored; ++i) {
+    unsigned quarter = code >> 2 * (i * 2 / unit.stored) & 3;
+    out[i] =
+        static_cast<uint8_t>(chunk * unit.length + quarter * unit.length / 4 +
+                             (unit.stored == 4 ? i % 2 : 0));
+  }
+}
 
 Fault mx::sim::readMetadata(const CtaView &cta, const MetadataPlace &place,
                             unsigned k, std::vector<uint8_t> &kept,
@@ -93,15 +101,7 @@ Fault mx::sim::readMetadata(const CtaView &cta, const MetadataPlace &place,
                     str((chunk + 1) * unit.length - 1) + " (lane " + str(lane) +
                     ", column " + str(column) + ", bit " + str(at.bit) +
                     ") has no meaning"};
-      // Two-bit indices count quarters of the chunk; what is kept of a quarter
-      // is all of it, or for tf32 the half that they name together.
-      uint8_t *out = &kept[row * (k / 2) + chunk * unit.stored];
-      for (unsigned i = 0; i < unit.stored; ++i) {
-        unsigned quarter = code >> 2 * (i * 2 / unit.stored) & 3;
-        out[i] = static_cast<uint8_t>(chunk * unit.length +
-                                      quarter * unit.length / 4 +
-                                      (unit.stored == 4 ? i % 2 : 0));
-      }
+      placesOf(unit, code, chunk, &kept[row * (k / 2) + chunk * unit.stored]);
     }
   return {};
 }

@@ -12,6 +12,13 @@
 
 namespace mx::sim {
 
+/// How many elements of a chunk are stored, of how many.
+struct Granularity {
+  unsigned stored, length;
+};
+/// The places of the stored elements of a chunk whose indices `code` gives.
+void placesOf(Granularity unit, unsigned code, unsigned chunk, uint8_t *out);
+
 /// Where the metadata of a tile stands.
 struct MetadataPlace {
   MmaKind kind;

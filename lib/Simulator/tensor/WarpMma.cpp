@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Simulator/tensor/WarpMma.h"
+#include "MmaSparse.h"
 #include "MmaTile.h"
 #include "mx/Support/FloatFormats.h"
 
@@ -35,6 +36,7 @@ void multiply(const WarpMmaOp &op, const RawRows &a, const RawRows &b,
   tile.b = &b;
   tile.enableInputD = op.enableInputD;
   tile.exclusiveOr = op.exclusiveOr;
+  tile.kept = op.kept.empty() ? nullptr : op.kept.data();
   tile.model = op.model;
   std::vector<uint32_t *> rows(op.rows);
   for (unsigned row = 0; row < op.rows; ++row)
@@ -48,11 +50,17 @@ void multiply(const WarpMmaOp &op, const RawRows &a, const RawRows &b,
     runTruncated(tile);
 }
 
-RawRows wrap(const uint8_t *bytes, unsigned rows) {
+RawRows wrap(const uint8_t *bytes, unsigned rows,
+             unsigned rowBytes = stepBytes) {
   static_assert(warpRowBytes == stepBytes);
   RawRows raw;
-  raw.bytes.assign(bytes, bytes + rows * stepBytes);
+  raw.rowBytes = rowBytes;
+  raw.bytes.assign(bytes, bytes + rows * rowBytes);
   return raw;
+}
+
+unsigned rowBytesOfB(const WarpMmaOp &op) {
+  return op.kept.empty() ? stepBytes : maxStepBytes;
 }
 
 /// Elements 4 i + 2 half and 4 i + 2 half + 1 of each row as f16: what one
@@ -107,12 +115,52 @@ void multiplyViaF16(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
 
 } // namespace
 
+Fault mx::sim::setSparsity(WarpMmaOp &op, const uint32_t *metadata,
+                           unsigned selector) {
+  bool isTf32 = op.a == ElementType::TF32;
+  bool isNibble = op.a == ElementType::U4 || op.a == ElementType::S4;
+  Granularity unit = isTf32     ? Granularity{1, 2}
+                     : isNibble ? Granularity{4, 8}
+                                : Granularity{2, 4};
+  // The figures of the metadata, as CUTLASS has them in its ELayout of wgmma:
+  // wide elements halve a register between rows g and g + 8, so that a thread
+  // has 4 chunks of each; with narrow ones it has 8 chunks of one row.
+  bool isWide = isTf32 || op.a == ElementType::F16 || op.a == ElementType::BF16;
+  unsigned chunks = op.k / unit.length;
+  unsigned threads = chunks * 8 / 32; // of a group of four, for two rows
+  if (selector >= 4 / threads)
+    return {FaultKind::Descriptor,
+            "the sparsity selector must be 0" +
+                (threads < 4 ? " to " + std::to_string(4 / threads - 1) : "") +
+                ", got " + std::to_string(selector)};
+  op.kept.resize(op.rows * op.k / 2);
+  for (unsigned row = 0; row < op.rows; ++row)
+    for (unsigned chunk = 0; chunk < chunks; ++chunk) {
+      unsigned thread = isWide ? chunk / 4 : chunk / 8 * 2 + row / 8;
+      unsigned lane = row % 8 * 4 + selector * threads + thread;
+      unsigned bit = isWide ? chunk % 4 * 4 + row / 8 * 16 : chunk % 8 * 4;
+      unsigned code = metadata[lane] >> bit & 15;
+      bool legal =
+          isTf32 ? code == 0b0100 || code == 0b1110 : (code & 3) != code >> 2;
+      if (!legal)
+        return {FaultKind::Descriptor,
+                "sparsity metadata: code " + std::to_string(code) + " at bit " +
+                    std::to_string(bit) + " of lane " + std::to_string(lane) +
+                    " (row " + std::to_string(row) +
+                    " of the warp's) has no meaning"};
+      placesOf(unit, code, chunk,
+               &op.kept[row * (op.k / 2) + chunk * unit.stored]);
+    }
+  return {};
+}
+
 void mx::sim::multiplyRows(const WarpMmaOp &op, const uint8_t *a,
                            const uint8_t *b, Numerics numerics,
                            uint32_t *cells) {
   if (op.viaF16 && numerics != Numerics::Exact)
     return multiplyViaF16(op, a, b, cells);
-  multiply(op, wrap(a, op.rows), wrap(b, op.columns), numerics, cells);
+  multiply(op, wrap(a, op.rows), wrap(b, op.columns, rowBytesOfB(op)), numerics,
+           cells);
 }
 
 Fault mx::sim::wgmma(const WgmmaOp &op, const SharedMemory &shared,
@@ -132,6 +180,7 @@ Fault mx::sim::wgmma(const WgmmaOp &op, const SharedMemory &shared,
                                  product.rows, "A", a, 0, op.firstRow))
       return fault;
   }
+  b.rowBytes = rowBytesOfB(product);
   b.resize(product.columns);
   if (Fault fault = readShared(shared, smemB, op.transposeB, product.b,
                                product.columns, "B", b, 0))

@@ -28,6 +28,10 @@ const CheckName kChecks[] = {
     {"tmem-leak", mx::sim::kCheckTensorMemoryLeak},
     {"descriptor", mx::sim::kCheckDescriptor},
     {"mbarrier", mx::sim::kCheckBarrier},
+    {"race", mx::sim::kCheckRace},
+    {"proxy-fence", mx::sim::kCheckProxyFence},
+    {"tcgen05-fence", mx::sim::kCheckTensorFence},
+    {"cta-exit", mx::sim::kCheckCtaExit},
 };
 
 struct OptionName {
@@ -63,12 +67,12 @@ Error badValue(std::string_view option, const std::string &expected,
 
 Error parseChecks(std::string_view text, uint32_t &checks) {
   checks = mx::sim::kCheckNone;
-  std::string names = "all, none or a list of";
+  std::string names = "default, all, none or a list of";
   for (const CheckName &check : kChecks)
     names += std::string(" ") + check.name;
-  if (text == "all")
+  if (text == "all" || text == "default")
     checks = mx::sim::kCheckAll;
-  if (text == "all" || text == "none")
+  if (text == "all" || text == "default" || text == "none")
     return {};
   for (size_t begin = 0; begin <= text.size();) {
     size_t end = std::min(text.find(',', begin), text.size());
@@ -117,6 +121,7 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     if (Error error = parseChecks(value, parsed))
       return error;
     checks = parsed;
+    choosesChecks = value != "default";
     return {};
   }
   return {MX_ERROR_INVALID_VALUE,

@@ -17,7 +17,7 @@
 // TEXT:   mx runtime: bad module: gpu.binary:5:
 // BLOCK:  mx runtime: bad launch: kernel 'there': expected a block of 1 to 1024 threads, at most 1024x1024x64, found 2048x1x1
 // DEVICE: mx runtime: invalid value: MX_DEVICE: expected device auto, sim, cuda or cuda:N, found 'simulator'
-// CHECKS: mx runtime: invalid value: MX_SIM_CHECKS: simulator option checks: expected all, none or a list of
+// CHECKS: mx runtime: invalid value: MX_SIM_CHECKS: simulator option checks: expected default, all, none or a list of
 // SPIN:   mx runtime: check failed: kernel 'spin' on the simulator: failed
 // SPIN:   instruction-limit: stopped after {{[0-9]+}} warp instructions, the limit is 10000
 

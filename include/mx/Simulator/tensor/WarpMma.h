@@ -15,6 +15,7 @@
 #include "mx/Simulator/tensor/Tcgen05.h"
 
 #include <array>
+#include <vector>
 
 namespace mx::sim {
 
@@ -45,11 +46,18 @@ struct WarpMmaOp {
   /// mma.sync has no circuits for 8-bit floats: when the sum is not exact, it
   /// is that of two products of f16, and C is added last.
   bool viaF16 = false;
+  /// Sparse A: for each row the places of its K / 2 stored elements. Empty:
+  /// dense.
+  std::vector<uint8_t> kept;
 };
 
+/// Makes A sparse: `metadata` are the registers of 32 threads, of which the
+/// selector picks some (PTX ISA, "Sparse matrix storage").
+Fault setSparsity(WarpMmaOp &op, const uint32_t *metadata, unsigned selector);
+
 /// cells[row * columns + n] += the product of row `row` of A and row `n` of B.
-/// A row has warpRowBytes, of which the first K elements count. A cell is an
-/// f32, an s32, or an f16 in the low half.
+/// A row has warpRowBytes, or one of B twice as many when A is sparse; the
+/// first elements count. A cell is an f32, an s32, or an f16 in the low half.
 void multiplyRows(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
                   Numerics numerics, uint32_t *cells);
 

@@ -169,7 +169,7 @@ def access(group):
         group.case(
             f"cluster_access_{size}",
             "cluster_access",
-            grid=2 * size if size < 8 else size,
+            grid=size,
             cluster=size,
             buffers={
                 "in": random_bytes("cluster", 32 * 32 * 8),

@@ -259,46 +259,86 @@ def tiles(group):
         )
 
 
+SHAPES = {
+    1: ((100,), (64,)),
+    2: ((100, 20), (64, 16)),
+    3: ((40, 9, 6), (32, 4, 4)),
+    4: ((40, 5, 4, 3), (32, 3, 2, 2)),
+    5: ((40, 5, 4, 3, 3), (16, 3, 2, 2, 2)),
+}
+
+
 def sides(group):
-    """Boxes that reach over each side of tensors of each rank."""
-    shapes = {
-        1: ((100,), (64,)),
-        2: ((100, 20), (64, 16)),
-        3: ((40, 9, 6), (32, 4, 4)),
-        4: ((40, 5, 4, 3), (32, 3, 2, 2)),
-        5: ((40, 5, 4, 3, 3), (16, 3, 2, 2, 2)),
-    }
-    for rank, (dims, box) in shapes.items():
+    """Boxes that reach over sides and corners of tensors of each rank. Where
+    the innermost coordinate is no multiple of 16 bytes they are faults, of
+    which those of matrices will do."""
+    for rank, (dims, box) in SHAPES.items():
         places = {"inside": [0] * rank, "outside": [-1000] * rank}
         for k in range(rank):
             inside = [(d - b) // 2 for d, b in zip(dims, box)]
             below, above, gone = list(inside), list(inside), list(inside)
-            below[k] = -(box[k] // 2) - (1 if rank == 2 and k else 0)
+            below[k] = -(box[k] // 2) - (1 if rank == 2 else 0)
             above[k] = dims[k] - box[k] // 2 + (1 if rank == 2 else 0)
-            gone[k] = dims[k] + (0 if k else 15)
+            gone[k] = dims[k]
             places.update({f"below_{k}": below, f"above_{k}": above, f"gone_{k}": gone})
         places["corner"] = [d - b // 2 for d, b in zip(dims, box)]
         places["low_corner"] = [-(b // 2) for b in box]
         for place, at in places.items():
-            load(group, f"load_{rank}d_{place}", dims, box, at)
             name = f"{rank}d_{place}"
-            load(group, f"load_{name}_f16", dims, box, at, type="f16", oob="nan")
-            # A store may not begin before its tensor.
-            if min(at) >= 0:
-                store(group, f"store_{name}", dims, box, at)
-            elif rank < 4:
-                store(group, f"store_{name}", dims, box, whole(at, 1), fails=True)
+            for suffix, more in ("", {}), ("_f16", {"type": "f16", "oob": "nan"}):
+                fails = at != whole(at, 2 if suffix else 1)
+                if rank == 2 or not fails:
+                    load(
+                        group,
+                        f"load_{name}{suffix}",
+                        dims,
+                        box,
+                        at,
+                        fails=fails,
+                        **more,
+                    )
+            fails = at != whole(at, 1)
+            if min(at) >= 0 and (rank == 2 or not fails):
+                store(group, f"store_{name}", dims, box, at, fails=fails)
+
+
+def walls(group):
+    """Each side of tensors of each rank by itself."""
+    for rank, (dims, box) in SHAPES.items():
+        for k in range(rank):
+            inside = [0] + [(d - b) // 2 for d, b in zip(dims[1:], box[1:])]
+            for side, x in (
+                ("below", -(box[k] // 2)),
+                ("above", dims[k] - box[k] // 2),
+                ("gone", dims[k] if k else dims[k] + 15),
+            ):
+                at = inside[:k] + [x] + inside[k + 1 :]
+                name = f"{rank}d_wall_{k}_{side}"
+                load(group, f"load_{name}", dims, box, at)
+                load(group, f"load_{name}_f16", dims, box, at, type="f16", oob="nan")
+                # A store may not begin before its tensor.
+                fails = min(at) < 0
+                at = whole(at, 1)
+                if rank < 4 or not fails:
+                    store(group, f"store_{name}", dims, box, at, fails=fails)
 
 
 def unaligned(group):
     """Innermost coordinates that are not a multiple of 16 bytes."""
-    for type, x in ("u8", 1), ("u8", 8), ("f16", 4), ("f32", 2), ("f64", 1), ("u8", -1):
-        name = f"unaligned_{type}_{x}".replace("-", "m")
-        load(group, f"load_{name}", (64, 8), (16, 4), (x, 0), type=type, fails=True)
-        if x > 0:
+    for type in "u8 f16 f32 f64".split():
+        dims, box = (40, 12), (64 // BYTES[type], 8)
+        load(group, f"unaligned_load_{type}", dims, box, (3, 2), type=type, fails=True)
+        if type != "f64":
             store(
-                group, f"store_{name}", (64, 8), (16, 4), (x, 0), type=type, fails=True
+                group,
+                f"unaligned_store_{type}",
+                dims,
+                box,
+                (30, 7),
+                type=type,
+                fails=True,
             )
+    load(group, "unaligned_load_low", (40, 12), (64, 8), (-3, 7), fails=True)
 
 
 def element_types(group):
@@ -307,7 +347,7 @@ def element_types(group):
         for swizzle in ("none", "64b"):
             load(
                 group,
-                f"load_type_{t}_{swizzle}",
+                f"load_kind_{t}_{swizzle}",
                 dims,
                 box,
                 (19, 2),
@@ -316,7 +356,7 @@ def element_types(group):
             )
             load(
                 group,
-                f"load_type_{t}_{swizzle}_outside",
+                f"load_kind_{t}_{swizzle}_outside",
                 dims,
                 box,
                 (-3, 7),
@@ -326,7 +366,7 @@ def element_types(group):
             if t in FLOATS:
                 load(
                     group,
-                    f"load_type_{t}_{swizzle}_nan",
+                    f"load_kind_{t}_{swizzle}_nan",
                     dims,
                     box,
                     (33, -3),
@@ -336,7 +376,7 @@ def element_types(group):
                 )
             store(
                 group,
-                f"store_type_{t}_{swizzle}",
+                f"store_kind_{t}_{swizzle}",
                 dims,
                 box,
                 (30, 7),
@@ -387,10 +427,10 @@ def strides(group):
         )
         load(
             group,
-            f"load_steps_{name}_below",
+            f"load_steps_{name}_low",
             (96, 64),
             (32, 24),
-            (-5, -7),
+            (-16, -7),
             type="u8",
             steps=steps,
             swizzle="32b",
@@ -417,7 +457,7 @@ def strides(group):
 def groups():
     group = Group("tma-load")
     declare(group)
-    for make in load_kernels, tiles, sides, unaligned, element_types, strides:
+    for make in load_kernels, tiles, sides, walls, unaligned, element_types, strides:
         make(group)
     # The destination in the CTA's own shared memory, spelled so.
     own = Group("tma-own", version="8.6")

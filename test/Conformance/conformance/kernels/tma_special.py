@@ -1,5 +1,5 @@
-"""Tensor copies that do more: reductions, multicast, hints, tensor maps changed
-on the device, interleaved layouts."""
+"""Tensor copies that do more: reductions, multicast, hints, tensor maps
+changed on the device."""
 
 import struct
 
@@ -256,77 +256,15 @@ def replace(group):
                 2048,
                 expected.get(name, 1024),
                 0,
-                16,
+                24,
                 5,
                 "work",
                 "other",
             ],
             outputs=["out"],
+            # As bytes the innermost coordinate is not a multiple of 16.
+            fails=name == "type",
         )
-
-
-def interleaved(group):
-    """Layouts with slices of 16 or 32 bytes. The kernel waits for a time, not
-    for a number of bytes, so that memory shows what arrived."""
-    loads, point = coordinates(3)
-    group.entry(
-        "interleaved",
-        [
-            "align 64 .b8 map[128]",
-            "u64 out",
-            "u32 slot",
-            "u32 expect",
-            "u32 at",
-            "u32 c0",
-            "u32 c1",
-            "u32 c2",
-        ],
-        PREPARE + f"""
-        @%p1 bra ISSUED;
-        {loads}
-        mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], 65536;
-        cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r10], [%rd1, {point}], [%r11];
-        ISSUED:
-        mov.u32 %r30, 0;
-        SLEEP:
-        nanosleep.u32 10000;
-        add.u32 %r30, %r30, 1;
-        setp.lt.u32 %p3, %r30, 100;
-        @%p3 bra SLEEP;
-        """ + DUMP,
-    )
-    for mode, swizzles, pitch in (
-        ("16b", ("none", "32b", "64b", "128b"), 16),
-        ("32b", ("32b",), 32),
-    ):
-        for swizzle in swizzles:
-            for channels in (pitch // 2, pitch, 2 * pitch):
-                for inner in (1, 2, pitch // 4, pitch // 2, pitch, 2 * pitch):
-                    if inner > channels:
-                        continue
-                    group.case(
-                        f"interleaved_{mode}_{swizzle}_{channels}_{inner}",
-                        "interleaved",
-                        block=128,
-                        smem=16384,
-                        buffers={
-                            "tensor": random_bytes("interleaved", 64 * 1024),
-                            "out": 16384,
-                        },
-                        tensor_maps={
-                            "map": {
-                                "buffer": "tensor",
-                                "type": "f16",
-                                "dims": [channels, 20, 6],
-                                "box": [inner, 12, 4],
-                                "strides": [pitch, pitch * 32],
-                                "interleave": mode,
-                                "swizzle": swizzle,
-                            }
-                        },
-                        args=[{"tensor_map": "map"}, "out", 16384, 0, 0, 0, 3, 1],
-                        outputs=["out"],
-                    )
 
 
 def groups():
@@ -334,7 +272,6 @@ def groups():
     for name, version, makers in (
         ("tma-reduce", "8.0", (load_kernels, reductions)),
         ("tma-multicast", "8.0", (multicast, hints)),
-        ("tma-interleave", "8.0", (interleaved,)),
         ("tma-replace", "8.3", (replace,)),
     ):
         group = Group(name, version=version)
