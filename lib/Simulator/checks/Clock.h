@@ -105,6 +105,9 @@ struct Knowledge {
   Clock async;
   /// Operations on tensor memory that tcgen05 fences have ordered.
   Clock tensor;
+  /// What was executed before, memory order or not: a relaxed arrival at a
+  /// cluster barrier passes on nothing else. It says when memory may go away.
+  Clock executed;
   /// What came before a fence of gpu or sys scope: a relaxed store to global
   /// memory publishes that much ("Release and acquire patterns").
   Clock fenced;
@@ -113,12 +116,14 @@ struct Knowledge {
     generic.join(other.generic);
     async.join(other.async);
     tensor.join(other.tensor);
+    executed.join(other.executed);
     fenced.join(other.fenced);
   }
   void clear() {
     generic.clear();
     async.clear();
     tensor.clear();
+    executed.clear();
     fenced.clear();
   }
 };

@@ -23,6 +23,7 @@ Order::Order(Machine &machine, Cluster &cluster, GlobalOrder &global)
       auto o = std::make_unique<WarpOrder>();
       o->self = newAgent(AgentKind::Warp, cta->rank, w.index);
       o->known.generic.raise(o->self, 1);
+      o->known.executed.raise(o->self, 1);
       warps.push_back(std::move(o));
     }
 }
@@ -53,19 +54,39 @@ uint32_t Order::instrNumber(const Instr *i) const {
 // Release and acquire
 //===----------------------------------------------------------------------===//
 
+/// The next step of a warp: what it does from now on is not yet known to
+/// others.
+void Order::step(WarpOrder &o) {
+  uint32_t next = o.known.generic[o.self] + 1;
+  o.known.generic.raise(o.self, next);
+  o.known.executed.raise(o.self, next);
+}
+
 void Order::release(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   to.generic.join(o.known.generic);
   to.async.join(o.known.async);
+  to.executed.join(o.known.executed);
+  // What came with a fence before, and waits for one behind, waits on.
   to.tensor.join(o.tensorReleased);
+  to.tensor.join(o.tensorAcquired);
   to.fenced.join(o.known.fenced);
-  o.known.generic.raise(o.self, o.known.generic[o.self] + 1);
+  step(o);
+}
+
+void Order::releaseRelaxed(Warp &w, Knowledge &to) {
+  WarpOrder &o = of(w);
+  // What a fence before it has collected (PTX ISA, release pattern).
+  to.generic.join(o.known.fenced);
+  to.executed.join(o.known.executed);
+  step(o);
 }
 
 void Order::acquire(Warp &w, const Knowledge &from) {
   WarpOrder &o = of(w);
   o.known.generic.join(from.generic);
   o.known.async.join(from.async);
+  o.known.executed.join(from.executed);
   o.known.fenced.join(from.fenced);
   o.tensorAcquired.join(from.tensor);
   // Within one thread waiting for completion is enough (PTX ISA, "tcgen05
@@ -78,7 +99,7 @@ void Order::acquire(Warp &w, const Knowledge &from) {
 void Order::proxyFence(Warp &w) {
   WarpOrder &o = of(w);
   o.known.async.join(o.known.generic);
-  o.known.generic.raise(o.self, o.known.generic[o.self] + 1);
+  step(o);
 }
 
 void Order::tensorFenceBefore(Warp &w) {
@@ -96,7 +117,19 @@ void Order::fence(Warp &w) {
   acquire(w, o.unfenced);
   o.unfenced.clear();
   o.known.fenced.join(o.known.generic);
-  o.known.generic.raise(o.self, o.known.generic[o.self] + 1);
+  step(o);
+}
+
+/// Background work of the generic proxy is done.
+static void learnGeneric(Knowledge &k, uint32_t agent, uint32_t step) {
+  k.generic.raise(agent, step);
+  k.executed.raise(agent, step);
+}
+
+/// The same of the async proxy: nothing more is needed to go on with that.
+static void learnAll(Knowledge &k, uint32_t agent, uint32_t step) {
+  learnGeneric(k, agent, step);
+  k.async.raise(agent, step);
 }
 
 void Order::strongRead(Warp &w, bool isGlobal, uint64_t address,
@@ -169,10 +202,6 @@ BarrierOrder &Order::barrier(Cta &cta, uint32_t offset) {
   return *b;
 }
 
-void Order::arrive(Warp &w, Cta &cta, uint32_t offset) {
-  release(w, barrier(cta, offset).arriving);
-}
-
 void Order::arrive(const Knowledge &from, Cta &cta, uint32_t offset) {
   barrier(cta, offset).arriving.join(from);
 }
@@ -180,8 +209,7 @@ void Order::arrive(const Knowledge &from, Cta &cta, uint32_t offset) {
 void Order::completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
   BarrierOrder &b = barrier(cta, offset);
   ++b.phase;
-  b.arriving.generic.raise(b.agent, b.phase);
-  b.arriving.async.raise(b.agent, b.phase);
+  learnAll(b.arriving, b.agent, b.phase);
   b.completed.join(b.arriving);
   b.arriving.clear();
 }
@@ -197,8 +225,7 @@ void Order::observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
 void Order::waitBulk(Warp &w, uint64_t completedGroups, bool isReadOnly) {
   WarpOrder &o = of(w);
   auto learn = [&](uint32_t agent) {
-    o.known.generic.raise(agent, uint32_t(completedGroups));
-    o.known.async.raise(agent, uint32_t(completedGroups));
+    learnAll(o.known, agent, uint32_t(completedGroups));
   };
   if (o.bulkReads)
     learn(o.bulkReads);
@@ -214,14 +241,14 @@ void Order::commitCopies(Warp &w) {
 void Order::waitCopies(Warp &w, uint64_t pending) {
   WarpOrder &o = of(w);
   if (o.copies && o.copyCommits.size() > pending)
-    o.known.generic.raise(o.copies,
-                          o.copyCommits[o.copyCommits.size() - 1 - pending]);
+    learnGeneric(o.known, o.copies,
+                 o.copyCommits[o.copyCommits.size() - 1 - pending]);
 }
 
 Knowledge Order::copiesSoFar(Warp &w) {
   WarpOrder &o = of(w);
   Knowledge k;
-  k.generic.raise(agentOf(o.copies, w, AgentKind::Copies), o.copyStep++);
+  learnGeneric(k, agentOf(o.copies, w, AgentKind::Copies), o.copyStep++);
   return k;
 }
 
@@ -240,15 +267,15 @@ void Order::commitWgmma(Warp &w) {
 void Order::waitWgmma(Warp &w, uint64_t pending) {
   WarpOrder &o = of(w);
   if (o.wgmmaCommits.size() > pending)
-    o.known.generic.raise(wgmmaAgent(w),
-                          o.wgmmaCommits[o.wgmmaCommits.size() - 1 - pending]);
+    learnGeneric(o.known, wgmmaAgent(w),
+                 o.wgmmaCommits[o.wgmmaCommits.size() - 1 - pending]);
 }
 
 void Order::waitTensorLoads(Warp &w) {
   WarpOrder &o = of(w);
   if (!o.loads)
     return;
-  o.known.generic.raise(o.loads, o.loadStep);
+  learnGeneric(o.known, o.loads, o.loadStep);
   o.known.tensor.raise(o.loads, o.loadStep++);
 }
 
@@ -256,7 +283,7 @@ void Order::waitTensorStores(Warp &w) {
   WarpOrder &o = of(w);
   if (!o.stores)
     return;
-  o.known.generic.raise(o.stores, o.storeStep);
+  learnGeneric(o.known, o.stores, o.storeStep);
   o.known.tensor.raise(o.stores, o.storeStep++);
 }
 
@@ -267,8 +294,7 @@ Knowledge Order::pipeSoFar(Warp &w) {
   tensorFenceBefore(w);
   Knowledge k;
   release(w, k);
-  k.generic.raise(agent, o.pipeStep);
-  k.async.raise(agent, o.pipeStep);
+  learnAll(k, agent, o.pipeStep);
   k.tensor.raise(agent, o.pipeStep);
   ++o.pipeStep;
   return k;

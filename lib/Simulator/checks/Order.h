@@ -117,6 +117,8 @@ public:
 
   /// What others learn from `w`; its next step begins.
   void release(Warp &w, Knowledge &to);
+  /// A relaxed arrival: execution order, and what fences have collected.
+  void releaseRelaxed(Warp &w, Knowledge &to);
   void acquire(Warp &w, const Knowledge &from);
   /// fence.proxy.async: `w` makes good for the async proxy all it knows.
   void proxyFence(Warp &w);
@@ -130,8 +132,7 @@ public:
 
   // mbarriers, named by CTA and offset.
   BarrierOrder &barrier(Cta &cta, uint32_t offset);
-  void arrive(Warp &w, Cta &cta, uint32_t offset);
-  /// Somebody arrives who knows `from` only (tcgen05.commit).
+  /// Somebody arrives who knows `from`.
   void arrive(const Knowledge &from, Cta &cta, uint32_t offset);
   void completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
   void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
@@ -156,14 +157,13 @@ public:
 
   /// By the instruction `i` of `w` itself, through the generic proxy.
   void accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
-                    uint32_t bytes, uint32_t lanes, bool isWrite,
-                    bool isAtomic);
+                    uint32_t bytes, uint32_t lanes, Touch touch, bool isAtomic);
   void accessGlobal(Warp &w, const Instr *i, uint64_t address, uint64_t bytes,
-                    uint32_t lanes, bool isWrite, bool isAtomic);
+                    uint32_t lanes, Touch touch, bool isAtomic);
 
   /// Something other than an access to data: an arrival on a barrier of another
   /// CTA, which must not have ended.
-  void useRemote(Warp &w, const Instr *i, Cta &cta);
+  void useRemote(Warp &w, const Instr *i, Cta &cta, uint32_t step);
   void noteUser(Cta &cta, Epoch e);
 
   // By engines: what `scope()` says.
@@ -191,6 +191,7 @@ public:
                   unsigned column, unsigned columns);
 
   WarpOrder &of(Warp &w);
+  uint32_t stepOf(Warp &w) { return of(w).known.generic[of(w).self]; }
 
 private:
   struct Agent {
@@ -198,6 +199,7 @@ private:
     uint32_t cta, warp; ///< for a mbarrier, its offset
   };
   uint32_t newAgent(AgentKind kind, uint32_t cta, uint32_t warp);
+  void step(WarpOrder &o);
   uint32_t wgmmaAgent(Warp &w);
   uint32_t agentOf(uint32_t &slot, Warp &w, AgentKind kind);
   uint32_t instrNumber(const Instr *i) const;
@@ -205,15 +207,17 @@ private:
   std::string describeEarlier(const Conflict &c) const;
   bool isKnown(const Knowledge &known, Epoch old, bool wasWrite,
                bool isAsyncProxy) const;
+  bool isWithinCta(Warp &w, const Cta &cta, const Knowledge &known, Epoch old,
+                   Epoch now) const;
   void report(Warp &w, const Instr *i, uint32_t lanes, const Knowledge &known,
               bool isTensor, bool isWrite, const Conflict &c,
               const std::string &what);
   void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, Cta &cta,
-                   uint32_t offset, uint32_t bytes, bool isWrite);
+                   uint32_t offset, uint32_t bytes, Touch touch);
   void visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, uint64_t address,
-                   uint64_t bytes, bool isWrite);
+                   uint64_t bytes, Touch touch);
 
   Machine &machine;
   Cluster &cluster;

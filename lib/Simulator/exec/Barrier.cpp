@@ -109,8 +109,8 @@ const Instr *barrierResult(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
   if (c.order) {
-    if (i->aux) // what a fence before it has collected
-      c.barrierArriving.generic.join(c.order->of(w).known.fenced);
+    if (i->aux)
+      c.order->releaseRelaxed(w, c.barrierArriving);
     else
       c.order->release(w, c.barrierArriving);
   }
@@ -287,10 +287,12 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   Space space = Space(i->aux2 >> 1);
   Order *order = w.order();
   MbarOp op = MbarOp(i->aux & 15);
-  bool passesOn =
-      order && !(i->aux >> 5 & 1) && op >= Arrive && op <= DropExpect;
+  bool passesOn = order && op >= Arrive && op <= DropExpect;
+  uint32_t step = order ? order->stepOf(w) : 0;
   Knowledge known;
-  if (passesOn)
+  if (passesOn && i->aux >> 5 & 1)
+    order->releaseRelaxed(w, known);
+  else if (passesOn)
     order->release(w, known);
   const uint64_t *lastWord = nullptr;
   unsigned lastParity = 0;
@@ -317,7 +319,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
       lastParity = mbarrierState(*word).parity;
     }
     if (order && owner != w.cta)
-      order->useRemote(w, i, *owner);
+      order->useRemote(w, i, *owner, step);
     switch (op) {
     case Init: {
       Mbarrier &b = owner->mbarriers[offset];

@@ -142,7 +142,7 @@ namespace {
 
 /// One run of bytes of one or more lanes.
 void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
-               uint64_t bytes, uint32_t mask, bool isWrite, Strength strength) {
+               uint64_t bytes, uint32_t mask, Touch touch, Strength strength) {
   Order &order = *w.order();
   if (space == Space::Generic) {
     space = Space::Global;
@@ -156,28 +156,28 @@ void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
   }
   bool isStrong = strength != Strength::Weak, isGlobal = space != Space::Shared;
   bool synchronizes = strength == Strength::Synchronizing;
-  if (isStrong && !isWrite)
+  if (isStrong && touch == Touch::Read)
     order.strongRead(w, isGlobal, address, synchronizes);
   if (isGlobal)
-    order.accessGlobal(w, i, address, bytes, mask, isWrite, isStrong);
+    order.accessGlobal(w, i, address, bytes, mask, touch, isStrong);
   else
     order.accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
-                       address & kOffsetMask, bytes, mask, isWrite, isStrong);
-  if (isStrong && isWrite)
+                       address & kOffsetMask, bytes, mask, touch, isStrong);
+  if (isStrong && touch != Touch::Read)
     order.strongWrite(w, isGlobal, address, synchronizes);
 }
 
 } // namespace
 
 void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
-                        uint64_t bytes, uint32_t lanes, bool isWrite) {
+                        uint64_t bytes, uint32_t lanes, Touch touch) {
   if (w.order())
-    followRun(w, i, space, address, bytes, lanes, isWrite, Strength::Weak);
+    followRun(w, i, space, address, bytes, lanes, touch, Strength::Weak);
 }
 
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                           bool is64, int64_t offset, uint64_t bytes,
-                          uint32_t mask, bool isWrite, Strength strength) {
+                          uint32_t mask, Touch touch, Strength strength) {
   // Neighbours that touch neighbouring bytes make one run.
   uint64_t begin = 0, end = 0;
   uint32_t lanes = 0;
@@ -190,13 +190,13 @@ void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
       continue;
     }
     if (lanes)
-      followRun(w, i, space, begin, end - begin, lanes, isWrite, strength);
+      followRun(w, i, space, begin, end - begin, lanes, touch, strength);
     begin = a;
     end = a + bytes;
     lanes = 1u << lane;
   }
   if (lanes)
-    followRun(w, i, space, begin, end - begin, lanes, isWrite, strength);
+    followRun(w, i, space, begin, end - begin, lanes, touch, strength);
 }
 
 namespace {
@@ -294,7 +294,8 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
 
 /// Counts the bytes and follows the order of the access.
 void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
-                uint32_t mask, bool isWrite) {
+                uint32_t mask, Touch touch) {
+  bool isWrite = touch != Touch::Read;
   uint64_t total = bytes * __builtin_popcount(mask);
   WarpStatistics &s = w.counts;
   if (access.space == Space::Shared)
@@ -304,7 +305,7 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   if (w.order() && access.space <= Space::Shared &&
       access.space != Space::Const)
     followLanes(w, i, access.space, i->a, access.is64, i->imm, bytes, mask,
-                isWrite, access.strength);
+                touch, access.strength);
 }
 
 void markUndefined(Warp &w, const Instr *i, const Access &access,
@@ -359,7 +360,7 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   if (unwritten)
     markUndefined(w, i, access, slots, access.count * sizeof(T), unwritten);
-  noteAccess(w, i, access, access.count * sizeof(T), mask, false);
+  noteAccess(w, i, access, access.count * sizeof(T), mask, Touch::Read);
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {
       T v;
@@ -395,7 +396,8 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   if (__builtin_expect(w.pendingCount, 0))
     leaveUnwritten(w, i, access, slots, sizeof(T), mask);
-  noteAccess(w, i, access, access.count * sizeof(T), mask, true);
+  // Only the check of the order asks whether anything changes.
+  bool changes = !w.order() || access.strength != Strength::Weak;
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {
       T v;
@@ -403,6 +405,7 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
         v = w.at<T>(slots[k])[lane];
       else
         v = T(w.at<L>(slots[k])[lane]);
+      changes = changes || std::memcmp(at[lane] + k * sizeof(T), &v, sizeof v);
       std::memcpy(at[lane] + k * sizeof(T), &v, sizeof v);
     };
     if (mask == ~0u)
@@ -411,6 +414,8 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
     else
       forLanes(mask, one);
   }
+  noteAccess(w, i, access, access.count * sizeof(T), mask,
+             changes ? Touch::Write : Touch::SilentWrite);
   return i + 1;
 }
 

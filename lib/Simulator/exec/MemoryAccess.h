@@ -32,11 +32,11 @@ Strength takeStrength(Decoder &d, bool isLoad);
 /// Tells the order of an access of each lane that was found legal.
 void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
                  bool is64, int64_t offset, uint64_t bytes, uint32_t mask,
-                 bool isWrite, Strength strength);
+                 Touch touch, Strength strength);
 
 /// The same for one weak access.
 void followOne(Warp &w, const Instr *i, ptx::Space space, uint64_t address,
-               uint64_t bytes, uint32_t lanes, bool isWrite);
+               uint64_t bytes, uint32_t lanes, Touch touch);
 
 } // namespace mx::sim
 

@@ -17,8 +17,8 @@ enum class Use { Carries, CarriesToOthers, Stores, Computes };
 
 Use useOf(std::string_view opcode) {
   static constexpr std::pair<std::string_view, Use> table[] = {
-      {"mov", Use::Carries},         {"selp", Use::Carries},
-      {"prmt", Use::Carries},        {"cvt", Use::Carries},
+      {"mov", Use::Carries},          {"selp", Use::Carries},
+      {"prmt", Use::Carries},         {"cvt", Use::Carries},
       {"shfl", Use::CarriesToOthers}, {"st", Use::Stores},
   };
   for (auto &[name, use] : table)
@@ -83,8 +83,8 @@ void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t mask) {
     w.note(load.instr, FindingKind::UninitShared,
            "load of " +
                w.machine->describeShared(*w.cta, load.address, load.bytes) +
-               ", which nobody has written; line " +
-               std::to_string(info.line) + " uses it",
+               ", which nobody has written; line " + std::to_string(info.line) +
+               " uses it",
            found);
     // Once is enough: all that came of it counts as defined.
     w.pendingCount -= uint32_t(entries.size());

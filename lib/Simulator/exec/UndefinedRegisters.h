@@ -4,8 +4,8 @@
 // Kernels copy more than was written: a padded tile is transposed in place, and
 // nobody looks at the padding. So a load of shared memory that nobody has
 // written is no finding yet. The registers are remembered with the lanes that
-// got nothing; moves, shuffles and stores to shared memory carry that on (such a
-// store leaves its bytes unwritten); any other use is reported, at the load.
+// got nothing; moves, shuffles and stores to shared memory carry that on (such
+// a store leaves its bytes unwritten); any other use is reported, at the load.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_EXEC_UNDEFINEDREGISTERS_H
@@ -38,8 +38,7 @@ private:
   };
   std::unordered_map<Slot, Entry> entries;
 
-  void set(Warp &w, Slot slot, uint32_t lanes, uint32_t mask,
-           const Load &load);
+  void set(Warp &w, Slot slot, uint32_t lanes, uint32_t mask, const Load &load);
 };
 
 } // namespace mx::sim

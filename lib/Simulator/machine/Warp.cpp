@@ -249,7 +249,10 @@ bool Warp::checkPending(const Instr *i) {
     note(i, FindingKind::LoadBeforeWait,
          "a register loaded by tcgen05.ld is used before tcgen05.wait::ld",
          mask, /*isWarning=*/true);
+    // Using a register waits for its load, as far as chips are known.
     forgetTensorLoads();
+    if (order())
+      order()->waitTensorLoads(*this);
     return !cta->cluster->stopped;
   }
   for (uint32_t k = 0; k < info.numDefs; ++k) {
