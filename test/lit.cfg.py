@@ -2,6 +2,7 @@
 # use and which features it may require.
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -103,10 +104,24 @@ def probe(code):
 
 
 features = config.available_features
+clang = shutil.which("clang-22") or shutil.which("clang")
+clangxx = clang and shutil.which(os.path.basename(clang).replace("clang", "clang++"))
+if clangxx:
+    # libFuzzer comes with clang's run-time libraries, a package of its own.
+    folder = subprocess.run(
+        [clang, "-print-runtime-dir"], capture_output=True, text=True
+    ).stdout.strip()
+    if os.path.isdir(folder) and any("fuzzer" in name for name in os.listdir(folder)):
+        features.add("libfuzzer")
+        config.substitutions += [("%fuzz_cc", clang), ("%fuzz_cxx", clangxx)]
 if config.mx_build_compiler:
     features.add("compiler")
 if ptxas:
     features.add("ptxas")
+    if shutil.which("nvcc", path=config.environment["PATH"]):
+        features.add("nvcc")
+if shutil.which("node"):
+    features.add("node")
 if probe("import numpy, ml_dtypes") is not None:
     features.add("numpy")
 if config.mx_have_plugin:

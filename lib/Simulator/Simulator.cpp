@@ -220,6 +220,18 @@ LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
     std::vector<Diagnostic> errors, unsupported;
     Decoder(*impl.ast, *program).decode(*it->second, errors, unsupported);
   }
+  report.facts = {config.kernel,
+                  impl.ast->name,
+                  impl.ast->target,
+                  config.grid,
+                  config.block,
+                  config.cluster,
+                  it->second->info.staticSharedBytes,
+                  config.dynamicSharedBytes,
+                  config.smCount,
+                  config.seed,
+                  config.checks,
+                  config.truncatesTensorSums};
   Machine machine(*program, memory, config, *impl.ast, report);
   machine.run();
   return report;

@@ -107,8 +107,10 @@ def counts(source):
     for s in source.statements:
         if not s.starts("mbarrier.init"):
             continue
-        ptx = with_operand(source, s, 1, 32, "add.u32 {to}, {value}, 1;")
-        yield Mutant("count", s.line, "arrivals + 1", s, ptx)
+        for name in ("add", "sub"):
+            ptx = with_operand(source, s, 1, 32, name + ".u32 {to}, {value}, 1;")
+            sign = "+" if name == "add" else "-"
+            yield Mutant("count", s.line, f"arrivals {sign} 1", s, ptx)
 
 
 def scale_ids(source):
@@ -145,6 +147,8 @@ def descriptors(source):
             "SBO x 2": field(32, 14, "shl.b64 %mutant1, %mutant1, 1;"),
             "SBO / 2": field(32, 14, "shr.u64 %mutant1, %mutant1, 1;"),
             "SBO + 16": field(32, 14, "add.u64 %mutant1, %mutant1, 1;"),
+            "SBO - 16": field(32, 14, "sub.u64 %mutant1, %mutant1, 1;"),
+            "SBO = 0": field(32, 14, "mov.b64 %mutant1, 0;"),
             "LBO + 512": field(16, 14, "add.u64 %mutant1, %mutant1, 32;"),
         },
         "swizzle": {
@@ -171,15 +175,24 @@ SWIZZLES = ["none", "32b", "64b", "128b", "128b_atom32", "128b_atom64"]
 
 
 def tensor_maps(launch):
+    def changed(name, key, value):
+        new = copy.deepcopy(launch)
+        new["tensor_maps"][name][key] = value
+        return new
+
     for name, entry in launch.get("tensor_maps", {}).items():
-        now = entry.get("swizzle", "none")
         for swizzle in SWIZZLES:
-            if swizzle == now:
-                continue
-            changed = copy.deepcopy(launch)
-            changed["tensor_maps"][name]["swizzle"] = swizzle
-            what = f"tensor map {name}: swizzle {swizzle}"
-            yield Mutant("map-swizzle", 0, what, launch=changed)
+            if swizzle != entry.get("swizzle", "none"):
+                what = f"tensor map {name}: swizzle {swizzle}"
+                new = changed(name, "swizzle", swizzle)
+                yield Mutant("map-swizzle", 0, what, launch=new)
+        for k, stride in enumerate(entry.get("strides", [])):
+            for step in (16, -16):
+                strides = list(entry["strides"])
+                strides[k] = stride + step
+                what = f"tensor map {name}: stride {k} {step:+} bytes"
+                new = changed(name, "strides", strides)
+                yield Mutant("map-stride", 0, what, launch=new)
 
 
 def all_mutants(source, launch):

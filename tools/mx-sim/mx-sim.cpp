@@ -4,12 +4,13 @@
 // The command line of the simulator: docs/Simulator.md.
 //===----------------------------------------------------------------------===//
 
-#include "mx/Simulator/LaunchFile.h"
+#include "mx/Simulator/Report.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -29,7 +30,7 @@ static cl::opt<uint64_t>
          cl::init(0), cl::cat(category));
 static cl::opt<unsigned>
     jobs("jobs", cl::desc("Host threads; 0 (default): one per core"),
-            cl::init(0), cl::cat(category));
+         cl::init(0), cl::cat(category));
 enum class Sums { Exact, Truncated };
 static cl::opt<Sums> sums(
     "sums", cl::desc("How tensor cores add"), cl::init(Sums::Exact),
@@ -38,12 +39,23 @@ static cl::opt<Sums> sums(
                clEnumValN(Sums::Truncated, "truncated",
                           "truncated below the largest term, as on chips")),
     cl::cat(category));
-static cl::opt<std::string> report("report",
-                                   cl::desc("Write the findings as JSON"),
-                                   cl::value_desc("file"), cl::cat(category));
-static cl::opt<bool> stats("statistics",
-                           cl::desc("Print counts and speed to standard error"),
-                           cl::cat(category));
+static cl::opt<std::string>
+    report("report", cl::desc("Write findings and counts as JSON"),
+           cl::value_desc("file"), cl::cat(category));
+static cl::opt<std::string>
+    timeline("timeline",
+             cl::desc("Write a page of HTML that shows the first CTAs over "
+                      "simulated steps"),
+             cl::value_desc("file"), cl::cat(category));
+static cl::opt<unsigned> timelineCtas(
+    "timeline-ctas",
+    cl::desc("How many CTAs it shows, in whole clusters; default: those of the "
+             "first two clusters"),
+    cl::init(0), cl::cat(category));
+static cl::opt<bool>
+    stats("statistics",
+          cl::desc("Print counts of each role, and speed, to standard error"),
+          cl::cat(category));
 
 static cl::opt<bool> list("list",
                           cl::desc("Do not run: list the kernels of PTX files, "
@@ -53,6 +65,37 @@ static cl::opt<bool> list("list",
 static int badUsage(const Twine &message) {
   errs() << "mx-sim: error: " << message << "\n";
   return 2;
+}
+
+/// Empty when a file can be written there. It is not touched: a run takes long,
+/// and bad input leaves no files.
+static std::string whyNotWritable(StringRef path) {
+  std::error_code code;
+  if (sys::fs::is_directory(path))
+    code = std::make_error_code(std::errc::is_a_directory);
+  else if (sys::fs::exists(path))
+    code = sys::fs::access(path, sys::fs::AccessMode::Write);
+  else {
+    StringRef parent = sys::path::parent_path(path);
+    if (parent.empty())
+      parent = ".";
+    code = sys::fs::is_directory(parent)
+               ? sys::fs::access(parent, sys::fs::AccessMode::Write)
+               : std::make_error_code(std::errc::no_such_file_or_directory);
+  }
+  return code ? (path + ": " + code.message()).str() : std::string();
+}
+
+/// The whole file or, with a message, nothing.
+static bool writeFile(StringRef path, StringRef text) {
+  Error e = writeToOutput(path, [&](raw_ostream &out) {
+    out << text;
+    return Error::success();
+  });
+  if (!e)
+    return true;
+  badUsage(path + ": " + toString(std::move(e)));
+  return false;
 }
 
 /// What a person who writes a launch file needs to know of a module.
@@ -118,24 +161,36 @@ int main(int argc, char **argv) {
   options.truncatingSums = sums == Sums::Truncated;
   options.modules.assign(inputs.begin(), std::prev(inputs.end()));
   options.launchFile = *std::prev(inputs.end());
+  options.profile = stats || !report.empty();
+  if (!timeline.empty())
+    options.timelineCtas =
+        timelineCtas ? timelineCtas : mx::sim::LaunchConfig::kTwoClusters;
+  else if (timelineCtas.getNumOccurrences())
+    return badUsage("--timeline-ctas needs --timeline");
+  if (!timeline.empty() && timelineCtas.getNumOccurrences() && !timelineCtas)
+    return badUsage("--timeline-ctas: expected at least 1, found 0");
+  for (const std::string &path : {report.getValue(), timeline.getValue()})
+    if (std::string why = path.empty() ? "" : whyNotWritable(path);
+        !why.empty())
+      return badUsage(why);
   mx::sim::LaunchFileResult result = mx::sim::runLaunchFile(options);
   if (!result.error.empty())
     errs() << "mx-sim: error: " << result.error << "\n";
   uint64_t instructions = 0, mmas = 0;
   for (const mx::sim::LaunchReport &r : result.reports) {
     errs() << r.text();
+    if (stats)
+      errs() << mx::sim::statisticsText(r);
     instructions += r.statistics.warpInstructions;
     mmas += r.statistics.mmas;
   }
   if (stats)
     errs() << "warp instructions: " << instructions << ", mma: " << mmas
            << ", seconds: " << format("%.3f", result.seconds) << "\n";
-  if (!report.empty()) {
-    std::error_code code;
-    raw_fd_ostream file(report, code);
-    if (code)
-      return badUsage(Twine(report) + ": " + code.message());
-    file << mx::sim::reportAsJson(result);
-  }
-  return result.exitStatus();
+  bool ok = true;
+  if (!report.empty())
+    ok &= writeFile(report, mx::sim::reportAsJson(result));
+  if (!timeline.empty() && !result.reports.empty())
+    ok &= writeFile(timeline, mx::sim::timelineAsHtml(result));
+  return ok ? result.exitStatus() : 2;
 }

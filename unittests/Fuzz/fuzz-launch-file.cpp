@@ -5,7 +5,7 @@
 // file: the simulator neither reads nor writes any here.
 //===----------------------------------------------------------------------===//
 
-#include "mx/Simulator/LaunchFile.h"
+#include "mx/Simulator/Report.h"
 
 #include <cstdio>
 #include <cstdlib>

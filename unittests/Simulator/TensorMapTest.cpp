@@ -252,6 +252,7 @@ TEST(Tma, LoadsMatchTheRuleByteByByte) {
       int32_t at[3];
       for (int i = 0; i < 3; ++i)
         at[i] = int32_t(random() % (map.dims[i] + 8)) - 4;
+      at[0] &= -int32_t(16 / size); // others are illegal instructions
       uint32_t destination = 128 * (random() % 8);
 
       unsigned span = swizzleSpan(c.swizzle);
@@ -297,9 +298,7 @@ TEST(Tma, LoadsMatchTheRuleByteByByte) {
             int64_t cy = at[1] + int64_t(y) * map.elementStrides[1];
             int64_t cz = at[2] + int64_t(z);
             int64_t rowBytes = map.dims[0] * size;
-            int64_t end = at[0] * int64_t(size) % 16
-                              ? rowBytes
-                              : (rowBytes + 15) / 16 * 16;
+            int64_t end = (rowBytes + 15) / 16 * 16;
             if (cx >= 0 && cy >= 0 && cz >= 0 && cx < end &&
                 at[0] * int64_t(size) < rowBytes && cy < int64_t(map.dims[1]) &&
                 cz < int64_t(map.dims[2])) {
@@ -550,6 +549,13 @@ TEST(Tma, ReportsWhatIsWrong) {
             FaultKind::Alignment);
   EXPECT_EQ(tmaLoad(map, at, global, window, 3968).fault.kind,
             FaultKind::Bounds);
+  at[0] = 8;
+  EXPECT_EQ(tmaLoad(map, at, global, window, 0).fault.message,
+            "coordinate 0 of a tensor map of type u8 must be a multiple of 16, "
+            "got 8");
+  EXPECT_EQ(tmaStore(map, at, global, window, 0).fault.kind,
+            FaultKind::Alignment);
+  at[0] = 0;
   at[1] = 40; // inside the tensor, which is larger than the memory
   Fault fault = tmaLoad(map, at, global, window, 0).fault;
   EXPECT_EQ(fault.kind, FaultKind::Bounds);

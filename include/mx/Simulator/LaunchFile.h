@@ -25,6 +25,9 @@ struct LaunchFileOptions {
   uint64_t seed = 0;
   unsigned threads = 0;
   bool truncatingSums = false;
+  /// As in LaunchConfig.
+  bool profile = false;
+  uint32_t timelineCtas = 0;
 
   /// The launch file's text, where it is not to be read; `launchFile` is then
   /// its name in messages.
@@ -54,9 +57,6 @@ LaunchFileResult runLaunchFile(const LaunchFileOptions &options);
 
 /// "all", "none", or names separated by commas. False with a message.
 bool parseChecks(std::string_view text, uint32_t &checks, std::string &error);
-
-/// The report as JSON text.
-std::string reportAsJson(const LaunchFileResult &result);
 
 } // namespace mx::sim
 

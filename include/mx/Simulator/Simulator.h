@@ -11,6 +11,8 @@
 #ifndef MX_SIMULATOR_SIMULATOR_H
 #define MX_SIMULATOR_SIMULATOR_H
 
+#include "mx/Simulator/Trace.h"
+
 #include <array>
 #include <cstdint>
 #include <map>
@@ -245,6 +247,14 @@ struct LaunchConfig {
   /// What cuFuncSetAttribute would have allowed.
   uint32_t maxDynamicSharedBytes = 232448;
   bool nonPortableCluster = true;
+  /// Counts what each instruction does, for LaunchStatistics::profiles. Costs
+  /// some speed.
+  bool profile = false;
+  /// The first CTAs of the grid, in whole clusters, get a timeline of at most
+  /// so many spans; 0: none.
+  static constexpr uint32_t kTwoClusters = ~0u;
+  uint32_t timelineCtas = 0;
+  uint64_t timelineSpans = 200'000;
   /// Findings beyond this number are counted but not kept.
   uint32_t maxFindings = 20;
 };
@@ -295,6 +305,9 @@ struct Finding {
   Dim3 cta = {0, 0, 0};
   int warp = -1;
   uint32_t lanes = 0;
+  /// The other party, of findings that have two: who, and where.
+  std::string other;
+  unsigned otherLine = 0;
 
   /// One paragraph: kind, message, place.
   std::string text() const;
@@ -308,10 +321,22 @@ struct WarpStatistics {
   uint64_t globalLoadBytes = 0, globalStoreBytes = 0;
   uint64_t sharedLoadBytes = 0, sharedStoreBytes = 0;
   uint64_t tensorLoadBytes = 0, tensorStoreBytes = 0; ///< tcgen05.ld, .st
-  uint64_t bulkLoadBytes = 0;  ///< to shared memory, cp.async included
-  uint64_t bulkStoreBytes = 0; ///< from shared memory
+  uint64_t bulkLoadBytes = 0;   ///< to shared memory by bulk copies
+  uint64_t bulkStoreBytes = 0;  ///< from shared memory
+  uint64_t copyBytes = 0;       ///< to shared memory by cp.async
+  uint64_t tensorCopyBytes = 0; ///< shared to tensor memory by tcgen05.cp
+  /// Waits that came to an end.
+  uint64_t mbarrierWaits = 0, barrierWaits = 0, clusterWaits = 0;
 
   WarpStatistics &operator+=(const WarpStatistics &o);
+};
+
+/// The same counts in finer parts; where LaunchConfig::profile asks for them.
+struct WarpProfile {
+  /// Instructions by what they do: "integer", "shared load", "tcgen05", ...
+  std::map<std::string, uint64_t> classes;
+  /// MMAs by opcode and shape: "tcgen05.mma kind::mxf8f6f4 128x128x32".
+  std::map<std::string, uint64_t> mmas;
 };
 
 struct LaunchStatistics {
@@ -321,15 +346,30 @@ struct LaunchStatistics {
   uint64_t residentCtas = 0;
   /// By index of the warp in its CTA.
   std::vector<WarpStatistics> warps;
+  std::vector<WarpProfile> profiles;
+};
+
+/// What was launched.
+struct LaunchFacts {
+  std::string kernel, module, target;
+  Dim3 grid, block, cluster;
+  uint32_t staticSharedBytes = 0, dynamicSharedBytes = 0;
+  uint32_t smCount = 0;
+  uint64_t seed = 0;
+  uint32_t checks = 0;
+  bool truncatesTensorSums = false;
 };
 
 struct LaunchReport {
+  LaunchFacts facts;
   LaunchStatus status = LaunchStatus::Clean;
   /// Every CTA ran to its end, whatever the checks found.
   bool isComplete = false;
   std::vector<Finding> findings;
   uint64_t findingsDropped = 0;
   LaunchStatistics statistics;
+  /// Null unless the launch asked for it.
+  std::shared_ptr<const Timeline> timeline;
 
   bool clean() const { return status == LaunchStatus::Clean; }
   /// All findings as text, one paragraph each; empty when clean.

@@ -50,11 +50,29 @@ std::string Order::describeEarlier(const Conflict &c) const {
   return s + describeAgent(c.earlier.agent());
 }
 
+/// Says in the finding that was just made who the other party is.
+void Order::nameOther(const Conflict &c) {
+  Finding &f = cluster.findings.back().first;
+  const Program &p = machine.program;
+  if (c.earlier.instr() < p.info.size())
+    f.otherLine = p.info[c.earlier.instr()].line;
+  f.other = describeEarlier(c);
+}
+
 /// Reports a conflict as what it is: unordered altogether, or ordered but not
 /// for the proxy or the tensor memory.
 void Order::report(Warp &w, const Instr *i, uint32_t lanes,
                    const Knowledge &known, bool isTensor, bool isWrite,
                    const Conflict &c, const std::string &what) {
+  size_t before = cluster.findings.size();
+  reportAs(w, i, lanes, known, isTensor, isWrite, c, what);
+  if (cluster.findings.size() > before)
+    nameOther(c);
+}
+
+void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
+                     const Knowledge &known, bool isTensor, bool isWrite,
+                     const Conflict &c, const std::string &what) {
   bool isForeign = c.cluster != ~0ull && c.cluster != id;
   uint32_t step = isForeign ? known.generic.ofForeign(Clock::foreignKey(
                                   c.cluster, c.earlier.agent()))
@@ -392,6 +410,8 @@ void Order::exited(Cta &cta) {
     // The memory of a CTA seems to stay until copies have read it: widely used
     // libraries do not wait at the end.
     f.isWarning = agents[agent].kind == AgentKind::BulkRead;
+    f.other = describeAgent(agent);
+    f.otherLine = info.line;
     if (!machine.isReported(cluster, f.kind, f.ptxLine))
       machine.add(cluster, std::move(f),
                   f.isWarning ? LaunchStatus::Clean : LaunchStatus::Failed);

@@ -212,6 +212,10 @@ private:
   void report(Warp &w, const Instr *i, uint32_t lanes, const Knowledge &known,
               bool isTensor, bool isWrite, const Conflict &c,
               const std::string &what);
+  void reportAs(Warp &w, const Instr *i, uint32_t lanes, const Knowledge &known,
+                bool isTensor, bool isWrite, const Conflict &c,
+                const std::string &what);
+  void nameOther(const Conflict &c);
   void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, Cta &cta,
                    uint32_t offset, uint32_t bytes, Touch touch);

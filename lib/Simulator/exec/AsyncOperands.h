@@ -9,6 +9,8 @@
 #ifndef MX_LIB_SIMULATOR_EXEC_ASYNCOPERANDS_H
 #define MX_LIB_SIMULATOR_EXEC_ASYNCOPERANDS_H
 
+#include "../report/NominalSteps.h"
+#include "../report/Recorder.h"
 #include "Mbarriers.h"
 #include "MemoryAccess.h"
 

@@ -4,6 +4,7 @@
 // PTX ISA: bar, barrier, barrier.cluster, mbarrier.*.
 //===----------------------------------------------------------------------===//
 
+#include "../report/Recorder.h"
 #include "Mbarriers.h"
 #include "MemoryAccess.h"
 
@@ -51,6 +52,10 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
                            ? std::to_string(b.expectedWarps * 32) + " threads"
                            : std::string("all threads")),
                   mask);
+  // Arrivals are counted, not who arrives: behind a bar.arrive the same warp
+  // may come again to a barrier with a number of threads.
+  if (warps && (b.lanes[w.index] & w.live) == w.live)
+    b.lanes[w.index] = 0;
   if (b.lanes[w.index] & mask)
     return w.fail(i, FindingKind::Barrier,
                   "the warp arrives at barrier " + std::to_string(number) +
@@ -63,6 +68,9 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   Order *order = w.order();
   if (order)
     order->release(w, b.arriving);
+  if (w.trace)
+    w.trace->arriveAtBarrier(w, number);
+  w.counts.barrierWaits += (i->aux & 3) != kArrive;
   uint32_t kind = i->aux & 3;
   if (kind == kRed) {
     uint32_t p = w.predicate(i->c);
@@ -79,6 +87,8 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   if (b.generation != generation) {
     if (order)
       order->acquire(w, b.completed);
+    if (w.trace)
+      w.trace->passBarrier(w, number, generation);
     return i + 1;
   }
   w.group().ticket = generation;
@@ -119,6 +129,8 @@ const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
   w.clusterTicket = c.generation;
   w.clusterLanes |= mask;
   c.arrivedThreads += __builtin_popcount(mask);
+  if (w.trace)
+    w.trace->arriveAtCluster(w);
   ++w.cta->cluster->effects;
   w.machine->checkClusterBarrier(c);
   return i + 1;
@@ -128,6 +140,9 @@ const Instr *clusterWait(Warp &w, const Instr *i, uint32_t) {
   if (c.generation != w.clusterTicket) {
     if (c.order)
       c.order->acquire(w, c.barrierCompleted);
+    ++w.counts.clusterWaits;
+    if (w.trace)
+      w.trace->passCluster(w, w.clusterTicket);
     return i + 1;
   }
   w.group().ticket = w.clusterTicket;
@@ -223,6 +238,8 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                            uint64_t before, uint64_t after, uint32_t arrivals,
                            bool isComplete) {
   ++w.cta->cluster->effects;
+  if (w.trace)
+    w.trace->changeBarrier(w, i, owner, offset, before, after, arrivals);
   Mbarrier &log = owner.mbarriers[offset];
   if (mbarrierState(before).parity != mbarrierState(after).parity) {
     ++log.phases;
@@ -365,7 +382,9 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     }
     if (op == Init)
       ++w.cta->cluster->effects;
-    else
+    if (op == Init && w.trace)
+      w.trace->initBarrier(w, i, *owner, offset);
+    if (op != Init)
       noteMbarrier(w, i, *owner, offset, before, *word, arrivals, false);
     if (i->d != kNoSlot)
       w.at<uint64_t>(i->d)[lane] = before;
@@ -385,6 +404,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   uint32_t done = 0, ticket = 0, where = 0, observed = 0;
   bool isSame = true, isFirst = true;
   Cta *target = nullptr;
+  uint32_t passed = ~0u;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     Cta *owner;
@@ -418,6 +438,8 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
     }
     if (isDone) {
       done |= 1u << lane;
+      if (w.trace && offset != passed)
+        w.trace->observe(w, i, *owner, passed = offset, parity);
       if (Order *order = w.order(); order && offset != observed) {
         observed = offset;
         if (!(i->aux & 4))
@@ -438,6 +460,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   // some lanes are through or the time it may wait is over.
   if (done == mask || (done && mayWait)) {
     setPredicate(w, i->d, done, mask);
+    ++w.counts.mbarrierWaits;
     // Asynchronous operations take no time here, so that a warp could be
     // phases ahead before another has looked at the first. Whoever got through
     // lets the others come as far.
@@ -450,6 +473,8 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   g.cta = target;
   if (!mayWait || w.cta->cluster->timeout) {
     setPredicate(w, i->d, done, mask);
+    if (w.trace)
+      w.trace->testFailed(w, i, *target, where, ticket);
     return done ? i + 1 : w.poll(i + 1);
   }
   if (!isSame)

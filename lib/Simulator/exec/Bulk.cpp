@@ -54,15 +54,16 @@ const Instr *bulkToGlobal(Warp &w, const Instr *i, uint32_t mask) {
     if (!from)
       return nullptr;
     uint32_t offset = src & kOffsetMask;
-    next = issueInGroup(w, i, lane, copy.isReduce, [=, &w, &cluster] {
-      TmaResult r = copy.isReduce ? bulkReduce(copy.reduce, copy.type,
-                                               cluster.engineGlobal, dst,
-                                               from->view(), offset, size)
-                                  : bulkStore(cluster.engineGlobal, dst,
-                                              from->view(), offset, size);
-      r.fault = withBuffer(w, r.fault, "to", dst, size);
-      return r;
-    });
+    next = issueInGroup(
+        w, i, lane, copy.isReduce, *from, offset, size, [=, &w, &cluster] {
+          TmaResult r = copy.isReduce ? bulkReduce(copy.reduce, copy.type,
+                                                   cluster.engineGlobal, dst,
+                                                   from->view(), offset, size)
+                                      : bulkStore(cluster.engineGlobal, dst,
+                                                  from->view(), offset, size);
+          r.fault = withBuffer(w, r.fault, "to", dst, size);
+          return r;
+        });
   }
   return next;
 }
@@ -104,10 +105,16 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
       return nullptr;
     uint32_t offset = dst & kOffsetMask;
     auto known = knowledgeAtIssue(w, /*isDeferred=*/true);
+    uint64_t done =
+        w.trace
+            ? w.trace->load(w, i, Engine::BulkLoad, ranks, offset, size,
+                            from ? steps::kClusterLatency : steps::kCopyLatency)
+            : 0;
     for (; ranks && next; ranks &= ranks - 1) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
       Cta *signal = copy.multicast ? target : holder;
       auto action = [=, &w, &cluster]() -> Fault {
+        Recorder::Moment moment(w.trace, done);
         TmaResult r;
         {
           Order *order = w.order();
@@ -138,11 +145,15 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
 
 const Instr *commitBulk(Warp &w, const Instr *i, uint32_t) {
   w.bulkGroups.commit();
+  if (w.trace)
+    w.trace->commitGroup(w, Recorder::Groups::Bulk);
   return i + 1;
 }
 
 /// imm: groups that may be pending; aux: .read.
 const Instr *waitBulk(Warp &w, const Instr *i, uint32_t) {
+  if (w.trace)
+    w.trace->waitGroups(w, Recorder::Groups::Bulk, i->imm, i->aux);
   if (!w.bulkGroups.atMost(i->imm)) {
     w.block(i, Wait::BulkGroup);
     w.group().index = uint32_t(i->imm);

@@ -16,11 +16,15 @@ namespace mx::sim {
 void decodeBulkTensor(Decoder &d, bool isReduce);
 
 /// Issues a copy from shared to global memory into the open bulk group of the
-/// warp. `copy` returns a TmaResult.
+/// warp. `copy` returns a TmaResult; `from`, `offset` and `bytes` say what is
+/// read.
 template <class F>
 const Instr *issueInGroup(Warp &w, const Instr *i, unsigned lane, bool isReduce,
+                          Cta &from, uint32_t offset, uint64_t bytes,
                           F &&copy) {
   uint64_t group = w.bulkGroups.add();
+  if (w.trace)
+    w.trace->store(w, i, from, offset, bytes);
   auto known = knowledgeAtIssue(w);
   auto action = [=, &w]() -> Fault {
     TmaResult r;

@@ -72,6 +72,10 @@ bool readBox(Warp &w, const Instr *i, const TensorCopy &copy, const Slot *map,
   return false;
 }
 
+uint64_t boxBytes(const TensorCopy &copy, const Box &box) {
+  return tmaTransactionBytes(box.map) * (copy.tile == Tile::Tile ? 1 : 4);
+}
+
 /// extra: dst, map, mbarrier places, the mask's slot, coordinates.
 const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
   TensorCopy copy(i->aux2);
@@ -110,11 +114,16 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
       return nullptr;
     uint32_t offset = dst & kOffsetMask;
     auto known = knowledgeAtIssue(w, /*isDeferred=*/true);
+    uint64_t done =
+        w.trace ? w.trace->load(w, i, Engine::BulkLoad, ranks, offset,
+                                boxBytes(copy, box), steps::kCopyLatency)
+                : 0;
     // Each destination is a copy of its own, with its own completion.
     for (; ranks && next; ranks &= ranks - 1) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
       Cta *signal = signalled(target, holder, copy.multicast, copy.group);
       auto action = [=, &w, &cluster]() -> Fault {
+        Recorder::Moment moment(w.trace, done);
         TmaResult r;
         {
           Order *order = w.order();
@@ -160,16 +169,18 @@ const Instr *tensorStore(Warp &w, const Instr *i, uint32_t mask) {
     if (!from)
       return nullptr;
     uint32_t offset = src & kOffsetMask;
-    next = issueInGroup(w, i, lane, copy.isReduce, [=, &cluster] {
-      auto &global = cluster.engineGlobal;
-      return copy.isReduce ? tmaReduce(copy.reduce, box.map, box.at.data(),
-                                       global, from->view(), offset)
-             : copy.tile == Tile::Tile
-                 ? tmaStore(box.map, box.at.data(), global, from->view(),
-                            offset)
-                 : tmaScatter4(box.map, box.at[0], box.at.data() + 1, global,
-                               from->view(), offset);
-    });
+    uint64_t bytes = w.trace ? boxBytes(copy, box) : 0;
+    next = issueInGroup(
+        w, i, lane, copy.isReduce, *from, offset, bytes, [=, &cluster] {
+          auto &global = cluster.engineGlobal;
+          return copy.isReduce ? tmaReduce(copy.reduce, box.map, box.at.data(),
+                                           global, from->view(), offset)
+                 : copy.tile == Tile::Tile
+                     ? tmaStore(box.map, box.at.data(), global, from->view(),
+                                offset)
+                     : tmaScatter4(box.map, box.at[0], box.at.data() + 1,
+                                   global, from->view(), offset);
+        });
   }
   return next;
 }

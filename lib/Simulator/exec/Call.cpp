@@ -60,7 +60,7 @@ void expectAt(Warp &w, const Instr *meet) {
     ++k;
   if (k == w.convs.size())
     w.convs.emplace_back();
-  w.convs[k] = {meet, g.mask, 0, g.conv};
+  w.convs[k] = {meet, g.mask, 0, g.conv, 0, g.strand};
   g.conv = int32_t(k);
 }
 
@@ -163,7 +163,7 @@ const Instr *mx::sim::callRoutine(Warp &w, const Instr *i, uint32_t mask) {
       g.mask = w.mask = same;
       return code + entry;
     }
-    Group other;
+    Group other = w.fork();
     other.pc = code + entry;
     other.mask = same;
     other.conv = g.conv;

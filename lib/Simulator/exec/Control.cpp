@@ -152,16 +152,30 @@ static void decodeNothing(Decoder &d) {
   d.emit(nop);
 }
 
+/// The register count has no effect here, but what the ISA refuses is refused.
+static void decodeSetMaxNReg(Decoder &d) {
+  int64_t count = 0;
+  if (d.takeAny({"inc", "dec"}) < 0 || !d.take("sync") || !d.take("aligned") ||
+      !d.take("u32"))
+    return d.unsupported("expects .inc or .dec, .sync.aligned.u32");
+  if (!d.expectOperands(1, 1) || !d.immediate(0, count))
+    return;
+  if (count < 24 || count > 256 || count % 8)
+    return d.unsupported("expects a multiple of 8 from 24 to 256, found " +
+                         std::to_string(count));
+  d.emit(nop);
+}
+
 void mx::sim::addControlInstructions(DecodeTable &t) {
   t["bra"] = decodeBra;
   t["brx"] = decodeBrx;
   t["ret"] = decodeRet;
+  t["setmaxnreg"] = decodeSetMaxNReg;
   t["exit"] = decodeExit;
   t["trap"] = decodeTrap;
   t["brkpt"] = decodeTrap;
   t["nanosleep"] = decodeNanosleep;
-  for (const char *name :
-       {"griddepcontrol", "setmaxnreg", "prefetch",
-        "prefetchu", "pmevent", "discard", "applypriority"})
+  for (const char *name : {"griddepcontrol", "prefetch", "prefetchu", "pmevent",
+                           "discard", "applypriority"})
     t[name] = decodeNothing;
 }

@@ -60,6 +60,8 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
   uint64_t group = w.copyGroups.add();
   auto known = knowledgeAtIssue(w);
   uint32_t step = w.order() ? w.order()->of(w).copyStep : 0;
+  if (w.trace)
+    w.trace->copyAsync(w, i, copies->size() * bytes);
   auto action = [=, &w]() -> Fault {
     Order *order = w.order();
     ScopeGuard guard(order, order ? order->copyScope(w, i, mask, *known, step)
@@ -74,7 +76,7 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
       std::memcpy(c.target, data, bytes);
       if (order)
         order->engineShared(*c.cta, c.offset, bytes, true);
-      w.counts.bulkLoadBytes += bytes;
+      w.counts.copyBytes += bytes;
     }
     w.copyGroups.complete(group);
     return Fault();
@@ -87,6 +89,7 @@ const Instr *copyAsyncArrive(Warp &w, const Instr *i, uint32_t mask) {
   Knowledge known;
   if (Order *order = w.order())
     known = order->copiesSoFar(w);
+  uint64_t done = w.trace ? w.trace->copiesSoFar(w) : 0;
   const Instr *next = i + 1;
   for (uint32_t m = mask; m && next; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
@@ -103,6 +106,7 @@ const Instr *copyAsyncArrive(Warp &w, const Instr *i, uint32_t mask) {
       if (Fault f = mbarrierExpectArrival(*word))
         return w.fault(i, f, 1u << lane);
     auto action = [=, &w]() -> Fault {
+      Recorder::Moment moment(w.trace, done);
       return arriveOn(w, i, *owner, offset, 1, &known);
     };
     next = w.issue(i, 1u << lane, w.line(Warp::kCopyLine), false, action);
@@ -112,6 +116,8 @@ const Instr *copyAsyncArrive(Warp &w, const Instr *i, uint32_t mask) {
 
 const Instr *commitCopies(Warp &w, const Instr *i, uint32_t) {
   w.copyGroups.commit();
+  if (w.trace)
+    w.trace->commitGroup(w, Recorder::Groups::Copy);
   if (Order *order = w.order())
     order->commitCopies(w);
   return i + 1;
@@ -121,6 +127,8 @@ const Instr *commitCopies(Warp &w, const Instr *i, uint32_t) {
 const Instr *waitCopies(Warp &w, const Instr *i, uint32_t mask) {
   if (i->aux)
     commitCopies(w, i, mask);
+  if (w.trace)
+    w.trace->waitGroups(w, Recorder::Groups::Copy, i->imm, false);
   if (!w.copyGroups.atMost(i->imm)) {
     // After wait_all the open group is committed: wait from here on.
     w.block(i->aux ? i + 1 : i, Wait::CopyGroup);

@@ -44,10 +44,12 @@ const Instr *tryCancel(Warp &w, const Instr *i, uint32_t mask) {
     uint32_t ranks = i->aux2 ? (1u << cluster.ctas.size()) - 1 : own;
     uint32_t offset = dst & kOffsetMask;
     auto known = knowledgeAtIssue(w, /*isDeferred=*/true);
+    uint64_t done = w.trace ? w.trace->control(w, i) : 0;
     for (; ranks && next; ranks &= ranks - 1) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
       Cta *signal = i->aux2 ? target : holder;
       auto action = [=, &w]() -> Fault {
+        Recorder::Moment moment(w.trace, done);
         std::memcpy(target->shared.data() + offset, answer.data(),
                     kAnswerBytes);
         if (target->tracker)

@@ -7,6 +7,7 @@
 // continue first in the lower eight rows and then along K.
 //===----------------------------------------------------------------------===//
 
+#include "FloatOps.h"
 #include "Lanes.h"
 #include "WarpFragments.h"
 
@@ -127,6 +128,32 @@ Place placeOf(unsigned lane, unsigned e, bool isKMajor) {
   return isKMajor ? Place{lane % 4 + high, e} : Place{e + high, lane % 4};
 }
 
+/// No GPU since sm_80 has a tensor core of this shape. In its place are fused
+/// multiply-adds of f32 along K and one addition of C (the bits of an H200; the
+/// order for f16 is one of several that fit them).
+void multiplyWithoutTensorCore(const uint8_t *a, const uint8_t *b, bool half,
+                               uint32_t *cells) {
+  auto element = [](const uint8_t *row, unsigned k) {
+    uint16_t code;
+    std::memcpy(&code, row + 2 * k, 2);
+    return f16ToFloat(code);
+  };
+  for (unsigned m = 0; m < 8; ++m)
+    for (unsigned n = 0; n < 8; ++n) {
+      float sum = 0;
+      for (unsigned i = 0; i < 4; ++i) {
+        unsigned k = half ? 3 - i : i;
+        sum = std::fma(element(a + m * warpRowBytes, k),
+                       element(b + n * warpRowBytes, k), sum);
+      }
+      uint32_t &c = cells[m * 8 + n];
+      if (half)
+        c = floatToF16(canonical(sum + f16ToFloat(uint16_t(c))));
+      else
+        c = bitsOf(canonical(sum + asFloat(c)));
+    }
+}
+
 /// Four products of 8 x 8 x 4: that of a thread is (lane % 16) / 4.
 const Instr *multiplyQuads(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "mma.sync"))
@@ -166,7 +193,10 @@ const Instr *multiplyQuads(Warp &w, const Instr *i, uint32_t mask) {
     }
   }
   for (unsigned quad = 0; quad < 4; ++quad)
-    multiplyRows(op, a[quad], b[quad], numericsOf(w), cells[quad]);
+    if (numericsOf(w) == Numerics::Exact)
+      multiplyRows(op, a[quad], b[quad], Numerics::Exact, cells[quad]);
+    else
+      multiplyWithoutTensorCore(a[quad], b[quad], halfD, cells[quad]);
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned e = 0; e < 8; ++e) {
       uint32_t value = cellOf(lane, e, halfD);

@@ -102,7 +102,12 @@ const Instr *storeAsync(Warp &w, const Instr *i, uint32_t mask) {
       else
         std::memcpy(v.bytes + 4 * k, &w.at<uint32_t>(slot)[lane], 4);
     }
+    uint64_t done =
+        w.trace ? w.trace->load(w, i, Engine::StoreAsync, 0, dst & kOffsetMask,
+                                total, steps::kClusterLatency)
+                : 0;
     auto action = [=, &w]() -> Fault {
+      Recorder::Moment moment(w.trace, done);
       Order *order = w.order();
       if (order) {
         ScopeGuard guard(order, order->loadScope(w, i, 1u << lane, *known,

@@ -117,6 +117,8 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
   writeAddress(*c.ctas[pair.waitingRank], pair.waitingAddress, r.column);
   pair.waitingRank = -1;
   ++pair.generation;
+  if (w.trace)
+    w.trace->pairAllocated(w);
   ++w.cta->cluster->effects;
   return i + 1;
 }
@@ -248,6 +250,23 @@ const Instr *issueToPipe(Warp &w, const Instr *i, unsigned lane, F &&run) {
   return w.issue(i, 1u << lane, w.line(Warp::kTensorLine), false, action);
 }
 
+/// What each CTA reads of its shared memory.
+uint64_t bytesOf(CpShape shape) {
+  switch (shape) {
+  case CpShape::L128x256b:
+    return 128 * 32;
+  case CpShape::L128x128b:
+    return 128 * 16;
+  case CpShape::L64x128b:
+    return 64 * 16;
+  case CpShape::L32x128b:
+    return 32 * 16;
+  case CpShape::L4x256b:
+    return 4 * 32;
+  }
+  return 0;
+}
+
 /// a: address, b: descriptor; c: constant part of the address; aux: shape |
 /// multicast << 4 | decompress << 8 | group << 12.
 const Instr *copyToTensorMemory(Warp &w, const Instr *i, uint32_t mask) {
@@ -265,6 +284,9 @@ const Instr *copyToTensorMemory(Warp &w, const Instr *i, uint32_t mask) {
     unsigned lane = __builtin_ctz(m);
     op.address = w.at<uint32_t>(i->a)[lane] + i->c;
     op.desc = w.at<uint64_t>(i->b)[lane];
+    w.counts.tensorCopyBytes += bytesOf(op.shape) * op.ctaGroup;
+    if (w.trace)
+      w.trace->copyToTensor(w, i, op, bytesOf(op.shape));
     next =
         issueToPipe(w, i, lane, [=] { return copyToTensor(op, ctas.data()); });
   }
@@ -278,6 +300,8 @@ const Instr *shift(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   unsigned lane = firstLane(mask);
   uint32_t address = w.at<uint32_t>(i->a)[lane] + i->c;
+  if (w.trace)
+    w.trace->shift(w, i);
   return issueToPipe(w, i, lane,
                      [=] { return shiftDown(address, group, ctas.data()); });
 }
@@ -343,6 +367,8 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
     for (unsigned k = 0; k < numDisable; ++k)
       disable[k] = get32(s[kDisable + k]);
     ++w.counts.mmas;
+    if (w.trace)
+      w.trace->mma(w, i, op);
     Numerics numerics = numericsOf(w);
     next = issueToPipe(w, i, lane, [=] {
       MmaOp now = op;
@@ -375,7 +401,9 @@ const Instr *commit(Warp &w, const Instr *i, uint32_t mask) {
                                      : w.at<uint32_t>(i->b)[lane] & 0xffff;
     if (!checkMulticast(w, i, ranks, lane))
       return nullptr;
+    uint64_t done = w.trace ? w.trace->commit(w, i) : 0;
     auto action = [=, &w, &cluster]() -> Fault {
+      Recorder::Moment moment(w.trace, done);
       for (uint32_t left = ranks; left; left &= left - 1) {
         Cta &target = *cluster.ctas[__builtin_ctz(left)];
         if (Order *order = w.order(); order && &target != w.cta)

@@ -55,7 +55,7 @@ const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
       g.mask = w.mask = same;
       return i;
     }
-    Group other;
+    Group other = w.fork();
     other.pc = i;
     other.mask = same;
     other.conv = g.conv;

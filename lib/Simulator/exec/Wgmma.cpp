@@ -11,6 +11,7 @@
 #include "WgmmaTracker.h"
 
 #include "../machine/Handlers.h"
+#include "../report/Recorder.h"
 #include "AsyncOperands.h"
 #include "Lanes.h"
 #include "WarpFragments.h"
@@ -126,6 +127,17 @@ WgmmaTracker &trackerOf(Warp &w) {
   return *w.wgmma;
 }
 
+/// One operation on the timeline, which is of the group of each warp.
+void recordTogether(Warp &w, const Instr *i, uint32_t first, uint32_t end) {
+  std::vector<Warp> &warps = w.cta->warps;
+  WgmmaOp &op = w.wgmma->arrived;
+  w.trace->together(w, i + 1, first, end);
+  uint64_t done = w.trace->wgmma(warps[first], i, op.product.columns, op.aDesc,
+                                 op.aInRegisters, op.bDesc);
+  for (uint32_t k = first; k < end; ++k)
+    w.trace->joinGroup(warps[k], Recorder::Groups::Wgmma, done, done);
+}
+
 /// The product of the whole warpgroup, for each of its warps. Null after a
 /// fault.
 const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
@@ -157,6 +169,8 @@ const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
       }
   }
   ++w.counts.mmas;
+  if (w.trace)
+    recordTogether(w, i, first, end);
   ++w.cta->cluster->effects;
   return i + 1;
 }
@@ -196,6 +210,8 @@ const Instr *commitGroup(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   if (w.wgmma)
     w.wgmma->commit();
+  if (w.trace)
+    w.trace->commitGroup(w, Recorder::Groups::Wgmma);
   if (Order *order = w.order())
     order->commitWgmma(w);
   return i + 1;
@@ -205,6 +221,8 @@ const Instr *commitGroup(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *waitGroup(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
+  if (w.trace)
+    w.trace->waitGroups(w, Recorder::Groups::Wgmma, i->imm, false);
   if (w.wgmma)
     w.wgmma->wait(w, uint64_t(i->imm));
   if (Order *order = w.order())

@@ -5,8 +5,8 @@
 // outputs. Everything that is wrong with the file is one message.
 //===----------------------------------------------------------------------===//
 
-#include "mx/Simulator/LaunchFile.h"
 #include "Json.h"
+#include "mx/Simulator/Report.h"
 
 #include "mx/Simulator/tensor/TensorMap.h"
 #include "mx/Support/FloatFormats.h"
@@ -724,6 +724,8 @@ LaunchFileResult LaunchFile::run() {
     return finish();
   defaults.checks = options.checks;
   defaults.seed = options.seed;
+  defaults.profile = options.profile;
+  defaults.timelineCtas = options.timelineCtas;
   defaults.threads = options.threads;
   defaults.truncatesTensorSums = options.truncatingSums;
   if (json.has("sm_count"))
@@ -820,33 +822,42 @@ LaunchFileResult mx::sim::runLaunchFile(const LaunchFileOptions &options) {
   return LaunchFile(options).run();
 }
 
+static const std::pair<const char *, uint32_t> checkNames[] = {
+    {"uninit-tmem", kCheckUninitTensorMemory},
+    {"ld-before-wait", kCheckLoadBeforeWait},
+    {"uninit-smem", kCheckUninitShared},
+    {"tmem-leak", kCheckTensorMemoryLeak},
+    {"descriptor", kCheckDescriptor},
+    {"mbarrier", kCheckBarrier},
+    {"race", kCheckRace},
+    {"proxy-fence", kCheckProxyFence},
+    {"tcgen05-fence", kCheckTensorFence},
+    {"cta-exit", kCheckCtaExit},
+};
+
+std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {
+  std::vector<std::string> names;
+  for (auto &[name, bit] : checkNames)
+    if (checks & bit)
+      names.push_back(name);
+  return names;
+}
+
 bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
                           std::string &error) {
-  static const std::pair<const char *, uint32_t> names[] = {
-      {"uninit-tmem", kCheckUninitTensorMemory},
-      {"ld-before-wait", kCheckLoadBeforeWait},
-      {"uninit-smem", kCheckUninitShared},
-      {"tmem-leak", kCheckTensorMemoryLeak},
-      {"descriptor", kCheckDescriptor},
-      {"mbarrier", kCheckBarrier},
-      {"race", kCheckRace},
-      {"proxy-fence", kCheckProxyFence},
-      {"tcgen05-fence", kCheckTensorFence},
-      {"cta-exit", kCheckCtaExit},
-  };
   checks = 0;
   llvm::SmallVector<StringRef, 8> parts;
   StringRef(text.data(), text.size()).split(parts, ',');
   for (StringRef part : parts) {
     bool isRemoved = part.consume_front("-");
     uint32_t bits = part == "all" ? uint32_t(kCheckAll) : 0;
-    for (auto &[name, bit] : names)
+    for (auto &[name, bit] : checkNames)
       if (part == name)
         bits = bit;
     if (!bits && part != "none") {
       error = "unknown check '" + part.str() +
               "', expected all, none or a list of";
-      for (auto &[name, bit] : names)
+      for (auto &[name, bit] : checkNames)
         error += std::string(" ") + name;
       error += ", a minus sign before what to leave out";
       return false;

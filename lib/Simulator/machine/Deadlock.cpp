@@ -7,6 +7,7 @@
 
 #include "Machine.h"
 
+#include "../report/Recorder.h"
 #include "mx/Simulator/tensor/Mbarrier.h"
 
 #include <algorithm>
@@ -168,6 +169,8 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
           f.cta = cta->id;
           f.warp = w.index;
           f.lanes = g.mask;
+          if (w.trace)
+            w.trace->finding(f, g.step);
         }
       }
     }

@@ -7,6 +7,8 @@
 
 #include "Machine.h"
 
+#include "../report/Recorder.h"
+
 #include "mx/Simulator/tensor/Mbarrier.h"
 
 #include <algorithm>
@@ -73,6 +75,8 @@ TensorMemory &Machine::tensorOf(uint32_t sm) {
 }
 
 void Machine::add(Cluster &c, Finding finding, LaunchStatus status) {
+  if (c.recorder)
+    c.recorder->finding(finding);
   c.findings.emplace_back(std::move(finding), status);
 }
 
@@ -306,6 +310,8 @@ void Machine::completeNamedBarrier(Cta &cta, NamedBarrier &b) {
   uint32_t expected = b.expectedWarps ? b.expectedWarps : cta.liveWarps;
   if (!b.active || b.arrivedWarps < expected)
     return;
+  if (Recorder *t = cta.cluster->recorder.get())
+    t->completeBarrier(cta, uint32_t(&b - cta.barriers.data()));
   ++b.generation;
   ++cta.cluster->effects;
   if (Order *order = cta.cluster->order.get()) {
@@ -349,6 +355,8 @@ void Machine::checkClusterBarrier(Cluster &c) {
   if (!c.arrivedThreads || c.arrivedThreads < c.liveThreads)
     return;
   c.arrivedThreads = 0;
+  if (c.recorder)
+    c.recorder->completeCluster();
   ++c.generation;
   ++c.effects;
   if (c.order) {

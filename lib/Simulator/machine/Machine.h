@@ -27,6 +27,8 @@ namespace mx::sim {
 
 class Machine;
 class GlobalView;
+class Recorder;
+class Recording;
 struct Cta;
 struct Cluster;
 
@@ -56,6 +58,9 @@ struct Group {
   uint32_t address = 0; ///< of the mbarrier: offset in `cta`
   uint32_t needed = 0;  ///< lanes, for Collective
   Cta *cta = nullptr;
+  /// For timelines: its clock, and its name among the groups of the warp.
+  uint64_t step = 0;
+  uint32_t strand = 0;
 };
 
 /// Lanes that were split and meet again at `pc`.
@@ -63,6 +68,8 @@ struct Convergence {
   const Instr *pc = nullptr;
   uint32_t expected = 0, arrived = 0;
   int32_t parent = -1;
+  uint64_t step = 0; ///< of the last that arrived
+  uint32_t strand = 0;
 };
 
 class Warp {
@@ -90,6 +97,7 @@ public:
   WarpStatistics counts;
   /// Registers that wgmma works on; see exec/WgmmaTracker.h.
   std::shared_ptr<class WgmmaTracker> wgmma;
+  Recorder *trace = nullptr; ///< null: nobody wants to know
 
   Group &group() { return groups[current]; }
   template <class T>
@@ -110,6 +118,9 @@ public:
   /// Runs until nothing can go on or about `budget` instructions are done.
   /// Returns the number executed.
   uint64_t run(uint64_t budget);
+
+  /// A group that leaves the running one; its lanes are to be filled in.
+  Group fork();
 
   // For handlers. All of these return what the handler then returns.
   const Instr *diverge(const Instr *i, uint32_t taken, const Instr *target);
@@ -155,6 +166,7 @@ public:
   uint32_t line(LineKind kind) const;
 
 private:
+  uint64_t runRecorded(uint64_t budget);
   bool pickGroup();
   void dropGroup(size_t index);
   void finishConvergence(int32_t conv);
@@ -301,6 +313,7 @@ struct Cluster {
     Even
   } pace = Pace::Eager;
   std::unique_ptr<Order> order;
+  std::shared_ptr<Recorder> recorder;
   Knowledge barrierArriving, barrierCompleted;
   /// Counts everything that another warp could be waiting for.
   uint64_t effects = 0;
@@ -343,11 +356,13 @@ public:
   bool stopped = false;
   std::vector<uint8_t> params;
   GlobalOrder globalOrder;
+  std::shared_ptr<Recording> recording;
 
   /// clusterlaunchcontrol.try_cancel: takes a cluster that has not started, or
   /// says that there is none. Needs the turn.
   bool cancelCluster(Cluster &asking, uint64_t &index);
   Dim3 firstCtaOf(uint64_t clusterIndex) const;
+  uint64_t numClusters() const { return totalClusters; }
 
   TensorMemory &tensorOf(uint32_t sm);
   bool ready(Warp &w, Group &g);

@@ -14,6 +14,8 @@
 #include "Machine.h"
 #include "Workers.h"
 
+#include "../report/Recorder.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -30,6 +32,11 @@ WarpStatistics &WarpStatistics::operator+=(const WarpStatistics &o) {
   tensorStoreBytes += o.tensorStoreBytes;
   bulkLoadBytes += o.bulkLoadBytes;
   bulkStoreBytes += o.bulkStoreBytes;
+  copyBytes += o.copyBytes;
+  tensorCopyBytes += o.tensorCopyBytes;
+  mbarrierWaits += o.mbarrierWaits;
+  barrierWaits += o.barrierWaits;
+  clusterWaits += o.clusterWaits;
   return *this;
 }
 
@@ -273,11 +280,14 @@ void Machine::takeStatistics(Cluster &c) {
       s.tmaBytes += w.counts.bulkLoadBytes + w.counts.bulkStoreBytes;
       w.counts = WarpStatistics();
     }
+  recording->take(c);
 }
 
 void Machine::run() {
   if (!bindShape())
     return;
+  recording = std::make_shared<Recording>(*this);
+  report.facts.cluster = cluster;
   uint32_t size = cluster.count();
   uint32_t perSm = std::min({kCtasPerSm, kThreadsPerSm / (warpsPerCta * 32),
                              kSharedPerSm / std::max(sharedBytes, 1024u)});
@@ -374,6 +384,7 @@ void Machine::run() {
   }
   report.isComplete = !stopped && active.empty() && waiting.empty();
   report.statistics.warpInstructions = executed;
+  recording->finish(report);
 }
 
 /// The limit, and where everybody stands.

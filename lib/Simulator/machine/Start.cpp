@@ -7,6 +7,7 @@
 
 #include "Machine.h"
 
+#include "../report/Recorder.h"
 #include "Limits.h"
 
 #include <algorithm>
@@ -247,6 +248,10 @@ std::unique_ptr<Cluster> Machine::startCluster(uint64_t index, uint64_t slot) {
   }
   if (followsOrder)
     c->order = std::make_unique<Order>(*this, *c, globalOrder);
+  c->recorder = recording->start(*c);
+  for (auto &cta : c->ctas)
+    for (Warp &w : cta->warps)
+      w.trace = c->recorder.get();
   return c;
 }
 

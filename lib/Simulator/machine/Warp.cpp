@@ -10,6 +10,7 @@
 #include "Machine.h"
 
 #include "../exec/WgmmaTracker.h"
+#include "../report/Recorder.h"
 
 #include <algorithm>
 
@@ -32,6 +33,8 @@ bool Warp::pickGroup() {
 }
 
 uint64_t Warp::run(uint64_t budget) {
+  if (trace)
+    return runRecorded(budget);
   uint64_t done = 0;
   while (done < budget && !cta->cluster->stopped && !groups.empty() &&
          pickGroup()) {
@@ -65,6 +68,40 @@ uint64_t Warp::run(uint64_t budget) {
   return done;
 }
 
+/// The same, and the recorder sees each instruction.
+uint64_t Warp::runRecorded(uint64_t budget) {
+  uint64_t done = 0;
+  while (done < budget && !cta->cluster->stopped && !groups.empty() &&
+         pickGroup()) {
+    const Instr *i = groups[current].pc;
+    mask = groups[current].mask;
+    trace->resume(*this);
+    while (i && done < budget) {
+      ++done;
+      const Instr *at = i;
+      uint32_t m = mask;
+      if (i->guard != kNoSlot)
+        m &= predicate(i->guard);
+      trace->begin(*this, i);
+      if (!m)
+        ++i;
+      else if (pendingCount && !checkPending(i))
+        i = nullptr;
+      else
+        i = i->fn(*this, i, m);
+      if (i)
+        trace->next(*this, at);
+      else
+        trace->stop(*this, at);
+    }
+    if (i) {
+      groups[current].pc = i;
+      current = (current + 1) % groups.size();
+    }
+  }
+  return done;
+}
+
 void Warp::dropGroup(size_t index) {
   groups[index] = groups.back();
   groups.pop_back();
@@ -82,6 +119,25 @@ const Instr *Warp::block(const Instr *pc, Wait wait) {
   return nullptr;
 }
 
+Group Warp::fork() {
+  Group other;
+  other.step = group().step;
+  if (!trace)
+    return other;
+  auto isTaken = [&](uint32_t strand) {
+    for (const Group &g : groups)
+      if (g.strand == strand)
+        return true;
+    for (const Convergence &c : convs)
+      if (c.pc && c.strand == strand)
+        return true;
+    return false;
+  };
+  while (isTaken(other.strand))
+    ++other.strand;
+  return other;
+}
+
 const Instr *Warp::diverge(const Instr *i, uint32_t taken,
                            const Instr *target) {
   const Program &program = machine->program;
@@ -96,10 +152,10 @@ const Instr *Warp::diverge(const Instr *i, uint32_t taken,
       ++k;
     if (k == convs.size())
       convs.emplace_back();
-    convs[k] = {meet, g.mask, 0, conv};
+    convs[k] = {meet, g.mask, 0, conv, 0, g.strand};
     conv = k;
   }
-  Group other;
+  Group other = fork();
   other.pc = target;
   other.mask = taken;
   other.conv = conv;
@@ -120,6 +176,8 @@ void Warp::finishConvergence(int32_t conv) {
     g.pc = c.pc;
     g.mask = c.arrived;
     g.conv = c.parent;
+    g.step = c.step;
+    g.strand = c.strand;
     groups.push_back(g);
   }
   c.pc = nullptr;
@@ -131,12 +189,15 @@ const Instr *Warp::arriveAt(const Instr *i) {
   while (g.conv >= 0 && convs[g.conv].pc == i) {
     Convergence &c = convs[g.conv];
     c.arrived |= g.mask;
+    c.step = std::max(c.step, g.step);
     if (c.arrived != c.expected) {
       dropGroup(current);
       return nullptr;
     }
     g.mask = c.arrived;
     g.conv = c.parent;
+    g.step = c.step;
+    g.strand = c.strand;
     c.pc = nullptr;
     c.expected = c.arrived = 0;
   }
@@ -157,6 +218,8 @@ const Instr *Warp::exitLanes(const Instr *i, uint32_t lanes) {
     cluster.arrivedThreads -= __builtin_popcount(clusterLanes & lanes);
     clusterLanes &= ~lanes;
   }
+  if (trace)
+    trace->exited(*this);
   if (!live) {
     --cta->liveWarps;
     if (cluster.order)
@@ -188,9 +251,12 @@ bool Warp::breakConvergence() {
     if (!c.pc || !c.arrived)
       continue;
     Group g;
+    if (trace && !groups.empty())
+      g = fork();
     g.pc = c.pc + 1;
     g.mask = c.arrived;
     g.conv = c.parent;
+    g.step = c.step;
     c.expected &= ~c.arrived;
     c.arrived = 0;
     groups.push_back(g);
@@ -223,8 +289,12 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
     if (isPartner(k)) {
       g.wait = Wait::None;
       g.pc = i + 1;
+      group().step = std::max(group().step, g.step + 1);
     }
   }
+  for (size_t k = 0; k < groups.size(); ++k)
+    if (groups[k].pc == i + 1 && groups[k].mask & here)
+      groups[k].step = group().step;
   lanes = here;
   return true;
 }

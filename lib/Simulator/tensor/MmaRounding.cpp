@@ -8,6 +8,7 @@
 #include "MmaKernels.h"
 #include "mx/Support/FloatFormats.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mx;
@@ -90,6 +91,70 @@ private:
   }
 };
 
+/// The same for terms whose bits all fit in one 128-bit window, which is most
+/// of what does not fit in a double.
+class WindowSum {
+public:
+  /// False when the window is too small for `count` terms; zeros do not count.
+  bool fits(const double *terms, unsigned count) {
+    int highest = -5000;
+    lowest = 5000;
+    for (unsigned i = 0; i < count; ++i) {
+      uint64_t bits = bitsOf(terms[i]) & 0x7FFFFFFFFFFFFFFF;
+      if (bits == 0)
+        continue;
+      int exponent = static_cast<int>(bits >> 52);
+      if (exponent == 0)
+        return false; // no product of formats is so small
+      highest = std::max(highest, exponent);
+      lowest = std::min(lowest, exponent - 52 + trailingZeros(bits));
+    }
+    // A sign, and room for the sum of up to 2^9 terms.
+    return highest - lowest < 128 - 1 - 9 - 1;
+  }
+
+  void add(double term) {
+    uint64_t bits = bitsOf(term) & 0x7FFFFFFFFFFFFFFF;
+    if (bits == 0)
+      return;
+    int zeros = trailingZeros(bits);
+    int exponent = static_cast<int>(bits >> 52) - 52 + zeros;
+    auto magnitude = static_cast<Integer>(significand(bits) >> zeros)
+                     << (exponent - lowest);
+    sum += std::signbit(term) ? -magnitude : magnitude;
+  }
+
+  Truncated result() const {
+    Truncated out;
+    if (sum == 0)
+      return out;
+    auto magnitude = static_cast<Unsigned>(sum < 0 ? -sum : sum);
+    auto top = static_cast<uint64_t>(magnitude >> 64);
+    int width = top ? 128 - __builtin_clzll(top)
+                    : 64 - __builtin_clzll(static_cast<uint64_t>(magnitude));
+    int drop = std::max(width - 53, 0);
+    auto kept = static_cast<uint64_t>(magnitude >> drop);
+    out.inexact = (static_cast<Unsigned>(kept) << drop) != magnitude;
+    out.value = std::ldexp(static_cast<double>(kept), drop + lowest - 1023);
+    if (sum < 0)
+      out.value = -out.value;
+    return out;
+  }
+
+private:
+  __extension__ typedef __int128 Integer;
+  __extension__ typedef unsigned __int128 Unsigned;
+  int lowest = 0; ///< biased exponent of the last bit of the window
+  Integer sum = 0;
+
+  static uint64_t significand(uint64_t bits) {
+    return (bits & 0xFFFFFFFFFFFFF) | uint64_t{1} << 52;
+  }
+  static int trailingZeros(uint64_t bits) {
+    return __builtin_ctzll(significand(bits));
+  }
+};
+
 } // namespace
 
 Truncated mx::sim::addExact(double sum, double c) {
@@ -105,21 +170,29 @@ Truncated mx::sim::addExact(double sum, double c) {
 
 Truncated mx::sim::dotExact(const double *a, const double *b, unsigned k,
                             double c) {
-  WideSum sum;
-  double special = std::isfinite(c) ? 0.0 : c;
-  bool finite = std::isfinite(c);
-  for (unsigned i = 0; i < k; ++i) {
-    double product = a[i] * b[i];
-    if (std::isfinite(product)) {
-      sum.add(product);
+  constexpr unsigned most = 256;
+  double terms[most + 1];
+  double special = 0;
+  bool finite = true;
+  for (unsigned i = 0; i <= k; ++i) {
+    double term = i < k ? a[i] * b[i] : c;
+    terms[i] = term;
+    if (std::isfinite(term))
       continue;
-    }
     finite = false;
-    special += product;
+    special += term;
   }
   if (!finite)
     return {special, false};
-  sum.add(c);
+  WindowSum window;
+  if (window.fits(terms, k + 1)) {
+    for (unsigned i = 0; i <= k; ++i)
+      window.add(terms[i]);
+    return window.result();
+  }
+  WideSum sum;
+  for (unsigned i = 0; i <= k; ++i)
+    sum.add(terms[i]);
   return sum.result();
 }
 

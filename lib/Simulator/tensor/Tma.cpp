@@ -70,10 +70,11 @@ Fault checkMap(const TensorMapDesc &map) {
   return {};
 }
 
+/// Measured on an H200 for elements of whole bytes: a box that does not begin
+/// at a multiple of 16 bytes is an illegal instruction.
 Fault checkFirstCoordinate(const TensorMapDesc &map, int64_t coordinate) {
-  int64_t multiple = isPaddedType(map.type)           ? 128
-                     : map.type == TmapType::U4Align8 ? 2
-                                                      : 1;
+  int64_t multiple =
+      isPaddedType(map.type) ? 128 : 128 / int64_t(elementBits(map.type));
   if (coordinate % multiple)
     return {FaultKind::Alignment,
             "coordinate 0 of a tensor map of type " +

@@ -182,8 +182,8 @@ ReduceFunction mx::sim::findTensorReduce(ReduceOp op, TmapType type) {
     return find(op, isBitwise(op) ? T::B32 : T::S32);
   case TmapType::U64:
     return find(op, isBitwise(op) ? T::B64 : T::U64);
-  case TmapType::I64:
-    return find(op, isBitwise(op) ? T::B64 : T::S64);
+  case TmapType::I64: // bitwise ones are illegal instructions on an H200
+    return find(op, T::S64);
   case TmapType::F16:
     return find(op, T::F16);
   case TmapType::BF16:

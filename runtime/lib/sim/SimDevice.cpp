@@ -442,7 +442,7 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
   config.truncatesTensorSums = options.truncatesTensorSums;
   // What was made for a GPU is run as a GPU does, unless somebody looks for
   // bugs.
-  bool isLenient = launch.isForeign && !options.choosesChecks;
+  bool isLenient = launch.isForeign && !options.looksForBugs;
   config.keepsPace = isLenient;
   mx::sim::LaunchReport report =
       mx::sim::launch(*function.module, memory, config);

@@ -121,7 +121,7 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     if (Error error = parseChecks(value, parsed))
       return error;
     checks = parsed;
-    choosesChecks = value != "default";
+    looksForBugs = value != "default" && value != "none";
     return {};
   }
   return {MX_ERROR_INVALID_VALUE,

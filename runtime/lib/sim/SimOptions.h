@@ -15,7 +15,7 @@ namespace mx::runtime {
 struct SimOptions {
   uint64_t seed = 0;
   uint32_t checks = ~0u;
-  bool choosesChecks = false; ///< the user does
+  bool looksForBugs = false; ///< checks were asked for
   uint32_t smCount = 148;
   uint64_t maxInstructions = 10'000'000'000ull;
   bool truncatesTensorSums = false;

@@ -266,6 +266,8 @@ def main():
         return
     if not cases:
         sys.exit("conformance: no case has that name")
+    if options.update and options.case:
+        sys.exit("conformance: --update takes whole groups, not --case")
     if options.saved:
         results = load(options.saved, cases)
     else:

@@ -4,7 +4,7 @@
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.mlir
 // RUN: %run_on_sim %t.mlir 2>%t.err | FileCheck %s
 // RUN: FileCheck --check-prefix=WARNING %s <%t.err
-// RUN: not --crash env MX_DEVICE=sim MX_SIM_CHECKS=all %runner %t.mlir 2>&1 | FileCheck --check-prefix=ERROR %s
+// RUN: not --crash env MX_DEVICE=sim MX_SIM_CHECKS=race %runner %t.mlir 2>&1 | FileCheck --check-prefix=ERROR %s
 // RUN: env MX_DEVICE=sim MX_SIM_CHECKS=none %runner %t.mlir 2>%t.err | FileCheck %s
 // RUN: count 0 <%t.err
 //
@@ -18,7 +18,7 @@
 // ERROR-NOT: [7,
 
 module attributes {gpu.container_module} {
-  memref.global "private" @words : memref<8xi32, 3> {alignment = 16 : i64}
+  memref.global "private" @words : memref<24xi32, 3> {alignment = 16 : i64}
   func.func private @printMemrefI32(memref<*xi32>) attributes {llvm.emit_c_interface}
 
   func.func @main() {
@@ -29,19 +29,23 @@ module attributes {gpu.container_module} {
     %c32 = arith.constant 32 : index
     %c256 = arith.constant 256 : index
     %out = gpu.alloc host_shared () : memref<8xi32>
-    // The first thread of each warp writes a word and reads another's; there
-    // should be a barrier between.
+    // The first thread of each warp writes three words and reads one of another
+    // warp; there should be a barrier between.
     gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
                threads(%tx, %ty, %tz) in (%sx = %c256, %sy = %c1, %sz = %c1) {
-      %words = memref.get_global @words : memref<8xi32, 3>
+      %words = memref.get_global @words : memref<24xi32, 3>
       %warp = arith.divui %tx, %c32 : index
       %lane = arith.remui %tx, %c32 : index
       %first = arith.cmpi eq, %lane, %c0 : index
       scf.if %first {
         %v = arith.index_cast %warp : index to i32
-        memref.store %v, %words[%warp] : memref<8xi32, 3>
+        %warp8 = arith.addi %warp, %c8 : index
+        %warp16 = arith.addi %warp8, %c8 : index
+        memref.store %v, %words[%warp] : memref<24xi32, 3>
+        memref.store %v, %words[%warp8] : memref<24xi32, 3>
+        memref.store %v, %words[%warp16] : memref<24xi32, 3>
         %other = arith.subi %c7, %warp : index
-        %w = memref.load %words[%other] : memref<8xi32, 3>
+        %w = memref.load %words[%other] : memref<24xi32, 3>
         memref.store %w, %out[%warp] : memref<8xi32>
       }
       gpu.terminator

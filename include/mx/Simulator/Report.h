@@ -1,0 +1,48 @@
+//===- Report.h - what came of launches, for people and tools ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reports as JSON, as a table, and as a page that shows a timeline.
+// docs/Simulator.md describes all three.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_SIMULATOR_REPORT_H
+#define MX_SIMULATOR_REPORT_H
+
+#include "mx/Simulator/LaunchFile.h"
+
+#include <string>
+#include <vector>
+
+namespace mx::sim {
+
+/// The version of the JSON report: incremented when a key changes its meaning
+/// or goes away, not when one is added.
+constexpr int kReportFormat = 1;
+
+/// Warps that do the same work, and what they did together.
+struct Role {
+  std::string name; ///< "tma load", "mma", "epilogue", "idle", ...
+  std::vector<uint32_t> warps;
+  WarpStatistics counts;
+  WarpProfile profile;
+};
+
+/// The roles of a launch, by their first warp. A role is named after what its
+/// warps were seen to do.
+std::vector<Role> rolesOf(const LaunchReport &report);
+
+/// A table of the roles, with a title.
+std::string statisticsText(const LaunchReport &report);
+
+/// Names of the checks of a mask, as they are given on the command line.
+std::vector<std::string> namesOfChecks(uint32_t checks);
+
+std::string reportAsJson(const LaunchFileResult &result);
+
+/// One file of HTML that needs nothing else, for the launches that have a
+/// timeline.
+std::string timelineAsHtml(const LaunchFileResult &result);
+
+} // namespace mx::sim
+
+#endif // MX_SIMULATOR_REPORT_H

@@ -1,0 +1,22 @@
+//===- OpcodeClass.h - what kind of instruction it is -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_REPORT_OPCODECLASS_H
+#define MX_LIB_SIMULATOR_REPORT_OPCODECLASS_H
+
+#include "../ptx/AST.h"
+
+#include <string_view>
+
+namespace mx::sim {
+
+/// "integer", "shared load", "bulk copy", ...: docs/Simulator.md lists them.
+std::string_view classOf(const ptx::Instruction &i);
+
+/// A matrix product of registers or of a warpgroup.
+bool isWarpMma(const ptx::Instruction &i);
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_REPORT_OPCODECLASS_H

@@ -1,0 +1,283 @@
+//===- Operations.cpp - clocks of asynchronous operations -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a warp gives to an engine begins behind what the same warp gave to it
+// before: the PTX ISA orders nothing between warps. Copies overlap, as an
+// engine takes the next one on while the last bytes of this one are under way;
+// the tensor pipe works at one operation at a time.
+//===----------------------------------------------------------------------===//
+
+#include "NominalSteps.h"
+#include "Recorder.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+
+static std::string instructionText(const Program &p, const Instr *i) {
+  const InstrInfo &info = p.infoOf(i);
+  return info.source ? info.source->text() : std::string("operation");
+}
+
+Recorder::Interval Recorder::operate(Warp &w, const Instr *i, Engine engine,
+                                     SpanKind kind, uint64_t busy,
+                                     uint64_t latency, uint64_t bytes,
+                                     const std::string &text) {
+  WarpTrace &t = of(w);
+  if (strand < t.strands.size())
+    ++t.strands[strand].events;
+  uint64_t &free = t.engineFree[unsigned(engine)];
+  uint64_t begin = std::max(now, free);
+  free = begin + busy;
+  TimelineSpan span;
+  span.begin = begin;
+  span.end = free + latency;
+  span.kind = kind;
+  span.line = span.lastLine = lineOf(i);
+  span.issued = now;
+  span.issuer = w.cta->rank * machine.warpsPerCta + w.index;
+  span.bytes = bytes;
+  span.text = intern(text);
+  if (span.end > span.begin)
+    add(t.operations[unsigned(kind == SpanKind::Commit ? Engine::Commit
+                                                       : engine)],
+        span);
+  return {begin, span.end};
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory that copies fill
+//===----------------------------------------------------------------------===//
+
+void Recorder::fillSlot(Warp &w, const Instr *i, uint32_t rank, uint32_t offset,
+                        uint64_t bytes, Interval when) {
+  if (numSpans >= maxSpans)
+    return;
+  SlotTrace &slot = slots[rank << kRankShift | offset];
+  slot.bytes = std::max(slot.bytes, bytes);
+  Fill f;
+  f.begin = when.begin;
+  f.done = when.end;
+  f.issued = now;
+  f.bytes = bytes;
+  f.line = lineOf(i);
+  f.issuer = w.cta->rank * machine.warpsPerCta + w.index;
+  slot.fills.push_back(f);
+  numSpans += 3;
+}
+
+/// `bytes`: of a range that is a slot of its own when no copy has filled it; 0:
+/// only what has been filled counts.
+void Recorder::readSlot(uint32_t rank, uint64_t address, uint64_t bytes,
+                        Interval when, uint32_t line) {
+  uint32_t key = rank << kRankShift | uint32_t(address & kOffsetMask);
+  auto it = slots.upper_bound(key);
+  bool isFound = false;
+  if (it != slots.begin()) {
+    --it;
+    isFound = it->first >> kRankShift == rank &&
+              key - it->first < std::max<uint64_t>(it->second.bytes, 1);
+  }
+  if (!isFound) {
+    if (!bytes || numSpans >= maxSpans)
+      return;
+    it = slots.emplace(key, SlotTrace()).first;
+    it->second.bytes = bytes;
+  }
+  std::vector<Fill> &fills = it->second.fills;
+  // Without copies into it each read stands for itself.
+  if (fills.empty() || (bytes && fills.back().begin == TimelineSpan::kNever)) {
+    if (numSpans >= maxSpans)
+      return;
+    ++numSpans;
+    fills.emplace_back();
+    fills.back().bytes = bytes;
+  }
+  Fill &f = fills.back();
+  if (when.begin < f.readBegin || !f.readLine)
+    f.readLine = line;
+  f.readBegin = std::min(f.readBegin, when.begin);
+  f.readEnd = std::max(f.readEnd, when.end);
+  f.readLast = line;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+uint64_t Recorder::load(Warp &w, const Instr *i, Engine engine, uint32_t ranks,
+                        uint32_t offset, uint64_t bytes, uint64_t latency) {
+  if (!hasTimeline)
+    return 0;
+  Interval when = operate(w, i, engine, SpanKind::Load, steps::copyBusy(bytes),
+                          latency, bytes,
+                          instructionText(machine.program, i) + " to " +
+                              machine.describeSharedOffset(offset));
+  for (; ranks; ranks &= ranks - 1)
+    fillSlot(w, i, uint32_t(__builtin_ctz(ranks)), offset, bytes, when);
+  return when.end;
+}
+
+uint64_t Recorder::store(Warp &w, const Instr *i, Cta &from, uint32_t offset,
+                         uint64_t bytes) {
+  if (!hasTimeline)
+    return 0;
+  Interval when = operate(w, i, Engine::BulkStore, SpanKind::Store,
+                          steps::copyBusy(bytes), steps::kCopyLatency, bytes,
+                          instructionText(machine.program, i) + " from " +
+                              machine.describeSharedOffset(offset));
+  Interval read = {when.begin, when.begin + steps::copyBusy(bytes)};
+  readSlot(from.rank, offset, bytes, read, lineOf(i));
+  joinGroup(w, Groups::Bulk, when.end, read.end);
+  return when.end;
+}
+
+uint64_t Recorder::copyAsync(Warp &w, const Instr *i, uint64_t bytes) {
+  if (!hasTimeline)
+    return 0;
+  Interval when =
+      operate(w, i, Engine::CopyAsync, SpanKind::Load, steps::copyBusy(bytes),
+              steps::kCopyLatency, bytes, instructionText(machine.program, i));
+  joinGroup(w, Groups::Copy, when.end, when.end);
+  return when.end;
+}
+
+/// When all cp.async of the warp so far are complete.
+uint64_t Recorder::copiesSoFar(Warp &w) {
+  if (!hasTimeline)
+    return 0;
+  uint64_t free = of(w).engineFree[unsigned(Engine::CopyAsync)];
+  return free ? std::max(now, free + steps::kCopyLatency) : now;
+}
+
+uint64_t Recorder::control(Warp &w, const Instr *i) {
+  if (!hasTimeline)
+    return 0;
+  return operate(w, i, Engine::LaunchControl, SpanKind::Control, 1,
+                 steps::kControlLatency, 16,
+                 instructionText(machine.program, i))
+      .end;
+}
+
+//===----------------------------------------------------------------------===//
+// The tensor pipe
+//===----------------------------------------------------------------------===//
+
+/// The ranks of the CTA or of both of its pair.
+static uint32_t firstRank(const Warp &w, unsigned group) {
+  return group == 2 ? w.cta->rank & ~1u : w.cta->rank;
+}
+
+uint64_t Recorder::mma(Warp &w, const Instr *i, const MmaOp &op) {
+  InstrDesc desc;
+  Fault f = decodeInstrDesc(op.idesc, op.kind, op.ctaGroup, op.scaleVec, desc,
+                            {op.sparse, op.weightStationary});
+  std::string shape = std::to_string(desc.m) + "x" + std::to_string(desc.n) +
+                      "x" + std::to_string(desc.k);
+  std::string text = "tcgen05.mma";
+  text += op.weightStationary ? ".ws" : "";
+  text += op.sparse ? ".sp" : "";
+  text += ".cta_group::" + std::to_string(op.ctaGroup) +
+          ".kind::" + std::string(name(op.kind)) + " " + shape;
+  if (f)
+    text = "tcgen05.mma with a bad instruction descriptor";
+  ++mmas[w.index][text];
+  if (!hasTimeline)
+    return 0;
+  char where[64];
+  std::snprintf(where, sizeof where, ", D at tensor memory 0x%x", op.d);
+  Interval when =
+      operate(w, i, Engine::TensorPipe, SpanKind::Mma,
+              steps::mma(desc.m, desc.n, op.ctaGroup, op.aInTensorMemory), 0, 0,
+              text + where);
+  for (unsigned k = 0; k < op.ctaGroup; ++k) {
+    SmemDesc a, b;
+    uint32_t rank = firstRank(w, op.ctaGroup) + k;
+    if (!op.aInTensorMemory && !decodeSmemDesc(op.aDesc, a))
+      readSlot(rank, a.start, 0, when, lineOf(i));
+    if (!decodeSmemDesc(op.bDesc, b))
+      readSlot(rank, b.start, 0, when, lineOf(i));
+  }
+  return when.end;
+}
+
+uint64_t Recorder::copyToTensor(Warp &w, const Instr *i, const CpOp &op,
+                                uint64_t bytes) {
+  if (!hasTimeline)
+    return 0;
+  Interval when = operate(w, i, Engine::TensorPipe, SpanKind::TensorCopy,
+                          steps::copyBusy(bytes), 0, bytes,
+                          instructionText(machine.program, i));
+  for (unsigned k = 0; k < op.ctaGroup; ++k) {
+    SmemDesc from;
+    if (!decodeSmemDesc(op.desc, from))
+      readSlot(firstRank(w, op.ctaGroup) + k, from.start, 0, when, lineOf(i));
+  }
+  return when.end;
+}
+
+uint64_t Recorder::shift(Warp &w, const Instr *i) {
+  if (!hasTimeline)
+    return 0;
+  return operate(w, i, Engine::TensorPipe, SpanKind::TensorCopy, steps::kShift,
+                 0, 0, instructionText(machine.program, i))
+      .end;
+}
+
+/// Behind everything that the warp has given to the pipe; it keeps nobody.
+uint64_t Recorder::commit(Warp &w, const Instr *i) {
+  if (!hasTimeline)
+    return 0;
+  return operate(w, i, Engine::TensorPipe, SpanKind::Commit, 0,
+                 steps::kTensorLatency, 0, instructionText(machine.program, i))
+      .end;
+}
+
+uint64_t Recorder::wgmma(Warp &w, const Instr *i, unsigned columns, uint64_t a,
+                         bool aInRegisters, uint64_t b) {
+  if (!hasTimeline)
+    return 0;
+  Interval when =
+      operate(w, i, Engine::Wgmma, SpanKind::Mma, steps::wgmma(columns), 0, 0,
+              instructionText(machine.program, i));
+  SmemDesc desc;
+  if (!aInRegisters && !decodeWgmmaDesc(a, desc))
+    readSlot(w.cta->rank, desc.start, 0, when, lineOf(i));
+  if (!decodeWgmmaDesc(b, desc))
+    readSlot(w.cta->rank, desc.start, 0, when, lineOf(i));
+  return when.end;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+void Recorder::joinGroup(Warp &w, Groups kind, uint64_t done, uint64_t read) {
+  if (!hasTimeline)
+    return;
+  GroupClock::Ends &open = of(w).groups[unsigned(kind)].groups.back();
+  open.done = std::max(open.done, done);
+  open.read = std::max(open.read, read);
+}
+
+void Recorder::commitGroup(Warp &w, Groups kind) {
+  if (hasTimeline)
+    of(w).groups[unsigned(kind)].groups.emplace_back();
+}
+
+void Recorder::waitGroups(Warp &w, Groups kind, uint64_t left, bool reads) {
+  if (!hasTimeline)
+    return;
+  GroupClock &c = of(w).groups[unsigned(kind)];
+  size_t committed = c.groups.size() - 1;
+  size_t end = committed > left ? committed - left : 0;
+  GroupClock::Ends ends = c.past;
+  for (size_t k = c.first; k < end; ++k) {
+    ends.done = std::max(ends.done, c.groups[k].done);
+    ends.read = std::max(ends.read, c.groups[k].read);
+  }
+  c.past = ends;
+  c.first = std::max(c.first, end);
+  advance(w, reads ? ends.read : ends.done,
+          {SpanKind::WaitGroup, 0, uint32_t(left), uint32_t(kind)});
+}

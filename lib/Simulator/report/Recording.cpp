@@ -1,0 +1,136 @@
+//===- Recording.cpp - the recorders of a launch --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Who gets a recorder, and what the report gets of all of them.
+//===----------------------------------------------------------------------===//
+
+#include "OpcodeClass.h"
+#include "Recorder.h"
+
+#include "../machine/Handlers.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+
+std::shared_ptr<Recorder> Recording::start(Cluster &c) {
+  const LaunchConfig &config = machine.config;
+  uint64_t size = machine.cluster.count();
+  uint64_t traced = config.timelineCtas == LaunchConfig::kTwoClusters
+                        ? 2
+                        : (config.timelineCtas + size - 1) / size;
+  bool hasTimeline = c.index < traced;
+  if (!hasTimeline && !config.profile)
+    return nullptr;
+  return std::make_shared<Recorder>(
+      machine, c, hasTimeline,
+      hasTimeline
+          ? config.timelineSpans / std::min(traced, machine.numClusters())
+          : 0);
+}
+
+void Recording::take(Cluster &c) {
+  if (!c.recorder)
+    return;
+  Recorder &r = *c.recorder;
+  executed.resize(r.executed.size());
+  mmas.resize(r.mmas.size());
+  for (size_t w = 0; w < executed.size(); ++w) {
+    executed[w].resize(r.executed[w].size());
+    for (size_t k = 0; k < executed[w].size(); ++k)
+      executed[w][k] += r.executed[w][k];
+    for (auto &[shape, n] : r.mmas[w])
+      mmas[w][shape] += n;
+  }
+  Timeline t;
+  r.build(t);
+  if (!t.ctas.empty())
+    timelines[c.index] = std::move(t);
+  c.recorder = nullptr;
+  for (auto &cta : c.ctas)
+    for (Warp &w : cta->warps)
+      w.trace = nullptr;
+}
+
+/// Appends the timeline of a cluster, with its own numbering.
+static void append(Timeline &all, Timeline &&one) {
+  uint32_t firstCta = uint32_t(all.ctas.size());
+  uint32_t firstTrack = uint32_t(all.tracks.size());
+  std::vector<uint32_t> text(one.strings.size());
+  std::map<std::string, uint32_t> known;
+  for (size_t k = 0; k < all.strings.size(); ++k)
+    known[all.strings[k]] = uint32_t(k);
+  for (size_t k = 0; k < text.size(); ++k) {
+    auto [it, isNew] =
+        known.emplace(one.strings[k], uint32_t(all.strings.size()));
+    if (isNew)
+      all.strings.push_back(one.strings[k]);
+    text[k] = it->second;
+  }
+  all.ctas.insert(all.ctas.end(), one.ctas.begin(), one.ctas.end());
+  for (TimelineTrack &track : one.tracks) {
+    track.cta += firstCta;
+    for (TimelineSpan &s : track.spans) {
+      s.text = text[s.text];
+      if (s.issuer != TimelineSpan::kNoTrack)
+        s.issuer += firstTrack;
+    }
+    all.tracks.push_back(std::move(track));
+  }
+  for (TimelineMark m : one.marks) {
+    m.track += firstTrack;
+    m.text = text[m.text];
+    all.marks.push_back(m);
+  }
+  all.steps = std::max(all.steps, one.steps);
+  all.spansDropped += one.spansDropped;
+  all.tracksDropped += one.tracksDropped;
+}
+
+void Recording::finish(LaunchReport &report) {
+  const Program &p = machine.program;
+  if (machine.config.profile) {
+    std::vector<WarpProfile> &profiles = report.statistics.profiles;
+    profiles.resize(machine.warpsPerCta);
+    for (size_t w = 0; w < executed.size(); ++w) {
+      for (size_t k = 0; k < executed[w].size(); ++k) {
+        const ptx::Instruction *source = p.info[k].source;
+        if (!executed[w][k] || !source || p.code[k].fn == converge)
+          continue;
+        profiles[w].classes[std::string(classOf(*source))] += executed[w][k];
+        if (isWarpMma(*source))
+          profiles[w].mmas[source->text()] += executed[w][k];
+      }
+      for (auto &[shape, n] : mmas[w])
+        profiles[w].mmas[shape] += n;
+    }
+  }
+  if (!machine.config.timelineCtas)
+    return;
+  auto all = std::make_shared<Timeline>();
+  all->strings = {""};
+  all->totalCtas = machine.config.grid.count();
+  all->module = machine.module.name;
+  all->ptx = machine.module.text;
+  for (auto &[index, t] : timelines)
+    append(*all, std::move(t));
+  std::map<std::string, uint32_t> files;
+  for (const InstrInfo &info : p.info) {
+    if (info.loc < 0 || !info.function || !info.source || !info.line)
+      continue;
+    const char *at = info.source->opcode.data();
+    const std::string &text = machine.module.text;
+    if (at < text.data() || at >= text.data() + text.size())
+      continue;
+    const ptx::SourceLocation &loc = info.function->locs[info.loc];
+    auto file = machine.module.files.find(loc.file);
+    if (file == machine.module.files.end() || !loc.line)
+      continue;
+    auto [it, isNew] =
+        files.emplace(file->second, uint32_t(all->strings.size()));
+    if (isNew)
+      all->strings.push_back(file->second);
+    all->sources[info.line] = {it->second, loc.line};
+  }
+  report.timeline = std::move(all);
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""assemble.py PTXAS FILE...: both variants of every kernel in the test files
+(see pair.py) are programs that ptxas takes for sm_100a, unless the bad one has a
+mistake that ptxas itself refuses; those are named."""
+
+import pathlib, re, subprocess, sys, tempfile
+
+# The PTX ISA forbids it, and ptxas sees it.
+REFUSED = {("mixed.ptx", "bad")}
+
+ptxas, failed, count = sys.argv[1], [], 0
+with tempfile.TemporaryDirectory() as where:
+    for name in sys.argv[2:]:
+        parts = re.split(r"^//--- (\S+)\n", pathlib.Path(name).read_text(), flags=re.M)
+        for part, text in zip(parts[1::2], parts[2::2]):
+            if not part.endswith(".ptx"):
+                continue
+            for variant in ("good", "bad"):
+                path = pathlib.Path(where, part)
+                path.write_text(text.replace(f"//{variant.upper()} ", ""))
+                command = [ptxas, "-arch=sm_100a", str(path), "-o", "/dev/null"]
+                done = subprocess.run(command, capture_output=True, text=True)
+                count += 1
+                is_refused = done.returncode != 0
+                if is_refused != ((part, variant) in REFUSED):
+                    failed.append(f"{name}: {part}, {variant}: {done.stderr}")
+print(f"{count} programs")
+sys.exit("\n".join(failed))

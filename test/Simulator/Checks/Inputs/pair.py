@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""pair.py MX-SIM KERNEL.ptx LAUNCH.json KIND[|KIND...] [SEEDS]
+
+A kernel in two variants that differ by as little as can be: lines that begin
+with "//BAD " are part of the bad one, those with "//GOOD " of the good one.
+Under every seed the good one must be clean, and the bad one must have a finding
+of the kind (in another order of warps the mistake may show as another kind).
+Prints what is said of the bad one under seed 0. Lines of the launch file that
+begin with "//" are left out."""
+
+import json, os, pathlib, subprocess, sys
+
+sim, kernel, launch, kinds = sys.argv[1:5]
+seeds = int(sys.argv[5]) if len(sys.argv) > 5 else 8
+kernel = pathlib.Path(kernel)
+text = kernel.read_text()
+json_lines = pathlib.Path(launch).read_text().splitlines()
+launch = json.loads("\n".join(l for l in json_lines if not l.startswith("//")))
+
+
+def run(variant, seed):
+    where = kernel.parent / variant
+    where.mkdir(exist_ok=True)
+    path = where / kernel.name
+    path.write_text(text.replace(f"//{variant.upper()} ", ""))
+    report = where / (kernel.stem + ".json")
+    launch_path = where / (kernel.stem + ".launch.json")
+    launch_path.write_text(json.dumps(launch))
+    command = [sim, str(path), str(launch_path), f"--seed={seed}", f"--report={report}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    found = [
+        finding["kind"]
+        for one in json.loads(report.read_text())["launches"]
+        for finding in one["findings"]
+    ]
+    return done.returncode, found, done.stderr
+
+
+for seed in range(seeds):
+    status, found, said = run("good", seed)
+    if status or found:
+        sys.exit(f"{kernel.name}, good, seed {seed}: status {status}\n{said}")
+    status, found, said = run("bad", seed)
+    if not status or not set(found) & set(kinds.split("|")):
+        sys.exit(f"{kernel.name}, bad, seed {seed}: status {status}\n{said}")
+    if seed == 0:
+        print(said)
