@@ -20,8 +20,8 @@ static cl::list<std::string> inputs(cl::Positional, cl::OneOrMore,
                                     cl::desc("[KERNEL.ptx ...] LAUNCH.json"),
                                     cl::cat(category));
 static cl::opt<std::string>
-    checks("checks", cl::desc("Checks: all (default), none, or a list, as in "
-                            "race,mbarrier or all,-uninit-smem"),
+    checks("checks", cl::desc("Checks: all (default), none, or a list; "
+                            "-NAME leaves one out"),
            cl::init("all"), cl::cat(category));
 static cl::opt<uint64_t>
     seed("seed",

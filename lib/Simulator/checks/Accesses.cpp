@@ -27,6 +27,7 @@ std::string Order::describeAgent(uint32_t agent) const {
       "a tcgen05 operation of ",
       "tcgen05.ld of ",
       "tcgen05.st of ",
+      "",
   };
   std::string s = verbs[unsigned(a.kind)];
   s += a.kind == AgentKind::Mbarrier ? machine.describeSharedOffset(a.warp)
@@ -36,12 +37,14 @@ std::string Order::describeAgent(uint32_t agent) const {
   return s;
 }
 
-std::string Order::describeEarlier(const Conflict &c) const {
+uint32_t Order::lineOf(Epoch e) const {
   const Program &p = machine.program;
-  uint32_t line =
-      c.earlier.instr() < p.info.size() ? p.info[c.earlier.instr()].line : 0;
+  return e.instr() < p.info.size() ? p.info[e.instr()].line : 0;
+}
+
+std::string Order::describeEarlier(const Conflict &c) const {
   std::string s = c.wasWrite ? "the write" : "the read";
-  s += " at line " + std::to_string(line) + " by ";
+  s += " at line " + std::to_string(lineOf(c.earlier)) + " by ";
   if (c.cluster != ~0ull && c.cluster != id) {
     Dim3 cta = machine.firstCtaOf(c.cluster);
     return s + "the cluster of CTA (" + std::to_string(cta.x) + "," +
@@ -114,10 +117,10 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
 
 /// Whether `known` has the earlier access. A write of the generic proxy must
 /// have passed a proxy fence before the async proxy may touch its bytes.
-bool Order::isKnown(const Knowledge &known, Epoch old, bool wasWrite,
-                    bool isAsyncProxy) const {
+bool Order::isKnown(const Knowledge &known, const Clock &async, Epoch old,
+                    bool wasWrite, bool isAsyncProxy) const {
   const Clock &c =
-      isAsyncProxy && wasWrite && !old.isAsync() ? known.async : known.generic;
+      isAsyncProxy && wasWrite && !old.isAsync() ? async : known.generic;
   return c[old.agent()] >= old.step() || old.agent() + 2 >= Epoch::kMaxAgents;
 }
 
@@ -127,7 +130,7 @@ bool Order::isWithinCta(Warp &w, const Cta &cta, const Knowledge &known,
                         Epoch old, Epoch now) const {
   const Agent &a = agents[old.agent()];
   return w.cta == &cta && a.kind == AgentKind::Warp && a.cta == cta.rank &&
-         !now.isAsync() && known.executed[old.agent()] >= old.step();
+         !now.isAsync() && known.isDone(old.agent(), old.step());
 }
 
 void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
@@ -148,7 +151,7 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
           if (key == good)
             return true;
           if (old.agent() != e.agent() &&
-              !isKnown(known, old, wasWrite, isAsyncProxy) &&
+              !isKnown(known, known.async, old, wasWrite, isAsyncProxy) &&
               !isWithinCta(w, cta, known, old, e))
             return false;
           good = key;
@@ -217,9 +220,10 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
       [&](const GlobalShadow::Record &r, bool wasWrite) {
         if (r.cluster == id)
           return r.epoch.agent() == e.agent() ||
-                 isKnown(known, r.epoch, wasWrite, isAsyncProxy);
+                 isKnown(known, known.asyncGlobal, r.epoch, wasWrite,
+                         isAsyncProxy);
         const Clock &c = isAsyncProxy && wasWrite && !r.epoch.isAsync()
-                             ? known.async
+                             ? known.asyncGlobal
                              : known.generic;
         return c.ofForeign(Clock::foreignKey(r.cluster, r.epoch.agent())) >=
                r.epoch.step();
@@ -238,6 +242,47 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
   WarpOrder &o = of(w);
   Epoch e(o.self, o.known.generic[o.self], instrNumber(i), isAtomic, false);
   visitGlobal(w, i, lanes, e, o.known, false, address, bytes, touch);
+}
+
+/// Copies read their map through the tensormap proxy: a map that the generic
+/// proxy has written needs fences on both sides (PTX ISA, fence.proxy.tensormap
+/// and tensormap.cp_fenceproxy).
+void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
+  WarpOrder &o = of(w);
+  Epoch e(o.self, o.known.generic[o.self], instrNumber(i), false, false);
+  auto stepIn = [&](const Clock &c, const GlobalShadow::Record &r) {
+    return r.cluster == id
+               ? c[r.epoch.agent()]
+               : c.ofForeign(Clock::foreignKey(r.cluster, r.epoch.agent()));
+  };
+  auto isRace = [&](const GlobalShadow::Record &r) {
+    bool isOwn = r.cluster == id && r.epoch.agent() == o.self;
+    return !isOwn && stepIn(o.known.generic, r) < r.epoch.step();
+  };
+  Conflict conflict;
+  bool ok = global.shadow.visit(
+      address, 128, global.shadow.record(id, e), Touch::Read, false,
+      [&](const GlobalShadow::Record &r, bool) {
+        return !isRace(r) && stepIn(o.maps, r) >= r.epoch.step();
+      },
+      conflict);
+  if (ok)
+    return;
+  std::string text =
+      "the read of the tensor map at " + machine.memory.describe(address, 128);
+  if (isRace({conflict.cluster, conflict.earlier}))
+    w.note(i, FindingKind::Race,
+           text + " races with " + describeEarlier(conflict) +
+               ": no synchronization orders the two",
+           lanes);
+  else
+    w.note(i, FindingKind::ProxyFence,
+           text + " by the tensormap proxy is not ordered with " +
+               describeEarlier(conflict) +
+               " of the generic proxy: expected fence.proxy.tensormap::generic"
+               ".release (or tensormap.cp_fenceproxy) there and fence.proxy"
+               ".tensormap::generic.acquire here",
+           lanes);
 }
 
 void Order::engineGlobal(uint64_t address, uint64_t bytes, bool isWrite) {
@@ -305,7 +350,7 @@ void Order::freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
     for (unsigned c = column; c < column + columns && c < tmemColumns; ++c) {
       ShadowCell &cell = cta.tensorTracker->shadow[row * tmemColumns + c];
       for (Epoch e : {cell.write, cell.read, cell.other}) {
-        if (!e || isReported || known.executed[e.agent()] >= e.step())
+        if (!e || isReported || known.isDone(e.agent(), e.step()))
           continue;
         isReported = true;
         Conflict conflict{e, e.raw() == cell.write.raw(), 0};
@@ -323,7 +368,10 @@ void Order::freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
 EngineScope Order::loadScope(Warp &w, const Instr *i, uint32_t lanes,
                              const Knowledge &known, Cta &cta,
                              uint32_t offset) {
+  useBarrier(w, i, lanes, known, cta, offset);
   BarrierOrder &b = barrier(cta, offset);
+  b.arriving.executed.join(known.generic);
+  b.arriving.executed.join(known.executed);
   Epoch e(b.agent, b.phase + 1, instrNumber(i), false, true);
   return {&w, i, lanes, e, e, &known, true};
 }
@@ -394,7 +442,7 @@ void Order::exited(Cta &cta) {
   if (!(machine.config.checks & kCheckCtaExit))
     return;
   for (auto &[agent, e] : cta.users) {
-    if (cta.atExit.executed[agent] >= e.step())
+    if (cta.atExit.isDone(agent, e.step()))
       continue;
     Conflict c;
     c.earlier = e;

@@ -101,29 +101,42 @@ struct Knowledge {
   /// Accesses that come before (PTX ISA, "Causality order").
   Clock generic;
   /// Those of the generic proxy that a proxy fence has made good for the async
-  /// proxy as well.
-  Clock async;
+  /// proxy as well: to shared memory, and to global memory.
+  Clock async, asyncGlobal;
+  /// Those that a release fence has made good for the tensormap proxy.
+  Clock maps;
   /// Operations on tensor memory that tcgen05 fences have ordered.
   Clock tensor;
-  /// What was executed before, memory order or not: a relaxed arrival at a
-  /// cluster barrier passes on nothing else. It says when memory may go away.
+  /// Beyond `generic`, what must have been executed before, though nothing
+  /// makes its effects visible: a phase that waits for a copy completes after
+  /// all that the copy's issuer has waited for, and a relaxed arrival at the
+  /// barrier of the cluster comes after what was done before it. It says when
+  /// memory may go away.
   Clock executed;
   /// What came before a fence of gpu or sys scope: a relaxed store to global
   /// memory publishes that much ("Release and acquire patterns").
   Clock fenced;
 
+  /// Whether a step was executed before, visible or not.
+  bool isDone(uint32_t agent, uint32_t step) const {
+    return generic[agent] >= step || executed[agent] >= step;
+  }
   void join(const Knowledge &other) {
     generic.join(other.generic);
     async.join(other.async);
-    tensor.join(other.tensor);
+    asyncGlobal.join(other.asyncGlobal);
+    maps.join(other.maps);
     executed.join(other.executed);
+    tensor.join(other.tensor);
     fenced.join(other.fenced);
   }
   void clear() {
     generic.clear();
     async.clear();
-    tensor.clear();
+    asyncGlobal.clear();
+    maps.clear();
     executed.clear();
+    tensor.clear();
     fenced.clear();
   }
 };

@@ -23,7 +23,6 @@ Order::Order(Machine &machine, Cluster &cluster, GlobalOrder &global)
       auto o = std::make_unique<WarpOrder>();
       o->self = newAgent(AgentKind::Warp, cta->rank, w.index);
       o->known.generic.raise(o->self, 1);
-      o->known.executed.raise(o->self, 1);
       warps.push_back(std::move(o));
     }
 }
@@ -54,38 +53,35 @@ uint32_t Order::instrNumber(const Instr *i) const {
 // Release and acquire
 //===----------------------------------------------------------------------===//
 
-/// The next step of a warp: what it does from now on is not yet known to
-/// others.
-void Order::step(WarpOrder &o) {
-  uint32_t next = o.known.generic[o.self] + 1;
-  o.known.generic.raise(o.self, next);
-  o.known.executed.raise(o.self, next);
-}
-
 void Order::release(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   to.generic.join(o.known.generic);
   to.async.join(o.known.async);
+  to.asyncGlobal.join(o.known.asyncGlobal);
+  to.maps.join(o.known.maps);
   to.executed.join(o.known.executed);
   // What came with a fence before, and waits for one behind, waits on.
   to.tensor.join(o.tensorReleased);
   to.tensor.join(o.tensorAcquired);
   to.fenced.join(o.known.fenced);
-  step(o);
+  o.nextStep();
 }
 
 void Order::releaseRelaxed(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   // What a fence before it has collected (PTX ISA, release pattern).
   to.generic.join(o.known.fenced);
+  to.executed.join(o.known.generic);
   to.executed.join(o.known.executed);
-  step(o);
+  o.nextStep();
 }
 
 void Order::acquire(Warp &w, const Knowledge &from) {
   WarpOrder &o = of(w);
   o.known.generic.join(from.generic);
   o.known.async.join(from.async);
+  o.known.asyncGlobal.join(from.asyncGlobal);
+  o.known.maps.join(from.maps);
   o.known.executed.join(from.executed);
   o.known.fenced.join(from.fenced);
   o.tensorAcquired.join(from.tensor);
@@ -96,10 +92,35 @@ void Order::acquire(Warp &w, const Knowledge &from) {
       o.known.tensor.raise(own, from.tensor[own]);
 }
 
-void Order::proxyFence(Warp &w) {
+void Order::proxyFence(Warp &w, bool isShared, bool isGlobal) {
   WarpOrder &o = of(w);
-  o.known.async.join(o.known.generic);
-  step(o);
+  if (isShared)
+    o.known.async.join(o.known.generic);
+  if (isGlobal)
+    o.known.asyncGlobal.join(o.known.generic);
+  o.nextStep();
+}
+
+void Order::releaseMaps(Warp &w) {
+  WarpOrder &o = of(w);
+  o.known.maps.join(o.known.generic);
+  o.known.fenced.join(o.known.generic);
+  o.nextStep();
+}
+
+void Order::acquireMaps(Warp &w) {
+  WarpOrder &o = of(w);
+  acquire(w, o.unfenced);
+  o.unfenced.clear();
+  o.maps.join(o.known.maps);
+}
+
+/// fence.mbarrier_init: a relaxed arrival at the cluster barrier publishes the
+/// mbarriers, though nothing else.
+void Order::fenceInits(Warp &w) {
+  WarpOrder &o = of(w);
+  if (o.inits)
+    o.known.fenced.raise(o.inits, o.known.generic[o.inits]);
 }
 
 void Order::tensorFenceBefore(Warp &w) {
@@ -117,19 +138,7 @@ void Order::fence(Warp &w) {
   acquire(w, o.unfenced);
   o.unfenced.clear();
   o.known.fenced.join(o.known.generic);
-  step(o);
-}
-
-/// Background work of the generic proxy is done.
-static void learnGeneric(Knowledge &k, uint32_t agent, uint32_t step) {
-  k.generic.raise(agent, step);
-  k.executed.raise(agent, step);
-}
-
-/// The same of the async proxy: nothing more is needed to go on with that.
-static void learnAll(Knowledge &k, uint32_t agent, uint32_t step) {
-  learnGeneric(k, agent, step);
-  k.async.raise(agent, step);
+  o.nextStep();
 }
 
 void Order::strongRead(Warp &w, bool isGlobal, uint64_t address,
@@ -159,6 +168,8 @@ void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
     // What a fence before it has collected (release pattern).
     k.generic = o.known.fenced;
     k.async = o.known.async;
+    k.asyncGlobal = o.known.asyncGlobal;
+    k.maps = o.known.maps;
     k.fenced = o.known.fenced;
   }
   if (isGlobal)
@@ -171,10 +182,14 @@ void GlobalOrder::release(uint64_t address, const Knowledge &known,
                           uint64_t cluster) {
   Clock generic = known.generic.exported(cluster);
   Clock async = known.async.exported(cluster);
+  Clock asyncGlobal = known.asyncGlobal.exported(cluster);
+  Clock maps = known.maps.exported(cluster);
   std::lock_guard<std::mutex> lock(mutex);
   Knowledge &to = cells[address];
   to.generic.join(generic);
   to.async.join(async);
+  to.asyncGlobal.join(asyncGlobal);
+  to.maps.join(maps);
   to.fenced.join(generic);
 }
 
@@ -186,6 +201,8 @@ bool GlobalOrder::acquire(uint64_t address, Knowledge &known,
     return false;
   known.generic.import(it->second.generic, cluster);
   known.async.import(it->second.async, cluster);
+  known.asyncGlobal.import(it->second.asyncGlobal, cluster);
+  known.maps.import(it->second.maps, cluster);
   return true;
 }
 
@@ -206,16 +223,95 @@ void Order::arrive(const Knowledge &from, Cta &cta, uint32_t offset) {
   barrier(cta, offset).arriving.join(from);
 }
 
+void Order::initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
+  cta.mbarriers[offset].order.reset();
+  WarpOrder &o = of(w);
+  uint32_t agent = agentOf(o.inits, w, AgentKind::Inits);
+  barrier(cta, offset).init =
+      Epoch(agent, o.initStep, instrNumber(i), false, false);
+  o.known.generic.raise(agent, o.initStep++);
+}
+
+void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
+                       const Knowledge &known, Cta &cta, uint32_t offset) {
+  const BarrierOrder &b = barrier(cta, offset);
+  if (!b.init || known.generic[b.init.agent()] >= b.init.step())
+    return;
+  std::string what =
+      "the use of the mbarrier at " + machine.describeSharedOffset(offset);
+  if (cluster.ctas.size() > 1)
+    what += " of CTA rank " + std::to_string(cta.rank);
+  w.note(i, FindingKind::Race,
+         what + " races with the mbarrier.init at line " +
+             std::to_string(lineOf(b.init)) + " by " +
+             describeAgent(b.init.agent()) +
+             ": no synchronization orders the two",
+         lanes);
+}
+
+/// Whether the arrivals of the current phase come after the observation. The
+/// warps of a warpgroup that executes wgmma together have all come as far as
+/// one of them.
+bool Order::hasSeen(const BarrierOrder &b,
+                    const BarrierOrder::Observer &o) const {
+  const Knowledge &k = b.arriving;
+  auto knows = [&](const BarrierOrder::Observer &s) {
+    return k.isDone(s.warp, s.step);
+  };
+  if (knows(o))
+    return true;
+  const Agent &a = agents[o.warp];
+  if (!cluster.ctas[a.cta]->warps[a.warp].wgmma)
+    return false;
+  for (const BarrierOrder::Observer &s : b.observers) {
+    const Agent &other = agents[s.warp];
+    if (other.cta == a.cta && other.warp / 4 == a.warp / 4 &&
+        s.phase == o.phase && knows(s))
+      return true;
+  }
+  return false;
+}
+
+/// Of a phase only the end of the one before can be waited for (PTX ISA,
+/// mbarrier.test_wait): a warp that waits for a phase must have got through
+/// before the next one completes, or it waits for the one after that.
 void Order::completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
   BarrierOrder &b = barrier(cta, offset);
+  for (const BarrierOrder::Observer &o : b.observers)
+    if (o.phase == b.phase && !hasSeen(b, o)) {
+      w.note(i, FindingKind::Barrier,
+             "phase " + std::to_string(b.phase) + " of the mbarrier at " +
+                 machine.describeSharedOffset(offset) +
+                 (cluster.ctas.size() > 1
+                      ? " of CTA rank " + std::to_string(cta.rank)
+                      : std::string()) +
+                 " may complete before " + describeAgent(o.warp) +
+                 ", which waits at line " + std::to_string(o.line) +
+                 ", has seen the phase before it complete: expected an arrival "
+                 "that comes after the wait",
+             w.mask);
+      break;
+    }
+  b.observers.clear();
   ++b.phase;
-  learnAll(b.arriving, b.agent, b.phase);
+  b.arriving.generic.raise(b.agent, b.phase);
+  b.arriving.async.raise(b.agent, b.phase);
   b.completed.join(b.arriving);
   b.arriving.clear();
 }
 
 void Order::observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
-  acquire(w, barrier(cta, offset).completed);
+  BarrierOrder &b = barrier(cta, offset);
+  acquire(w, b.completed);
+  const WarpOrder &o = of(w);
+  uint32_t step = o.known.generic[o.self];
+  for (BarrierOrder::Observer &seen : b.observers)
+    if (seen.warp == o.self) {
+      seen.step = step;
+      return;
+    }
+  b.observers.push_back(
+      {o.self, step, b.phase, machine.program.infoOf(i).line});
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,7 +321,8 @@ void Order::observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
 void Order::waitBulk(Warp &w, uint64_t completedGroups, bool isReadOnly) {
   WarpOrder &o = of(w);
   auto learn = [&](uint32_t agent) {
-    learnAll(o.known, agent, uint32_t(completedGroups));
+    o.known.generic.raise(agent, uint32_t(completedGroups));
+    o.known.async.raise(agent, uint32_t(completedGroups));
   };
   if (o.bulkReads)
     learn(o.bulkReads);
@@ -241,14 +338,16 @@ void Order::commitCopies(Warp &w) {
 void Order::waitCopies(Warp &w, uint64_t pending) {
   WarpOrder &o = of(w);
   if (o.copies && o.copyCommits.size() > pending)
-    learnGeneric(o.known, o.copies,
-                 o.copyCommits[o.copyCommits.size() - 1 - pending]);
+    o.known.generic.raise(o.copies,
+                          o.copyCommits[o.copyCommits.size() - 1 - pending]);
 }
 
 Knowledge Order::copiesSoFar(Warp &w) {
   WarpOrder &o = of(w);
   Knowledge k;
-  learnGeneric(k, agentOf(o.copies, w, AgentKind::Copies), o.copyStep++);
+  k.generic.raise(agentOf(o.copies, w, AgentKind::Copies), o.copyStep++);
+  k.executed.join(o.known.generic);
+  k.executed.join(o.known.executed);
   return k;
 }
 
@@ -267,15 +366,15 @@ void Order::commitWgmma(Warp &w) {
 void Order::waitWgmma(Warp &w, uint64_t pending) {
   WarpOrder &o = of(w);
   if (o.wgmmaCommits.size() > pending)
-    learnGeneric(o.known, wgmmaAgent(w),
-                 o.wgmmaCommits[o.wgmmaCommits.size() - 1 - pending]);
+    o.known.generic.raise(wgmmaAgent(w),
+                          o.wgmmaCommits[o.wgmmaCommits.size() - 1 - pending]);
 }
 
 void Order::waitTensorLoads(Warp &w) {
   WarpOrder &o = of(w);
   if (!o.loads)
     return;
-  learnGeneric(o.known, o.loads, o.loadStep);
+  o.known.generic.raise(o.loads, o.loadStep);
   o.known.tensor.raise(o.loads, o.loadStep++);
 }
 
@@ -283,7 +382,7 @@ void Order::waitTensorStores(Warp &w) {
   WarpOrder &o = of(w);
   if (!o.stores)
     return;
-  learnGeneric(o.known, o.stores, o.storeStep);
+  o.known.generic.raise(o.stores, o.storeStep);
   o.known.tensor.raise(o.stores, o.storeStep++);
 }
 
@@ -294,7 +393,8 @@ Knowledge Order::pipeSoFar(Warp &w) {
   tensorFenceBefore(w);
   Knowledge k;
   release(w, k);
-  learnAll(k, agent, o.pipeStep);
+  k.generic.raise(agent, o.pipeStep);
+  k.async.raise(agent, o.pipeStep);
   k.tensor.raise(agent, o.pipeStep);
   ++o.pipeStep;
   return k;

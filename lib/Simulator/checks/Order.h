@@ -46,6 +46,7 @@ enum class AgentKind : uint8_t {
   Pipe,
   TensorLoads,
   TensorStores,
+  Inits, ///< mbarrier.init of a warp, which a fence of its own publishes
 };
 
 /// Whose accesses an engine makes: set while an asynchronous operation takes
@@ -67,28 +68,35 @@ struct WarpOrder {
   uint32_t self = 0;
   /// 0 until used.
   uint32_t copies = 0, bulkReads = 0, bulkWrites = 0, wgmma = 0, pipe = 0,
-           loads = 0, stores = 0;
+           loads = 0, stores = 0, inits = 0;
   Knowledge known;
   /// Acquired, but no tcgen05.fence::after_thread_sync yet.
   Clock tensorAcquired;
   /// What tcgen05.fence::before_thread_sync has passed on.
   Clock tensorReleased;
+  /// Tensor maps that an acquire fence lets copies see.
+  Clock maps;
   /// Read by relaxed loads; the next fence acquires it.
   Knowledge unfenced;
   uint32_t pipeStep = 1, loadStep = 1, storeStep = 1, copyStep = 1,
-           wgmmaStep = 1;
+           wgmmaStep = 1, initStep = 1;
   /// copyStep at each commit_group of cp.async; wgmmaStep of wgmma.
   std::vector<uint32_t> copyCommits, wgmmaCommits;
+
+  uint32_t step() const { return known.generic[self]; }
+  void nextStep() { known.generic.raise(self, known.generic[self] + 1); }
 };
 
 /// What an mbarrier passes on.
 struct BarrierOrder {
   uint32_t agent = 0;
+  /// Whose mbarrier.init it was.
+  Epoch init;
   /// Phases completed.
   uint32_t phase = 0;
   /// Collected from arrivals; handed out by the last completed phase.
   Knowledge arriving, completed;
-  /// Who has seen which phase complete: warp agent, its step then.
+  /// Who has seen the last phase complete: a warp's agent, its step then.
   struct Observer {
     uint32_t warp, step, phase, line;
   };
@@ -117,11 +125,16 @@ public:
 
   /// What others learn from `w`; its next step begins.
   void release(Warp &w, Knowledge &to);
-  /// A relaxed arrival: execution order, and what fences have collected.
+  /// A relaxed arrival: what was executed, and what fences have collected.
   void releaseRelaxed(Warp &w, Knowledge &to);
   void acquire(Warp &w, const Knowledge &from);
-  /// fence.proxy.async: `w` makes good for the async proxy all it knows.
-  void proxyFence(Warp &w);
+  /// fence.proxy.async: `w` makes good for the async proxy all it knows of
+  /// shared memory, of global memory, or both.
+  void proxyFence(Warp &w, bool isShared, bool isGlobal);
+  /// fence.proxy.tensormap: generic.release, and generic.acquire.
+  void releaseMaps(Warp &w);
+  void acquireMaps(Warp &w);
+  void fenceInits(Warp &w);
   void tensorFenceBefore(Warp &w);
   void tensorFenceAfter(Warp &w);
   /// fence.acq_rel/sc of gpu or sys scope, membar.gl.
@@ -132,7 +145,11 @@ public:
 
   // mbarriers, named by CTA and offset.
   BarrierOrder &barrier(Cta &cta, uint32_t offset);
-  /// Somebody arrives who knows `from`.
+  void initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
+  /// Whoever uses a barrier must know that it has been initialised.
+  void useBarrier(Warp &w, const Instr *i, uint32_t lanes,
+                  const Knowledge &known, Cta &cta, uint32_t offset);
+  /// Somebody arrives who knows `from` only (tcgen05.commit).
   void arrive(const Knowledge &from, Cta &cta, uint32_t offset);
   void completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
   void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
@@ -160,6 +177,9 @@ public:
                     uint32_t bytes, uint32_t lanes, Touch touch, bool isAtomic);
   void accessGlobal(Warp &w, const Instr *i, uint64_t address, uint64_t bytes,
                     uint32_t lanes, Touch touch, bool isAtomic);
+
+  /// A copy reads its tensor map.
+  void readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes);
 
   /// Something other than an access to data: an arrival on a barrier of another
   /// CTA, which must not have ended.
@@ -191,7 +211,6 @@ public:
                   unsigned column, unsigned columns);
 
   WarpOrder &of(Warp &w);
-  uint32_t stepOf(Warp &w) { return of(w).known.generic[of(w).self]; }
 
 private:
   struct Agent {
@@ -199,16 +218,17 @@ private:
     uint32_t cta, warp; ///< for a mbarrier, its offset
   };
   uint32_t newAgent(AgentKind kind, uint32_t cta, uint32_t warp);
-  void step(WarpOrder &o);
   uint32_t wgmmaAgent(Warp &w);
+  bool hasSeen(const BarrierOrder &b, const BarrierOrder::Observer &o) const;
+  uint32_t lineOf(Epoch e) const;
   uint32_t agentOf(uint32_t &slot, Warp &w, AgentKind kind);
   uint32_t instrNumber(const Instr *i) const;
   std::string describeAgent(uint32_t agent) const;
   std::string describeEarlier(const Conflict &c) const;
-  bool isKnown(const Knowledge &known, Epoch old, bool wasWrite,
-               bool isAsyncProxy) const;
   bool isWithinCta(Warp &w, const Cta &cta, const Knowledge &known, Epoch old,
                    Epoch now) const;
+  bool isKnown(const Knowledge &known, const Clock &async, Epoch old,
+               bool wasWrite, bool isAsyncProxy) const;
   void report(Warp &w, const Instr *i, uint32_t lanes, const Knowledge &known,
               bool isTensor, bool isWrite, const Conflict &c,
               const std::string &what);

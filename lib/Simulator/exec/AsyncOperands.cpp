@@ -52,5 +52,8 @@ std::shared_ptr<const Knowledge> mx::sim::knowledgeAtIssue(Warp &w,
   if (w.isEager() &&
       !isDeferred) // used at once: no copy, and nobody to free it
     return {std::shared_ptr<const Knowledge>(), &known};
-  return std::make_shared<const Knowledge>(known);
+  auto copy = std::make_shared<const Knowledge>(known);
+  // What the issuer does from now on does not come before the operation.
+  order->of(w).nextStep();
+  return copy;
 }

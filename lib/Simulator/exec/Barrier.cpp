@@ -305,13 +305,13 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   Order *order = w.order();
   MbarOp op = MbarOp(i->aux & 15);
   bool passesOn = order && op >= Arrive && op <= DropExpect;
-  uint32_t step = order ? order->stepOf(w) : 0;
   Knowledge known;
+  uint32_t step = order ? order->of(w).step() : 0;
   if (passesOn && i->aux >> 5 & 1)
     order->releaseRelaxed(w, known);
   else if (passesOn)
     order->release(w, known);
-  const uint64_t *lastWord = nullptr;
+  const uint64_t *lastWord = nullptr, *ended = nullptr;
   unsigned lastParity = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
@@ -335,14 +335,25 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
       lastWord = word;
       lastParity = mbarrierState(*word).parity;
     }
+    if (order && op != Init)
+      order->useBarrier(w, i, 1u << lane, order->of(w).known, *owner, offset);
     if (order && owner != w.cta)
       order->useRemote(w, i, *owner, step);
+    if (word == ended && op >= Arrive && op <= DropExpect)
+      w.note(i, FindingKind::Barrier,
+             "the mbarrier at " + w.machine->describeSharedOffset(offset) +
+                 " expects " + std::to_string(mbarrierState(before).expected) +
+                 " arrivals: its phase ends before all lanes of the "
+                 "instruction have arrived, the others count in the next one",
+             mask);
     switch (op) {
     case Init: {
       Mbarrier &b = owner->mbarriers[offset];
       b.arrivals.clear();
       b.phases = 0;
       b.order.reset();
+      if (order)
+        order->initBarrier(w, i, *owner, offset);
       f = mbarrierInit(b.word, value);
       break;
     }
@@ -380,6 +391,8 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
           ")";
       return w.fault(i, f, 1u << lane);
     }
+    if (mbarrierState(before).parity != mbarrierState(*word).parity)
+      ended = word;
     if (op == Init)
       ++w.cta->cluster->effects;
     if (op == Init && w.trace)
@@ -401,7 +414,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   bool is64 = i->aux2 & 1, byParity = i->aux & 1, mayWait = i->aux & 2;
   Space space = Space(i->aux2 >> 1);
-  uint32_t done = 0, ticket = 0, where = 0, observed = 0;
+  uint32_t done = 0, ticket = 0, where = 0, observed = 0, used = 0;
   bool isSame = true, isFirst = true;
   Cta *target = nullptr;
   uint32_t passed = ~0u;
@@ -420,6 +433,10 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
                         std::to_string(owner->rank) +
                         ", only barriers of the own CTA can be waited for",
                     1u << lane);
+    if (Order *order = w.order(); order && offset != used) {
+      used = offset;
+      order->useBarrier(w, i, 1u << lane, order->of(w).known, *owner, offset);
+    }
     bool isDone = false;
     uint32_t parity;
     Fault f;

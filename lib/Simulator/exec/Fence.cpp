@@ -18,9 +18,27 @@ const Instr *fenceMemory(Warp &w, const Instr *i, uint32_t) {
   return i + 1;
 }
 
+/// aux: 1 for shared memory, 2 for global memory.
 const Instr *fenceProxyAsync(Warp &w, const Instr *i, uint32_t) {
   if (Order *order = w.order())
-    order->proxyFence(w);
+    order->proxyFence(w, i->aux & 1, i->aux & 2);
+  return i + 1;
+}
+
+/// aux: release.
+const Instr *fenceProxyMap(Warp &w, const Instr *i, uint32_t) {
+  if (Order *order = w.order()) {
+    if (i->aux)
+      order->releaseMaps(w);
+    else
+      order->acquireMaps(w);
+  }
+  return i + 1;
+}
+
+const Instr *fenceInits(Warp &w, const Instr *i, uint32_t) {
+  if (Order *order = w.order())
+    order->fenceInits(w);
   return i + 1;
 }
 
@@ -47,16 +65,27 @@ void decodeFence(Decoder &d) {
       continue;
     d.take("proxy");
     Handler handler = nop;
-    for (std::string_view kind : d.modifiers())
+    unsigned spaces = 0;
+    bool isRelease = false;
+    for (std::string_view kind : d.modifiers()) {
       if (kind.substr(0, 5) == "async")
         handler = fenceProxyAsync;
+      else if (kind.substr(0, 9) == "tensormap")
+        handler = fenceProxyMap;
+      else if (kind.substr(0, 6) == "shared")
+        spaces |= 1;
+      else if (kind == "global")
+        spaces |= 2;
+      isRelease |= kind == "release";
+    }
     takeAll(d);
-    d.emit(handler);
+    Instr &i = d.emit(handler);
+    i.aux = handler == fenceProxyMap ? isRelease : spaces ? spaces : 3;
     return;
   }
   if (d.take("mbarrier_init")) {
     takeAll(d);
-    d.emit(nop);
+    d.emit(fenceInits);
     return;
   }
   d.takeAny({"sc", "acq_rel", "acquire", "release"});

@@ -406,8 +406,11 @@ const Instr *commit(Warp &w, const Instr *i, uint32_t mask) {
       Recorder::Moment moment(w.trace, done);
       for (uint32_t left = ranks; left; left &= left - 1) {
         Cta &target = *cluster.ctas[__builtin_ctz(left)];
-        if (Order *order = w.order(); order && &target != w.cta)
-          order->noteUser(target, epoch);
+        if (Order *order = w.order()) {
+          order->useBarrier(w, i, 1u << lane, *known, target, offset);
+          if (&target != w.cta)
+            order->noteUser(target, epoch);
+        }
         Fault f = arriveOn(w, i, target, offset, 1, known.get());
         if (f) {
           f.message +=

@@ -31,6 +31,9 @@ bool mx::sim::readTensorMap(Warp &w, const Instr *i, uint64_t address,
       return false;
     std::memcpy(image + k, p, 64);
   }
+  // Maps among the parameters are never written.
+  if (Order *order = w.order(); order && w.machine->memory.find(address))
+    order->readMap(w, i, address, 1u << lane);
   std::string error = decodeTensorMap(image, map);
   if (error.empty())
     return true;
@@ -85,6 +88,10 @@ const Instr *copyMap(Warp &w, const Instr *i, uint32_t mask) {
   followOne(w, i, Space::Shared,
             sharedAddress(addressOf(w, s + kPlaceSlots, lane)), 128, 1u << lane,
             Touch::Read);
+  followOne(w, i, Space::Generic, addressOf(w, s, lane), 128, 1u << lane,
+            Touch::Write);
+  if (Order *order = w.order())
+    order->releaseMaps(w);
   ++w.cta->cluster->effects;
   return i + 1;
 }

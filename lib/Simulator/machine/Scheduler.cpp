@@ -116,11 +116,16 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
     for (Warp &w : cta->warps)
       order.push_back(&w);
   std::vector<uint64_t> executedBy(order.size());
+  // Short slices end in the middle of a loop that tests a barrier in vain, so
+  // using one up is no sign of progress; going on for long is.
+  constexpr unsigned kQuietRounds = 64;
+  unsigned quiet = 0;
   uint64_t used = 0;
   bool again = true;
   c.progress = false;
   while (again && used < quantum && !c.stopped) {
     uint64_t before = c.effects;
+    bool isBusy = false;
     again = false;
     ++c.round;
     if (!isEager && !isEven)
@@ -139,7 +144,7 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
       again |= n >= slice;
       if (n < slice)
         w->busy = 0;
-      else if ((w->busy += n) >= kBusy) {
+      else if (isBusy |= (w->busy += n) >= kSlice; w->busy >= kBusy) {
         w->busy = 0;
         w->breakConvergence();
       }
@@ -147,10 +152,12 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
       if (c.stopped)
         break;
     }
-    again |= c.effects != before;
+    bool isProgress = isBusy || c.effects != before;
+    quiet = isProgress ? 0 : quiet + 1;
+    again = (again && quiet < kQuietRounds) || isProgress;
     if (!again)
-      again = completeSome(c, true);
-    c.progress |= again;
+      again = isProgress = completeSome(c, true);
+    c.progress |= isProgress;
   }
   c.executed += used;
 }

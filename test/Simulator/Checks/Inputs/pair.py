@@ -27,7 +27,7 @@ def run(variant, seed):
     launch_path = where / (kernel.stem + ".launch.json")
     launch_path.write_text(json.dumps(launch))
     command = [sim, str(path), str(launch_path), f"--seed={seed}", f"--report={report}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     found = [
         finding["kind"]
         for one in json.loads(report.read_text())["launches"]
