@@ -3,6 +3,9 @@
 
   mxfp8_gemm.py prepare DIR M N K        writes a.npy, b.npy, sfa.npy, sfb.npy, launch.json
   mxfp8_gemm.py prepare-pair DIR M N K   the same for mxfp8-gemm-pair.ptx
+  mxfp8_gemm.py prepare-compiled DIR M N K   the same for what the compiler makes of
+                                         examples/matmul.mlir, on two CTAs; and
+                                         empty.json, which multiplies nothing (K is 0)
   mxfp8_gemm.py check DIR            compares c.npy with NumPy in float64
 
 It shares nothing with the project: E4M3 is decoded by its definition (OCP MX
@@ -69,6 +72,24 @@ def prepare(out, m, n, k, pair=False):
     json.dump(launch, open(f"{out}/launch.json", "w"), indent=1)
 
 
+def prepare_compiled(out, m, n, k):
+    prepare(out, m, n, k)
+    launch = json.load(open(f"{out}/launch.json"))
+    steps = -(-k // 128)
+    def scale_map(name, rows):
+        return {"buffer": name, "type": "u8", "dims": [256, 2, steps, rows // 128],
+                "strides": [256, 512, 512 * steps], "box": [256, 2, 1, 1]}
+    launch |= {"kernel": "main_matmul", "grid": [2], "dynamic_smem": 202896}
+    launch["tensor_maps"] |= {"sfa": scale_map("SFA", m), "sfb": scale_map("SFB", n)}
+    launch["buffers"]["C"] = {"bytes": m * n * 2}
+    launch["args"] = [{"tensor_map": x} for x in ("a", "b", "sfa", "sfb")]
+    launch["args"] += [{"buffer": "C"}, {"i64": m}, {"i64": n}, {"i64": k}]
+    launch["outputs"] = {"C": {"file": "c.npy", "dtype": "bf16", "shape": [m, n]}}
+    json.dump(launch, open(f"{out}/launch.json", "w"), indent=1)
+    launch["args"][-1] = {"i64": 0}
+    json.dump(launch, open(f"{out}/empty.json", "w"), indent=1)
+
+
 def check(out):
     a, b, sa, sb = (np.load(f"{out}/{x}.npy") for x in ("a", "b", "sa", "sb"))
     c = np.load(f"{out}/c.npy").astype(np.float64)
@@ -85,7 +106,9 @@ def check(out):
 
 
 if __name__ == "__main__":
-    if sys.argv[1].startswith("prepare"):
+    if sys.argv[1] == "prepare-compiled":
+        prepare_compiled(sys.argv[2], *map(int, sys.argv[3:6]))
+    elif sys.argv[1].startswith("prepare"):
         prepare(sys.argv[2], *map(int, sys.argv[3:6]), sys.argv[1] == "prepare-pair")
     else:
         check(sys.argv[2])
