@@ -295,6 +295,9 @@ std::string_view toString(LaunchStatus status);
 
 struct Finding {
   FindingKind kind = FindingKind::BadLaunch;
+  /// Undefined by the PTX ISA, but right on the chips that are known: the launch
+  /// counts as clean.
+  bool isWarning = false;
   std::string message;
   std::string module;
   unsigned ptxLine = 0;   ///< 0: none

@@ -109,12 +109,18 @@ struct Knowledge {
   Clock tensor;
   /// Beyond `generic`, what must have been executed before, though nothing
   /// makes its effects visible: a phase that waits for a copy completes after
-  /// all that the copy's issuer has waited for.
+  /// all that the copy's issuer has waited for, and a relaxed arrival at the
+  /// barrier of the cluster comes after what was done before it. It says when
+  /// memory may go away.
   Clock executed;
   /// What came before a fence of gpu or sys scope: a relaxed store to global
   /// memory publishes that much ("Release and acquire patterns").
   Clock fenced;
 
+  /// Whether a step was executed before, visible or not.
+  bool isDone(uint32_t agent, uint32_t step) const {
+    return generic[agent] >= step || executed[agent] >= step;
+  }
   void join(const Knowledge &other) {
     generic.join(other.generic);
     async.join(other.async);

@@ -60,8 +60,19 @@ void Order::release(Warp &w, Knowledge &to) {
   to.asyncGlobal.join(o.known.asyncGlobal);
   to.maps.join(o.known.maps);
   to.executed.join(o.known.executed);
+  // What came with a fence before, and waits for one behind, waits on.
   to.tensor.join(o.tensorReleased);
+  to.tensor.join(o.tensorAcquired);
   to.fenced.join(o.known.fenced);
+  o.nextStep();
+}
+
+void Order::releaseRelaxed(Warp &w, Knowledge &to) {
+  WarpOrder &o = of(w);
+  // What a fence before it has collected (PTX ISA, release pattern).
+  to.generic.join(o.known.fenced);
+  to.executed.join(o.known.generic);
+  to.executed.join(o.known.executed);
   o.nextStep();
 }
 
@@ -79,14 +90,6 @@ void Order::acquire(Warp &w, const Knowledge &from) {
   for (uint32_t own : {o.pipe, o.loads, o.stores})
     if (own)
       o.known.tensor.raise(own, from.tensor[own]);
-}
-
-void Order::arriveRelaxed(Warp &w, Knowledge &to) {
-  WarpOrder &o = of(w);
-  to.generic.join(o.known.fenced);
-  to.executed.join(o.known.generic);
-  to.executed.join(o.known.executed);
-  o.nextStep();
 }
 
 void Order::proxyFence(Warp &w, bool isShared, bool isGlobal) {
@@ -216,16 +219,8 @@ BarrierOrder &Order::barrier(Cta &cta, uint32_t offset) {
   return *b;
 }
 
-void Order::arrive(Warp &w, Cta &cta, uint32_t offset) {
-  release(w, barrier(cta, offset).arriving);
-}
-
 void Order::arrive(const Knowledge &from, Cta &cta, uint32_t offset) {
   barrier(cta, offset).arriving.join(from);
-}
-
-void Order::arriveRelaxed(Warp &w, Cta &cta, uint32_t offset) {
-  arriveRelaxed(w, barrier(cta, offset).arriving);
 }
 
 void Order::initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
@@ -264,7 +259,7 @@ bool Order::hasSeen(const BarrierOrder &b,
                     const BarrierOrder::Observer &o) const {
   const Knowledge &k = b.arriving;
   auto knows = [&](const BarrierOrder::Observer &s) {
-    return k.generic[s.warp] >= s.step || k.executed[s.warp] >= s.step;
+    return k.isDone(s.warp, s.step);
   };
   if (knows(o))
     return true;
@@ -297,7 +292,7 @@ void Order::completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
                  ", which waits at line " + std::to_string(o.line) +
                  ", has seen the phase before it complete: expected an arrival "
                  "that comes after the wait",
-             w.mask);
+             w.mask, /*isWarning=*/true);
       break;
     }
   b.observers.clear();

@@ -125,6 +125,8 @@ public:
 
   /// What others learn from `w`; its next step begins.
   void release(Warp &w, Knowledge &to);
+  /// A relaxed arrival: what was executed, and what fences have collected.
+  void releaseRelaxed(Warp &w, Knowledge &to);
   void acquire(Warp &w, const Knowledge &from);
   /// fence.proxy.async: `w` makes good for the async proxy all it knows of
   /// shared memory, of global memory, or both.
@@ -147,12 +149,8 @@ public:
   /// Whoever uses a barrier must know that it has been initialised.
   void useBarrier(Warp &w, const Instr *i, uint32_t lanes,
                   const Knowledge &known, Cta &cta, uint32_t offset);
-  void arrive(Warp &w, Cta &cta, uint32_t offset);
   /// Somebody arrives who knows `from` only (tcgen05.commit).
   void arrive(const Knowledge &from, Cta &cta, uint32_t offset);
-  /// Without passing on more of what was written than fences have collected.
-  void arriveRelaxed(Warp &w, Knowledge &to);
-  void arriveRelaxed(Warp &w, Cta &cta, uint32_t offset);
   void completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
   void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
 
@@ -176,10 +174,9 @@ public:
 
   /// By the instruction `i` of `w` itself, through the generic proxy.
   void accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
-                    uint32_t bytes, uint32_t lanes, bool isWrite,
-                    bool isAtomic);
+                    uint32_t bytes, uint32_t lanes, Touch touch, bool isAtomic);
   void accessGlobal(Warp &w, const Instr *i, uint64_t address, uint64_t bytes,
-                    uint32_t lanes, bool isWrite, bool isAtomic);
+                    uint32_t lanes, Touch touch, bool isAtomic);
 
   /// A copy reads its tensor map.
   void readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes);
@@ -228,6 +225,8 @@ private:
   uint32_t instrNumber(const Instr *i) const;
   std::string describeAgent(uint32_t agent) const;
   std::string describeEarlier(const Conflict &c) const;
+  bool isWithinCta(Warp &w, const Cta &cta, const Knowledge &known, Epoch old,
+                   Epoch now) const;
   bool isKnown(const Knowledge &known, const Clock &async, Epoch old,
                bool wasWrite, bool isAsyncProxy) const;
   void report(Warp &w, const Instr *i, uint32_t lanes, const Knowledge &known,
@@ -239,10 +238,10 @@ private:
   void nameOther(const Conflict &c);
   void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, Cta &cta,
-                   uint32_t offset, uint32_t bytes, bool isWrite);
+                   uint32_t offset, uint32_t bytes, Touch touch);
   void visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, uint64_t address,
-                   uint64_t bytes, bool isWrite);
+                   uint64_t bytes, Touch touch);
 
   Machine &machine;
   Cluster &cluster;

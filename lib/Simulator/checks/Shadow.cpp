@@ -7,10 +7,11 @@
 using namespace mx::sim;
 
 GlobalShadow::GlobalShadow(uint64_t maxBytes)
-    : pagesPerShard(std::max<uint64_t>(maxBytes / sizeof(Page) / kShards, 1)),
-      ring(new Slot[kRing]) {}
+    : pagesPerShard(std::max<uint64_t>(maxBytes / sizeof(Page) / kShards, 1)) {}
 
 uint32_t GlobalShadow::record(uint64_t cluster, Epoch epoch) {
+  // A launch that follows no order needs no memory for it.
+  std::call_once(isMade, [&] { ring.reset(new Slot[kRing]); });
   uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
   if (!number) // wrapped around: 0 is nobody
     number = next.fetch_add(1, std::memory_order_relaxed);

@@ -74,11 +74,16 @@ struct Conflict {
   uint64_t cluster = ~0ull; ///< of the earlier access, where it is another one
 };
 
+/// How an access touches a granule. A silent write leaves the bytes as they
+/// are: that several warps store the same flag harms nobody.
+enum class Touch : uint8_t { Read, Write, SilentWrite };
+
 /// Looks at `c` on behalf of an access and notes the access. `isOrdered(epoch,
 /// wasWrite)` says whether an earlier access is known to come before.
 template <class F>
-inline bool visitCell(ShadowCell &c, Epoch e, bool isWrite, F &&isOrdered,
+inline bool visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered,
                       Conflict &conflict) {
+  bool isWrite = touch != Touch::Read;
   bool ok = true;
   auto clash = [&](Epoch old, bool wasWrite) {
     if (!old || !(old.bytes() & e.bytes()) ||
@@ -88,7 +93,7 @@ inline bool visitCell(ShadowCell &c, Epoch e, bool isWrite, F &&isOrdered,
       conflict = {old, wasWrite, 0};
     ok = false;
   };
-  if (!c.write.sameAccess(e))
+  if (!c.write.sameAccess(e) && touch != Touch::SilentWrite)
     clash(c.write, true);
   if (isWrite) {
     clash(c.read, false);
@@ -145,7 +150,7 @@ public:
   /// Visits a range; `isOrdered(record)` as above, `conflict` gets the first
   /// clash. Thread-safe.
   template <class F>
-  bool visit(uint64_t address, uint64_t bytes, uint32_t number, bool isWrite,
+  bool visit(uint64_t address, uint64_t bytes, uint32_t number, Touch touch,
              bool isAtomic, F &&isOrdered, Conflict &conflict);
 
 private:
@@ -175,14 +180,18 @@ private:
   std::array<Shard, kShards> shards;
   size_t pagesPerShard;
   std::unique_ptr<Slot[]> ring;
+  std::once_flag isMade;
   std::atomic<uint32_t> next{1};
 };
 
 template <class F>
 bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
-                         bool isWrite, bool isAtomic, F &&isOrdered,
+                         Touch touch, bool isAtomic, F &&isOrdered,
                          Conflict &conflict) {
-  bool ok = true;
+  bool ok = true, isWrite = touch != Touch::Read;
+  // CUDA's own idiom for operations that the hardware lacks reads the word
+  // before the loop of atom.cas by a plain load.
+  bool isWord = !isWrite && bytes <= 8 && address % bytes == 0;
   // Sub-word accesses of neighbours share a cell: only whole granules are
   // remembered, which can hide a race between bytes.
   uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
@@ -199,7 +208,7 @@ bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
         if (!old || old == number || old == lastFine)
           return;
         Record r;
-        if (!find(old, r) || (r.epoch.isAtomic() && isAtomic) ||
+        if (!find(old, r) || (r.epoch.isAtomic() && (isAtomic || isWord)) ||
             isOrdered(r, wasWrite)) {
           lastFine = old;
           return;
@@ -208,7 +217,8 @@ bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
           conflict = {r.epoch, wasWrite, begin * 4, r.cluster};
         ok = false;
       };
-      look(c.write, true);
+      if (touch != Touch::SilentWrite)
+        look(c.write, true);
       if (isWrite) {
         look(c.read, false);
         c.write = number;

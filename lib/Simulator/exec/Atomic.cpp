@@ -157,9 +157,10 @@ void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
     order->strongRead(w, !isShared, address, sem & kAcquire);
   if (isShared)
     order->accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
-                        address & kOffsetMask, bytes, 1u << lane, true, true);
+                        address & kOffsetMask, bytes, 1u << lane, Touch::Write,
+                        true);
   else
-    order->accessGlobal(w, i, address, bytes, 1u << lane, true, true);
+    order->accessGlobal(w, i, address, bytes, 1u << lane, Touch::Write, true);
   order->strongWrite(w, !isShared, address, sem & kRelease);
 }
 

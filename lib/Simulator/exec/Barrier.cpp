@@ -120,7 +120,7 @@ const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
   if (c.order) {
     if (i->aux)
-      c.order->arriveRelaxed(w, c.barrierArriving);
+      c.order->releaseRelaxed(w, c.barrierArriving);
     else
       c.order->release(w, c.barrierArriving);
   }
@@ -304,11 +304,12 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   Space space = Space(i->aux2 >> 1);
   Order *order = w.order();
   MbarOp op = MbarOp(i->aux & 15);
-  bool passesOn =
-      order && !(i->aux >> 5 & 1) && op >= Arrive && op <= DropExpect;
+  bool passesOn = order && op >= Arrive && op <= DropExpect;
   Knowledge known;
   uint32_t step = order ? order->of(w).step() : 0;
-  if (passesOn)
+  if (passesOn && i->aux >> 5 & 1)
+    order->releaseRelaxed(w, known);
+  else if (passesOn)
     order->release(w, known);
   const uint64_t *lastWord = nullptr, *ended = nullptr;
   unsigned lastParity = 0;
@@ -336,8 +337,6 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     }
     if (order && op != Init)
       order->useBarrier(w, i, 1u << lane, order->of(w).known, *owner, offset);
-    if (order && !passesOn && op >= Arrive && op <= DropExpect)
-      order->arriveRelaxed(w, *owner, offset);
     if (order && owner != w.cta)
       order->useRemote(w, i, *owner, step);
     if (word == ended && op >= Arrive && op <= DropExpect)

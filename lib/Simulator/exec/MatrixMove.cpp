@@ -123,7 +123,7 @@ bool resolveRows(Warp &w, const Instr *i, const Move &move,
     if (!rows[lane])
       return false;
     followOne(w, i, move.space, address, rowBytes, 1u << lane,
-              move.form.isStore);
+              move.form.isStore ? Touch::Write : Touch::Read);
   }
   return true;
 }

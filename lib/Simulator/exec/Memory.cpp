@@ -48,7 +48,8 @@ std::string mx::sim::describeAddress(Warp &w, Space space, uint64_t address,
 
 uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
                                  uint64_t address, uint64_t bytes,
-                                 unsigned lane, bool isWrite) {
+                                 unsigned lane, bool isWrite,
+                                 uint32_t *unwritten) {
   uint8_t *p = nullptr;
   uint64_t original = address;
   Space where = space;
@@ -86,7 +87,11 @@ uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
           owner->tracker->written.data() + (address & kOffsetMask);
       if (isWrite)
         std::memset(written, 1, bytes);
-      else if (std::memchr(written, 0, bytes))
+      else if (!std::memchr(written, 0, bytes))
+        break;
+      else if (unwritten)
+        *unwritten |= 1u << lane;
+      else
         w.note(i, FindingKind::UninitShared,
                "load of " + describeAddress(w, space, original, bytes) +
                    ", which nobody has written",
@@ -137,7 +142,7 @@ namespace {
 
 /// One run of bytes of one or more lanes.
 void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
-               uint64_t bytes, uint32_t mask, bool isWrite, Strength strength) {
+               uint64_t bytes, uint32_t mask, Touch touch, Strength strength) {
   Order &order = *w.order();
   if (space == Space::Generic) {
     space = Space::Global;
@@ -151,28 +156,28 @@ void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
   }
   bool isStrong = strength != Strength::Weak, isGlobal = space != Space::Shared;
   bool synchronizes = strength == Strength::Synchronizing;
-  if (isStrong && !isWrite)
+  if (isStrong && touch == Touch::Read)
     order.strongRead(w, isGlobal, address, synchronizes);
   if (isGlobal)
-    order.accessGlobal(w, i, address, bytes, mask, isWrite, isStrong);
+    order.accessGlobal(w, i, address, bytes, mask, touch, isStrong);
   else
     order.accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
-                       address & kOffsetMask, bytes, mask, isWrite, isStrong);
-  if (isStrong && isWrite)
+                       address & kOffsetMask, bytes, mask, touch, isStrong);
+  if (isStrong && touch != Touch::Read)
     order.strongWrite(w, isGlobal, address, synchronizes);
 }
 
 } // namespace
 
 void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
-                        uint64_t bytes, uint32_t lanes, bool isWrite) {
+                        uint64_t bytes, uint32_t lanes, Touch touch) {
   if (w.order())
-    followRun(w, i, space, address, bytes, lanes, isWrite, Strength::Weak);
+    followRun(w, i, space, address, bytes, lanes, touch, Strength::Weak);
 }
 
 void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
                           bool is64, int64_t offset, uint64_t bytes,
-                          uint32_t mask, bool isWrite, Strength strength) {
+                          uint32_t mask, Touch touch, Strength strength) {
   // Neighbours that touch neighbouring bytes make one run.
   uint64_t begin = 0, end = 0;
   uint32_t lanes = 0;
@@ -185,13 +190,13 @@ void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
       continue;
     }
     if (lanes)
-      followRun(w, i, space, begin, end - begin, lanes, isWrite, strength);
+      followRun(w, i, space, begin, end - begin, lanes, touch, strength);
     begin = a;
     end = a + bytes;
     lanes = 1u << lane;
   }
   if (lanes)
-    followRun(w, i, space, begin, end - begin, lanes, isWrite, strength);
+    followRun(w, i, space, begin, end - begin, lanes, touch, strength);
 }
 
 namespace {
@@ -263,9 +268,11 @@ bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   return true;
 }
 
-/// The bytes of each active lane. False after a finding.
+/// The bytes of each active lane, and which lanes read bytes that nobody has
+/// written. False after a finding.
 bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
-                  uint32_t mask, bool isWrite, uint8_t *out[32]) {
+                  uint32_t mask, bool isWrite, uint8_t *out[32],
+                  uint32_t &unwritten) {
   if (resolveAll(w, i, access, bytes, mask, isWrite, out))
     return true;
   bool isGlobal = access.space == Space::Global || access.space == Space::Const;
@@ -276,7 +283,8 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
     if (isGlobal && !(address & (bytes - 1)))
       p = w.global().translate(address, bytes, isWrite);
     if (!p)
-      p = resolveAddress(w, i, access.space, address, bytes, lane, isWrite);
+      p = resolveAddress(w, i, access.space, address, bytes, lane, isWrite,
+                         &unwritten);
     if (!p)
       return false;
     out[lane] = p;
@@ -286,7 +294,8 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
 
 /// Counts the bytes and follows the order of the access.
 void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
-                uint32_t mask, bool isWrite) {
+                uint32_t mask, Touch touch) {
+  bool isWrite = touch != Touch::Read;
   uint64_t total = bytes * __builtin_popcount(mask);
   WarpStatistics &s = w.counts;
   if (access.space == Space::Shared)
@@ -296,7 +305,37 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
   if (w.order() && access.space <= Space::Shared &&
       access.space != Space::Const)
     followLanes(w, i, access.space, i->a, access.is64, i->imm, bytes, mask,
-                isWrite, access.strength);
+                touch, access.strength);
+}
+
+void markUndefined(Warp &w, const Instr *i, const Access &access,
+                   const Slot *slots, unsigned bytes, uint32_t lanes) {
+  uint64_t address =
+      laneAddress(w, i->a, access.is64, i->imm, firstLane(lanes));
+  if (access.space == Space::Generic)
+    address -= kSharedWindow;
+  for (unsigned k = 0; k < access.count; ++k)
+    w.undefined.mark(w, slots[k], lanes, {i, address, bytes});
+}
+
+/// The bytes of undefined registers stay unwritten.
+void leaveUnwritten(Warp &w, const Instr *i, const Access &access,
+                    const Slot *slots, unsigned size, uint32_t mask) {
+  for (unsigned k = 0; k < access.count; ++k)
+    for (uint32_t m = w.undefined.lanes(slots[k]) & mask; m; m &= m - 1) {
+      uint64_t address =
+          laneAddress(w, i->a, access.is64, i->imm, __builtin_ctz(m));
+      if (access.space == Space::Generic &&
+          address - kSharedWindow < kWindowBytes)
+        address -= kSharedWindow;
+      else if (access.space != Space::Shared)
+        continue;
+      Cta &owner = *w.cta->cluster->ctas[address >> kRankShift];
+      if (owner.tracker && !owner.tracker->written.empty())
+        std::memset(owner.tracker->written.data() + (address & kOffsetMask) +
+                        k * size,
+                    0, size);
+    }
 }
 
 /// Strong accesses to global memory are how clusters talk.
@@ -315,9 +354,13 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   const Slot *slots = &w.machine->program.extra[i->aux];
   uint8_t *at[32];
-  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false, at))
+  uint32_t unwritten = 0;
+  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false, at,
+                    unwritten))
     return nullptr;
-  noteAccess(w, i, access, access.count * sizeof(T), mask, false);
+  if (unwritten)
+    markUndefined(w, i, access, slots, access.count * sizeof(T), unwritten);
+  noteAccess(w, i, access, access.count * sizeof(T), mask, Touch::Read);
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {
       T v;
@@ -347,9 +390,14 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   if (access.space != Space::Local)
     ++w.cta->cluster->effects;
-  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, true, at))
+  uint32_t unwritten = 0;
+  if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, true, at,
+                    unwritten))
     return nullptr;
-  noteAccess(w, i, access, access.count * sizeof(T), mask, true);
+  if (__builtin_expect(w.pendingCount, 0))
+    leaveUnwritten(w, i, access, slots, sizeof(T), mask);
+  // Only the check of the order asks whether anything changes.
+  bool changes = !w.order() || access.strength != Strength::Weak;
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {
       T v;
@@ -357,6 +405,7 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
         v = w.at<T>(slots[k])[lane];
       else
         v = T(w.at<L>(slots[k])[lane]);
+      changes = changes || std::memcmp(at[lane] + k * sizeof(T), &v, sizeof v);
       std::memcpy(at[lane] + k * sizeof(T), &v, sizeof v);
     };
     if (mask == ~0u)
@@ -365,6 +414,8 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
     else
       forLanes(mask, one);
   }
+  noteAccess(w, i, access, access.count * sizeof(T), mask,
+             changes ? Touch::Write : Touch::SilentWrite);
   return i + 1;
 }
 

@@ -12,10 +12,11 @@
 namespace mx::sim {
 
 /// Host pointer to `bytes` (a power of two, the alignment too) at `address` of
-/// `space`. Null after a finding that ends the launch.
+/// `space`. Null after a finding that ends the launch. A read of shared memory
+/// that nobody has written is reported, or adds the lane to `unwritten`.
 uint8_t *resolveAddress(Warp &w, const Instr *i, ptx::Space space,
                         uint64_t address, uint64_t bytes, unsigned lane,
-                        bool isWrite);
+                        bool isWrite, uint32_t *unwritten = nullptr);
 
 /// The range in terms of a buffer, a variable or a frame.
 std::string describeAddress(Warp &w, ptx::Space space, uint64_t address,
@@ -31,11 +32,11 @@ Strength takeStrength(Decoder &d, bool isLoad);
 /// Tells the order of an access of each lane that was found legal.
 void followLanes(Warp &w, const Instr *i, ptx::Space space, Slot base,
                  bool is64, int64_t offset, uint64_t bytes, uint32_t mask,
-                 bool isWrite, Strength strength);
+                 Touch touch, Strength strength);
 
 /// The same for one weak access.
 void followOne(Warp &w, const Instr *i, ptx::Space space, uint64_t address,
-               uint64_t bytes, uint32_t lanes, bool isWrite);
+               uint64_t bytes, uint32_t lanes, Touch touch);
 
 } // namespace mx::sim
 

@@ -179,7 +179,7 @@ const Instr *storeBulk(Warp &w, const Instr *i, uint32_t mask) {
       owner->tracker->markWritten(offset, uint32_t(size));
     if (Order *order = w.order())
       order->accessShared(w, i, *owner, offset, uint32_t(size), 1u << lane,
-                          true, false);
+                          Touch::Write, false);
     w.counts.sharedStoreBytes += size;
   }
   return i + 1;

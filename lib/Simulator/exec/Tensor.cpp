@@ -73,7 +73,8 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
       return w.fault(i, r.fault, mask);
     writeAddress(cta, offset, r.column);
     if (Order *order = w.order())
-      order->accessShared(w, i, cta, offset, 4, 1u << lane, true, false);
+      order->accessShared(w, i, cta, offset, 4, 1u << lane, Touch::Write,
+                          false);
     ++w.cta->cluster->effects;
     return i + 1;
   }
@@ -84,7 +85,7 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
                   mask);
   PairAlloc &pair = c.pairs[cta.rank / 2];
   if (Order *order = w.order(); order && pair.waitingRank != int(cta.rank))
-    order->accessShared(w, i, cta, offset, 4, 1u << lane, true, false);
+    order->accessShared(w, i, cta, offset, 4, 1u << lane, Touch::Write, false);
   if (pair.waitingRank < 0) {
     pair.waitingRank = cta.rank;
     pair.columns = columns;
@@ -209,10 +210,8 @@ const Instr *tensorStoreRegisters(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *waitLoad(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
-  if (w.pendingCount) {
-    std::fill(w.pending.begin(), w.pending.end(), 0);
-    w.pendingCount = 0;
-  }
+  if (w.pendingCount)
+    w.forgetTensorLoads();
   if (Order *order = w.order())
     order->waitTensorLoads(w);
   return i + 1;

@@ -58,7 +58,7 @@ const Instr *replaceField(Warp &w, const Instr *i, uint32_t mask) {
     uint8_t *p = resolveAddress(w, i, space, address, 128, lane, true);
     if (!p)
       return nullptr;
-    followOne(w, i, space, address, 128, 1u << lane, true);
+    followOne(w, i, space, address, 128, 1u << lane, Touch::Write);
     uint64_t value = i->aux >> 17 & 1 ? w.at<uint64_t>(i->b)[lane]
                                       : w.at<uint32_t>(i->b)[lane];
     std::string error = replaceTensorMapField(p, TensorMapField(i->aux & 0xff),
@@ -87,8 +87,9 @@ const Instr *copyMap(Warp &w, const Instr *i, uint32_t mask) {
   std::memcpy(to, from, 128);
   followOne(w, i, Space::Shared,
             sharedAddress(addressOf(w, s + kPlaceSlots, lane)), 128, 1u << lane,
-            false);
-  followOne(w, i, Space::Generic, addressOf(w, s, lane), 128, 1u << lane, true);
+            Touch::Read);
+  followOne(w, i, Space::Generic, addressOf(w, s, lane), 128, 1u << lane,
+            Touch::Write);
   if (Order *order = w.order())
     order->releaseMaps(w);
   ++w.cta->cluster->effects;

@@ -162,13 +162,13 @@ const Instr *multiplyTogether(Warp &w, const Instr *i, uint32_t mask) {
             execute(other, other.wgmma->arrived, slots, unsigned(i->imm)))
       return w.fault(i, fault, mask);
     other.wgmma->arrivedAt = nullptr;
+    ++other.counts.mmas;
     for (Group &g : other.groups)
-      if (&other != &w && g.wait == Wait::Poll && g.pc == i) {
+      if (&other != &w && g.wait == Wait::Warpgroup && g.pc == i) {
         g.wait = Wait::None;
         g.pc = i + 1;
       }
   }
-  ++w.counts.mmas;
   if (w.trace)
     recordTogether(w, i, first, end);
   ++w.cta->cluster->effects;
@@ -197,7 +197,7 @@ const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
   for (uint32_t k = w.index / 4 * 4; k < w.index / 4 * 4 + 4; ++k)
     if (k < w.cta->warps.size() && w.cta->warps[k].live &&
         !(w.cta->warps[k].wgmma && w.cta->warps[k].wgmma->arrivedAt))
-      return w.poll(i);
+      return w.block(i, Wait::Warpgroup);
   return multiplyTogether(w, i, mask);
 }
 

@@ -109,6 +109,9 @@ std::string Machine::waitText(Warp &w, Group &g) {
     return "waits until at most " + plural(g.index, "group") + " of " +
            (wait == Wait::BulkGroup ? "bulk copies" : "cp.async") +
            " are pending";
+  case Wait::Warpgroup:
+    return "waits for the other warps of its warpgroup to execute the same "
+           "wgmma.mma_async";
   case Wait::Turn:
     return "is about to access memory that clusters share";
   case Wait::None:

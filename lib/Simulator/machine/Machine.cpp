@@ -193,7 +193,7 @@ const Instr *Warp::fail(const Instr *i, FindingKind kind, std::string message,
 }
 
 void Warp::note(const Instr *i, FindingKind kind, std::string message,
-                uint32_t lanes) {
+                uint32_t lanes, bool isWarning) {
   uint32_t check = 0;
   switch (kind) {
   case FindingKind::UninitTensorMemory:
@@ -235,8 +235,10 @@ void Warp::note(const Instr *i, FindingKind kind, std::string message,
   // One report per kind and line is enough.
   if (machine->isReported(*cta->cluster, kind, machine->program.infoOf(i).line))
     return;
-  machine->add(*cta->cluster, place(*this, i, kind, std::move(message), lanes),
-               LaunchStatus::Failed);
+  Finding f = place(*this, i, kind, std::move(message), lanes);
+  f.isWarning = isWarning;
+  machine->add(*cta->cluster, std::move(f),
+               isWarning ? LaunchStatus::Clean : LaunchStatus::Failed);
 }
 
 void Warp::faultOf(const Instr *i, const Fault &f, uint32_t lanes) {
@@ -283,6 +285,7 @@ bool Machine::ready(Warp &w, Group &g) {
   case Wait::PairAlloc:
     return w.cta->cluster->pairs[w.cta->rank / 2].generation != g.ticket;
   case Wait::TensorAlloc:
+  case Wait::Warpgroup:
   case Wait::Poll:
     return w.cta->cluster->round != g.index;
   case Wait::BulkGroup:

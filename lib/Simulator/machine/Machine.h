@@ -11,6 +11,7 @@
 #define MX_LIB_SIMULATOR_MACHINE_MACHINE_H
 
 #include "../checks/Order.h"
+#include "../exec/UndefinedRegisters.h"
 #include "AsyncQueue.h"
 #include "Program.h"
 
@@ -44,6 +45,7 @@ enum class Wait : uint8_t {
   BulkGroup,      ///< until at most `index` groups of bulk copies are pending
   CopyGroup,      ///< the same for cp.async
   Turn,           ///< for its turn to talk to other clusters
+  Warpgroup,      ///< for the other warps of its warpgroup; polls
 };
 
 struct Group {
@@ -84,7 +86,10 @@ public:
   std::vector<Convergence> convs;
   /// Registers (in units of 128 bytes) that a tcgen05.ld has not delivered.
   std::vector<uint8_t> pending;
+  UndefinedRegisters undefined;
+  /// Registers to look at: pending ones, undefined ones and those of wgmma.
   uint32_t pendingCount = 0;
+  void forgetTensorLoads();
   uint8_t *local = nullptr; ///< 32 frames of Program::localBytes
   uint32_t clusterTicket = 0;
   uint32_t clusterLanes = 0; ///< that arrived in generation clusterTicket
@@ -134,7 +139,7 @@ public:
                     uint32_t lanes);
   /// A finding after which the launch goes on.
   void note(const Instr *i, FindingKind kind, std::string message,
-            uint32_t lanes);
+            uint32_t lanes, bool isWarning = false);
   /// Reports an engine's fault; null, or `i + 1` when the run may go on.
   const Instr *fault(const Instr *i, const Fault &f, uint32_t lanes);
   /// The same for an operation that was issued earlier.

@@ -258,7 +258,7 @@ void Machine::collect(Cluster &c) {
     report.status = std::min(report.status, status);
     bool isKnown = false;
     for (const Finding &f : report.findings)
-      isKnown |= status == LaunchStatus::Failed && f.kind == finding.kind &&
+      isKnown |= status >= LaunchStatus::Failed && f.kind == finding.kind &&
                  f.ptxLine == finding.ptxLine && !c.stopped;
     if (isKnown)
       continue;

@@ -113,7 +113,8 @@ const Instr *Warp::block(const Instr *pc, Wait wait) {
   Group &g = group();
   g.pc = pc;
   g.wait = wait;
-  if (wait == Wait::Poll || wait == Wait::Mbarrier || wait == Wait::TensorAlloc)
+  if (wait == Wait::Poll || wait == Wait::Mbarrier ||
+      wait == Wait::TensorAlloc || wait == Wait::Warpgroup)
     g.index = cta->cluster->round;
   return nullptr;
 }
@@ -305,6 +306,8 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
 bool Warp::checkPending(const Instr *i) {
   if (!checkWgmmaRegisters(*this, i))
     return false;
+  undefined.check(*this, i,
+                  i->guard == kNoSlot ? mask : mask & predicate(i->guard));
   const Program &p = machine->program;
   const InstrInfo &info = p.infoOf(i);
   bool found = false;
@@ -316,9 +319,11 @@ bool Warp::checkPending(const Instr *i) {
   if (found && !info.isMove) {
     note(i, FindingKind::LoadBeforeWait,
          "a register loaded by tcgen05.ld is used before tcgen05.wait::ld",
-         mask);
-    std::fill(pending.begin(), pending.end(), 0);
-    pendingCount = 0;
+         mask, /*isWarning=*/true);
+    // Using a register waits for its load, as far as chips are known.
+    forgetTensorLoads();
+    if (order())
+      order()->waitTensorLoads(*this);
     return !cta->cluster->stopped;
   }
   for (uint32_t k = 0; k < info.numDefs; ++k) {
@@ -327,6 +332,13 @@ bool Warp::checkPending(const Instr *i) {
     flag = found;
   }
   return true;
+}
+
+void Warp::forgetTensorLoads() {
+  for (uint8_t &flag : pending) {
+    pendingCount -= flag;
+    flag = 0;
+  }
 }
 
 uint32_t Warp::line(LineKind kind) const {

@@ -22,6 +22,7 @@ static json::Array asJson(const Dim3 &d) { return json::Array{d.x, d.y, d.z}; }
 
 static json::Object asJson(const Finding &f) {
   json::Object o{{"kind", std::string(toString(f.kind))},
+                 {"severity", f.isWarning ? "warning" : "error"},
                  {"message", utf8(f.message)},
                  {"module", utf8(f.module)}};
   if (f.ptxLine)

@@ -353,14 +353,18 @@ void Recorder::pairAllocated(Warp &w) {
 
 void Recorder::together(Warp &w, const Instr *next, uint32_t first,
                         uint32_t end) {
-  if (!hasTimeline)
-    return;
   auto forOthers = [&](auto &&f) {
     for (uint32_t k = first; k < end; ++k)
       for (Group &g : w.cta->warps[k].groups)
         if (k != w.index && g.pc == next && g.wait == Wait::None)
           f(g);
   };
+  // They waited in front of it and will not execute it again.
+  for (uint32_t k = first; k < end; ++k)
+    if (k != w.index && w.cta->warps[k].live)
+      ++executed[k][next - 1 - machine.program.code.data()];
+  if (!hasTimeline)
+    return;
   forOthers([&](Group &g) { now = std::max(now, g.step + 1); });
   forOthers([&](Group &g) { g.step = now; });
   advance(w, now, Waiting());

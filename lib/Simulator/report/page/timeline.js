@@ -139,6 +139,11 @@ function tickStep(stepsPerPixel) {
 
 function group(n) { return String(n).replace(/\B(?=(\d{3})+$)/g, ' '); }
 
+// Names have to fit beside their track.
+function shortName(track) {
+  return track.name.replace('dynamic shared memory', 'dynamic');
+}
+
 // What is said of a span, as pairs.
 function describe(data, launch, t, s) {
   const track = launch.tracks[t], cta = launch.ctas[track.cta];
@@ -350,7 +355,7 @@ function start() {
         ctx.fillStyle = theme.paper;
         ctx.fillRect(0, y, GUTTER - 1, item.h);
         ctx.fillStyle = theme.ink;
-        ctx.fillText(clip(item.track.name, GUTTER - 34), 26, y + Math.min(item.h / 2, 10));
+        ctx.fillText(clip(shortName(item.track), GUTTER - 34), 26, y + Math.min(item.h / 2, 10));
       } else {
         ctx.fillStyle = theme.panel;
         ctx.fillRect(0, y, state.width, item.h);
