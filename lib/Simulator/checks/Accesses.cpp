@@ -90,10 +90,12 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
     return;
   }
   if (isTensor) {
-    // Chips seem to need no fence behind the wait, and widely used libraries
-    // have none.
+    // Behind a wait for tcgen05.commit chips seem to need no fence, and widely
+    // used libraries have none: a warning.
     bool isReleased =
         of(w).tensorAcquired[c.earlier.agent()] >= c.earlier.step();
+    bool isCommitted = isReleased && !isForeign &&
+                       agents[c.earlier.agent()].kind == AgentKind::Pipe;
     w.note(i, FindingKind::TensorFence,
            text + " is not ordered with " + describeEarlier(c) +
                (isReleased ? ": expected tcgen05.fence::after_thread_sync here "
@@ -101,7 +103,7 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
                            : ": expected tcgen05.fence::before_thread_sync "
                              "there before the synchronization and "
                              "tcgen05.fence::after_thread_sync here after it"),
-           lanes, isReleased);
+           lanes, isCommitted);
     return;
   }
   w.note(i, FindingKind::ProxyFence,

@@ -25,4 +25,4 @@ with tempfile.TemporaryDirectory() as where:
                 if is_refused != ((part, variant) in REFUSED):
                     failed.append(f"{name}: {part}, {variant}: {done.stderr}")
 print(f"{count} programs")
-sys.exit("\n".join(failed))
+sys.exit("\n".join(failed) or 0)
