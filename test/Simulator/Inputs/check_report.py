@@ -42,6 +42,7 @@ COUNTS = {
 }
 FINDING = {
     "kind": TEXT,
+    "severity": TEXT,
     "message": TEXT,
     "module": TEXT,
     "line": Optional(COUNT),
