@@ -213,58 +213,79 @@ struct Access {
         space(Space(i->aux2 >> 9 & 15)), strength(Strength(i->aux2 >> 16)) {}
 };
 
+/// Where the bytes of a space begin, and how many there are.
+struct Extent {
+  uint64_t low = 0, limit = 0;
+  uint8_t *host = nullptr;
+};
+
+Extent extentOf(Warp &w, const Instr *i, const Access &access,
+                uint64_t firstAddress, uint64_t bytes) {
+  if (access.space == Space::Shared)
+    return {(uint64_t(w.cta->rank) << kRankShift) + kReservedShared,
+            w.cta->shared.size() - kReservedShared,
+            w.cta->shared.data() + kReservedShared};
+  GlobalView::Hit &hit = w.global().hitOf(i);
+  if (!w.global().find(hit, firstAddress, bytes))
+    return {};
+  return {hit.base, hit.bytes, hit.host};
+}
+
+/// Whether the bytes of all lanes have been written, or that they are now.
+bool followWritten(uint8_t *written, const uint64_t offsets[32], uint64_t bytes,
+                   bool isWrite, bool isRow) {
+  // Lanes side by side are one range.
+  unsigned ranges = isRow ? 1 : 32;
+  uint64_t size = isRow ? 32 * bytes : bytes;
+  for (unsigned k = 0; k < ranges; ++k)
+    if (isWrite)
+      std::memset(written + offsets[k], 1, size);
+    else if (std::memchr(written + offsets[k], 0, size))
+      return false;
+  return true;
+}
+
 /// The bytes of all lanes, when they are aligned and within one buffer or the
 /// own shared memory: one comparison for all. False: the slow way must look.
 bool resolveAll(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                 uint32_t mask, bool isWrite, uint8_t *out[32]) {
-  if (mask != ~0u)
+  if (mask != ~0u ||
+      (access.space != Space::Global && access.space != Space::Const &&
+       access.space != Space::Shared))
     return false;
-  uint64_t low, limit;
-  uint8_t *host;
-  uint64_t offsets[32], bits = 0, most = 0;
-  if (access.space == Space::Global || access.space == Space::Const) {
-    low = w.global().hitBase;
-    limit = w.global().hitBytes;
-    host = w.global().hitHost;
-  } else if (access.space == Space::Shared) {
-    low = (uint64_t(w.cta->rank) << kRankShift) + kReservedShared;
-    limit = w.cta->shared.size() - kReservedShared;
-    host = w.cta->shared.data() + kReservedShared;
-  } else {
+  uint64_t offsets[32], bits = 0, most = 0, unlike = 0;
+  Extent extent = extentOf(w, i, access,
+                           laneAddress(w, i->a, access.is64, i->imm, 0), bytes);
+  if (!extent.host)
     return false;
-  }
   if (access.is64) {
     const uint64_t *a = w.at<uint64_t>(i->a);
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      uint64_t address = a[lane] + uint64_t(i->imm);
-      offsets[lane] = address - low;
-      bits |= address;
-    }
+    for (unsigned lane = 0; lane < 32; ++lane)
+      offsets[lane] = a[lane] + uint64_t(i->imm) - extent.low;
   } else {
     const uint32_t *a = w.at<uint32_t>(i->a);
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      uint32_t address = a[lane] + uint32_t(i->imm);
-      offsets[lane] = uint64_t(address) - low;
-      bits |= address;
-    }
+    for (unsigned lane = 0; lane < 32; ++lane)
+      offsets[lane] =
+          uint64_t(uint32_t(a[lane] + uint32_t(i->imm))) - extent.low;
   }
-  for (unsigned lane = 0; lane < 32; ++lane)
-    most = offsets[lane] > most ? offsets[lane] : most;
-  if (bits & (bytes - 1) || most >= limit || bytes > limit - most)
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    bits |= offsets[lane] + extent.low;
+    unlike |= offsets[lane] ^ (offsets[0] + lane * bytes);
+  }
+  if (unlike)
+    for (unsigned lane = 0; lane < 32; ++lane)
+      most = offsets[lane] > most ? offsets[lane] : most;
+  else
+    most = offsets[0] > offsets[31] ? offsets[0] : offsets[31];
+  if (bits & (bytes - 1) || most >= extent.limit || bytes > extent.limit - most)
     return false;
   if (access.space == Space::Shared && w.cta->tracker &&
-      !w.cta->tracker->written.empty()) {
-    uint8_t *written = w.cta->tracker->written.data() + kReservedShared;
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      uint8_t *at = written + offsets[lane];
-      if (isWrite)
-        std::memset(at, 1, bytes);
-      else if (std::memchr(at, 0, bytes))
-        return false;
-    }
-  }
+      !w.cta->tracker->written.empty() &&
+      !followWritten(w.cta->tracker->written.data() + kReservedShared, offsets,
+                     bytes, isWrite, !unlike))
+    return false;
   for (unsigned lane = 0; lane < 32; ++lane)
-    out[lane] = host + offsets[lane];
+    out[lane] = extent.host + offsets[lane];
   return true;
 }
 
@@ -281,7 +302,7 @@ bool resolveLanes(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
     uint64_t address = laneAddress(w, i->a, access.is64, i->imm, lane);
     uint8_t *p = nullptr;
     if (isGlobal && !(address & (bytes - 1)))
-      p = w.global().translate(address, bytes, isWrite);
+      p = w.global().find(w.global().hitOf(i), address, bytes);
     if (!p)
       p = resolveAddress(w, i, access.space, address, bytes, lane, isWrite,
                          &unwritten);

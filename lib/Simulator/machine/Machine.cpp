@@ -48,14 +48,12 @@ uint8_t *EngineGlobal::translate(uint64_t address, uint64_t size, bool write) {
   return p;
 }
 
-uint8_t *GlobalView::slow(uint64_t address, uint64_t size) {
+uint8_t *GlobalView::slow(Hit &hit, uint64_t address, uint64_t size) {
   auto *p = static_cast<uint8_t *>(memory.translate(address, size));
   if (!p)
     return nullptr;
   if (const DeviceMemory::Allocation *a = memory.find(address)) {
-    hitBase = a->address;
-    hitBytes = a->bytes;
-    hitHost = p - (address - a->address);
+    hit = {a->address, a->bytes, p - (address - a->address)};
   }
   return p;
 }

@@ -263,24 +263,35 @@ struct PairAlloc {
   uint32_t waitingAddress = 0;
 };
 
-/// Global memory as the machine sees it, with a memory of the last hit.
+/// Global memory as the machine sees it, with a memory of the last hits.
 class GlobalView : public GlobalAccess {
 public:
+  /// The allocation of an access; empty at first.
+  struct Hit {
+    uint64_t base = 0, bytes = 0;
+    uint8_t *host = nullptr;
+  };
+
   explicit GlobalView(DeviceMemory &memory) : memory(memory) {}
   uint8_t *translate(uint64_t address, uint64_t size, bool) override {
-    uint64_t off = address - hitBase;
-    if (off < hitBytes && size <= hitBytes - off)
-      return hitHost + off;
-    return slow(address, size);
+    return find(last, address, size);
+  }
+  /// The same for an instruction, which mostly stays in one buffer.
+  Hit &hitOf(const Instr *i) {
+    return hits[uintptr_t(i) / sizeof(Instr) % kHits];
+  }
+  uint8_t *find(Hit &hit, uint64_t address, uint64_t size) {
+    uint64_t off = address - hit.base;
+    if (off < hit.bytes && size <= hit.bytes - off)
+      return hit.host + off;
+    return slow(hit, address, size);
   }
 
-  /// The allocation of the last access; empty at first.
-  uint64_t hitBase = 0, hitBytes = 0;
-  uint8_t *hitHost = nullptr;
-
 private:
-  uint8_t *slow(uint64_t address, uint64_t size);
+  static constexpr unsigned kHits = 16;
+  uint8_t *slow(Hit &hit, uint64_t address, uint64_t size);
   DeviceMemory &memory;
+  Hit last, hits[kHits];
 };
 
 /// Global memory as engines see it: the order learns of each access.
