@@ -1,4 +1,5 @@
-"""Every link between the pages leads somewhere, and the index names every page.
+"""Every link between the pages leads somewhere, and the index names every page,
+or the index of a folder that it names does.
 
 RUN: %python %s %mx_src
 """
@@ -18,22 +19,26 @@ def anchors(page):
         yield re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-linked = set()
+linked = {}
 for page in pages:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         if re.match(r"\w+:", target):
             continue
         path, _, anchor = target.partition("#")
         to = (page.parent / path).resolve() if path else page
-        if page == docs / "README.md":
-            linked.add(to)
+        linked.setdefault(page.resolve(), set()).add(to)
         if not to.exists():
             errors.append(f"{page.relative_to(root)}: no such file: {target}")
         elif anchor and anchor not in anchors(to):
             errors.append(f"{page.relative_to(root)}: no such heading: {target}")
 
+index = (docs / "README.md").resolve()
+named = set(linked[index])
+for page in linked[index]:
+    if page.name == "README.md":
+        named |= linked.get(page, set())
 for page in pages[1:]:
-    if page != docs / "README.md" and page.resolve() not in linked:
+    if page.resolve() != index and page.resolve() not in named:
         errors.append(f"docs/README.md: does not link {page.relative_to(docs)}")
 
 sys.exit("\n".join(errors) or 0)

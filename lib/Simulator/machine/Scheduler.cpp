@@ -396,6 +396,7 @@ void Machine::run() {
 
 /// The limit, and where everybody stands.
 void Machine::reportLimit() {
+  stopped = true;
   Finding f;
   f.kind = FindingKind::InstructionLimit;
   f.message = "stopped after " + std::to_string(executed) +
