@@ -1,0 +1,208 @@
+//===- EngineTest.cpp - orders, threads and cluster launch control --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a launch must keep whatever the seed and the number of host threads, and
+// the instructions through which clusters take work from the scheduler.
+//===----------------------------------------------------------------------===//
+
+#include "PtxRunner.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace mx::sim;
+
+namespace {
+
+/// A kernel of one parameter, a buffer of `words` zeros.
+struct Outcome {
+  LaunchReport report;
+  std::vector<uint32_t> out;
+};
+
+Outcome run(const std::string &text, LaunchConfig config, size_t words) {
+  Outcome result;
+  std::vector<Diagnostic> errors;
+  auto module = Module::parse(moduleOf(text), "test", errors);
+  if (!module) {
+    ADD_FAILURE() << "line " << errors[0].line << ": " << errors[0].message;
+    return result;
+  }
+  DeviceMemory memory;
+  uint64_t out = memory.alloc(words * 4, 256, "out");
+  memory.fill(out, 0, words * 4);
+  config.kernel = "k";
+  config.parameters.resize(8);
+  std::memcpy(config.parameters.data(), &out, 8);
+  result.report = launch(*module, memory, config);
+  result.out.resize(words);
+  memory.copyOut(result.out.data(), out, words * 4);
+  return result;
+}
+
+/// Each CTA marks its place, then asks for more until there is no more. The
+/// number of marks is how often a place was worked on.
+const char *const persistent = R"(
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .b128 %q;
+  .shared .align 16 .b8 answer[16];
+  .shared .align 8 .b8 bar[8];
+  ld.param.u64 %rd0, [out];
+  mov.u32 %r0, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, 0;
+  mov.u32 %r10, %nctaid.x; mov.u32 %r11, %ctaid.y;
+  mad.lo.u32 %r0, %r11, %r10, %r0;
+  setp.eq.u32 %p0, %r2, 0;
+  @%p0 mbarrier.init.shared.b64 [bar], 1;
+  fence.proxy.async;
+  bar.sync 0;
+WORK:
+  mul.wide.u32 %rd1, %r0, 4; add.s64 %rd1, %rd0, %rd1;
+  @%p0 red.relaxed.gpu.global.add.u32 [%rd1], 1;
+  bar.sync 0;
+  @!%p0 bra WAIT;
+  fence.proxy.async;
+  mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;
+  clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128
+    [answer], [bar];
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p1, [bar], %r3;
+  @!%p1 bra WAIT;
+  xor.b32 %r3, %r3, 1;
+  ld.shared.b128 %q, [answer];
+  clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p2, %q;
+  @!%p2 bra END;
+  clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128
+    {%r0, %r4, %r5, %r6}, %q;
+  mad.lo.u32 %r0, %r4, %r10, %r0;
+  bar.sync 0;
+  bra WORK;
+END:
+  ret;
+})";
+
+TEST(Engine, EveryPlaceIsWorkedOnOnce) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    LaunchConfig config;
+    config.grid = {20, 3, 1};
+    config.block = {64, 1, 1};
+    config.smCount = 1 + seed % 3;
+    config.seed = seed;
+    Outcome r = run(persistent, config, 60);
+    ASSERT_EQ(r.report.text(), "") << seed;
+    for (uint32_t n : r.out)
+      EXPECT_EQ(n, 1u) << seed;
+  }
+}
+
+/// Tickets from a counter: who gets which depends on the order of clusters.
+const char *const tickets = R"(
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd0, [out];
+  mov.u32 %r0, %ctaid.x; mov.u32 %r5, 0;
+AGAIN:
+  atom.relaxed.gpu.global.add.u32 %r1, [%rd0], 1;
+  mul.wide.u32 %rd1, %r1, 4; add.s64 %rd1, %rd0, %rd1;
+  st.global.u32 [%rd1+4], %r0;
+  add.u32 %r5, %r5, 1;
+  setp.lt.u32 %p0, %r5, 5;
+  @%p0 bra AGAIN;
+  ret;
+})";
+
+TEST(Engine, ThreadsDoNotChangeTheResult) {
+  for (uint64_t seed : {0, 1, 2, 3}) {
+    LaunchConfig config;
+    config.grid = {40, 1, 1};
+    config.block = {1, 1, 1};
+    config.seed = seed;
+    config.threads = 1;
+    Outcome one = run(tickets, config, 201);
+    ASSERT_EQ(one.report.text(), "");
+    EXPECT_EQ(one.out[0], 200u);
+    for (unsigned threads : {2, 3, 8}) {
+      config.threads = threads;
+      Outcome many = run(tickets, config, 201);
+      EXPECT_EQ(many.out, one.out) << "seed " << seed;
+      EXPECT_EQ(many.report.statistics.warpInstructions,
+                one.report.statistics.warpInstructions);
+    }
+  }
+}
+
+/// A CTA that waits for one that is dispatched later, though resident.
+const char *const handOver = R"(
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd0, [out];
+  mov.u32 %r0, %ctaid.x; mov.u32 %r1, %nctaid.x; sub.u32 %r1, %r1, 1;
+  mul.wide.u32 %rd1, %r0, 8; add.s64 %rd1, %rd0, %rd1;
+  setp.eq.u32 %p0, %r0, %r1; @%p0 bra MINE;
+WAIT:
+  ld.acquire.gpu.global.u32 %r2, [%rd1+8];
+  setp.eq.u32 %p1, %r2, 0; @%p1 bra WAIT;
+  ld.global.u32 %r3, [%rd1+12];
+MINE:
+  @%p0 mov.u32 %r3, 0;
+  add.u32 %r3, %r3, 7;
+  st.global.u32 [%rd1+4], %r3;
+  st.release.gpu.global.u32 [%rd1], 1;
+  ret;
+})";
+
+TEST(Engine, ResidentClustersWaitForEachOther) {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    LaunchConfig config;
+    config.grid = {100, 1, 1};
+    config.block = {1, 1, 1};
+    config.seed = seed;
+    Outcome r = run(handOver, config, 200);
+    ASSERT_EQ(r.report.text(), "") << seed;
+    EXPECT_EQ(r.out[1], 700u);
+  }
+  // The same without the acquire is a race, whatever the order.
+  std::string racy = handOver;
+  racy.replace(racy.find("ld.acquire.gpu"), 14, "ld.relaxed.gpu");
+  LaunchConfig config;
+  config.grid = {100, 1, 1};
+  config.block = {1, 1, 1};
+  Outcome r = run(racy, config, 200);
+  ASSERT_FALSE(r.report.clean());
+  EXPECT_EQ(r.report.findings[0].kind, FindingKind::Race);
+}
+
+TEST(Engine, CountsRoles) {
+  LaunchConfig config;
+  config.grid = {3, 1, 1};
+  config.block = {64, 1, 1};
+  Outcome r = run(R"(
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p; .reg .b32 %r<8>; .reg .b64 %rd<8>;
+  .shared .align 16 .b8 data[512];
+  ld.param.u64 %rd0, [out];
+  mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 2; mov.u32 %r2, data;
+  add.u32 %r2, %r2, %r1;
+  st.shared.u32 [%r2], %r0;
+  setp.lt.u32 %p, %r0, 32; @%p bra END;
+  ld.shared.u32 %r3, [%r2];
+  mov.u32 %r4, %ctaid.x; mad.lo.u32 %r4, %r4, 256, %r1;
+  cvt.u64.u32 %rd1, %r4; add.s64 %rd1, %rd0, %rd1;
+  st.global.u32 [%rd1], %r3;
+END:
+  ret;
+})",
+                  config, 192);
+  ASSERT_EQ(r.report.text(), "");
+  const auto &warps = r.report.statistics.warps;
+  ASSERT_EQ(warps.size(), 2u);
+  EXPECT_EQ(warps[0].sharedStoreBytes, 3u * 128);
+  EXPECT_EQ(warps[0].globalStoreBytes, 0u);
+  EXPECT_EQ(warps[1].sharedLoadBytes, 3u * 128);
+  EXPECT_EQ(warps[1].globalStoreBytes, 3u * 128);
+}
+
+} // namespace
