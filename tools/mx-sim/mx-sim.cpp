@@ -20,9 +20,12 @@ static cl::list<std::string> inputs(cl::Positional, cl::OneOrMore,
                                     cl::desc("[KERNEL.ptx ...] LAUNCH.json"),
                                     cl::cat(category));
 static cl::opt<std::string>
-    checks("checks", cl::desc("Checks: all (default), none, or a list; "
-                            "-NAME leaves one out"),
+    checks("checks",
+           cl::desc("Checks: all (default), none, or a list; "
+                    "-NAME leaves one out"),
            cl::init("all"), cl::cat(category));
+static cl::opt<bool> werror("werror", cl::desc("Exit with 1 on warnings, too"),
+                            cl::cat(category));
 static cl::opt<uint64_t>
     seed("seed",
          cl::desc("Order of warps, CTAs and asynchronous completions; 0: each "
@@ -192,5 +195,12 @@ int main(int argc, char **argv) {
     ok &= writeFile(report, mx::sim::reportAsJson(result));
   if (!timeline.empty() && !result.reports.empty())
     ok &= writeFile(timeline, mx::sim::timelineAsHtml(result));
-  return ok ? result.exitStatus() : 2;
+  if (!ok)
+    return 2;
+  int status = result.exitStatus();
+  for (const mx::sim::LaunchReport &r : result.reports)
+    for (const mx::sim::Finding &f : r.findings)
+      if (werror && f.isWarning && !status)
+        status = 1;
+  return status;
 }

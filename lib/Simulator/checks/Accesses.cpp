@@ -90,12 +90,10 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
     return;
   }
   if (isTensor) {
-    // Behind a wait for tcgen05.commit chips seem to need no fence, and widely
-    // used libraries have none: a warning.
+    // Chips seem to need no fence where both sides have waited, and widely used
+    // libraries have none: a warning.
     bool isReleased =
         of(w).tensorAcquired[c.earlier.agent()] >= c.earlier.step();
-    bool isCommitted = isReleased && !isForeign &&
-                       agents[c.earlier.agent()].kind == AgentKind::Pipe;
     w.note(i, FindingKind::TensorFence,
            text + " is not ordered with " + describeEarlier(c) +
                (isReleased ? ": expected tcgen05.fence::after_thread_sync here "
@@ -103,7 +101,7 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
                            : ": expected tcgen05.fence::before_thread_sync "
                              "there before the synchronization and "
                              "tcgen05.fence::after_thread_sync here after it"),
-           lanes, isCommitted);
+           lanes, /*isWarning=*/true);
     return;
   }
   w.note(i, FindingKind::ProxyFence,
@@ -218,7 +216,7 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   }
   Conflict conflict;
   bool ok = global.shadow.visit(
-      address, bytes, lastRecord, touch, e.isAtomic(),
+      address, bytes, lastRecord, touch, e,
       [&](const GlobalShadow::Record &r, bool wasWrite) {
         if (r.cluster == id)
           return r.epoch.agent() == e.agent() ||
@@ -240,9 +238,10 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
 
 void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
                          uint64_t bytes, uint32_t lanes, Touch touch,
-                         bool isAtomic) {
+                         bool isAtomic, bool isCas) {
   WarpOrder &o = of(w);
-  Epoch e(o.self, o.known.generic[o.self], instrNumber(i), isAtomic, false);
+  Epoch e(o.self, o.known.generic[o.self], instrNumber(i), isAtomic, false,
+          isCas);
   visitGlobal(w, i, lanes, e, o.known, false, address, bytes, touch);
 }
 
@@ -263,7 +262,7 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   };
   Conflict conflict;
   bool ok = global.shadow.visit(
-      address, 128, global.shadow.record(id, e), Touch::Read, false,
+      address, 128, global.shadow.record(id, e), Touch::Read, e,
       [&](const GlobalShadow::Record &r, bool) {
         return !isRace(r) && stepIn(o.maps, r) >= r.epoch.step();
       },

@@ -176,7 +176,8 @@ public:
   void accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
                     uint32_t bytes, uint32_t lanes, Touch touch, bool isAtomic);
   void accessGlobal(Warp &w, const Instr *i, uint64_t address, uint64_t bytes,
-                    uint32_t lanes, Touch touch, bool isAtomic);
+                    uint32_t lanes, Touch touch, bool isAtomic,
+                    bool isCas = false);
 
   /// A copy reads its tensor map.
   void readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes);

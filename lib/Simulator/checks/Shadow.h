@@ -25,13 +25,14 @@ namespace mx::sim {
 class Epoch {
 public:
   static constexpr uint32_t kMaxAgents = 1u << 12;
-  static constexpr uint32_t kMaxStep = (1u << 26) - 1;
+  static constexpr uint32_t kMaxStep = (1u << 25) - 1;
   static constexpr uint32_t kMaxInstr = (1u << 20) - 1;
 
   Epoch() = default;
   Epoch(uint32_t agent, uint32_t step, uint32_t instr, bool isAtomic,
-        bool isAsync)
+        bool isAsync, bool isCas = false)
       : bits(uint64_t(agent) | uint64_t(std::min(step, kMaxStep)) << 12 |
+             uint64_t(isCas) << 37 |
              uint64_t(std::min(instr, kMaxInstr)) << 38 |
              uint64_t(isAtomic) << 58 | uint64_t(isAsync) << 59) {}
   explicit operator bool() const { return bits; }
@@ -39,6 +40,9 @@ public:
   uint32_t step() const { return bits >> 12 & kMaxStep; }
   uint32_t instr() const { return bits >> 38 & kMaxInstr; }
   bool isAtomic() const { return bits >> 58 & 1; }
+  /// Compare and swap: CUDA's own idiom for operations that the hardware lacks
+  /// reads the word by a plain load before its loop, which harms nobody.
+  bool isCas() const { return bits >> 37 & 1; }
   /// Of the async proxy.
   bool isAsync() const { return bits >> 59 & 1; }
   /// Which of the four bytes of a granule.
@@ -151,7 +155,7 @@ public:
   /// clash. Thread-safe.
   template <class F>
   bool visit(uint64_t address, uint64_t bytes, uint32_t number, Touch touch,
-             bool isAtomic, F &&isOrdered, Conflict &conflict);
+             Epoch e, F &&isOrdered, Conflict &conflict);
 
 private:
   struct Cell {
@@ -186,12 +190,9 @@ private:
 
 template <class F>
 bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
-                         Touch touch, bool isAtomic, F &&isOrdered,
+                         Touch touch, Epoch e, F &&isOrdered,
                          Conflict &conflict) {
   bool ok = true, isWrite = touch != Touch::Read;
-  // CUDA's own idiom for operations that the hardware lacks reads the word
-  // before the loop of atom.cas by a plain load.
-  bool isWord = !isWrite && bytes <= 8 && address % bytes == 0;
   // Sub-word accesses of neighbours share a cell: only whole granules are
   // remembered, which can hide a race between bytes.
   uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
@@ -208,8 +209,10 @@ bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
         if (!old || old == number || old == lastFine)
           return;
         Record r;
-        if (!find(old, r) || (r.epoch.isAtomic() && (isAtomic || isWord)) ||
-            isOrdered(r, wasWrite)) {
+        bool isHarmless =
+            !find(old, r) || (r.epoch.isAtomic() && e.isAtomic()) ||
+            (r.epoch.isCas() && !isWrite) || (e.isCas() && !wasWrite);
+        if (isHarmless || isOrdered(r, wasWrite)) {
           lastFine = old;
           return;
         }

@@ -149,7 +149,8 @@ enum : uint32_t { kAcquire = 1, kRelease = 2 };
 
 /// One lane as the order of accesses sees it.
 void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
-                  unsigned bytes, unsigned lane, bool reads, uint32_t sem) {
+                  unsigned bytes, unsigned lane, bool reads, uint32_t sem,
+                  bool isCas) {
   Order *order = w.order();
   if (!order)
     return;
@@ -160,7 +161,8 @@ void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
                         address & kOffsetMask, bytes, 1u << lane, Touch::Write,
                         true);
   else
-    order->accessGlobal(w, i, address, bytes, 1u << lane, Touch::Write, true);
+    order->accessGlobal(w, i, address, bytes, 1u << lane, Touch::Write, true,
+                        isCas);
   order->strongWrite(w, !isShared, address, sem & kRelease);
 }
 
@@ -191,7 +193,7 @@ const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
       return nullptr;
     bool isShared = isSharedAt(address);
     followAtomic(w, i, isShared, isShared ? sharedAddress(address) : address,
-                 bytes * count, lane, hasResult, i->b);
+                 bytes * count, lane, hasResult, i->b, op == Cas);
     (isShared ? w.counts.sharedStoreBytes : w.counts.globalStoreBytes) +=
         bytes * count;
     for (unsigned k = 0; k < count; ++k) {
