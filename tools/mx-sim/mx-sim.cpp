@@ -91,13 +91,26 @@ static std::string whyNotWritable(StringRef path) {
 
 /// The whole file or, with a message, nothing.
 static bool writeFile(StringRef path, StringRef text) {
-  Error e = writeToOutput(path, [&](raw_ostream &out) {
-    out << text;
-    return Error::success();
-  });
-  if (!e)
+  std::error_code code;
+  if (sys::fs::exists(path) && !sys::fs::is_regular_file(path)) {
+    // A device or a pipe is written to; a file put in its place would be the
+    // end of it.
+    raw_fd_ostream out(path, code);
+    if (!code) {
+      out << text;
+      out.flush();
+      code = out.error();
+      out.clear_error();
+    }
+  } else {
+    code = errorToErrorCode(writeToOutput(path, [&](raw_ostream &out) {
+      out << text;
+      return Error::success();
+    }));
+  }
+  if (!code)
     return true;
-  badUsage(path + ": " + toString(std::move(e)));
+  badUsage(path + ": " + code.message());
   return false;
 }
 

@@ -242,6 +242,13 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
     w.trace->changeBarrier(w, i, owner, offset, before, after, arrivals);
   Mbarrier &log = owner.mbarriers[offset];
   if (mbarrierState(before).parity != mbarrierState(after).parity) {
+    // Threads that are suspended in a try_wait wake up when the phase completes,
+    // however late they get to run.
+    for (Warp &other : owner.warps)
+      for (Group &g : other.groups)
+        g.isWoken |= g.wait == Wait::Mbarrier && g.cta == &owner &&
+                     g.address == offset &&
+                     g.ticket == mbarrierState(before).parity;
     ++log.phases;
     log.arrivals.clear();
     if (Order *order = w.order())
@@ -418,6 +425,9 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
   bool isSame = true, isFirst = true;
   Cta *target = nullptr;
   uint32_t passed = ~0u;
+  Group &own = w.group();
+  bool isWoken = own.isWoken;
+  own.isWoken = false;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
     Cta *owner;
@@ -453,6 +463,7 @@ const Instr *mbarrierWait(Warp &w, const Instr *i, uint32_t mask) {
           " (mbarrier at " + w.machine->describeSharedOffset(offset) + ")";
       return w.fault(i, f, 1u << lane);
     }
+    isDone |= isWoken && offset == own.address && parity == own.ticket;
     if (isDone) {
       done |= 1u << lane;
       if (w.trace && offset != passed)

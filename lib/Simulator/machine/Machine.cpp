@@ -271,6 +271,8 @@ bool Machine::ready(Warp &w, Group &g) {
   case Wait::None:
     return true;
   case Wait::Mbarrier: {
+    if (g.isWoken)
+      return true;
     if (w.cta->cluster->timeout)
       return w.cta->cluster->round != g.index;
     uint64_t word = g.cta->mbarriers[g.address].word;

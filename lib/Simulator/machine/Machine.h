@@ -57,6 +57,9 @@ struct Group {
   uint32_t ticket = 0;  ///< generation or parity
   uint32_t address = 0; ///< of the mbarrier: offset in `cta`
   uint32_t needed = 0;  ///< lanes, for Collective
+  /// The phase that it waits for has completed: the wait succeeds, even when
+  /// the next phase completes before the group runs.
+  bool isWoken = false;
   Cta *cta = nullptr;
   /// For timelines: its clock, and its name among the groups of the warp.
   uint64_t step = 0;
