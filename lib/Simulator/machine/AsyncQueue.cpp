@@ -8,7 +8,7 @@
 
 using namespace mx::sim;
 
-bool AsyncQueue::completeOne(Random *random, bool hasTurn) {
+bool AsyncQueue::completeOne(Random *random, bool hasTurn, uint32_t lastRound) {
   if (ops.empty())
     return false;
   // From a random place on, the first that nothing of its line precedes.
@@ -21,7 +21,7 @@ bool AsyncQueue::completeOne(Random *random, bool hasTurn) {
           at = j;
           break;
         }
-    if (ops[at].needsTurn && !hasTurn)
+    if ((ops[at].needsTurn && !hasTurn) || ops[at].round > lastRound)
       continue;
     Op op = std::move(ops[at]);
     ops.erase(ops.begin() + at);

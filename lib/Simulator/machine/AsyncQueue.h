@@ -92,23 +92,25 @@ public:
   /// Operations of line 0 have no order.
   static constexpr uint32_t kNoLine = 0;
 
-  void push(const AsyncIssuer &issuer, uint32_t line, bool needsTurn,
-            Action action) {
-    ops.push_back({issuer, line, needsTurn, std::move(action)});
+  /// `round`: the scheduling pass in which it is issued.
+  void push(const AsyncIssuer &issuer, uint32_t line, uint32_t round,
+            bool needsTurn, Action action) {
+    ops.push_back({issuer, line, round, needsTurn, std::move(action)});
   }
   bool empty() const { return ops.empty(); }
   size_t size() const { return ops.size(); }
 
   /// Completes one operation that may be next, the oldest without `random`;
   /// false when there is none (without the turn, those that need it are left).
-  bool completeOne(Random *random, bool hasTurn);
+  /// Those issued after `lastRound` are too young.
+  bool completeOne(Random *random, bool hasTurn, uint32_t lastRound = ~0u);
   /// True when an operation waits for the turn only.
   bool wantsTurn() const;
 
 private:
   struct Op {
     AsyncIssuer issuer;
-    uint32_t line;
+    uint32_t line, round;
     bool needsTurn;
     Action action;
   };

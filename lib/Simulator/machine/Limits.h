@@ -22,6 +22,11 @@ constexpr uint64_t kActiveBytes = 192ull << 20;
 constexpr uint64_t kActiveClusters = 8;
 /// Warp instructions that a cluster may execute before others have theirs.
 constexpr uint64_t kQuantum = 1u << 18;
+/// With other seeds than 0: the shortest turn of a warp, in instructions, and
+/// the turns that every warp has before an operation completes, unless all
+/// wait.
+constexpr uint64_t kLeastSlice = 32;
+constexpr uint32_t kRoundsOfWork = 3;
 
 } // namespace mx::sim
 

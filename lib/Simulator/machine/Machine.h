@@ -433,15 +433,15 @@ const Instr *Warp::issue(const Instr *i, uint32_t lanes, uint32_t line,
                          bool needsTurn, F &&action) {
   if (isEager())
     return fault(i, action(), lanes);
-  cta->cluster->queue.push({this, i, lanes}, line, needsTurn,
-                           std::forward<F>(action));
+  cta->cluster->queue.push({this, i, lanes}, line, cta->cluster->round,
+                           needsTurn, std::forward<F>(action));
   return i + 1;
 }
 
 template <class F>
 const Instr *Warp::issueCopy(const Instr *i, unsigned lane, F &&action) {
-  cta->cluster->queue.push({this, i, 1u << lane}, AsyncQueue::kNoLine, false,
-                           std::forward<F>(action));
+  cta->cluster->queue.push({this, i, 1u << lane}, AsyncQueue::kNoLine,
+                           cta->cluster->round, false, std::forward<F>(action));
   return i + 1;
 }
 

@@ -61,8 +61,13 @@ bool Machine::completeSome(Cluster &c, bool isStuck) {
   bool isInOrder =
       c.pace == Cluster::Pace::Eager || c.pace == Cluster::Pace::Even;
   Random *random = isInOrder ? nullptr : &c.random;
+  // Background work takes longer than a few instructions of any warp: programs
+  // depend on that where threads wait for the same phases in step.
+  uint32_t lastRound = isInOrder || isStuck      ? ~0u
+                       : c.round > kRoundsOfWork ? c.round - kRoundsOfWork
+                                                 : 0;
   auto completeOne = [&] {
-    return !c.stopped && c.queue.completeOne(random, c.hasTurn);
+    return !c.stopped && c.queue.completeOne(random, c.hasTurn, lastRound);
   };
   bool any = false;
   switch (c.pace) {
@@ -135,7 +140,8 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
       runEvenly(c, order, executedBy, kSlice);
     for (size_t k = 0; k < order.size(); ++k) {
       Warp *w = order[k];
-      uint64_t slice = isEager || isEven ? kSlice : 1ull << c.random.below(12);
+      uint64_t slice =
+          isEager || isEven ? kSlice : kLeastSlice << c.random.below(7);
       if (!isEven)
         executedBy[k] = w->groups.empty() ? 0 : w->run(slice);
       uint64_t n = executedBy[k];
