@@ -212,6 +212,8 @@ void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
 void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                         const Knowledge &known, bool isAsyncProxy,
                         uint64_t address, uint64_t bytes, Touch touch) {
+  if (GlobalShadow::isWordRead(address, bytes, touch))
+    e = e.withBytes(15);
   if (!lastRecord || e.raw() != lastEpoch.raw()) {
     lastEpoch = e;
     lastRecord = global.shadow.record(id, e);

@@ -142,8 +142,14 @@ public:
 
   struct Record {
     uint64_t cluster;
-    Epoch epoch;
+    Epoch epoch; ///< with all bytes for an `isWordRead`, else none
   };
+  /// CUDA's own idiom for operations that the hardware lacks reads the word by
+  /// a plain load before the loop of atom.cas: such reads and atomic operations
+  /// do not race.
+  static bool isWordRead(uint64_t address, uint64_t bytes, Touch touch) {
+    return touch == Touch::Read && bytes && bytes <= 8 && address % bytes == 0;
+  }
   /// The number of a new record.
   uint32_t record(uint64_t cluster, Epoch epoch);
 
@@ -189,9 +195,7 @@ bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
                          Touch touch, bool isAtomic, F &&isOrdered,
                          Conflict &conflict) {
   bool ok = true, isWrite = touch != Touch::Read;
-  // CUDA's own idiom for operations that the hardware lacks reads the word
-  // before the loop of atom.cas by a plain load.
-  bool isWord = !isWrite && bytes <= 8 && address % bytes == 0;
+  bool isWord = isWordRead(address, bytes, touch);
   // Sub-word accesses of neighbours share a cell: only whole granules are
   // remembered, which can hide a race between bytes.
   uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
@@ -209,6 +213,7 @@ bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
           return;
         Record r;
         if (!find(old, r) || (r.epoch.isAtomic() && (isAtomic || isWord)) ||
+            (isAtomic && !wasWrite && r.epoch.bytes()) ||
             isOrdered(r, wasWrite)) {
           lastFine = old;
           return;
