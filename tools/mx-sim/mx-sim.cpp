@@ -20,13 +20,14 @@ static cl::list<std::string> inputs(cl::Positional, cl::OneOrMore,
                                     cl::desc("[KERNEL.ptx ...] LAUNCH.json"),
                                     cl::cat(category));
 static cl::opt<std::string>
-    checks("checks", cl::desc("Checks: all (default), none, or a list; "
-                            "-NAME leaves one out"),
+    checks("checks",
+           cl::desc("Checks: all (default), none, or a list; "
+                    "-NAME leaves one out"),
            cl::init("all"), cl::cat(category));
 static cl::opt<uint64_t>
     seed("seed",
-         cl::desc("Order of warps, CTAs and asynchronous completions; 0: each "
-                  "operation completes as it is issued"),
+         cl::desc("Order of warps, CTAs and asynchronous completions; 0 "
+                  "(default): the fastest to simulate"),
          cl::init(0), cl::cat(category));
 static cl::opt<unsigned>
     jobs("jobs", cl::desc("Host threads; 0 (default): one per core"),
