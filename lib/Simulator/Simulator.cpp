@@ -12,7 +12,7 @@
 #include "machine/Routines.h"
 #include "ptx/Parser.h"
 
-#include <cstring>
+#include <cstdio>
 #include <map>
 
 using namespace mx::sim;

@@ -9,7 +9,6 @@
 #include "FloatOps.h"
 #include "StoreAsync.h"
 
-#include <cmath>
 
 using namespace mx::sim;
 using ptx::Operand;
