@@ -71,7 +71,8 @@ std::string moduleOf(const Loop &loop) {
   .shared .align 16 .b8 smem[2048];
   ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
   mov.u32 %r0, %tid.x; mov.u32 %r5, %ctaid.x;
-  mov.u32 %r6, )" + std::to_string(kElements / kGrid * 4 + 65536) + R"(;
+  mov.u32 %r6, )" + std::to_string(kElements / kGrid * 4 + 65536) +
+                     R"(;
   mul.wide.u32 %rd3, %r5, %r6; mul.wide.u32 %rd4, %r0, 16;
   add.s64 %rd3, %rd3, %rd4; add.s64 %rd1, %rd1, %rd3; add.s64 %rd2, %rd2, %rd3;
   mov.u32 %r2, smem; shl.b32 %r7, %r0, 2; add.u32 %r2, %r2, %r7;
@@ -80,7 +81,8 @@ std::string moduleOf(const Loop &loop) {
   mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f3F000000; mov.f32 %f3, 0f00000000;
   mov.u32 %r1, 0;
 LOOP:
-)") + loop.body + R"(
+)") + loop.body +
+         R"(
   add.u32 %r1, %r1, 1;
   setp.lt.u32 %p, %r1, )" +
          std::to_string(loop.trips) + R"(;

@@ -12,7 +12,7 @@
 #include "machine/Routines.h"
 #include "ptx/Parser.h"
 
-#include <cstring>
+#include <cstdio>
 #include <map>
 
 using namespace mx::sim;
@@ -303,7 +303,8 @@ std::string Finding::text() const {
     s += (s.empty() ? "line " : ":") + std::to_string(ptxLine);
   if (!s.empty())
     s += ": ";
-  s += std::string(toString(kind)) + (isWarning ? ": warning: " : ": ") + message;
+  s += std::string(toString(kind)) + (isWarning ? ": warning: " : ": ") +
+       message;
   std::string where;
   if (hasCta)
     where += "CTA (" + std::to_string(cta.x) + "," + std::to_string(cta.y) +

@@ -33,15 +33,15 @@ typedef enum mxStatus {
   MX_ERROR_INVALID_VALUE = 1, /* an argument is wrong; nothing was done */
   MX_ERROR_NO_DEVICE = 2,     /* no driver, no GPU, or an unusable one */
   MX_ERROR_OUT_OF_MEMORY = 3,
-  MX_ERROR_BAD_MODULE = 4,    /* text or image that does not load */
-  MX_ERROR_WRONG_TARGET = 5,  /* a module for another GPU */
-  MX_ERROR_NOT_FOUND = 6,     /* no kernel of that name */
-  MX_ERROR_BAD_LAUNCH = 7,    /* a launch that the device refuses */
-  MX_ERROR_UNSUPPORTED = 8,   /* this device cannot do it */
-  MX_ERROR_CHECK = 9,         /* the simulator found a fault in a kernel */
-  MX_ERROR_DEADLOCK = 10,     /* the simulator found a deadlock */
-  MX_ERROR_KERNEL = 11,       /* a kernel failed on the GPU */
-  MX_ERROR_DRIVER = 12        /* any other error of the driver */
+  MX_ERROR_BAD_MODULE = 4,   /* text or image that does not load */
+  MX_ERROR_WRONG_TARGET = 5, /* a module for another GPU */
+  MX_ERROR_NOT_FOUND = 6,    /* no kernel of that name */
+  MX_ERROR_BAD_LAUNCH = 7,   /* a launch that the device refuses */
+  MX_ERROR_UNSUPPORTED = 8,  /* this device cannot do it */
+  MX_ERROR_CHECK = 9,        /* the simulator found a fault in a kernel */
+  MX_ERROR_DEADLOCK = 10,    /* the simulator found a deadlock */
+  MX_ERROR_KERNEL = 11,      /* a kernel failed on the GPU */
+  MX_ERROR_DRIVER = 12       /* any other error of the driver */
 } mxStatus;
 
 /* "deadlock", "bad launch", ...; "unknown status" for other numbers. */

@@ -1,7 +1,7 @@
 /*===- vector_add.c - The shortest use of the runtime from C --------------===*\
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 |*                                                                            *|
-|* Loads a PTX file, launches one kernel, looks at the result. docs/Runtime.md *|
+|* Loads PTX, launches one kernel, looks at the result. docs/Runtime.md       *|
 |* shows it; a test runs it.                                                  *|
 \*===----------------------------------------------------------------------===*/
 

@@ -28,8 +28,8 @@ static cl::opt<bool> werror("werror", cl::desc("Exit with 1 on warnings, too"),
                             cl::cat(category));
 static cl::opt<uint64_t>
     seed("seed",
-         cl::desc("Order of warps, CTAs and asynchronous completions; 0: each "
-                  "operation completes as it is issued"),
+         cl::desc("Order of warps, CTAs and asynchronous completions; 0 "
+                  "(default): the fastest to simulate"),
          cl::init(0), cl::cat(category));
 static cl::opt<unsigned>
     jobs("jobs", cl::desc("Host threads; 0 (default): one per core"),

@@ -38,12 +38,13 @@ static const char kModule[] = R"(.version 8.8
 static std::string modulePath;
 
 extern "C" int LLVMFuzzerInitialize(int *, char ***) {
-  char name[] = "/tmp/mx-fuzz-XXXXXX";
-  int fd = mkstemp(name);
+  const char *directory = std::getenv("TMPDIR");
+  modulePath =
+      std::string(directory ? directory : P_tmpdir) + "/mx-fuzz-XXXXXX";
+  int fd = mkstemp(modulePath.data());
   if (fd < 0 || write(fd, kModule, sizeof kModule - 1) < 0)
     std::abort();
   close(fd);
-  modulePath = name;
   std::atexit([] { unlink(modulePath.c_str()); });
   return 0;
 }

@@ -183,7 +183,8 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
       {"checks", "all,none",
        "simulator option checks: expected default, all, none or a list of "
        "uninit-tmem ld-before-wait uninit-smem tmem-leak descriptor mbarrier "
-       "race proxy-fence tcgen05-fence cta-exit phase-overrun, found 'all,none'"},
+       "race proxy-fence tcgen05-fence cta-exit phase-overrun, found "
+       "'all,none'"},
       {"speed", "9",
        "expected a simulator option out of seed, checks, sm-count, "
        "instruction-limit and tensor-sums, found 'speed'"},

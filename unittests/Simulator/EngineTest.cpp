@@ -7,6 +7,7 @@
 
 #include "PtxRunner.h"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -203,6 +204,78 @@ END:
   EXPECT_EQ(warps[0].globalStoreBytes, 0u);
   EXPECT_EQ(warps[1].sharedLoadBytes, 3u * 128);
   EXPECT_EQ(warps[1].globalStoreBytes, 3u * 128);
+}
+
+/// Blocks from the heap and printed lines come to clusters in one order.
+TEST(Engine, ThreadsDoNotChangeTheHeapAndTheText) {
+  auto outcome = [](unsigned threads) {
+    LaunchConfig config;
+    config.grid = {24, 1, 1};
+    config.block = {1, 1, 1};
+    config.threads = threads;
+    testing::internal::CaptureStdout();
+    Outcome r = run(R"(
+.extern .func (.param .b64 r) malloc(.param .b64 bytes);
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .align 1 .b8 text[4] = {37, 117, 10, 0};
+.visible .entry k(.param .u64 out)
+{
+  .local .align 8 .b8 frame[8];
+  .reg .pred %p; .reg .b32 %r<8>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd0, [out];
+  mov.u32 %r0, %ctaid.x; mul.wide.u32 %rd1, %r0, 8; add.s64 %rd1, %rd0, %rd1;
+  mov.u32 %r1, 0;
+LOOP:
+  { .param .b64 a; .param .b64 r;
+    st.param.b64 [a], 64;
+    call.uni (r), malloc, (a);
+    ld.param.b64 %rd2, [r]; }
+  st.global.u64 [%rd1], %rd2;
+  st.local.u32 [frame], %r0;
+  mov.u64 %rd3, frame; cvta.local.u64 %rd3, %rd3;
+  mov.u64 %rd4, text; cvta.global.u64 %rd4, %rd4;
+  { .param .b64 f; .param .b64 a; .param .b32 r;
+    st.param.b64 [f], %rd4; st.param.b64 [a], %rd3;
+    call.uni (r), vprintf, (f, a); }
+  add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 4; @%p bra LOOP;
+  ret;
+})",
+                    config, 48);
+    fflush(stdout);
+    EXPECT_EQ(r.report.text(), "");
+    return std::pair(testing::internal::GetCapturedStdout(), r.out);
+  };
+  auto one = outcome(1);
+  EXPECT_EQ(std::count(one.first.begin(), one.first.end(), '\n'), 96);
+  EXPECT_NE(one.second[0], 0u);
+  for (unsigned threads : {2, 8, 1000000})
+    EXPECT_EQ(outcome(threads), one) << threads;
+}
+
+/// CUDA's idiom for an atomic operation that the hardware lacks: a plain load,
+/// then atom.cas until nobody came between.
+TEST(Engine, LoopsOfCasAreNoRace) {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    LaunchConfig config;
+    config.grid = {4, 1, 1};
+    config.block = {64, 1, 1};
+    config.seed = seed;
+    Outcome r = run(R"(
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %rd0;
+  ld.param.u64 %rd0, [out];
+  ld.global.u32 %r0, [%rd0];
+LOOP:
+  add.u32 %r1, %r0, 1;
+  atom.global.cas.b32 %r2, [%rd0], %r0, %r1;
+  setp.ne.u32 %p, %r2, %r0; mov.u32 %r0, %r2; @%p bra LOOP;
+  ret;
+})",
+                    config, 1);
+    EXPECT_EQ(r.report.text(), "") << seed;
+    EXPECT_EQ(r.out[0], 256u) << seed;
+  }
 }
 
 } // namespace

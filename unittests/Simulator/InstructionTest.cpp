@@ -449,10 +449,10 @@ TEST(Instruction, Atomics) {
 /// A warp may arrive at a barrier and then wait at it: the barrier counts 64
 /// arrivals, whoever they are from.
 TEST(Instruction, NamedBarrierCountsArrivals) {
-  PtxResult r = runPtx(
-      R32("setp.ge.u32 %p1, %r43, 32; mov.u32 %r0, 7; @%p1 bra END;"
-          "bar.arrive 1, 64; bar.sync 1, 64; mov.u32 %r0, 9; END:"),
-      {std::vector<uint64_t>(64)});
+  PtxResult r =
+      runPtx(R32("setp.ge.u32 %p1, %r43, 32; mov.u32 %r0, 7; @%p1 bra END;"
+                 "bar.arrive 1, 64; bar.sync 1, 64; mov.u32 %r0, 9; END:"),
+             {std::vector<uint64_t>(64)});
   ASSERT_TRUE(r.report.clean()) << r.report.text();
   for (size_t k = 0; k < 64; ++k)
     EXPECT_EQ(r.out[k], k < 32 ? 9u : 7u);

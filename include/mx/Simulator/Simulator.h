@@ -295,8 +295,8 @@ std::string_view toString(LaunchStatus status);
 
 struct Finding {
   FindingKind kind = FindingKind::BadLaunch;
-  /// Undefined by the PTX ISA, but right on the chips that are known: the launch
-  /// counts as clean.
+  /// Undefined by the PTX ISA, but right on the chips that are known: the
+  /// launch counts as clean.
   bool isWarning = false;
   std::string message;
   std::string module;

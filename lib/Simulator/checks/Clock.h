@@ -50,6 +50,7 @@ public:
       to[k] = std::max(to[k], from[k]);
     joinForeign(other.foreign);
   }
+  bool empty() const { return local.empty() && !foreign; }
   void clear() {
     local.clear();
     foreign.reset();

@@ -164,6 +164,9 @@ void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
   Knowledge k;
   if (isRelease) {
     release(w, k);
+  } else if (isGlobal && o.known.fenced.empty()) {
+    // Nothing to publish: a reduction into a large buffer costs no memory.
+    return;
   } else {
     // What a fence before it has collected (release pattern).
     k.generic = o.known.fenced;

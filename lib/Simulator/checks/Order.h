@@ -26,7 +26,6 @@
 
 #include "mx/Simulator/Simulator.h"
 
-#include <deque>
 #include <string>
 
 namespace mx::sim {

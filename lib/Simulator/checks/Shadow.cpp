@@ -11,12 +11,16 @@ GlobalShadow::GlobalShadow(uint64_t maxBytes)
 
 uint32_t GlobalShadow::record(uint64_t cluster, Epoch epoch) {
   // A launch that follows no order needs no memory for it.
-  std::call_once(isMade, [&] { ring.reset(new Slot[kRing]); });
+  // Zeros from the system cost nothing until they are touched.
+  std::call_once(isMade, [&] {
+    ring.reset(static_cast<Slot *>(std::calloc(kRing, sizeof(Slot))));
+  });
   uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
   if (!number) // wrapped around: 0 is nobody
     number = next.fetch_add(1, std::memory_order_relaxed);
   Slot &s = ring[number % kRing];
   s.number.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
   s.cluster.store(cluster, std::memory_order_relaxed);
   s.epoch.store(epoch.raw(), std::memory_order_relaxed);
   s.number.store(number, std::memory_order_release);
@@ -29,7 +33,8 @@ bool GlobalShadow::find(uint32_t number, Record &record) const {
     return false;
   record.cluster = s.cluster.load(std::memory_order_relaxed);
   record.epoch = Epoch::fromRaw(s.epoch.load(std::memory_order_relaxed));
-  return s.number.load(std::memory_order_acquire) == number;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return s.number.load(std::memory_order_relaxed) == number;
 }
 
 GlobalShadow::Page &GlobalShadow::page(Shard &shard, uint64_t number) {

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 
 namespace mx::sim {
@@ -183,7 +184,10 @@ private:
 
   std::array<Shard, kShards> shards;
   size_t pagesPerShard;
-  std::unique_ptr<Slot[]> ring;
+  struct Free {
+    void operator()(void *p) const { std::free(p); }
+  };
+  std::unique_ptr<Slot[], Free> ring;
   std::once_flag isMade;
   std::atomic<uint32_t> next{1};
 };

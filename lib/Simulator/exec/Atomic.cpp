@@ -9,7 +9,6 @@
 #include "FloatOps.h"
 #include "StoreAsync.h"
 
-#include <cmath>
 
 using namespace mx::sim;
 using ptx::Operand;
@@ -180,8 +179,12 @@ const Instr *atomic(Warp &w, const Instr *i, uint32_t mask) {
     return space == Space::Shared ||
            (space == Space::Generic && address - kSharedWindow < kWindowBytes);
   };
-  uint64_t first = laneAddress(w, i->a, is64, i->imm, firstLane(mask));
-  if (!isSharedAt(first) && !w.takeTurn(i))
+  bool isGlobal = false; // for some lane
+  for (uint32_t m = space == Space::Shared ? 0 : mask; m && !isGlobal;
+       m &= m - 1)
+    isGlobal = !isSharedAt(
+        laneAddress(w, i->a, is64, i->imm, unsigned(__builtin_ctz(m))));
+  if (isGlobal && !w.takeTurn(i))
     return nullptr;
   ++w.cta->cluster->effects;
   for (uint32_t m = mask; m; m &= m - 1) {

@@ -9,7 +9,6 @@
 #include "IntegerOps.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace mx::sim;
 using ptx::Type;

@@ -15,7 +15,6 @@
 
 #include <cfenv>
 #include <cmath>
-#include <optional>
 
 using namespace mx;
 using namespace mx::sim;

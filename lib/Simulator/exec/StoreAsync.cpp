@@ -22,7 +22,7 @@ template <class T>
 T reduce(Op op, T old, T b) {
   switch (op) {
   case kAdd:
-    return T(old + b);
+    return T(std::make_unsigned_t<T>(old) + std::make_unsigned_t<T>(b));
   case kMin:
     return b < old ? b : old;
   case kMax:

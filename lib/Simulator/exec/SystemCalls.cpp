@@ -1,9 +1,9 @@
-//===- SystemCalls.cpp - functions of the device's run time
-//----------------===//
+//===- SystemCalls.cpp - functions of the device's run time ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// vprintf, __assertfail, malloc and free. A line of a warp goes out in one
-// write, so that CTAs that run at the same time do not cut each other's lines.
+// vprintf, __assertfail, malloc and free. What clusters print goes out between
+// passes, and they take turns at the heap, so that neither the text nor the
+// addresses depend on the number of host threads.
 //===----------------------------------------------------------------------===//
 
 #include "SystemCalls.h"
@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <mutex>
 #include <string>
 
 using namespace mx::sim;
@@ -223,7 +222,7 @@ const Instr *vprintf(Warp &w, const Instr *i, uint32_t mask) {
     Formatter formatter(call, std::move(format), arguments);
     good = formatter.run(out) && call.setResult(2, formatter.count());
   });
-  std::fwrite(out.data(), 1, out.size(), stdout);
+  w.cta->cluster->output += out;
   return good ? i + 1 : nullptr;
 }
 
@@ -235,6 +234,8 @@ std::string triple(uint32_t x, uint32_t y, uint32_t z) {
 /// Each thread says where it failed, in the words of the CUDA runtime, then
 /// the launch ends.
 const Instr *assertFail(Warp &w, const Instr *i, uint32_t mask) {
+  if (!w.takeTurn(i))
+    return nullptr;
   std::string out, first;
   bool good = true;
   forLanes(mask, [&](unsigned lane) {
@@ -357,10 +358,9 @@ private:
   uint8_t *memory = nullptr;
 };
 
-std::mutex heapLock;
-
 const Instr *allocate(Warp &w, const Instr *i, uint32_t mask) {
-  std::lock_guard<std::mutex> lock(heapLock);
+  if (!w.takeTurn(i))
+    return nullptr;
   Heap heap(w);
   bool good = true;
   forLanes(mask, [&](unsigned lane) {
@@ -373,7 +373,8 @@ const Instr *allocate(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 const Instr *release(Warp &w, const Instr *i, uint32_t mask) {
-  std::lock_guard<std::mutex> lock(heapLock);
+  if (!w.takeTurn(i))
+    return nullptr;
   Heap heap(w);
   const Instr *next = i + 1;
   forLanes(mask, [&](unsigned lane) {

@@ -6,7 +6,6 @@
 
 #include "../machine/Machine.h"
 
-#include <algorithm>
 
 using namespace mx::sim;
 

@@ -46,7 +46,6 @@ public:
         error(&error) {}
 
   bool isString() const { return bool(value->getAsString()); }
-  bool isObject() const { return value->getAsObject(); }
   bool failed() const { return !error->empty(); }
   void fail(const std::string &message) const {
     if (error->empty())

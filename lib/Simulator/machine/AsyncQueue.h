@@ -64,7 +64,6 @@ public:
   uint64_t committed() const { return first + outstanding.size() - 1; }
   /// True when at most the `n` most recently committed groups are pending.
   bool atMost(uint64_t n) const { return first + n >= committed(); }
-  bool idle() const { return outstanding.size() == 1 && !outstanding[0]; }
 
 private:
   void dropComplete() {
@@ -98,7 +97,6 @@ public:
     ops.push_back({issuer, line, round, needsTurn, std::move(action)});
   }
   bool empty() const { return ops.empty(); }
-  size_t size() const { return ops.size(); }
 
   /// Completes one operation that may be next, the oldest without `random`;
   /// false when there is none (without the turn, those that need it are left).

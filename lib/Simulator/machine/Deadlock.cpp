@@ -11,7 +11,6 @@
 #include "mx/Simulator/tensor/Mbarrier.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 using namespace mx::sim;

@@ -10,7 +10,6 @@
 #include "Routines.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace mx::sim;
 using ptx::Operand;

@@ -418,7 +418,7 @@ private:
   std::vector<std::unique_ptr<Cluster>> active;
   /// Clusters that the device holds at once; those that run now are `active`.
   uint64_t slots = 0;
-  uint64_t totalClusters = 0, dispatched = 0, cancelled = 0;
+  uint64_t totalClusters = 0, dispatched = 0;
   /// Dispatched, but not started yet.
   std::deque<Waiting> waiting;
   /// The next ones in line for dispatch.

@@ -216,7 +216,6 @@ bool Machine::cancelCluster(Cluster &asking, uint64_t &index) {
   if (config.seed && asking.random.oneIn(8))
     return false;
   index = nextCluster();
-  ++cancelled;
   return true;
 }
 

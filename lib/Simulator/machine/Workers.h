@@ -7,6 +7,7 @@
 #ifndef MX_LIB_SIMULATOR_MACHINE_WORKERS_H
 #define MX_LIB_SIMULATOR_MACHINE_WORKERS_H
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -18,11 +19,13 @@ namespace mx::sim {
 
 class Workers {
 public:
+  /// More than hosts have cores, and few enough for any of them to create.
+  static constexpr unsigned kMax = 256;
   /// `count` threads, the caller's included; 0: as many as the host has cores.
   explicit Workers(unsigned count) {
     if (!count)
       count = std::max(1u, std::thread::hardware_concurrency());
-    limit = count;
+    limit = std::min(count, kMax);
   }
   ~Workers() {
     {

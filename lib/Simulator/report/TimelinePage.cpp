@@ -91,11 +91,11 @@ static void write(json::OStream &out, const LaunchReport &r, int64_t module) {
         });
     });
     out.attributeArray("sources", [&] {
-      for (auto &[line, source] : t.sources)
+      for (const auto &entry : t.sources)
         out.array([&] {
-          out.value(line);
-          out.value(source.file);
-          out.value(source.line);
+          out.value(entry.first);
+          out.value(entry.second.file);
+          out.value(entry.second.line);
         });
     });
   });

@@ -197,8 +197,8 @@ Fault mx::sim::mbarrierCompleteTx(uint64_t &word, uint32_t bytes) {
   if (state.live && !state.pending && state.tx > 0 &&
       static_cast<uint32_t>(state.tx) < bytes) {
     bytes -= static_cast<uint32_t>(state.tx);
-    if (Fault fault = changeTx(word, -static_cast<int64_t>(state.tx),
-                               "complete_tx"))
+    if (Fault fault =
+            changeTx(word, -static_cast<int64_t>(state.tx), "complete_tx"))
       return fault;
   }
   return changeTx(word, -static_cast<int64_t>(bytes), "complete_tx");

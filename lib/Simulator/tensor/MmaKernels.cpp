@@ -10,7 +10,6 @@
 #include "MmaKernels.h"
 #include "mx/Support/FloatFormats.h"
 
-#include <cmath>
 #include <cstring>
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -182,9 +182,9 @@ Fault mx::sim::shiftDown(uint32_t address, unsigned ctaGroup,
             "tcgen05.shift must begin at a multiple of 32 lanes, got lane " +
                 str(first)};
   for (unsigned cta = 0; cta < ctaGroup; ++cta)
-    if (Fault fault =
-            ctas[cta].tensor->checkAccess(ctas[cta].owner, first, shiftLanes,
-                                          column, columns, "tcgen05.shift", true))
+    if (Fault fault = ctas[cta].tensor->checkAccess(ctas[cta].owner, first,
+                                                    shiftLanes, column, columns,
+                                                    "tcgen05.shift", true))
       return fault;
   for (unsigned cta = 0; cta < ctaGroup; ++cta) {
     TensorMemory &tensor = *ctas[cta].tensor;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, section "mbarrier". The whole state is one word. It is kept beside
-// shared memory, not in it: on an H200 the 8 bytes that the program reserves keep
-// what was there, and data written over them does no harm.
+// shared memory, not in it: on an H200 the 8 bytes that the program reserves
+// keep what was there, and data written over them does no harm.
 //
 // Word: bits 0-19 pending, 20-39 expected, 40-60 tx count (two's complement),
 // 61 phase parity, 62-63 tag (2 live, 1 invalidated, else not a barrier).
