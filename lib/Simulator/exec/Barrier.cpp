@@ -135,9 +135,11 @@ const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
   w.machine->checkClusterBarrier(c);
   return i + 1;
 }
-const Instr *clusterWait(Warp &w, const Instr *i, uint32_t) {
+const Instr *clusterWait(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
-  if (c.generation != w.clusterTicket) {
+  // Lanes that parted wait one group after another: those that have not
+  // arrived again wait for a phase that is over, whatever others did since.
+  if (c.generation != w.clusterTicket || !(w.clusterLanes & mask)) {
     if (c.order)
       c.order->acquire(w, c.barrierCompleted);
     ++w.counts.clusterWaits;
