@@ -227,7 +227,15 @@ void Order::arrive(const Knowledge &from, Cta &cta, uint32_t offset) {
 }
 
 void Order::initBarrier(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
-  cta.mbarriers[offset].order.reset();
+  // A barrier that begins anew keeps its agent, whose steps go on: there are
+  // not so many that a loop could take one each time.
+  std::unique_ptr<BarrierOrder> &b = cta.mbarriers[offset].order;
+  if (b) {
+    auto fresh = std::make_unique<BarrierOrder>();
+    fresh->agent = b->agent;
+    fresh->phase = b->phase;
+    b = std::move(fresh);
+  }
   WarpOrder &o = of(w);
   uint32_t agent = agentOf(o.inits, w, AgentKind::Inits);
   barrier(cta, offset).init =

@@ -117,6 +117,8 @@ public:
   /// hardware does in the end: the others may be waiting for them.
   bool breakConvergence();
   uint64_t busy = 0; ///< instructions since the warp last ran out of work
+  /// A lane that is busy for so many may be waiting for lanes that wait for it.
+  uint64_t patience = 1u << 16;
 
   /// Runs until nothing can go on or about `budget` instructions are done.
   /// Returns the number executed.

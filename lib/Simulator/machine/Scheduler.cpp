@@ -112,8 +112,6 @@ static void runEvenly(Cluster &c, const std::vector<Warp *> &order,
 
 void Machine::runCluster(Cluster &c, uint64_t quantum) {
   constexpr uint64_t kSlice = 4096;
-  // A lane that spins this long may be waiting for lanes that wait for it.
-  constexpr uint64_t kBusy = 16 * kSlice;
   bool isEager = c.pace == Cluster::Pace::Eager;
   bool isEven = c.pace == Cluster::Pace::Even;
   std::vector<Warp *> order;
@@ -150,9 +148,12 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
       again |= n >= slice;
       if (n < slice)
         w->busy = 0;
-      else if (isBusy |= (w->busy += n) >= kSlice; w->busy >= kBusy) {
+      else if (isBusy |= (w->busy += n) >= kSlice; w->busy >= w->patience) {
         w->busy = 0;
-        w->breakConvergence();
+        // Where that helped it will again: the lanes of a warp that take a lock
+        // one after the other need it every time.
+        if (w->breakConvergence())
+          w->patience = std::max(w->patience / 4, kSlice);
       }
       completeSome(c, false);
       if (c.stopped)
