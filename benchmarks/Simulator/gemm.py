@@ -53,7 +53,7 @@ def main():
         subprocess.run([sys.executable, INPUTS, "check", where], check=True)
         cases = [
             ("no checks", ["--checks=none"]),
-            ("cheap checks", ["--checks=all,-race,-proxy-fence,-tcgen05-fence,-cta-exit"]),
+            ("cheap checks", ["--checks=all,-race,-proxy-fence,-tcgen05-fence,-cta-exit,-phase-overrun"]),
             ("all checks", []),
             ("all checks, one thread", ["--jobs=1"]),
             ("all checks, seed 1", ["--seed=1"]),
