@@ -32,9 +32,18 @@ std::string Order::describeAgent(uint32_t agent) const {
   std::string s = verbs[unsigned(a.kind)];
   s += a.kind == AgentKind::Mbarrier ? machine.describeSharedOffset(a.warp)
                                      : "warp " + std::to_string(a.warp);
-  if (cluster.ctas.size() > 1)
-    s += " of CTA rank " + std::to_string(a.cta);
-  return s;
+  return s + ofRank(a.cta);
+}
+
+std::string Order::ofRank(uint32_t rank) const {
+  return cluster.ctas.size() > 1 ? " of CTA rank " + std::to_string(rank)
+                                 : std::string();
+}
+
+uint32_t Order::stepIn(const Clock &c, uint64_t inCluster,
+                       uint32_t agent) const {
+  return inCluster == id ? c[agent]
+                         : c.ofForeign(Clock::foreignKey(inCluster, agent));
 }
 
 uint32_t Order::lineOf(Epoch e) const {
@@ -56,9 +65,7 @@ std::string Order::describeEarlier(const Conflict &c) const {
 /// Says in the finding that was just made who the other party is.
 void Order::nameOther(const Conflict &c) {
   Finding &f = cluster.findings.back().first;
-  const Program &p = machine.program;
-  if (c.earlier.instr() < p.info.size())
-    f.otherLine = p.info[c.earlier.instr()].line;
+  f.otherLine = lineOf(c.earlier);
   f.other = describeEarlier(c);
 }
 
@@ -76,10 +83,8 @@ void Order::report(Warp &w, const Instr *i, uint32_t lanes,
 void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
                      const Knowledge &known, bool isTensor, bool isWrite,
                      const Conflict &c, const std::string &what) {
-  bool isForeign = c.cluster != ~0ull && c.cluster != id;
-  uint32_t step = isForeign ? known.generic.ofForeign(Clock::foreignKey(
-                                  c.cluster, c.earlier.agent()))
-                            : known.generic[c.earlier.agent()];
+  uint32_t step = stepIn(known.generic, c.cluster == ~0ull ? id : c.cluster,
+                         c.earlier.agent());
   std::string text = isWrite ? "the write of " : "the read of ";
   text += what;
   if (step < c.earlier.step()) {
@@ -179,10 +184,9 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   if (ok)
     return;
   uint32_t at = std::max<uint32_t>(offset, uint32_t(conflict.granule * 4));
-  std::string what = "shared memory at " + machine.describeSharedOffset(at);
-  if (cluster.ctas.size() > 1)
-    what += " of CTA rank " + std::to_string(cta.rank);
-  report(w, i, lanes, known, false, touch != Touch::Read, conflict, what);
+  report(w, i, lanes, known, false, touch != Touch::Read, conflict,
+         "shared memory at " + machine.describeSharedOffset(at) +
+             ofRank(cta.rank));
 }
 
 void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
@@ -225,8 +229,7 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
         const Clock &c = isAsyncProxy && wasWrite && !r.epoch.isAsync()
                              ? known.asyncGlobal
                              : known.generic;
-        return c.ofForeign(Clock::foreignKey(r.cluster, r.epoch.agent())) >=
-               r.epoch.step();
+        return stepIn(c, r.cluster, r.epoch.agent()) >= r.epoch.step();
       },
       conflict);
   if (ok)
@@ -251,20 +254,17 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
 void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   WarpOrder &o = of(w);
   Epoch e(o.self, o.known.generic[o.self], instrNumber(i), false, false);
-  auto stepIn = [&](const Clock &c, const GlobalShadow::Record &r) {
-    return r.cluster == id
-               ? c[r.epoch.agent()]
-               : c.ofForeign(Clock::foreignKey(r.cluster, r.epoch.agent()));
-  };
   auto isRace = [&](const GlobalShadow::Record &r) {
     bool isOwn = r.cluster == id && r.epoch.agent() == o.self;
-    return !isOwn && stepIn(o.known.generic, r) < r.epoch.step();
+    return !isOwn &&
+           stepIn(o.known.generic, r.cluster, r.epoch.agent()) < r.epoch.step();
   };
   Conflict conflict;
   bool ok = global.shadow.visit(
       address, 128, global.shadow.record(id, e), Touch::Read, e,
       [&](const GlobalShadow::Record &r, bool) {
-        return !isRace(r) && stepIn(o.maps, r) >= r.epoch.step();
+        return !isRace(r) &&
+               stepIn(o.maps, r.cluster, r.epoch.agent()) >= r.epoch.step();
       },
       conflict);
   if (ok)
@@ -335,12 +335,10 @@ void Order::engineTensor(Cta &cta, unsigned lane, unsigned lanes,
   }
   if (ok)
     return;
-  std::string what = "tensor memory at lane " + std::to_string(atLane) +
-                     ", column " + std::to_string(atColumn);
-  if (cluster.ctas.size() > 1)
-    what += " of CTA rank " + std::to_string(cta.rank);
   report(*scope->warp, scope->instr, scope->lanes, known, true, isWrite,
-         conflict, what);
+         conflict,
+         "tensor memory at lane " + std::to_string(atLane) + ", column " +
+             std::to_string(atColumn) + ofRank(cta.rank));
 }
 
 void Order::freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
@@ -445,12 +443,9 @@ void Order::exited(Cta &cta) {
   for (auto &[agent, e] : cta.users) {
     if (cta.atExit.isDone(agent, e.step()))
       continue;
-    Conflict c;
-    c.earlier = e;
     Finding f;
     f.kind = FindingKind::CtaExit;
-    const InstrInfo &info = machine.program.info[e.instr()];
-    f.ptxLine = info.line;
+    f.ptxLine = lineOf(e);
     f.hasCta = true;
     f.cta = cta.id;
     f.message = "the CTA may have ended before " + describeAgent(agent) +
@@ -460,7 +455,7 @@ void Order::exited(Cta &cta) {
     // libraries do not wait at the end.
     f.isWarning = agents[agent].kind == AgentKind::BulkRead;
     f.other = describeAgent(agent);
-    f.otherLine = info.line;
+    f.otherLine = f.ptxLine;
     if (!machine.isReported(cluster, f.kind, f.ptxLine))
       machine.add(cluster, std::move(f),
                   f.isWarning ? LaunchStatus::Clean : LaunchStatus::Failed);

@@ -196,17 +196,16 @@ void GlobalOrder::release(uint64_t address, const Knowledge &known,
   to.fenced.join(generic);
 }
 
-bool GlobalOrder::acquire(uint64_t address, Knowledge &known,
+void GlobalOrder::acquire(uint64_t address, Knowledge &known,
                           uint64_t cluster) {
   std::lock_guard<std::mutex> lock(mutex);
   auto it = cells.find(address);
   if (it == cells.end())
-    return false;
+    return;
   known.generic.import(it->second.generic, cluster);
   known.async.import(it->second.async, cluster);
   known.asyncGlobal.import(it->second.asyncGlobal, cluster);
   known.maps.import(it->second.maps, cluster);
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,15 +247,11 @@ void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
   const BarrierOrder &b = barrier(cta, offset);
   // Formally a relaxed arrival at the cluster barrier publishes an mbarrier
   // only behind fence.mbarrier_init; published kernels initialise one after it.
-  if (!b.init || known.generic[b.init.agent()] >= b.init.step() ||
-      known.executed[b.init.agent()] >= b.init.step())
+  if (!b.init || known.isDone(b.init.agent(), b.init.step()))
     return;
-  std::string what =
-      "the use of the mbarrier at " + machine.describeSharedOffset(offset);
-  if (cluster.ctas.size() > 1)
-    what += " of CTA rank " + std::to_string(cta.rank);
   w.note(i, FindingKind::Race,
-         what + " races with the mbarrier.init at line " +
+         "the use of the mbarrier at " + machine.describeSharedOffset(offset) +
+             ofRank(cta.rank) + " races with the mbarrier.init at line " +
              std::to_string(lineOf(b.init)) + " by " +
              describeAgent(b.init.agent()) +
              ": no synchronization orders the two",
@@ -295,10 +290,7 @@ void Order::completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
     if (o.phase == b.phase && !hasSeen(b, o)) {
       w.note(i, FindingKind::PhaseOverrun,
              "phase " + std::to_string(b.phase) + " of the mbarrier at " +
-                 machine.describeSharedOffset(offset) +
-                 (cluster.ctas.size() > 1
-                      ? " of CTA rank " + std::to_string(cta.rank)
-                      : std::string()) +
+                 machine.describeSharedOffset(offset) + ofRank(cta.rank) +
                  " may complete before " + describeAgent(o.warp) +
                  ", which waits at line " + std::to_string(o.line) +
                  ", has seen the phase before it complete: expected an arrival "

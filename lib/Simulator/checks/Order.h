@@ -107,7 +107,7 @@ class GlobalOrder {
 public:
   GlobalShadow shadow;
   void release(uint64_t address, const Knowledge &known, uint64_t cluster);
-  bool acquire(uint64_t address, Knowledge &known, uint64_t cluster);
+  void acquire(uint64_t address, Knowledge &known, uint64_t cluster);
 
 private:
   std::mutex mutex;
@@ -224,6 +224,10 @@ private:
   uint32_t agentOf(uint32_t &slot, Warp &w, AgentKind kind);
   uint32_t instrNumber(const Instr *i) const;
   std::string describeAgent(uint32_t agent) const;
+  /// " of CTA rank N" where there is more than one.
+  std::string ofRank(uint32_t rank) const;
+  /// What `c` knows of an agent of any cluster.
+  uint32_t stepIn(const Clock &c, uint64_t inCluster, uint32_t agent) const;
   std::string describeEarlier(const Conflict &c) const;
   bool isWithinCta(Warp &w, const Cta &cta, const Knowledge &known, Epoch old,
                    Epoch now) const;

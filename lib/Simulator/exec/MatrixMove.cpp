@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryAccess.h"
+#include "WarpFragments.h"
 
 using namespace mx::sim;
 using ptx::Operand;
@@ -94,16 +95,6 @@ struct Move {
   const char *name() const { return form.isStore ? "stmatrix" : "ldmatrix"; }
 };
 
-bool checkWholeWarp(Warp &w, const Instr *i, uint32_t mask, const char *name) {
-  if (mask == ~0u)
-    return true;
-  w.fail(i, FindingKind::IllegalInstruction,
-         std::string(name) + " needs all 32 threads of the warp, but some "
-                             "have exited or do not exist",
-         mask);
-  return false;
-}
-
 /// The rows of all matrices, in the order of the threads that name them.
 bool resolveRows(Warp &w, const Instr *i, const Move &move,
                  uint8_t *rows[maxMatrices * maxRows]) {
@@ -133,8 +124,7 @@ const Instr *loadMatrices(Warp &w, const Instr *i, uint32_t mask) {
     return nullptr;
   Move move(i);
   uint8_t *rows[maxMatrices * maxRows];
-  if (!checkWholeWarp(w, i, mask, move.name()) ||
-      !resolveRows(w, i, move, rows))
+  if (!wholeWarp(w, i, mask, move.name()) || !resolveRows(w, i, move, rows))
     return nullptr;
   const Form &form = move.form;
   const Slot *slots = &w.machine->program.extra[i->aux];
@@ -165,8 +155,7 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
   Move move(i);
   uint8_t *rows[maxMatrices * maxRows];
   ++w.cta->cluster->effects;
-  if (!checkWholeWarp(w, i, mask, move.name()) ||
-      !resolveRows(w, i, move, rows))
+  if (!wholeWarp(w, i, mask, move.name()) || !resolveRows(w, i, move, rows))
     return nullptr;
   const Form &form = move.form;
   const Slot *slots = &w.machine->program.extra[i->aux];
@@ -185,7 +174,7 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
 
 /// d, a: registers of 32 bits.
 const Instr *transpose(Warp &w, const Instr *i, uint32_t mask) {
-  if (!w.collect(i, mask, ~0u) || !checkWholeWarp(w, i, mask, "movmatrix"))
+  if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "movmatrix"))
     return nullptr;
   uint32_t source[32];
   std::memcpy(source, w.at<uint32_t>(i->a), sizeof source);

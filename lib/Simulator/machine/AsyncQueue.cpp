@@ -27,8 +27,7 @@ bool AsyncQueue::completeOne(Random *random, bool hasTurn, uint32_t lastRound) {
     ops.erase(ops.begin() + at);
     Fault f = op.action();
     ++op.issuer.warp->cta->cluster->effects;
-    if (f)
-      op.issuer.warp->faultOf(op.issuer.instr, f, op.issuer.lanes);
+    op.issuer.warp->fault(op.issuer.instr, f, op.issuer.lanes);
     return true;
   }
   return false;

@@ -239,10 +239,6 @@ void Warp::note(const Instr *i, FindingKind kind, std::string message,
                isWarning ? LaunchStatus::Clean : LaunchStatus::Failed);
 }
 
-void Warp::faultOf(const Instr *i, const Fault &f, uint32_t lanes) {
-  fault(i, f, lanes);
-}
-
 const Instr *Warp::fault(const Instr *i, const Fault &f, uint32_t lanes) {
   switch (f.kind) {
   case FaultKind::None:

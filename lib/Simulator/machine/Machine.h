@@ -145,10 +145,9 @@ public:
   /// A finding after which the launch goes on.
   void note(const Instr *i, FindingKind kind, std::string message,
             uint32_t lanes, bool isWarning = false);
-  /// Reports an engine's fault; null, or `i + 1` when the run may go on.
+  /// Reports an engine's fault, also of an operation that was issued earlier;
+  /// null, or `i + 1` when the run may go on.
   const Instr *fault(const Instr *i, const Fault &f, uint32_t lanes);
-  /// The same for an operation that was issued earlier.
-  void faultOf(const Instr *i, const Fault &f, uint32_t lanes);
 
   /// Before an instruction through which clusters see each other: false when
   /// the warp must wait for its cluster's turn.
