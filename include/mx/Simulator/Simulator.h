@@ -199,22 +199,42 @@ struct Dim3 {
 /// What is looked for beyond what a run cannot go on without (deadlock, wild
 /// addresses, traps, unsupported instructions).
 enum Check : uint32_t {
-  kCheckUninitTensorMemory = 1u << 0, ///< "uninit-tmem"
-  kCheckLoadBeforeWait = 1u << 1,     ///< "ld-before-wait"
-  kCheckUninitShared = 1u << 2,       ///< "uninit-smem"
-  kCheckTensorMemoryLeak = 1u << 3,   ///< "tmem-leak"
-  kCheckDescriptor = 1u << 4,         ///< "descriptor"
-  kCheckBarrier = 1u << 5,            ///< "mbarrier": tx overflow, bad counts
-  kCheckRace = 1u << 6,               ///< "race"
-  kCheckProxyFence = 1u << 7,         ///< "proxy-fence"
-  kCheckTensorFence = 1u << 8,        ///< "tcgen05-fence"
-  kCheckCtaExit = 1u << 9,            ///< "cta-exit"
-  kCheckPhaseOverrun = 1u << 10,      ///< "phase-overrun"
+  kCheckUninitTensorMemory = 1u << 0,
+  kCheckLoadBeforeWait = 1u << 1,
+  kCheckUninitShared = 1u << 2,
+  kCheckTensorMemoryLeak = 1u << 3,
+  kCheckDescriptor = 1u << 4,
+  kCheckBarrier = 1u << 5, ///< tx overflow, bad counts
+  kCheckRace = 1u << 6,
+  kCheckProxyFence = 1u << 7,
+  kCheckTensorFence = 1u << 8,
+  kCheckCtaExit = 1u << 9,
+  kCheckPhaseOverrun = 1u << 10,
   kCheckNone = 0,
   kCheckAll = ~0u,
   /// Those that follow the order of accesses; the others cost little.
   kCheckOrder = kCheckRace | kCheckProxyFence | kCheckTensorFence |
                 kCheckCtaExit | kCheckPhaseOverrun,
+};
+
+/// The checks by name, as in options and reports. A check that makes one kind
+/// of finding has the name of that kind.
+struct CheckName {
+  std::string_view name;
+  uint32_t bit;
+};
+inline constexpr CheckName kCheckNames[] = {
+    {"uninit-tmem", kCheckUninitTensorMemory},
+    {"ld-before-wait", kCheckLoadBeforeWait},
+    {"uninit-smem", kCheckUninitShared},
+    {"tmem-leak", kCheckTensorMemoryLeak},
+    {"descriptor", kCheckDescriptor},
+    {"mbarrier", kCheckBarrier},
+    {"race", kCheckRace},
+    {"proxy-fence", kCheckProxyFence},
+    {"tcgen05-fence", kCheckTensorFence},
+    {"cta-exit", kCheckCtaExit},
+    {"phase-overrun", kCheckPhaseOverrun},
 };
 
 struct LaunchConfig {

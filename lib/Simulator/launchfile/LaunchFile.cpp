@@ -436,25 +436,11 @@ LaunchFileResult mx::sim::runLaunchFile(const LaunchFileOptions &options) {
   return LaunchFile(options).run();
 }
 
-static const std::pair<const char *, uint32_t> checkNames[] = {
-    {"uninit-tmem", kCheckUninitTensorMemory},
-    {"ld-before-wait", kCheckLoadBeforeWait},
-    {"uninit-smem", kCheckUninitShared},
-    {"tmem-leak", kCheckTensorMemoryLeak},
-    {"descriptor", kCheckDescriptor},
-    {"mbarrier", kCheckBarrier},
-    {"race", kCheckRace},
-    {"proxy-fence", kCheckProxyFence},
-    {"tcgen05-fence", kCheckTensorFence},
-    {"cta-exit", kCheckCtaExit},
-    {"phase-overrun", kCheckPhaseOverrun},
-};
-
 std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {
   std::vector<std::string> names;
-  for (auto &[name, bit] : checkNames)
+  for (auto &[name, bit] : kCheckNames)
     if (checks & bit)
-      names.push_back(name);
+      names.emplace_back(name);
   return names;
 }
 
@@ -472,16 +458,16 @@ bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
     bool isFound = wanted == "all" && !isOff;
     if (isFound)
       checks = kCheckAll;
-    for (auto &[name, bit] : checkNames)
-      if (wanted == name) {
+    for (auto &[name, bit] : kCheckNames)
+      if (std::string_view(wanted) == name) {
         checks = isOff ? checks & ~bit : checks | bit;
         isFound = true;
       }
     if (!isFound) {
       error =
           "unknown check '" + part.str() + "', expected all, none or a list of";
-      for (auto &[name, bit] : checkNames)
-        error += std::string(" ") + name;
+      for (auto &[name, bit] : kCheckNames)
+        error.append(" ").append(name);
       return false;
     }
   }

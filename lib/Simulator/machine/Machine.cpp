@@ -190,45 +190,18 @@ const Instr *Warp::fail(const Instr *i, FindingKind kind, std::string message,
   return nullptr;
 }
 
+/// The check that makes findings of a kind. Notes of the kinds that have no
+/// check of their own are about operands.
+static uint32_t checkOf(FindingKind kind) {
+  for (const CheckName &check : kCheckNames)
+    if (check.name == toString(kind))
+      return check.bit;
+  return kCheckDescriptor;
+}
+
 void Warp::note(const Instr *i, FindingKind kind, std::string message,
                 uint32_t lanes, bool isWarning) {
-  uint32_t check = 0;
-  switch (kind) {
-  case FindingKind::UninitTensorMemory:
-    check = kCheckUninitTensorMemory;
-    break;
-  case FindingKind::LoadBeforeWait:
-    check = kCheckLoadBeforeWait;
-    break;
-  case FindingKind::UninitShared:
-    check = kCheckUninitShared;
-    break;
-  case FindingKind::TensorMemoryLeak:
-    check = kCheckTensorMemoryLeak;
-    break;
-  case FindingKind::Barrier:
-    check = kCheckBarrier;
-    break;
-  case FindingKind::Race:
-    check = kCheckRace;
-    break;
-  case FindingKind::ProxyFence:
-    check = kCheckProxyFence;
-    break;
-  case FindingKind::TensorFence:
-    check = kCheckTensorFence;
-    break;
-  case FindingKind::CtaExit:
-    check = kCheckCtaExit;
-    break;
-  case FindingKind::PhaseOverrun:
-    check = kCheckPhaseOverrun;
-    break;
-  default:
-    check = kCheckDescriptor;
-    break;
-  }
-  if (!(machine->config.checks & check))
+  if (!(machine->config.checks & checkOf(kind)))
     return;
   // One report per kind and line is enough.
   if (machine->isReported(*cta->cluster, kind, machine->program.infoOf(i).line))

@@ -1,8 +1,8 @@
 //===- SimOptions.cpp - Options of the simulated device -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One table of options and one of checks; a value that does not parse is an
-// error and not a default.
+// One table of options; a value that does not parse is an error and not a
+// default.
 //===----------------------------------------------------------------------===//
 
 #include "SimOptions.h"
@@ -15,25 +15,6 @@
 using namespace mx::runtime;
 
 namespace {
-
-struct CheckName {
-  const char *name;
-  uint32_t bit;
-};
-
-const CheckName kChecks[] = {
-    {"uninit-tmem", mx::sim::kCheckUninitTensorMemory},
-    {"ld-before-wait", mx::sim::kCheckLoadBeforeWait},
-    {"uninit-smem", mx::sim::kCheckUninitShared},
-    {"tmem-leak", mx::sim::kCheckTensorMemoryLeak},
-    {"descriptor", mx::sim::kCheckDescriptor},
-    {"mbarrier", mx::sim::kCheckBarrier},
-    {"race", mx::sim::kCheckRace},
-    {"proxy-fence", mx::sim::kCheckProxyFence},
-    {"tcgen05-fence", mx::sim::kCheckTensorFence},
-    {"cta-exit", mx::sim::kCheckCtaExit},
-    {"phase-overrun", mx::sim::kCheckPhaseOverrun},
-};
 
 struct OptionName {
   const char *name;
@@ -69,8 +50,8 @@ Error badValue(std::string_view option, const std::string &expected,
 Error parseChecks(std::string_view text, uint32_t &checks) {
   checks = mx::sim::kCheckNone;
   std::string names = "default, all, none or a list of";
-  for (const CheckName &check : kChecks)
-    names += std::string(" ") + check.name;
+  for (const mx::sim::CheckName &check : mx::sim::kCheckNames)
+    names.append(" ").append(check.name);
   if (text == "all" || text == "default")
     checks = mx::sim::kCheckAll;
   if (text == "all" || text == "default" || text == "none")
@@ -78,7 +59,7 @@ Error parseChecks(std::string_view text, uint32_t &checks) {
   for (size_t begin = 0; begin <= text.size();) {
     size_t end = std::min(text.find(',', begin), text.size());
     uint32_t bit = 0;
-    for (const CheckName &check : kChecks)
+    for (const mx::sim::CheckName &check : mx::sim::kCheckNames)
       if (text.substr(begin, end - begin) == check.name)
         bit = check.bit;
     if (!bit)
