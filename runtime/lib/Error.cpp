@@ -8,8 +8,8 @@
 #include "Error.h"
 
 #include <algorithm>
-#include <cstdarg>
 #include <csignal>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>

@@ -16,8 +16,7 @@
 namespace mx {
 
 /// Options of `mx-to-nvvm`.
-struct MXToNVVMOptions
-    : public mlir::PassPipelineOptions<MXToNVVMOptions> {
+struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
   Option<std::string> chip{
       *this, "chip",
       llvm::cl::desc("GPU to compile for, e.g. sm_100a (the default)"),

@@ -244,8 +244,8 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
     w.trace->changeBarrier(w, i, owner, offset, before, after, arrivals);
   Mbarrier &log = owner.mbarriers[offset];
   if (mbarrierState(before).parity != mbarrierState(after).parity) {
-    // Threads that are suspended in a try_wait wake up when the phase completes,
-    // however late they get to run.
+    // Threads that are suspended in a try_wait wake up when the phase
+    // completes, however late they get to run.
     for (Warp &other : owner.warps)
       for (Group &g : other.groups)
         g.isWoken |= g.wait == Wait::Mbarrier && g.cta == &owner &&

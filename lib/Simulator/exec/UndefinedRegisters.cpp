@@ -6,7 +6,6 @@
 
 #include "../machine/Machine.h"
 
-
 using namespace mx::sim;
 
 namespace {
