@@ -193,7 +193,7 @@ void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
                          uint32_t bytes, uint32_t lanes, Touch touch,
                          bool isAtomic) {
   WarpOrder &o = of(w);
-  Epoch e(o.self, o.known.generic[o.self], instrNumber(i), isAtomic, false);
+  Epoch e(o.self, o.step(), instrNumber(i), isAtomic, false);
   visitShared(w, i, lanes, e, o.known, false, cta, offset, bytes, touch);
 }
 
@@ -243,8 +243,7 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
                          uint64_t bytes, uint32_t lanes, Touch touch,
                          bool isAtomic, bool isCas) {
   WarpOrder &o = of(w);
-  Epoch e(o.self, o.known.generic[o.self], instrNumber(i), isAtomic, false,
-          isCas);
+  Epoch e(o.self, o.step(), instrNumber(i), isAtomic, false, isCas);
   visitGlobal(w, i, lanes, e, o.known, false, address, bytes, touch);
 }
 
@@ -253,7 +252,7 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
 /// and tensormap.cp_fenceproxy).
 void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   WarpOrder &o = of(w);
-  Epoch e(o.self, o.known.generic[o.self], instrNumber(i), false, false);
+  Epoch e(o.self, o.step(), instrNumber(i), false, false);
   auto isRace = [&](const GlobalShadow::Record &r) {
     bool isOwn = r.cluster == id && r.epoch.agent() == o.self;
     return !isOwn &&

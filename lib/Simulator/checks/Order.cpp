@@ -310,7 +310,7 @@ void Order::observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
   BarrierOrder &b = barrier(cta, offset);
   acquire(w, b.completed);
   const WarpOrder &o = of(w);
-  uint32_t step = o.known.generic[o.self];
+  uint32_t step = o.step();
   for (BarrierOrder::Observer &seen : b.observers)
     if (seen.warp == o.self) {
       seen.step = step;
@@ -336,6 +336,13 @@ void Order::waitBulk(Warp &w, uint64_t completedGroups, bool isReadOnly) {
     learn(o.bulkWrites);
 }
 
+/// The step at the end of the last group that is done when at most `pending`
+/// are not; 0 when there is none.
+static uint32_t lastDone(const std::vector<uint32_t> &commits,
+                         uint64_t pending) {
+  return commits.size() > pending ? commits[commits.size() - 1 - pending] : 0;
+}
+
 void Order::commitCopies(Warp &w) {
   WarpOrder &o = of(w);
   o.copyCommits.push_back(o.copyStep++);
@@ -343,9 +350,8 @@ void Order::commitCopies(Warp &w) {
 
 void Order::waitCopies(Warp &w, uint64_t pending) {
   WarpOrder &o = of(w);
-  if (o.copies && o.copyCommits.size() > pending)
-    o.known.generic.raise(o.copies,
-                          o.copyCommits[o.copyCommits.size() - 1 - pending]);
+  if (o.copies)
+    o.known.generic.raise(o.copies, lastDone(o.copyCommits, pending));
 }
 
 Knowledge Order::copiesSoFar(Warp &w) {
@@ -371,9 +377,8 @@ void Order::commitWgmma(Warp &w) {
 
 void Order::waitWgmma(Warp &w, uint64_t pending) {
   WarpOrder &o = of(w);
-  if (o.wgmmaCommits.size() > pending)
-    o.known.generic.raise(wgmmaAgent(w),
-                          o.wgmmaCommits[o.wgmmaCommits.size() - 1 - pending]);
+  if (uint32_t step = lastDone(o.wgmmaCommits, pending))
+    o.known.generic.raise(wgmmaAgent(w), step);
 }
 
 void Order::waitTensorLoads(Warp &w) {

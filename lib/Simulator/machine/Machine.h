@@ -243,7 +243,6 @@ struct Cta {
   std::unique_ptr<SharedTracker> tracker;
   std::unique_ptr<TensorTracker> tensorTracker;
   std::vector<Warp> warps;
-  char *registers = nullptr;
   std::vector<char> registerStorage;
   std::vector<uint8_t> localStorage;
   uint32_t liveWarps = 0;
