@@ -9,6 +9,7 @@
 #include "FloatOps.h"
 #include "StoreAsync.h"
 
+#include "mx/Simulator/tensor/IntegerReduce.h"
 
 using namespace mx::sim;
 using ptx::Operand;
@@ -17,7 +18,9 @@ using ptx::Type;
 
 namespace {
 
+/// Those of ReduceOp and two more.
 enum Op : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, Cas };
+static_assert(Add == Op(ReduceOp::Add) && Xor == Op(ReduceOp::Xor));
 enum Kind : uint8_t {
   U32,
   S32,
@@ -46,28 +49,9 @@ unsigned bytesOf(Kind k) {
 }
 
 template <class T>
-T integer(Op op, T old, T b) {
+uint64_t integer(Op op, uint64_t old, uint64_t b) {
   using U = std::make_unsigned_t<T>;
-  switch (op) {
-  case Add:
-    return T(U(old) + U(b));
-  case Min:
-    return b < old ? b : old;
-  case Max:
-    return b > old ? b : old;
-  case Inc:
-    return U(old) >= U(b) ? T(0) : T(old + 1);
-  case Dec:
-    return U(old) == 0 || U(old) > U(b) ? b : T(old - 1);
-  case And:
-    return old & b;
-  case Or:
-    return old | b;
-  case Xor:
-    return old ^ b;
-  default:
-    return b;
-  }
+  return U(reduceInteger<T>(ReduceOp(op), T(old), T(b)));
 }
 
 template <bool BF16>
@@ -115,14 +99,14 @@ uint64_t apply(Op op, Kind kind, uint64_t old, uint64_t b, uint64_t c,
   switch (kind) {
   case U32:
   case B32:
-    return uint32_t(integer<uint32_t>(op, old, b));
+    return integer<uint32_t>(op, old, b);
   case S32:
-    return uint32_t(integer<int32_t>(op, old, b));
+    return integer<int32_t>(op, old, b);
   case U64:
   case B64:
     return integer<uint64_t>(op, old, b);
   case S64:
-    return uint64_t(integer<int64_t>(op, old, b));
+    return integer<int64_t>(op, old, b);
   case F32:
     return addSingles(uint32_t(old), uint32_t(b), isShared);
   case F64:
@@ -238,8 +222,10 @@ void decodeAtomic(Decoder &d) {
     return decodeRedAsync(d);
   uint32_t semantics = 0;
   for (std::string_view m : d.modifiers()) {
-    semantics |= m == "acquire" || m == "acq_rel" ? kAcquire : 0;
-    semantics |= m == "release" || m == "acq_rel" ? kRelease : 0;
+    if (m == "acquire" || m == "acq_rel")
+      semantics |= kAcquire;
+    if (m == "release" || m == "acq_rel")
+      semantics |= kRelease;
   }
   d.takeMemoryQualifiers();
   Space space = d.takeSpace();

@@ -113,31 +113,20 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
     for (; ranks && next; ranks &= ranks - 1) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
       Cta *signal = copy.multicast ? target : holder;
-      auto action = [=, &w, &cluster]() -> Fault {
-        Recorder::Moment moment(w.trace, done);
-        TmaResult r;
-        {
-          Order *order = w.order();
-          ScopeGuard guard(order,
-                           order ? order->loadScope(w, i, 1u << lane, *known,
-                                                    *signal, barOffset)
-                                 : EngineScope());
-          uint32_t at = src & kOffsetMask;
-          if (!from)
-            r = bulkLoad(cluster.engineGlobal, src, target->view(), offset,
-                         size);
-          else if (copy.isReduce)
-            r = bulkReduceShared(copy.reduce, copy.type, target->view(), offset,
-                                 from->view(), at, size);
-          else
-            r = bulkShared(target->view(), offset, from->view(), at, size);
-        }
-        if (r.fault)
-          return from ? r.fault : withBuffer(w, r.fault, "from", src, size);
+      ToShared end{known, signal, barOffset, done};
+      next = issueToShared(w, i, lane, end, [=, &w, &cluster] {
+        uint32_t at = src & kOffsetMask;
+        SharedMemory there = target->view();
+        TmaResult r =
+            !from ? bulkLoad(cluster.engineGlobal, src, there, offset, size)
+            : copy.isReduce ? bulkReduceShared(copy.reduce, copy.type, there,
+                                               offset, from->view(), at, size)
+                            : bulkShared(there, offset, from->view(), at, size);
+        if (!from)
+          r.fault = withBuffer(w, r.fault, "from", src, size);
         w.counts.bulkLoadBytes += r.bytes;
-        return completeTx(w, i, *signal, barOffset, r.bytes);
-      };
-      next = w.issueCopy(i, lane, action);
+        return r;
+      });
     }
   }
   return next;

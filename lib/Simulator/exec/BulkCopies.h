@@ -1,4 +1,4 @@
-//===- BulkCopies.h - shared by bulk copies of tensors and bytes *- C++ -*-===//
+//===- BulkCopies.h - how copies of shared memory are issued ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,37 @@
 #include "mx/Simulator/tensor/Tma.h"
 
 namespace mx::sim {
+
+/// What a copy into shared memory needs to know when it takes effect: what its
+/// issuer knew, the mbarrier that counts its bytes, and its end in a timeline.
+struct ToShared {
+  std::shared_ptr<const Knowledge> known;
+  Cta *signal;
+  uint32_t barrier;
+  uint64_t done;
+};
+
+/// Issues a copy into shared memory whose bytes an mbarrier counts. `copy`
+/// returns a TmaResult.
+template <class F>
+const Instr *issueToShared(Warp &w, const Instr *i, unsigned lane,
+                           const ToShared &to, F &&copy) {
+  auto action = [=, &w]() -> Fault {
+    Recorder::Moment moment(w.trace, to.done);
+    TmaResult r;
+    {
+      Order *order = w.order();
+      ScopeGuard guard(order,
+                       order ? order->loadScope(w, i, 1u << lane, *to.known,
+                                                *to.signal, to.barrier)
+                             : EngineScope());
+      r = copy();
+    }
+    return r.fault ? r.fault
+                   : completeTx(w, i, *to.signal, to.barrier, r.bytes);
+  };
+  return w.issueCopy(i, lane, action);
+}
 
 /// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor, modifiers up to
 /// `tensor` taken.

@@ -122,27 +122,17 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
     for (; ranks && next; ranks &= ranks - 1) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
       Cta *signal = signalled(target, holder, copy.multicast, copy.group);
-      auto action = [=, &w, &cluster]() -> Fault {
-        Recorder::Moment moment(w.trace, done);
-        TmaResult r;
-        {
-          Order *order = w.order();
-          ScopeGuard guard(order,
-                           order ? order->loadScope(w, i, 1u << lane, *known,
-                                                    *signal, barOffset)
-                                 : EngineScope());
-          r = copy.tile == Tile::Tile
-                  ? tmaLoad(box.map, box.at.data(), cluster.engineGlobal,
-                            target->view(), offset)
-                  : tmaGather4(box.map, box.at[0], box.at.data() + 1,
-                               cluster.engineGlobal, target->view(), offset);
-        }
-        if (r.fault)
-          return r.fault;
+      ToShared end{known, signal, barOffset, done};
+      next = issueToShared(w, i, lane, end, [=, &w, &cluster] {
+        TmaResult r =
+            copy.tile == Tile::Tile
+                ? tmaLoad(box.map, box.at.data(), cluster.engineGlobal,
+                          target->view(), offset)
+                : tmaGather4(box.map, box.at[0], box.at.data() + 1,
+                             cluster.engineGlobal, target->view(), offset);
         w.counts.bulkLoadBytes += r.bytes;
-        return completeTx(w, i, *signal, barOffset, r.bytes);
-      };
-      next = w.issueCopy(i, lane, action);
+        return r;
+      });
     }
   }
   return next;

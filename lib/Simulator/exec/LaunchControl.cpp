@@ -7,7 +7,7 @@
 // each, and 1 behind them when there was one.
 //===----------------------------------------------------------------------===//
 
-#include "AsyncOperands.h"
+#include "BulkCopies.h"
 
 using namespace mx::sim;
 using ptx::Space;
@@ -48,20 +48,16 @@ const Instr *tryCancel(Warp &w, const Instr *i, uint32_t mask) {
     for (; ranks && next; ranks &= ranks - 1) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
       Cta *signal = i->aux2 ? target : holder;
-      auto action = [=, &w]() -> Fault {
-        Recorder::Moment moment(w.trace, done);
+      ToShared end{known, signal, barOffset, done};
+      next = issueToShared(w, i, lane, end, [=, &w] {
         std::memcpy(target->shared.data() + offset, answer.data(),
                     kAnswerBytes);
         if (target->tracker)
           target->tracker->markWritten(offset, kAnswerBytes);
-        if (Order *order = w.order()) {
-          ScopeGuard guard(order, order->loadScope(w, i, 1u << lane, *known,
-                                                   *signal, barOffset));
+        if (Order *order = w.order())
           order->engineShared(*target, offset, kAnswerBytes, true);
-        }
-        return completeTx(w, i, *signal, barOffset, kAnswerBytes);
-      };
-      next = w.issueCopy(i, lane, action);
+        return TmaResult{Fault(), kAnswerBytes};
+      });
     }
   }
   return next;

@@ -7,7 +7,9 @@
 
 #include "StoreAsync.h"
 
-#include "AsyncOperands.h"
+#include "BulkCopies.h"
+
+#include "mx/Simulator/tensor/IntegerReduce.h"
 
 using namespace mx::sim;
 using ptx::Operand;
@@ -16,64 +18,31 @@ using ptx::Type;
 
 namespace {
 
-enum Op : uint32_t { kStore, kAdd, kMin, kMax, kInc, kDec, kAnd, kOr, kXor };
-
-template <class T>
-T reduce(Op op, T old, T b) {
-  switch (op) {
-  case kAdd:
-    return T(std::make_unsigned_t<T>(old) + std::make_unsigned_t<T>(b));
-  case kMin:
-    return b < old ? b : old;
-  case kMax:
-    return b > old ? b : old;
-  case kInc:
-    return old >= b ? T(0) : T(old + 1);
-  case kDec:
-    return old == 0 || old > b ? b : T(old - 1);
-  case kAnd:
-    return old & b;
-  case kOr:
-    return old | b;
-  case kXor:
-    return old ^ b;
-  case kStore:
-    break;
-  }
-  return b;
-}
-
 struct Value {
   uint8_t bytes[16];
 };
 
-void combine(Op op, bool isSigned, unsigned bytes, uint8_t *to,
-             const uint8_t *from) {
-  if (bytes == 8) {
-    uint64_t old, b;
-    std::memcpy(&old, to, 8);
-    std::memcpy(&b, from, 8);
-    uint64_t now = isSigned ? uint64_t(reduce<int64_t>(op, old, b))
-                            : reduce<uint64_t>(op, old, b);
-    std::memcpy(to, &now, 8);
-    return;
-  }
-  uint32_t old, b;
-  std::memcpy(&old, to, 4);
-  std::memcpy(&b, from, 4);
-  uint32_t now = isSigned
-                     ? uint32_t(reduce<int32_t>(op, int32_t(old), int32_t(b)))
-                     : reduce<uint32_t>(op, old, b);
-  std::memcpy(to, &now, 4);
+template <class T>
+void combine(ReduceOp op, uint8_t *to, const uint8_t *from) {
+  T old, b;
+  std::memcpy(&old, to, sizeof(T));
+  std::memcpy(&b, from, sizeof(T));
+  old = reduceInteger(op, old, b);
+  std::memcpy(to, &old, sizeof(T));
 }
+using Combine = void (*)(ReduceOp op, uint8_t *to, const uint8_t *from);
+/// By whether the type has 64 bits and whether it is signed.
+constexpr Combine kCombine[2][2] = {{combine<uint32_t>, combine<int32_t>},
+                                    {combine<uint64_t>, combine<int64_t>}};
 
 /// extra: dst, mbarrier places, values; aux2: op | bytes << 8 | count << 16 |
-/// signed << 24.
+/// signed << 24 | not an op but a store << 25.
 const Instr *storeAsync(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
-  Op op = Op(i->aux2 & 0xff);
+  ReduceOp op = ReduceOp(i->aux2 & 0xff);
   unsigned bytes = i->aux2 >> 8 & 0xff, count = i->aux2 >> 16 & 0xff;
-  bool isSigned = i->aux2 >> 24 & 1;
+  bool isStore = i->aux2 >> 25 & 1;
+  Combine combine = kCombine[bytes == 8][i->aux2 >> 24 & 1];
   Cluster &cluster = *w.cta->cluster;
   ++cluster.effects;
   const Instr *next = i + 1;
@@ -106,27 +75,23 @@ const Instr *storeAsync(Warp &w, const Instr *i, uint32_t mask) {
         w.trace ? w.trace->load(w, i, Engine::StoreAsync, 0, dst & kOffsetMask,
                                 total, steps::kClusterLatency)
                 : 0;
-    auto action = [=, &w]() -> Fault {
-      Recorder::Moment moment(w.trace, done);
-      Order *order = w.order();
-      if (order) {
-        ScopeGuard guard(order, order->loadScope(w, i, 1u << lane, *known,
-                                                 *holder, barOffset));
+    ToShared end{known, holder, barOffset, done};
+    next = issueToShared(w, i, lane, end, [=, &w] {
+      if (Order *order = w.order())
         order->engineShared(*owner, dst & kOffsetMask, total, true);
-      }
-      if (op == kStore)
+      if (isStore)
         std::memcpy(to, v.bytes, total);
       else
-        combine(op, isSigned, bytes, to, v.bytes);
+        combine(op, to, v.bytes);
       w.counts.sharedStoreBytes += total;
-      return completeTx(w, i, *holder, barOffset, total);
-    };
-    next = w.issueCopy(i, lane, action);
+      return TmaResult{Fault(), total};
+    });
   }
   return next;
 }
 
-void decodeStoreAsync(Decoder &d, Op op, unsigned count, Type t) {
+/// `op`: null for a store.
+void decodeStoreAsync(Decoder &d, const ReduceOp *op, unsigned count, Type t) {
   if (!d.expectOperands(3, 3))
     return;
   if (t.bits != 32 && t.bits != 64)
@@ -147,8 +112,8 @@ void decodeStoreAsync(Decoder &d, Op op, unsigned count, Type t) {
     d.addExtra(v);
   Instr &i = d.emit(storeAsync);
   i.aux = first;
-  i.aux2 = op | unsigned(t.bits / 8) << 8 | count << 16 |
-           unsigned(t.kind == 'S') << 24;
+  i.aux2 = unsigned(op ? *op : ReduceOp()) | unsigned(t.bits / 8) << 8 |
+           count << 16 | unsigned(t.kind == 'S') << 24 | unsigned(!op) << 25;
 }
 
 /// a: address, b: size; aux: is64 | wide size << 1.
@@ -196,7 +161,7 @@ void mx::sim::decodeStAsync(Decoder &d) {
   Type t;
   if (!d.takeType(t))
     return d.unsupported("expects a type");
-  decodeStoreAsync(d, kStore, count, t);
+  decodeStoreAsync(d, nullptr, count, t);
 }
 
 void mx::sim::decodeRedAsync(Decoder &d) {
@@ -205,11 +170,13 @@ void mx::sim::decodeRedAsync(Decoder &d) {
   d.takeSpace();
   if (!d.take("mbarrier::complete_tx::bytes"))
     return d.unsupported("expects .mbarrier::complete_tx::bytes");
-  int op = d.takeAny({"add", "min", "max", "inc", "dec", "and", "or", "xor"});
+  int index =
+      d.takeAny({"add", "min", "max", "inc", "dec", "and", "or", "xor"});
   Type t;
-  if (op < 0 || !d.takeType(t))
+  if (index < 0 || !d.takeType(t))
     return d.unsupported("expects an operation and a type");
-  decodeStoreAsync(d, Op(op + 1), 1, t);
+  ReduceOp op = ReduceOp(index);
+  decodeStoreAsync(d, &op, 1, t);
 }
 
 void mx::sim::decodeStBulk(Decoder &d) {

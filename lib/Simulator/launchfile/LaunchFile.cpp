@@ -447,7 +447,7 @@ std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {
 bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,
                           std::string &error) {
   // "-race" takes away, from all where nothing stands before.
-  checks = text.substr(0, 1) == "-" ? kCheckAll : 0;
+  checks = text.substr(0, 1) == "-" ? kCheckAll : kCheckNone;
   if (text == "none")
     return true;
   llvm::SmallVector<StringRef, 8> parts;

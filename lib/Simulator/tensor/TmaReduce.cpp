@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TmaReduce.h"
+
+#include "mx/Simulator/tensor/IntegerReduce.h"
 #include "mx/Support/FloatFormats.h"
 
 #include <cmath>
@@ -27,33 +29,10 @@ void reduce(uint8_t *target, const uint8_t *source, uint64_t bytes) {
   }
 }
 
-template <typename T>
-T addInt(T a, T b) {
-  return a + b;
+template <ReduceOp op, typename T>
+T integer(T a, T b) {
+  return reduceInteger(op, a, b);
 }
-template <typename T>
-T minInt(T a, T b) {
-  return b < a ? b : a;
-}
-template <typename T>
-T maxInt(T a, T b) {
-  return a < b ? b : a;
-}
-template <typename T>
-T andInt(T a, T b) {
-  return a & b;
-}
-template <typename T>
-T orInt(T a, T b) {
-  return a | b;
-}
-template <typename T>
-T xorInt(T a, T b) {
-  return a ^ b;
-}
-// atom.inc and atom.dec: wrap at the operand.
-uint32_t incInt(uint32_t a, uint32_t b) { return a >= b ? 0 : a + 1; }
-uint32_t decInt(uint32_t a, uint32_t b) { return a == 0 || a > b ? b : a - 1; }
 
 uint32_t addF32(uint32_t a, uint32_t b) {
   float sum = floatFromBits(a) + floatFromBits(b);
@@ -103,33 +82,33 @@ using T = ReduceType;
 using F = FloatFormat;
 // Adding is the same for signed and unsigned integers.
 constexpr Row table[] = {
-    {O::Add, T::U32, true, reduce<uint32_t, addInt>},
-    {O::Add, T::S32, true, reduce<uint32_t, addInt>},
-    {O::Add, T::U64, true, reduce<uint64_t, addInt>},
+    {O::Add, T::U32, true, reduce<uint32_t, integer<O::Add>>},
+    {O::Add, T::S32, true, reduce<uint32_t, integer<O::Add>>},
+    {O::Add, T::U64, true, reduce<uint64_t, integer<O::Add>>},
     {O::Add, T::F32, false, reduce<uint32_t, addF32>},
     {O::Add, T::F64, false, reduce<uint64_t, addF64>},
     {O::Add, T::F16, false, reduce<uint16_t, addHalf<F::F16>>},
     {O::Add, T::BF16, false, reduce<uint16_t, addHalf<F::BF16>>},
-    {O::Min, T::U32, true, reduce<uint32_t, minInt>},
-    {O::Min, T::S32, true, reduce<int32_t, minInt>},
-    {O::Min, T::U64, false, reduce<uint64_t, minInt>},
-    {O::Min, T::S64, false, reduce<int64_t, minInt>},
+    {O::Min, T::U32, true, reduce<uint32_t, integer<O::Min>>},
+    {O::Min, T::S32, true, reduce<int32_t, integer<O::Min>>},
+    {O::Min, T::U64, false, reduce<uint64_t, integer<O::Min>>},
+    {O::Min, T::S64, false, reduce<int64_t, integer<O::Min>>},
     {O::Min, T::F16, false, reduce<uint16_t, pickHalf<F::F16, true>>},
     {O::Min, T::BF16, false, reduce<uint16_t, pickHalf<F::BF16, true>>},
-    {O::Max, T::U32, true, reduce<uint32_t, maxInt>},
-    {O::Max, T::S32, true, reduce<int32_t, maxInt>},
-    {O::Max, T::U64, false, reduce<uint64_t, maxInt>},
-    {O::Max, T::S64, false, reduce<int64_t, maxInt>},
+    {O::Max, T::U32, true, reduce<uint32_t, integer<O::Max>>},
+    {O::Max, T::S32, true, reduce<int32_t, integer<O::Max>>},
+    {O::Max, T::U64, false, reduce<uint64_t, integer<O::Max>>},
+    {O::Max, T::S64, false, reduce<int64_t, integer<O::Max>>},
     {O::Max, T::F16, false, reduce<uint16_t, pickHalf<F::F16, false>>},
     {O::Max, T::BF16, false, reduce<uint16_t, pickHalf<F::BF16, false>>},
-    {O::Inc, T::U32, true, reduce<uint32_t, incInt>},
-    {O::Dec, T::U32, true, reduce<uint32_t, decInt>},
-    {O::And, T::B32, true, reduce<uint32_t, andInt>},
-    {O::Or, T::B32, true, reduce<uint32_t, orInt>},
-    {O::Xor, T::B32, true, reduce<uint32_t, xorInt>},
-    {O::And, T::B64, false, reduce<uint64_t, andInt>},
-    {O::Or, T::B64, false, reduce<uint64_t, orInt>},
-    {O::Xor, T::B64, false, reduce<uint64_t, xorInt>},
+    {O::Inc, T::U32, true, reduce<uint32_t, integer<O::Inc>>},
+    {O::Dec, T::U32, true, reduce<uint32_t, integer<O::Dec>>},
+    {O::And, T::B32, true, reduce<uint32_t, integer<O::And>>},
+    {O::Or, T::B32, true, reduce<uint32_t, integer<O::Or>>},
+    {O::Xor, T::B32, true, reduce<uint32_t, integer<O::Xor>>},
+    {O::And, T::B64, false, reduce<uint64_t, integer<O::And>>},
+    {O::Or, T::B64, false, reduce<uint64_t, integer<O::Or>>},
+    {O::Xor, T::B64, false, reduce<uint64_t, integer<O::Xor>>},
 };
 
 constexpr std::string_view opNames[] = {"add", "min", "max", "inc",
