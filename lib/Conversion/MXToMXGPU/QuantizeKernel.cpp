@@ -80,7 +80,8 @@ static void buildKernel(KernelOp kernel, ScaleRounding rounding, Location loc) {
   Value rows = body.dim(input, 0), columns = body.dim(input, 1);
   Value work = body.create<WorkSourceOp>(
       rows, columns, /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{kRows, kBlocks * kBlock}, Raster::Linear);
+      ArrayRef<int64_t>{kRows, kBlocks * kBlock},
+      RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
 
   body.role("quantize", kRows / 32, /*elected=*/false);
   Value thread = body.create<ThreadIdOp>();

@@ -57,8 +57,11 @@ static ScheduleAttr select(ShapedType out, const target::TargetInfo &target) {
   int64_t stages = (target.smemPerCta - 1024) / getStageBytes(tileN);
   int64_t accumulators =
       2 * tileN + getScaleColumns(tileN) <= target.tmemColumns ? 2 : 1;
-  return ScheduleAttr::get(out.getContext(), {kTileM, tileN, kTileK}, stages,
-                           accumulators, Raster::Linear, Epilogue::Direct);
+  ScheduleParts parts;
+  parts.tile = {kTileM, tileN, kTileK};
+  parts.stages = stages;
+  parts.accumulators = accumulators;
+  return ScheduleAttr::get(out.getContext(), parts);
 }
 
 namespace {

@@ -18,9 +18,6 @@ using namespace mx::mxgpu;
 #include "mx/Dialect/MXGPU/IR/MXGPUDialect.cpp.inc"
 #include "mx/Dialect/MXGPU/IR/MXGPUEnums.cpp.inc"
 
-#define GET_ATTRDEF_CLASSES
-#include "mx/Dialect/MXGPU/IR/MXGPUAttrs.cpp.inc"
-
 namespace {
 struct MXGPUAsmInterface final : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
@@ -41,10 +38,7 @@ struct MXGPUAsmInterface final : OpAsmDialectInterface {
 } // namespace
 
 void MXGPUDialect::initialize() {
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "mx/Dialect/MXGPU/IR/MXGPUAttrs.cpp.inc"
-      >();
+  registerAttributes();
   registerTypes();
   addOperations<
 #define GET_OP_LIST
@@ -64,29 +58,5 @@ LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError("expected ")
            << kScheduleAttrName << " to be #mxgpu.schedule, found "
            << attribute.getValue();
-  return success();
-}
-
-LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   ArrayRef<int64_t> tile, int64_t stages,
-                                   int64_t accumulators, Raster, Epilogue) {
-  if (tile.size() != 3)
-    return emitError() << "expected 3 tile sizes (rows, columns, reduction), "
-                          "found "
-                       << tile.size();
-  if (tile[0] != 128)
-    return emitError() << "expected a tile of 128 rows, found " << tile[0];
-  if (tile[1] != 128 && tile[1] != 256)
-    return emitError() << "expected a tile of 128 or 256 columns, found "
-                       << tile[1];
-  if (tile[2] != 128)
-    return emitError() << "expected a tile of 128 reduction elements, found "
-                       << tile[2];
-  if (stages < 1 || stages > kMaxStages)
-    return emitError() << "expected 1 to " << kMaxStages << " stages, found "
-                       << stages;
-  if (accumulators < 1 || accumulators > kMaxStages)
-    return emitError() << "expected 1 to " << kMaxStages
-                       << " accumulators, found " << accumulators;
   return success();
 }

@@ -14,6 +14,18 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
+static ParseResult parseRaster(OpAsmParser &parser, RasterAttr &raster) {
+  FailureOr<RasterAttr> parsed = RasterAttr::parseBody(parser);
+  if (failed(parsed))
+    return failure();
+  raster = *parsed;
+  return success();
+}
+
+static void printRaster(OpAsmPrinter &printer, Operation *, RasterAttr raster) {
+  raster.printBody(printer);
+}
+
 #define GET_OP_CLASSES
 #include "mx/Dialect/MXGPU/IR/MXGPUOps.cpp.inc"
 

@@ -167,17 +167,17 @@ func.func private @f(!mxgpu.fragment<32xi32>)
 
 // -----
 
-// expected-error @below {{expected a tile of 128 rows, found 256}}
+// expected-error @below {{expected a tile of 128 rows without a CTA pair, found 256}}
 #schedule = #mxgpu.schedule<tile = [256, 128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
 
-// expected-error @below {{expected a tile of 128 or 256 columns, found 64}}
-#schedule = #mxgpu.schedule<tile = [128, 64, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 16, found 72}}
+#schedule = #mxgpu.schedule<tile = [128, 72, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
 
-// expected-error @below {{expected a tile of 128 reduction elements, found 64}}
+// expected-error @below {{expected a tile of 128 or 256 reduction elements, found 64}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
@@ -194,6 +194,66 @@ func.func private @f(!mxgpu.fragment<32xi32>)
 
 // expected-error @below {{expected 1 to 1024 stages, found 9223372036854775807}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 9223372036854775807, accumulators = 2, raster = linear, epilogue = direct>
+
+// -----
+
+// expected-error @below {{expected a tile of 256 rows of a CTA pair, found 128}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], cta_pair>
+
+// -----
+
+// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 32, found 48}}
+#schedule = #mxgpu.schedule<tile = [256, 48, 128], cta_pair>
+
+// -----
+
+// expected-error @below {{expected a tile, found none}}
+#schedule = #mxgpu.schedule<stages = 4>
+
+// -----
+
+// expected-error @below {{expected each part once, found 'stages' twice}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, stages = 4>
+
+// -----
+
+// expected-error @below {{expected tile, cta_pair, stages, accumulators, overlap, scale_slots, split_k, tile_loop, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], stage = 4>
+
+// -----
+
+// expected-error @below {{expected an overlap of 64 or 128 columns, found 32}}
+#schedule = #mxgpu.schedule<tile = [128, 256, 128], accumulators = 2, overlap = 32>
+
+// -----
+
+// expected-error @below {{expected an overlap only of 2 accumulators of 256 columns, found 2 of 128}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], accumulators = 2, overlap = 64>
+
+// -----
+
+// expected-error @below {{expected supergroups of 1 to 1048576 rows of tiles, found 0}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], raster = supergroup(0)>
+
+// -----
+
+// expected-error @below {{expected 1 to 1024 parts of the reduction, found 0}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], split_k = 0>
+
+// -----
+
+// expected-error @below {{expected staging buffers only with epilogue = tma_store, found epilogue = direct}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], staging = 3>
+
+// -----
+
+// expected-error @below {{expected registers of the epilogue and of the other roles, found 1 numbers}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], registers = [200]>
+
+// -----
+
+// expected-error @below {{expected registers in multiples of 8 from 24 to 256, found 20}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], registers = [200, 20]>
 
 // -----
 

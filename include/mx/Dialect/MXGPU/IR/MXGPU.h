@@ -23,9 +23,35 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include <array>
 
 #include "mx/Dialect/MXGPU/IR/MXGPUDialect.h.inc"
 #include "mx/Dialect/MXGPU/IR/MXGPUEnums.h.inc"
+
+namespace mx::mxgpu {
+class RasterAttr;
+
+/// The parts of a schedule by name, with their defaults; see ScheduleAttr.
+struct ScheduleParts {
+  std::array<int64_t, 3> tile = {0, 0, 0};
+  bool ctaPair = false;
+  /// 0: as many as fit, which mx-select-schedule counts.
+  int64_t stages = 0;
+  int64_t accumulators = 1;
+  int64_t overlap = 0;
+  int64_t scaleSlots = 1;
+  int64_t splitK = 1;
+  TileLoop tileLoop = TileLoop::Static;
+  RasterOrder rasterOrder = RasterOrder::Linear;
+  int64_t rasterGroup = 1;
+  Epilogue epilogue = Epilogue::Direct;
+  int64_t staging = 2;
+  /// Empty, or the registers of a thread of the epilogue and of other roles.
+  llvm::SmallVector<int64_t> registers;
+  CacheHint l2A = CacheHint::None, l2B = CacheHint::None;
+  bool pdl = false;
+};
+} // namespace mx::mxgpu
 
 #define GET_ATTRDEF_CLASSES
 #include "mx/Dialect/MXGPU/IR/MXGPUAttrs.h.inc"
@@ -43,6 +69,9 @@ inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
 
 /// Most slots of a ring: more than any memory holds, few enough to add up.
 inline constexpr int64_t kMaxStages = 1024;
+
+/// Most rows of tiles in a band of a raster: no grid has more.
+inline constexpr int64_t kMaxRasterGroup = int64_t(1) << 20;
 
 /// The role that `op` is part of, or null.
 inline RoleOp getRole(mlir::Operation *op) {

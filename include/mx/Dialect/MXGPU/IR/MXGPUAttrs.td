@@ -8,39 +8,86 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mx/Dialect/MXGPU/IR/MXGPUEnums.td"
 
+def MXGPU_RasterAttr : AttrDef<MXGPU_Dialect, "Raster"> {
+  let mnemonic = "raster";
+  let summary = "order in which tiles are visited";
+  let description = [{
+    - `linear`: row by row of tiles;
+    - `supergroup(n)`: column by column within bands of n rows of tiles, so that
+      tiles under way at one time share rows of A and of B;
+    - `hilbert`: along a Hilbert curve, for grids of any size.
+
+    Example: `#mxgpu.raster<supergroup(8)>`.
+  }];
+  let parameters = (ins EnumParameter<MXGPU_RasterOrder>:$order,
+                        DefaultValuedParameter<"int64_t", "1">:$group);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// `linear`, `supergroup(8)`, `hilbert`.
+    static ::mlir::FailureOr<RasterAttr> parseBody(::mlir::AsmParser &parser);
+    void printBody(::mlir::AsmPrinter &printer) const;
+  }];
+}
+
 def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "every choice that a matmul kernel is built by";
   let description = [{
     Set by `mx-select-schedule`, or by hand as the attribute `mxgpu.schedule`
-    of an `mx.matmul`; copied to the kernel.
+    of an `mx.matmul`; copied to the kernel. Parts may stand in any order; what
+    is left out has the default that is given here.
 
-    - `tile`: rows, columns and reduction elements of a unit of work;
-    - `stages`: slots of the ring between the loads and the tensor core;
-    - `accumulators`: slots of the ring between the tensor core and the
-      epilogue;
-    - `raster`: order in which tiles are visited;
-    - `epilogue`: `direct` stores from registers.
+    | part | default | meaning |
+    |---|---|---|
+    | `tile = [m, n, k]` | required | rows, columns and reduction elements of a unit of work: 128 rows, or 256 of a CTA pair; 64, 128, 192 or 256 columns, or a smaller multiple of 16 (32 of a pair) that covers the matrix; 128 or 256 elements |
+    | `cta_pair` | off | two CTAs share a tile (`cta_group::2`): each holds half of its rows of A and half of B |
+    | `stages = n` | as many as fit | slots of the ring between the loads and the tensor core |
+    | `accumulators = n` | 1 | slots of the ring between the tensor core and the epilogue |
+    | `overlap = n` | 0 | columns that two accumulators of 256 share, 64 or 128: drained first |
+    | `scale_slots = n` | 1 | places for a tile's scales in tensor memory, used in turn |
+    | `split_k = n` | 1 | parts of the reduction, summed in a fixed order afterwards |
+    | `tile_loop = ...` | `static` | `static`: CTA i takes units i, i + CTAs, ...; `clc`: cluster launch control |
+    | `raster = ...` | `linear` | `linear`, `supergroup(n)` or `hilbert` |
+    | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
+    | `staging = n` | 2 | buffers of each epilogue warp for `tma_store` |
+    | `registers = [e, o]` | none | registers a thread of the epilogue and of the other roles, by `setmaxnreg` |
+    | `l2 = [a, b]` | `[none, none]` | what the L2 cache keeps of A and of B: `none`, `evict_first`, `evict_last` |
+    | `pdl` | off | programmatic dependent launch: set up while the kernel before still runs |
 
-    Example: `#mxgpu.schedule<tile = [128, 128, 128], stages = 6, accumulators
-    = 2, raster = linear, epilogue = direct>`.
+    Example: `#mxgpu.schedule<tile = [256, 256, 128], cta_pair, stages = 5,
+    accumulators = 2, overlap = 64, raster = supergroup(8), epilogue =
+    tma_store>`.
   }];
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$tile,
+    "bool":$ctaPair,
     "int64_t":$stages,
     "int64_t":$accumulators,
-    EnumParameter<MXGPU_Raster>:$raster,
-    EnumParameter<MXGPU_Epilogue>:$epilogue);
-  let assemblyFormat = [{
-    `<` `tile` `=` `[` $tile `]` `,` `stages` `=` $stages `,`
-        `accumulators` `=` $accumulators `,` `raster` `=` $raster `,`
-        `epilogue` `=` $epilogue `>`
-  }];
+    "int64_t":$overlap,
+    "int64_t":$scaleSlots,
+    "int64_t":$splitK,
+    "::mx::mxgpu::TileLoop":$tileLoop,
+    "::mx::mxgpu::RasterAttr":$raster,
+    "::mx::mxgpu::Epilogue":$epilogue,
+    "int64_t":$staging,
+    ArrayRefParameter<"int64_t">:$registers,
+    "::mx::mxgpu::CacheHint":$l2A,
+    "::mx::mxgpu::CacheHint":$l2B,
+    "bool":$pdl);
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let builders = [
+    AttrBuilder<(ins "const ::mx::mxgpu::ScheduleParts &":$parts)>
+  ];
   let extraClassDeclaration = [{
     int64_t getTileM() const { return getTile()[0]; }
     int64_t getTileN() const { return getTile()[1]; }
     int64_t getTileK() const { return getTile()[2]; }
+    /// CTAs that share a tile.
+    int64_t getCtas() const { return getCtaPair() ? 2 : 1; }
+    /// The parts, to change some and build another schedule.
+    ::mx::mxgpu::ScheduleParts getParts() const;
   }];
 }
 

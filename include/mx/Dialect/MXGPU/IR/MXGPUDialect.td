@@ -27,7 +27,10 @@ def MXGPU_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let usePropertiesForAttributes = 1;
   let hasOperationAttrVerify = 1;
-  let extraClassDeclaration = [{ void registerTypes(); }];
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    void registerTypes();
+  }];
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUDIALECT_TD

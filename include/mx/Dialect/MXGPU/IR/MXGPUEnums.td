@@ -29,13 +29,38 @@ def MXGPU_Agent : MXGPU_I32Enum<"Agent",
     "who fills or empties the slots of a ring", [
       I32EnumAttrCase<"Tma", 0, "tma">,
       I32EnumAttrCase<"Mma", 1, "mma">,
-      I32EnumAttrCase<"Threads", 2, "threads">]>;
+      I32EnumAttrCase<"Threads", 2, "threads">,
+      I32EnumAttrCase<"TmaStore", 3, "tma_store">,
+      I32EnumAttrCase<"Clc", 4, "clc">,
+      I32EnumAttrCase<"Roles", 5, "roles">]>;
 
-def MXGPU_Raster : MXGPU_I32Enum<"Raster", "order in which tiles are visited", [
-      I32EnumAttrCase<"Linear", 0, "linear">]>;
-def MXGPU_RasterAttr : EnumAttr<MXGPU_Dialect, MXGPU_Raster, "raster">;
+def MXGPU_Scope : MXGPU_I32Enum<"Scope", "CTAs that share a ring's slots", [
+      I32EnumAttrCase<"Cta", 0, "cta">,
+      I32EnumAttrCase<"Pair", 1, "pair">,
+      I32EnumAttrCase<"Warp", 2, "warp">]>;
+
+def MXGPU_TileLoop : MXGPU_I32Enum<"TileLoop",
+    "how a CTA comes by its next unit of work", [
+      I32EnumAttrCase<"Static", 0, "static">,
+      I32EnumAttrCase<"Clc", 1, "clc">]>;
+def MXGPU_TileLoopAttr : EnumAttr<MXGPU_Dialect, MXGPU_TileLoop, "tile_loop">;
+
+def MXGPU_RasterOrder : MXGPU_I32Enum<"RasterOrder",
+    "order in which tiles are visited", [
+      I32EnumAttrCase<"Linear", 0, "linear">,
+      I32EnumAttrCase<"Supergroup", 1, "supergroup">,
+      I32EnumAttrCase<"Hilbert", 2, "hilbert">]>;
 
 def MXGPU_Epilogue : MXGPU_I32Enum<"Epilogue", "how results reach memory", [
-      I32EnumAttrCase<"Direct", 0, "direct">]>;
+      I32EnumAttrCase<"Direct", 0, "direct">,
+      I32EnumAttrCase<"TmaStore", 1, "tma_store">]>;
+
+def MXGPU_CacheHint : MXGPU_I32Enum<"CacheHint",
+    "what the L2 cache keeps (PTX ISA, Cache Eviction Priority Hints)", [
+      I32EnumAttrCase<"None", 0, "none">,
+      I32EnumAttrCase<"EvictFirst", 1, "evict_first">,
+      I32EnumAttrCase<"EvictLast", 2, "evict_last">]>;
+def MXGPU_CacheHintAttr
+    : EnumAttr<MXGPU_Dialect, MXGPU_CacheHint, "cache_hint">;
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUENUMS_TD

@@ -129,7 +129,7 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [Pure, MXGPU_NamesResult]> {
     MXGPU_RasterAttr:$raster);
   let results = (outs MXGPU_WorkSourceType:$result);
   let assemblyFormat = [{
-    `static` `raster` `=` `` $raster `tile` $tile
+    `static` `raster` `=` custom<Raster>($raster) `tile` $tile
     `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
   }];
   let hasVerifier = 1;

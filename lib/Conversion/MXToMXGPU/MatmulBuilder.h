@@ -1,0 +1,75 @@
+//===- MatmulBuilder.h - Builds the kernel of one matmul --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// One thread loads tiles and scales by bulk tensor copies, one issues scale
+// copies and MMAs, four warps move finished accumulators out. Two rings join
+// them. Each role is built in a file of its own; what they share is here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMULBUILDER_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMULBUILDER_H
+
+#include "KernelBuilder.h"
+#include "mx/Support/ScaleLayout.h"
+
+namespace mx::mxgpu {
+
+/// Says at `op` what kernels support where it asks for more.
+llvm::LogicalResult verifyMatmulSupport(MatmulOp op);
+/// The same for a schedule of `op`, which itself is supported.
+llvm::LogicalResult verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule);
+
+class MatmulBuilder {
+public:
+  MatmulBuilder(MatmulOp op, mlir::gpu::GPUModuleOp module,
+                ScheduleAttr schedule)
+      : op(op), module(module), schedule(schedule), host(op.getLoc(), op),
+        body(op.getLoc(), op) {}
+
+  void build();
+
+private:
+  // Host side (MatmulHost.cpp).
+  void checkSizes();
+  mlir::Value encodeOperand(mlir::Value operand, int64_t rows);
+  mlir::Value encodeScales(mlir::Value scales, int64_t rows);
+
+  // The kernel (MatmulKernel.cpp).
+  void buildKernel(mlir::TypeRange arguments);
+  RingType getInputRingType();
+  RingType getAccumulatorRingType();
+
+  // Its roles (MatmulLoad.cpp, MatmulMma.cpp, MatmulEpilogue.cpp).
+  void buildLoad();
+  void buildMma();
+  void buildEpilogue();
+
+  mlir::Value getOut() { return op.getOuts().front(); }
+  /// An argument of the kernel.
+  mlir::Value getMap(unsigned index) {
+    return kernel.getBody().getArgument(index);
+  }
+  /// Whether a unit has nothing to multiply.
+  mlir::Value isEmpty(ForEachWorkOp unit);
+
+  /// Elements of the reduction that share a scale, and that a scale tile
+  /// covers.
+  static constexpr int64_t kBlock = 32, kScaleTileK = kScaleTileBlocks * kBlock;
+  /// A warp reads the lanes of its quarter of tensor memory.
+  static constexpr int64_t kEpilogueWarps = 4;
+
+  MatmulOp op;
+  mlir::gpu::GPUModuleOp module;
+  ScheduleAttr schedule;
+  KernelBuilder host, body;
+  KernelOp kernel;
+  /// The result as an argument of the kernel.
+  mlir::Value result;
+  mlir::Value work, inputs, accumulators;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMULBUILDER_H

@@ -1,0 +1,62 @@
+//===- MatmulHost.cpp - Checks and tensor maps of a matmul ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What happens on the host before the launch: sizes that the verifier could not
+// see are compared, and the operands are described to the copy engine.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MatmulBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// What the verifier could not see in dynamic shapes.
+void MatmulBuilder::checkSizes() {
+  Value m = host.dim(op.getA(), 0), n = host.dim(op.getB(), 0);
+  Value k = host.dim(op.getA(), 1);
+  host.requireMultiple(k, kBlock, "dimension 1 of a");
+  host.requireSize(host.dim(op.getB(), 1), k, "dimension 1 of b");
+  host.requireSize(host.dim(getOut(), 0), m, "dimension 0 of the result");
+  host.requireSize(host.dim(getOut(), 1), n, "dimension 1 of the result");
+  for (auto [scales, rows, name] : {std::tuple(op.getAScales(), m, "a"),
+                                    std::tuple(op.getBScales(), n, "b")}) {
+    Value rowTiles = host.ceilDiv(rows, kScaleTileRows);
+    host.requireSize(host.dim(scales, 0), rowTiles,
+                     Twine("tiles of rows of the scales of ") + name);
+    Value blockTiles = host.ceilDiv(k, kScaleTileK);
+    host.requireSize(host.dim(scales, 1), blockTiles,
+                     Twine("tiles of blocks of the scales of ") + name);
+  }
+}
+
+Value MatmulBuilder::encodeOperand(Value operand, int64_t rows) {
+  auto type = TensorMapType::get(
+      op.getContext(), {rows, schedule.getTileK()},
+      cast<MemRefType>(operand.getType()).getElementType(), Swizzle::Sw128);
+  return host.create<EncodeTensorMapOp>(type, operand);
+}
+
+/// A tile of 32 x 4 x 4 bytes is two rows of 256, the longest that a box can
+/// have.
+Value MatmulBuilder::encodeScales(Value scales, int64_t rows) {
+  auto source = cast<MemRefType>(scales.getType());
+  Value flat = host.create<memref::CollapseShapeOp>(
+      scales, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3, 4}});
+  SmallVector<int64_t> shape = {source.getDimSize(0), source.getDimSize(1), 2,
+                                256};
+  SmallVector<OpFoldResult> sizes = {getAsOpFoldResult(host.dim(scales, 0)),
+                                     getAsOpFoldResult(host.dim(scales, 1)),
+                                     host.getIndexAttr(2),
+                                     host.getIndexAttr(256)};
+  Value split = host.create<memref::ExpandShapeOp>(
+      shape, flat, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}}, sizes);
+  auto type =
+      TensorMapType::get(op.getContext(), {rows / kScaleTileRows, 1, 2, 256},
+                         source.getElementType(), Swizzle::None);
+  return host.create<EncodeTensorMapOp>(type, split);
+}

@@ -1,0 +1,354 @@
+//===- MXGPUSchedule.cpp - Syntax and rules of schedules ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A schedule is a list of parts in any order. The rules here need neither
+// element types nor a chip; see Schedule.h for those that do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Target/TargetInfo.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+#define GET_ATTRDEF_CLASSES
+#include "mx/Dialect/MXGPU/IR/MXGPUAttrs.cpp.inc"
+
+void MXGPUDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "mx/Dialect/MXGPU/IR/MXGPUAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Raster
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseRaster(AsmParser &parser, RasterOrder &order,
+                               int64_t &group) {
+  FailureOr<RasterOrder> parsed = FieldParser<RasterOrder>::parse(parser);
+  if (failed(parsed))
+    return failure();
+  order = *parsed;
+  group = 1;
+  if (order != RasterOrder::Supergroup)
+    return success();
+  return failure(parser.parseLParen() || parser.parseInteger(group) ||
+                 parser.parseRParen());
+}
+
+static void printRaster(AsmPrinter &printer, RasterOrder order, int64_t group) {
+  printer << stringifyRasterOrder(order);
+  if (order == RasterOrder::Supergroup)
+    printer << '(' << group << ')';
+}
+
+FailureOr<RasterAttr> RasterAttr::parseBody(AsmParser &parser) {
+  RasterOrder order;
+  int64_t group;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseRaster(parser, order, group))
+    return failure();
+  auto attr = RasterAttr::getChecked([&] { return parser.emitError(loc); },
+                                     parser.getContext(), order, group);
+  if (!attr)
+    return failure();
+  return attr;
+}
+
+void RasterAttr::printBody(AsmPrinter &printer) const {
+  printRaster(printer, getOrder(), getGroup());
+}
+
+Attribute RasterAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<RasterAttr> attr = parseBody(parser);
+  if (failed(attr) || parser.parseGreater())
+    return {};
+  return *attr;
+}
+
+void RasterAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printBody(printer);
+  printer << '>';
+}
+
+LogicalResult RasterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 RasterOrder, int64_t group) {
+  if (group < 1 || group > kMaxRasterGroup)
+    return emitError() << "expected supergroups of 1 to " << kMaxRasterGroup
+                       << " rows of tiles, found " << group;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+ScheduleAttr ScheduleAttr::get(MLIRContext *context,
+                               const ScheduleParts &parts) {
+  return get(context, parts.tile, parts.ctaPair, parts.stages,
+             parts.accumulators, parts.overlap, parts.scaleSlots, parts.splitK,
+             parts.tileLoop,
+             RasterAttr::get(context, parts.rasterOrder, parts.rasterGroup),
+             parts.epilogue, parts.staging, parts.registers, parts.l2A,
+             parts.l2B, parts.pdl);
+}
+
+ScheduleParts ScheduleAttr::getParts() const {
+  ScheduleParts parts;
+  llvm::copy(getTile(), parts.tile.begin());
+  parts.ctaPair = getCtaPair();
+  parts.stages = getStages();
+  parts.accumulators = getAccumulators();
+  parts.overlap = getOverlap();
+  parts.scaleSlots = getScaleSlots();
+  parts.splitK = getSplitK();
+  parts.tileLoop = getTileLoop();
+  parts.rasterOrder = getRaster().getOrder();
+  parts.rasterGroup = getRaster().getGroup();
+  parts.epilogue = getEpilogue();
+  parts.staging = getStaging();
+  parts.registers.assign(getRegisters().begin(), getRegisters().end());
+  parts.l2A = getL2A();
+  parts.l2B = getL2B();
+  parts.pdl = getPdl();
+  return parts;
+}
+
+static ParseResult parseIntegers(AsmParser &parser,
+                                 SmallVectorImpl<int64_t> &values) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Square, [&]() -> ParseResult {
+        return parser.parseInteger(values.emplace_back());
+      });
+}
+
+template <typename EnumT>
+static ParseResult parseEnum(AsmParser &parser, EnumT &value) {
+  FailureOr<EnumT> parsed = FieldParser<EnumT>::parse(parser);
+  if (failed(parsed))
+    return failure();
+  value = *parsed;
+  return success();
+}
+
+/// Parses what stands behind `name =`, or behind `name` alone.
+static ParseResult parsePart(AsmParser &parser, StringRef name, SMLoc loc,
+                             ScheduleParts &parts) {
+  if (name == "cta_pair" || name == "pdl") {
+    (name == "pdl" ? parts.pdl : parts.ctaPair) = true;
+    return success();
+  }
+  int64_t *integer = llvm::StringSwitch<int64_t *>(name)
+                         .Case("stages", &parts.stages)
+                         .Case("accumulators", &parts.accumulators)
+                         .Case("overlap", &parts.overlap)
+                         .Case("scale_slots", &parts.scaleSlots)
+                         .Case("split_k", &parts.splitK)
+                         .Case("staging", &parts.staging)
+                         .Default(nullptr);
+  if (integer) {
+    SMLoc valueLoc = parser.getCurrentLocation();
+    if (parser.parseEqual() || parser.parseInteger(*integer))
+      return failure();
+    // 0 stands for a choice that is still open, which is written by silence.
+    if (name == "stages" && *integer < 1)
+      return parser.emitError(valueLoc, "expected 1 to ")
+             << kMaxStages << " stages, found " << *integer;
+    return success();
+  }
+  if (name == "tile") {
+    SmallVector<int64_t> tile;
+    SMLoc valueLoc = parser.getCurrentLocation();
+    if (parser.parseEqual() || parseIntegers(parser, tile))
+      return failure();
+    if (tile.size() != parts.tile.size())
+      return parser.emitError(valueLoc, "expected 3 tile sizes (rows, columns, "
+                                        "reduction), found ")
+             << tile.size();
+    llvm::copy(tile, parts.tile.begin());
+    return success();
+  }
+  if (name == "registers")
+    return failure(parser.parseEqual() ||
+                   parseIntegers(parser, parts.registers));
+  if (name == "tile_loop")
+    return failure(parser.parseEqual() || parseEnum(parser, parts.tileLoop));
+  if (name == "epilogue")
+    return failure(parser.parseEqual() || parseEnum(parser, parts.epilogue));
+  if (name == "raster")
+    return failure(parser.parseEqual() ||
+                   parseRaster(parser, parts.rasterOrder, parts.rasterGroup));
+  if (name == "l2")
+    return failure(parser.parseEqual() || parser.parseLSquare() ||
+                   parseEnum(parser, parts.l2A) || parser.parseComma() ||
+                   parseEnum(parser, parts.l2B) || parser.parseRSquare());
+  return parser.emitError(loc, "expected tile, cta_pair, stages, accumulators, "
+                               "overlap, scale_slots, split_k, tile_loop, "
+                               "raster, epilogue, staging, registers, l2 or "
+                               "pdl, found '")
+         << name << "'";
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  ScheduleParts parts;
+  llvm::StringSet<> seen;
+  SMLoc start = parser.getCurrentLocation();
+  auto parseOne = [&]() -> ParseResult {
+    StringRef name;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name))
+      return failure();
+    if (!seen.insert(name).second)
+      return parser.emitError(loc, "expected each part once, found '")
+             << name << "' twice";
+    return parsePart(parser, name, loc, parts);
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseOne))
+    return {};
+  if (!seen.contains("tile")) {
+    parser.emitError(start, "expected a tile, found none");
+    return {};
+  }
+  auto emitError = [&] { return parser.emitError(start); };
+  MLIRContext *context = parser.getContext();
+  auto raster = RasterAttr::getChecked(emitError, context, parts.rasterOrder,
+                                       parts.rasterGroup);
+  if (!raster)
+    return {};
+  return ScheduleAttr::getChecked(
+      emitError, context, parts.tile, parts.ctaPair, parts.stages,
+      parts.accumulators, parts.overlap, parts.scaleSlots, parts.splitK,
+      parts.tileLoop, raster, parts.epilogue, parts.staging, parts.registers,
+      parts.l2A, parts.l2B, parts.pdl);
+}
+
+/// What differs from its default, and always what a reader looks for first.
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  const ScheduleParts defaults;
+  auto printIntegers = [&](ArrayRef<int64_t> values) {
+    printer << '[';
+    llvm::interleaveComma(values, printer);
+    printer << ']';
+  };
+  auto printUnless = [&](StringRef name, int64_t value, int64_t other) {
+    if (value != other)
+      printer << ", " << name << " = " << value;
+  };
+  printer << "<tile = ";
+  printIntegers(getTile());
+  if (getCtaPair())
+    printer << ", cta_pair";
+  printUnless("stages", getStages(), defaults.stages);
+  printer << ", accumulators = " << getAccumulators();
+  printUnless("overlap", getOverlap(), defaults.overlap);
+  printUnless("scale_slots", getScaleSlots(), defaults.scaleSlots);
+  printUnless("split_k", getSplitK(), defaults.splitK);
+  if (getTileLoop() != defaults.tileLoop)
+    printer << ", tile_loop = " << stringifyTileLoop(getTileLoop());
+  printer << ", raster = ";
+  getRaster().printBody(printer);
+  printer << ", epilogue = " << stringifyEpilogue(getEpilogue());
+  printUnless("staging", getStaging(), defaults.staging);
+  if (!getRegisters().empty()) {
+    printer << ", registers = ";
+    printIntegers(getRegisters());
+  }
+  if (getL2A() != defaults.l2A || getL2B() != defaults.l2B)
+    printer << ", l2 = [" << stringifyCacheHint(getL2A()) << ", "
+            << stringifyCacheHint(getL2B()) << ']';
+  if (getPdl())
+    printer << ", pdl";
+  printer << '>';
+}
+
+/// Rows, columns and reduction elements of a tile.
+static LogicalResult verifyTile(function_ref<InFlightDiagnostic()> emitError,
+                                ArrayRef<int64_t> tile, bool ctaPair) {
+  if (tile.size() != 3)
+    return emitError() << "expected 3 tile sizes (rows, columns, reduction), "
+                          "found "
+                       << tile.size();
+  int64_t rows = ctaPair ? 256 : 128;
+  if (tile[0] != rows)
+    return emitError() << "expected a tile of " << rows << " rows "
+                       << (ctaPair ? "of a CTA pair" : "without a CTA pair")
+                       << ", found " << tile[0];
+  // Scales come in tiles of 128 rows, of which the tensor core can begin at
+  // half (PTX ISA, scale factor layouts). PTX ISA, tcgen05.mma: N in steps of
+  // 8, or 16 of a pair; all published descriptions agree on 16 and 32.
+  int64_t step = ctaPair ? 32 : 16;
+  bool isWhole = tile[1] > 0 && tile[1] % 64 == 0 && tile[1] <= 256;
+  bool isSmall = tile[1] > 0 && tile[1] % step == 0 && tile[1] < 64;
+  if (!isWhole && !isSmall)
+    return emitError() << "expected a tile of 64, 128, 192 or 256 columns, or "
+                          "fewer in multiples of "
+                       << step << ", found " << tile[1];
+  if (tile[2] != 128 && tile[2] != 256)
+    return emitError() << "expected a tile of 128 or 256 reduction elements, "
+                          "found "
+                       << tile[2];
+  return success();
+}
+
+static LogicalResult
+verifyRegisters(function_ref<InFlightDiagnostic()> emitError,
+                ArrayRef<int64_t> registers) {
+  if (registers.empty())
+    return success();
+  if (registers.size() != 2)
+    return emitError() << "expected registers of the epilogue and of the other "
+                          "roles, found "
+                       << registers.size() << " numbers";
+  for (int64_t count : registers)
+    if (count < target::kSetMaxNRegMin || count > target::kSetMaxNRegMax ||
+        count % target::kSetMaxNRegStep)
+      return emitError() << "expected registers in multiples of "
+                         << target::kSetMaxNRegStep << " from "
+                         << target::kSetMaxNRegMin << " to "
+                         << target::kSetMaxNRegMax << ", found " << count;
+  return success();
+}
+
+LogicalResult ScheduleAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> tile,
+    bool ctaPair, int64_t stages, int64_t accumulators, int64_t overlap,
+    int64_t scaleSlots, int64_t splitK, TileLoop, RasterAttr, Epilogue epilogue,
+    int64_t staging, ArrayRef<int64_t> registers, CacheHint, CacheHint, bool) {
+  if (failed(verifyTile(emitError, tile, ctaPair)))
+    return failure();
+  if (stages < 0 || stages > kMaxStages)
+    return emitError() << "expected 1 to " << kMaxStages << " stages, found "
+                       << stages;
+  for (auto [value, name] : {std::pair(accumulators, "accumulators"),
+                             std::pair(scaleSlots, "scale slots"),
+                             std::pair(splitK, "parts of the reduction"),
+                             std::pair(staging, "staging buffers")})
+    if (value < 1 || value > kMaxStages)
+      return emitError() << "expected 1 to " << kMaxStages << ' ' << name
+                         << ", found " << value;
+  if (overlap != 0 && overlap != 64 && overlap != 128)
+    return emitError() << "expected an overlap of 64 or 128 columns, found "
+                       << overlap;
+  if (overlap && (accumulators != 2 || tile[1] != 256))
+    return emitError() << "expected an overlap only of 2 accumulators of 256 "
+                          "columns, found "
+                       << accumulators << " of " << tile[1];
+  if (epilogue != Epilogue::TmaStore && staging != ScheduleParts().staging)
+    return emitError() << "expected staging buffers only with epilogue = "
+                          "tma_store, found epilogue = "
+                       << stringifyEpilogue(epilogue);
+  return verifyRegisters(emitError, registers);
+}

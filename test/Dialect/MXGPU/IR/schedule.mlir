@@ -1,0 +1,38 @@
+// RUN: mx-opt %s | mx-opt | FileCheck %s
+
+// Every part of a schedule is written when it differs from its default; parts
+// may be given in any order.
+
+!a = tensor<256x256xf8E4M3FN>
+!s = tensor<256x8xf8E8M0FNU>
+!y = tensor<256x256xf32>
+
+// CHECK-LABEL: func @defaults
+func.func @defaults(%a: !a, %s: !s, %y: !y) -> !y {
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], accumulators = 1, raster = linear, epilogue = direct>
+  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128]>} -> !y
+  return %0 : !y
+}
+
+// CHECK-LABEL: func @all
+func.func @all(%a: !a, %s: !s, %y: !y) -> !y {
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 256], cta_pair, stages = 3, accumulators = 2, overlap = 64, scale_slots = 2, split_k = 4, tile_loop = clc, raster = supergroup(8), epilogue = tma_store, staging = 4, registers = [208, 56], l2 = [evict_last, evict_first], pdl>
+  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<pdl, l2 = [evict_last, evict_first], registers = [208, 56],
+        staging = 4, epilogue = tma_store, raster = supergroup(8), tile_loop = clc, split_k = 4, scale_slots = 2,
+        overlap = 64, accumulators = 2, stages = 3, cta_pair, tile = [256, 256, 256]>} -> !y
+  return %0 : !y
+}
+
+// CHECK-LABEL: func @curve
+func.func @curve(%a: !a, %s: !s, %y: !y) -> !y {
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 16, 128], accumulators = 1, raster = hilbert, epilogue = direct>
+  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 16, 128], raster = hilbert>} -> !y
+  return %0 : !y
+}
+
+// CHECK-LABEL: func.func private @raster
+// CHECK-SAME: #mxgpu.raster<supergroup(4)>
+func.func private @raster() attributes {test.raster = #mxgpu.raster<supergroup(4)>}
