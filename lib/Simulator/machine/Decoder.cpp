@@ -35,6 +35,7 @@ const DecodeTable &mx::sim::decodeTable() {
     addAtomicInstructions(t);
     addWarpInstructions(t);
     addBarrierInstructions(t);
+    addMbarrierInstructions(t);
     addBulkInstructions(t);
     addFenceInstructions(t);
     addLaunchControlInstructions(t);

@@ -217,6 +217,7 @@ void addMemoryInstructions(DecodeTable &table);
 void addAtomicInstructions(DecodeTable &table);
 void addWarpInstructions(DecodeTable &table);
 void addBarrierInstructions(DecodeTable &table);
+void addMbarrierInstructions(DecodeTable &table);
 void addBulkInstructions(DecodeTable &table);
 void addFenceInstructions(DecodeTable &table);
 void addLaunchControlInstructions(DecodeTable &table);

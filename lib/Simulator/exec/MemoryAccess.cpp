@@ -1,0 +1,196 @@
+//===- MemoryAccess.cpp - from addresses to bytes -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every access is checked for bounds and alignment, whatever the checks that
+// are switched on; then the order of accesses hears of it.
+//===----------------------------------------------------------------------===//
+
+#include "MemoryAccess.h"
+
+using namespace mx::sim;
+using ptx::Space;
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+std::string mx::sim::describeAddress(Warp &w, Space space, uint64_t address,
+                                     uint64_t bytes) {
+  if (space == Space::Generic) {
+    if (address - kSharedWindow < kWindowBytes)
+      return w.machine->describeShared(*w.cta, address - kSharedWindow, bytes);
+    if (address - kLocalWindow < kWindowBytes) {
+      space = Space::Local;
+      address -= kLocalWindow;
+    } else if (address - kParamWindow < kWindowBytes) {
+      space = Space::Param;
+      address -= kParamWindow;
+    }
+  }
+  if (space == Space::Shared)
+    return w.machine->describeShared(*w.cta, address, bytes);
+  if (space == Space::Local || space == Space::Param) {
+    bool isLocal = space == Space::Local;
+    return std::to_string(bytes) + " bytes at offset " +
+           std::to_string(address) +
+           (isLocal ? " of local memory, the thread has "
+                    : " of parameter space, the kernel has ") +
+           std::to_string(isLocal ? w.machine->program.localBytes
+                                  : w.machine->params.size()) +
+           " bytes";
+  }
+  return w.machine->memory.describe(address, bytes);
+}
+
+uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
+                                 uint64_t address, uint64_t bytes,
+                                 unsigned lane, bool isWrite,
+                                 uint32_t *unwritten) {
+  uint8_t *p = nullptr;
+  uint64_t original = address;
+  Space where = space;
+  if (where == Space::Generic) {
+    where = Space::Global;
+    if (address - kSharedWindow < kWindowBytes) {
+      where = Space::Shared;
+      address -= kSharedWindow;
+    } else if (address - kLocalWindow < kWindowBytes) {
+      where = Space::Local;
+      address -= kLocalWindow;
+    } else if (address - kParamWindow < kWindowBytes) {
+      where = Space::Param;
+      address -= kParamWindow;
+    }
+  }
+  if (where == Space::Param && address >= kLocalParams) {
+    where = Space::Local;
+    address -= kLocalParams;
+  }
+  if (address & (bytes - 1)) {
+    w.fail(i, FindingKind::Misaligned,
+           std::string(isWrite ? "store" : "load") + " of " +
+               describeAddress(w, space, original, bytes) +
+               " is not aligned to its size",
+           1u << lane);
+    return nullptr;
+  }
+  switch (where) {
+  case Space::Shared: {
+    Cta *owner = nullptr;
+    p = w.machine->shared(w, address, bytes, owner);
+    if (p && owner->tracker && !owner->tracker->written.empty()) {
+      uint8_t *written =
+          owner->tracker->written.data() + (address & kOffsetMask);
+      if (isWrite)
+        std::memset(written, 1, bytes);
+      else if (!std::memchr(written, 0, bytes))
+        break;
+      else if (unwritten)
+        *unwritten |= 1u << lane;
+      else
+        w.note(i, FindingKind::UninitShared,
+               "load of " + describeAddress(w, space, original, bytes) +
+                   ", which nobody has written",
+               1u << lane);
+    }
+    break;
+  }
+  case Space::Local: {
+    uint32_t frame = w.machine->program.localBytes;
+    if (address <= frame && bytes <= frame - address)
+      p = w.local + uint64_t(lane) * frame + address;
+    break;
+  }
+  case Space::Param:
+    if (address <= w.machine->params.size() &&
+        bytes <= w.machine->params.size() - address && !isWrite)
+      p = w.machine->params.data() + address;
+    break;
+  default:
+    p = w.global().translate(address, bytes, isWrite);
+    break;
+  }
+  if (!p)
+    w.fail(i, FindingKind::OutOfBounds,
+           std::string(isWrite ? "store" : "load") +
+               " out of bounds: " + describeAddress(w, space, original, bytes),
+           1u << lane);
+  return p;
+}
+
+Strength mx::sim::takeStrength(Decoder &d, bool isLoad) {
+  Strength s = Strength::Weak;
+  for (std::string_view m : d.modifiers()) {
+    if (m == "acq_rel" || m == (isLoad ? "acquire" : "release"))
+      return d.takeMemoryQualifiers(), Strength::Synchronizing;
+    if (m == "volatile" || m == "relaxed" || m == "mmio")
+      s = Strength::Relaxed;
+  }
+  d.takeMemoryQualifiers();
+  return s;
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One run of bytes of one or more lanes.
+void followRun(Warp &w, const Instr *i, Space space, uint64_t address,
+               uint64_t bytes, uint32_t mask, Touch touch, Strength strength) {
+  Order &order = *w.order();
+  if (space == Space::Generic) {
+    space = Space::Global;
+    if (address - kSharedWindow < kWindowBytes) {
+      space = Space::Shared;
+      address -= kSharedWindow;
+    } else if (address - kLocalWindow < kWindowBytes ||
+               address - kParamWindow < kWindowBytes) {
+      return;
+    }
+  }
+  bool isStrong = strength != Strength::Weak, isGlobal = space != Space::Shared;
+  bool synchronizes = strength == Strength::Synchronizing;
+  if (isStrong && touch == Touch::Read)
+    order.strongRead(w, isGlobal, address, synchronizes);
+  if (isGlobal)
+    order.accessGlobal(w, i, address, bytes, mask, touch, isStrong);
+  else
+    order.accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
+                       address & kOffsetMask, bytes, mask, touch, isStrong);
+  if (isStrong && touch != Touch::Read)
+    order.strongWrite(w, isGlobal, address, synchronizes);
+}
+
+} // namespace
+
+void mx::sim::followOne(Warp &w, const Instr *i, Space space, uint64_t address,
+                        uint64_t bytes, uint32_t lanes, Touch touch) {
+  if (w.order())
+    followRun(w, i, space, address, bytes, lanes, touch, Strength::Weak);
+}
+
+void mx::sim::followLanes(Warp &w, const Instr *i, Space space, Slot base,
+                          bool is64, int64_t offset, uint64_t bytes,
+                          uint32_t mask, Touch touch, Strength strength) {
+  // Neighbours that touch neighbouring bytes make one run.
+  uint64_t begin = 0, end = 0;
+  uint32_t lanes = 0;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    unsigned lane = __builtin_ctz(m);
+    uint64_t a = laneAddress(w, base, is64, offset, lane);
+    if (lanes && strength == Strength::Weak && a >= begin && a <= end) {
+      end = std::max(end, a + bytes);
+      lanes |= 1u << lane;
+      continue;
+    }
+    if (lanes)
+      followRun(w, i, space, begin, end - begin, lanes, touch, strength);
+    begin = a;
+    end = a + bytes;
+    lanes = 1u << lane;
+  }
+  if (lanes)
+    followRun(w, i, space, begin, end - begin, lanes, touch, strength);
+}
