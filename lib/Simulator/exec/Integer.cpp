@@ -1,4 +1,4 @@
-//===- Integer.cpp - integer arithmetic --------------------------------===//
+//===- Integer.cpp - integer arithmetic -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX ISA, "Integer arithmetic instructions" and "Extended-precision integer
