@@ -9,16 +9,15 @@
 #include "Lanes.h"
 
 #include <algorithm>
-#include <cfenv>
 #include <cmath>
 
 using namespace mx::sim;
 using mx::bitsOf;
-using mx::doubleFromBits;
-using mx::floatFromBits;
-using ptx::Type;
 
-double mx::sim::addToOdd(double p, double c) {
+namespace {
+
+/// p + c rounded to odd, so that a later rounding to fewer bits is correct.
+double addToOdd(double p, double c) {
   double s = p + c;
   if (!std::isfinite(s))
     return s;
@@ -28,8 +27,6 @@ double mx::sim::addToOdd(double p, double c) {
     s = std::nextafter(s, err > 0 ? HUGE_VAL : -HUGE_VAL);
   return s;
 }
-
-namespace {
 
 template <unsigned M>
 float addF(float a, float b) {
@@ -51,14 +48,6 @@ float mulF(float a, float b) {
   }
   return output<M>(a * b);
 }
-/// f64 keeps the payload of a NaN operand, unlike f32: of several, b's goes
-/// before c's and that before a's (seen on sm_90).
-double lastNaN(double r, double a, double b, double c) {
-  if (r == r)
-    return r;
-  double nan = b != b ? b : c != c ? c : a;
-  return nan != nan ? doubleFromBits(bitsOf(nan) | 0x0008000000000000ull) : r;
-}
 double addD(double a, double b) { return lastNaN(a + b, a, b, b); }
 double subD(double a, double b) { return lastNaN(a - b, a, b, b); }
 double mulD(double a, double b) { return lastNaN(a * b, a, b, b); }
@@ -76,18 +65,6 @@ bool hasFma() {
 #define MX_FMA_TARGET
 bool hasFma() { return true; }
 #endif
-
-/// a * b + c, which came out as the smallest normal number: would it have with
-/// any exponent? Asked of numbers 2^40 times as large; only those that cancel
-/// to so little are here, so that none of them overflows.
-template <class F>
-float flushTiny(float r, float a, float b, float c, F &&fma) {
-  if (std::fabs(r) != 0x1p-126f)
-    return r;
-  float large = std::fabs(a) < std::fabs(b) ? fma(a * 0x1p40f, b, c * 0x1p40f)
-                                            : fma(a, b * 0x1p40f, c * 0x1p40f);
-  return std::fabs(large) < 0x1p-86f ? std::copysign(0.0f, r) : r;
-}
 
 /// N values in each lane.
 template <unsigned M, unsigned N>
@@ -191,90 +168,6 @@ uint32_t halfPairFma(uint32_t a, uint32_t b, uint32_t c) {
          halfFma<H, M>(uint16_t(a), uint16_t(b), uint16_t(c));
 }
 
-// Directed roundings, rare: the processor's mode is switched for the loop.
-template <class T>
-__attribute__((noinline)) T evaluate(FOp op, volatile T a, volatile T b,
-                                     volatile T c) {
-  volatile T r = 0;
-  switch (op) {
-  case FOp::Add:
-    r = a + b;
-    break;
-  case FOp::Sub:
-    r = a - b;
-    break;
-  case FOp::Mul:
-    r = a * b;
-    break;
-  case FOp::Fma:
-    r = std::fma(a, b, c);
-    break;
-  case FOp::Div:
-    r = a / b;
-    break;
-  case FOp::Sqrt:
-    r = std::sqrt(a);
-    break;
-  }
-  return r;
-}
-
-/// With .ftz, see flushTiny. A sum of f32 is exact where it is that small.
-template <class T>
-T evaluateFlushed(FOp op, unsigned flags, T a, T b, T c) {
-  T r = evaluate<T>(op, a, b, c);
-  if constexpr (sizeof(T) == 4) {
-    auto fma = [&](float x, float y, float z) {
-      return evaluate<float>(op, x, y, z);
-    };
-    if (flags & kFtz && (op == FOp::Mul || op == FOp::Fma))
-      return flushTiny(r, a, b, c, fma);
-    if (flags & kFtz && op == FOp::Div && std::fabs(r) == 0x1p-126f) {
-      float large =
-          std::fabs(a) < 1 ? fma(a * 0x1p40f, b, 0) : fma(a, b * 0x1p-40f, 0);
-      if (std::fabs(large) < 0x1p-86f)
-        return std::copysign(T(0), r);
-    }
-  }
-  return r;
-}
-
-/// aux: FOp | rounding << 4 | flags << 8. N values in each lane.
-template <class T, unsigned N>
-const Instr *directed(Warp &w, const Instr *i, uint32_t mask) {
-  static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
-                              FE_UPWARD};
-  T *d = w.at<T>(i->d);
-  const T *a = w.at<T>(i->a), *b = w.at<T>(i->b), *c = w.at<T>(i->c);
-  unsigned flags = i->aux >> 8;
-  auto in = [&](T x) -> T {
-    if constexpr (sizeof(T) == 4)
-      return flags & kFtz ? flush(x) : x;
-    return x;
-  };
-  std::fesetround(modes[(i->aux >> 4) & 3]);
-  T r[32 * N];
-  forLanes(mask, [&](unsigned lane) {
-    for (unsigned k = lane * N; k < lane * N + N; ++k)
-      r[k] = evaluateFlushed<T>(FOp(i->aux & 15), flags, in(a[k]), in(b[k]),
-                                in(c[k]));
-  });
-  std::fesetround(FE_TONEAREST);
-  forLanes(mask, [&](unsigned lane) {
-    for (unsigned k = lane * N; k < lane * N + N; ++k) {
-      T x = in(r[k]);
-      if (sizeof(T) == 8 && FOp(i->aux & 15) != FOp::Div)
-        x = lastNaN(x, a[k], b[k], c[k]);
-      if (flags & kSat)
-        x = x > 0 ? (x < 1 ? x : T(1)) : T(0);
-      if constexpr (sizeof(T) == 4)
-        x = canonical(x);
-      d[k] = x;
-    }
-  });
-  return i + 1;
-}
-
 template <template <unsigned> class Pick>
 Handler byFlags(unsigned flags) {
   switch (flags) {
@@ -356,72 +249,6 @@ Handler halfHandler(FOp op, unsigned flags) {
 }
 
 } // namespace
-
-Handler mx::sim::directedHandler(Format f) {
-  return f == Format::F32     ? directed<float, 1>
-         : f == Format::F64   ? directed<double, 1>
-         : f == Format::F32x2 ? directed<float, 2>
-                              : nullptr;
-}
-
-//===----------------------------------------------------------------------===//
-// Operands
-//===----------------------------------------------------------------------===//
-
-Format mx::sim::takeFormat(Decoder &d) {
-  static constexpr std::pair<const char *, Format> names[] = {
-      {"f32", Format::F32},     {"f64", Format::F64},
-      {"f16", Format::F16},     {"bf16", Format::BF16},
-      {"f16x2", Format::F16x2}, {"bf16x2", Format::BF16x2},
-      {"f32x2", Format::F32x2},
-  };
-  for (auto &[name, f] : names)
-    if (d.take(name))
-      return f;
-  return Format::None;
-}
-
-static unsigned laneBytes(Format f) {
-  return f == Format::F64 || f == Format::F32x2 ? 8 : 4;
-}
-
-static Type immediateType(Format f) {
-  switch (f) {
-  case Format::F64:
-    return {'F', 64};
-  case Format::F32:
-    return {'F', 32};
-  case Format::F32x2:
-    return {'B', 64};
-  default:
-    return {'B', 32};
-  }
-}
-
-Slot mx::sim::useFormat(Decoder &d, size_t k, Format f) {
-  return d.use(d.operandAt(k), laneBytes(f), immediateType(f));
-}
-Slot mx::sim::defFormat(Decoder &d, size_t k, Format f) {
-  return d.def(d.operandAt(k), laneBytes(f));
-}
-
-void mx::sim::emitFormat(Decoder &d, Handler h, Format f, unsigned sources,
-                         uint32_t aux) {
-  if (!h)
-    return d.unsupported("no such combination of modifiers");
-  if (!d.expectOperands(sources + 1, sources + 1))
-    return;
-  Slot s[3] = {kNoSlot, kNoSlot, kNoSlot};
-  for (unsigned k = 0; k < 3; ++k)
-    s[k] = k < sources ? useFormat(d, k + 1, f) : s[0];
-  Slot out = defFormat(d, 0, f);
-  Instr &i = d.emit(h);
-  i.d = out;
-  i.a = s[0];
-  i.b = s[1];
-  i.c = s[2];
-  i.aux = aux;
-}
 
 /// The f32 handler and, for a directed rounding, what goes to aux.
 static Handler arithmeticF32(FOp op, int rounding, unsigned flags,

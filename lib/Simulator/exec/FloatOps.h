@@ -125,8 +125,26 @@ struct HalfBF16 {
   }
 };
 
-/// p + c rounded to odd, so that a later rounding to fewer bits is correct.
-double addToOdd(double p, double c);
+/// f64 keeps the payload of a NaN operand, unlike f32: of several, b's goes
+/// before c's and that before a's (seen on sm_90).
+inline double lastNaN(double r, double a, double b, double c) {
+  if (r == r)
+    return r;
+  double nan = b != b ? b : c != c ? c : a;
+  return nan != nan ? doubleFromBits(bitsOf(nan) | 0x0008000000000000ull) : r;
+}
+
+/// a * b + c, which came out as the smallest normal number: would it have with
+/// any exponent? Asked of numbers 2^40 times as large; only those that cancel
+/// to so little are here, so that none of them overflows.
+template <class F>
+float flushTiny(float r, float a, float b, float c, F &&fma) {
+  if (std::fabs(r) != 0x1p-126f)
+    return r;
+  float large = std::fabs(a) < std::fabs(b) ? fma(a * 0x1p40f, b, c * 0x1p40f)
+                                            : fma(a, b * 0x1p40f, c * 0x1p40f);
+  return std::fabs(large) < 0x1p-86f ? std::copysign(0.0f, r) : r;
+}
 
 } // namespace mx::sim
 
