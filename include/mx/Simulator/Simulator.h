@@ -344,6 +344,7 @@ struct WarpStatistics {
   uint64_t sharedLoadBytes = 0, sharedStoreBytes = 0;
   uint64_t tensorLoadBytes = 0, tensorStoreBytes = 0; ///< tcgen05.ld, .st
   uint64_t bulkLoadBytes = 0;   ///< to shared memory by bulk copies
+  uint64_t bulkReadBytes = 0;   ///< by these: a multicast reads once
   uint64_t bulkStoreBytes = 0;  ///< from shared memory
   uint64_t copyBytes = 0;       ///< to shared memory by cp.async
   uint64_t tensorCopyBytes = 0; ///< shared to tensor memory by tcgen05.cp
@@ -359,6 +360,13 @@ struct WarpProfile {
   std::map<std::string, uint64_t> classes;
   /// MMAs by opcode and shape: "tcgen05.mma kind::mxf8f6f4 128x128x32".
   std::map<std::string, uint64_t> mmas;
+  /// Instructions by line of the PTX.
+  std::map<uint32_t, uint64_t> lines;
+  /// Tests of an mbarrier that failed and were done again by a loop that did
+  /// nothing else, and the instructions of these rounds.
+  uint64_t failedTests = 0, failedInstructions = 0;
+
+  WarpProfile &operator+=(const WarpProfile &o);
 };
 
 struct LaunchStatistics {

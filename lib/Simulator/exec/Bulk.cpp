@@ -110,7 +110,8 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
             ? w.trace->load(w, i, Engine::BulkLoad, ranks, offset, size,
                             from ? steps::kClusterLatency : steps::kCopyLatency)
             : 0;
-    for (; ranks && next; ranks &= ranks - 1) {
+    bool isFirst = true;
+    for (; ranks && next; ranks &= ranks - 1, isFirst = false) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
       Cta *signal = copy.multicast ? target : holder;
       ToShared end{known, signal, barOffset, done};
@@ -125,6 +126,7 @@ const Instr *bulkToShared(Warp &w, const Instr *i, uint32_t mask) {
         if (!from)
           r.fault = withBuffer(w, r.fault, "from", src, size);
         w.counts.bulkLoadBytes += r.bytes;
+        w.counts.bulkReadBytes += isFirst ? r.bytes : 0;
         return r;
       });
     }

@@ -119,7 +119,8 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
                                 boxBytes(copy, box), steps::kCopyLatency)
                 : 0;
     // Each destination is a copy of its own, with its own completion.
-    for (; ranks && next; ranks &= ranks - 1) {
+    bool isFirst = true;
+    for (; ranks && next; ranks &= ranks - 1, isFirst = false) {
       Cta *target = cluster.ctas[__builtin_ctz(ranks)].get();
       Cta *signal = signalled(target, holder, copy.multicast, copy.group);
       ToShared end{known, signal, barOffset, done};
@@ -131,6 +132,7 @@ const Instr *tensorLoad(Warp &w, const Instr *i, uint32_t mask) {
                 : tmaGather4(box.map, box.at[0], box.at.data() + 1,
                              cluster.engineGlobal, target->view(), offset);
         w.counts.bulkLoadBytes += r.bytes;
+        w.counts.bulkReadBytes += isFirst ? r.bytes : 0;
         return r;
       });
     }

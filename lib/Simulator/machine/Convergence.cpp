@@ -156,6 +156,7 @@ void Decoder::markConvergence() {
       newCode.push_back(c);
       InstrInfo info = program.info[k];
       info.numUses = info.numDefs = 0;
+      info.isFirst = false;
       newInfo.push_back(info);
     }
     Instr i = code[k];

@@ -204,6 +204,8 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
     emit(reportUnsupported).aux = program.messages.size() - 1;
     return;
   }
+  if (program.code.size() > start)
+    program.info[start].isFirst = true;
   if (program.code.size() > start && i.opcode != "call") {
     // Where there are several, all of them read; the last one writes.
     for (size_t k = start; k < program.code.size(); ++k) {

@@ -50,7 +50,8 @@ struct InstrInfo {
   const ptx::Instruction *source = nullptr;
   /// Ranges in Program::uses and Program::defs.
   uint32_t firstUse = 0, numUses = 0, firstDef = 0, numDefs = 0;
-  bool isMove = false; ///< passes values on without looking at them
+  bool isMove = false;  ///< passes values on without looking at them
+  bool isFirst = false; ///< of those that its source has become
 };
 
 enum class Special : uint8_t {

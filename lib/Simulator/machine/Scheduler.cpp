@@ -31,6 +31,7 @@ WarpStatistics &WarpStatistics::operator+=(const WarpStatistics &o) {
   tensorLoadBytes += o.tensorLoadBytes;
   tensorStoreBytes += o.tensorStoreBytes;
   bulkLoadBytes += o.bulkLoadBytes;
+  bulkReadBytes += o.bulkReadBytes;
   bulkStoreBytes += o.bulkStoreBytes;
   copyBytes += o.copyBytes;
   tensorCopyBytes += o.tensorCopyBytes;

@@ -54,6 +54,7 @@ static json::Object asJson(const WarpStatistics &s) {
                              {"registers_to_tensor", s.tensorStoreBytes},
                              {"shared_to_tensor", s.tensorCopyBytes},
                              {"bulk_to_shared", s.bulkLoadBytes},
+                             {"bulk_read", s.bulkReadBytes},
                              {"bulk_from_shared", s.bulkStoreBytes},
                              {"cp_async_to_shared", s.copyBytes}}},
       {"waits", json::Object{{"mbarrier", s.mbarrierWaits},
@@ -69,6 +70,13 @@ static json::Object asJson(const std::map<std::string, uint64_t> &counts) {
   return o;
 }
 
+static void add(json::Object &o, const WarpProfile &p) {
+  o["instructions_by_class"] = asJson(p.classes);
+  o["mmas_by_shape"] = asJson(p.mmas);
+  o["failed_tests"] = json::Object{{"tests", p.failedTests},
+                                   {"instructions", p.failedInstructions}};
+}
+
 static json::Object asJson(const LaunchReport &r) {
   json::Array findings, checks, roles, warps;
   for (const Finding &f : r.findings)
@@ -79,18 +87,19 @@ static json::Object asJson(const LaunchReport &r) {
     json::Object o = asJson(role.counts);
     o["role"] = role.name;
     o["warps"] = json::Array(role.warps);
-    o["instructions_by_class"] = asJson(role.profile.classes);
-    o["mmas_by_shape"] = asJson(role.profile.mmas);
+    add(o, role.profile);
+    json::Array lines;
+    for (auto &[line, n] : role.profile.lines)
+      lines.push_back(json::Array{line, n});
+    o["instructions_by_line"] = std::move(lines);
     roles.push_back(std::move(o));
   }
   const LaunchStatistics &s = r.statistics;
   for (size_t w = 0; w < s.warps.size(); ++w) {
     json::Object o = asJson(s.warps[w]);
     o["warp"] = int64_t(w);
-    if (w < s.profiles.size()) {
-      o["instructions_by_class"] = asJson(s.profiles[w].classes);
-      o["mmas_by_shape"] = asJson(s.profiles[w].mmas);
-    }
+    if (w < s.profiles.size())
+      add(o, s.profiles[w]);
     warps.push_back(std::move(o));
   }
   const LaunchFacts &f = r.facts;

@@ -14,11 +14,11 @@ using namespace mx::sim;
 /// Lanes that go their own way for fewer steps are not shown apart.
 static constexpr uint64_t kShortest = 8;
 
-Recorder::Recorder(Machine &machine, Cluster &cluster, bool hasTimeline,
-                   uint64_t maxSpans)
+Recorder::Recorder(Machine &machine, Cluster &cluster, const Places *places,
+                   bool hasTimeline, uint64_t maxSpans)
     : executed(machine.warpsPerCta), mmas(machine.warpsPerCta),
-      machine(machine), cluster(cluster), hasTimeline(hasTimeline),
-      maxSpans(maxSpans) {
+      failedTests(places, machine.warpsPerCta), machine(machine),
+      cluster(cluster), hasTimeline(hasTimeline), maxSpans(maxSpans) {
   for (auto &counts : executed)
     counts.resize(machine.program.code.size());
   size_t size = machine.cluster.count();
@@ -185,6 +185,7 @@ void Recorder::resume(Warp &w) {
 
 void Recorder::begin(Warp &w, const Instr *i) {
   ++executed[w.index][i - machine.program.code.data()];
+  failedTests.execute(lanesOf(w), i);
   if (!hasTimeline)
     return;
   Group &g = w.group();
@@ -279,6 +280,7 @@ void Recorder::stop(Warp &w, const Instr *i) {
 }
 
 void Recorder::forked(Warp &w, uint32_t id) {
+  failedTests.forget((w.cta->rank * machine.warpsPerCta + w.index) * 32 + id);
   std::vector<Strand> &strands = of(w).strands;
   if (id < strands.size())
     strands[id].metAt = TimelineSpan::kNever;
@@ -434,6 +436,7 @@ void Recorder::changeBarrier(Warp &w, const Instr *i, Cta &owner,
 
 void Recorder::testFailed(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                           uint32_t parity) {
+  failedTests.fail(lanesOf(w), w.index, i, keyOf(owner, offset), parity);
   if (!hasTimeline)
     return;
   Strand &s = of(w).strands[strand];
@@ -449,6 +452,7 @@ void Recorder::testFailed(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
 
 void Recorder::observe(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                        uint32_t parity) {
+  failedTests.succeed(lanesOf(w), w.index, i, keyOf(owner, offset), parity);
   if (!hasTimeline)
     return;
   Strand &s = of(w).strands[strand];

@@ -17,6 +17,7 @@
 #include "mx/Simulator/tensor/Tcgen05.h"
 
 #include "../machine/Machine.h"
+#include "FailedTests.h"
 
 #include <array>
 #include <map>
@@ -39,8 +40,9 @@ constexpr unsigned kNumEngines = unsigned(Engine::Commit) + 1;
 
 class Recorder {
 public:
-  Recorder(Machine &machine, Cluster &cluster, bool hasTimeline,
-           uint64_t maxSpans);
+  /// `places`: null unless instructions are counted.
+  Recorder(Machine &machine, Cluster &cluster, const Places *places,
+           bool hasTimeline, uint64_t maxSpans);
 
   // For the interpreter: around each instruction of a warp.
   void resume(Warp &w);
@@ -103,6 +105,7 @@ public:
   /// Instructions executed, by index of the warp and place in the program.
   std::vector<std::vector<uint64_t>> executed;
   std::vector<std::map<std::string, uint64_t>> mmas; ///< by warp and shape
+  FailedTests failedTests;
   /// Ends what is open and adds everything to a timeline.
   void build(Timeline &t);
 
@@ -198,6 +201,11 @@ private:
   WarpTrace &of(Warp &w) {
     return warps[w.cta->rank * machine.warpsPerCta + w.index];
   }
+  /// The group of lanes that runs, among those of the cluster.
+  uint32_t lanesOf(Warp &w) const {
+    return (w.cta->rank * machine.warpsPerCta + w.index) * 32 +
+           w.group().strand;
+  }
   uint32_t lineOf(const Instr *i) const;
   uint32_t intern(const std::string &text);
   std::string barrierName(uint32_t rank, uint32_t offset) const;
@@ -254,7 +262,7 @@ private:
 /// All recorders of a launch.
 class Recording {
 public:
-  explicit Recording(Machine &machine) : machine(machine) {}
+  explicit Recording(Machine &machine);
   /// Null when nobody wants to know.
   std::shared_ptr<Recorder> start(Cluster &c);
   /// Takes over what a cluster has recorded.
@@ -264,8 +272,10 @@ public:
 
 private:
   Machine &machine;
+  std::unique_ptr<Places> places;
   std::vector<std::vector<uint64_t>> executed;
   std::vector<std::map<std::string, uint64_t>> mmas;
+  std::vector<FailedTests::Counts> failedTests;
   std::map<uint64_t, Timeline> timelines; ///< by cluster
 };
 

@@ -13,6 +13,11 @@
 
 using namespace mx::sim;
 
+Recording::Recording(Machine &machine) : machine(machine) {
+  if (machine.config.profile)
+    places = std::make_unique<Places>(machine.program);
+}
+
 std::shared_ptr<Recorder> Recording::start(Cluster &c) {
   const LaunchConfig &config = machine.config;
   uint64_t size = machine.cluster.count();
@@ -23,7 +28,7 @@ std::shared_ptr<Recorder> Recording::start(Cluster &c) {
   if (!hasTimeline && !config.profile)
     return nullptr;
   return std::make_shared<Recorder>(
-      machine, c, hasTimeline,
+      machine, c, places.get(), hasTimeline,
       hasTimeline
           ? config.timelineSpans / std::min(traced, machine.numClusters())
           : 0);
@@ -35,12 +40,15 @@ void Recording::take(Cluster &c) {
   Recorder &r = *c.recorder;
   executed.resize(r.executed.size());
   mmas.resize(r.mmas.size());
+  failedTests.resize(r.failedTests.counts.size());
   for (size_t w = 0; w < executed.size(); ++w) {
     executed[w].resize(r.executed[w].size());
     for (size_t k = 0; k < executed[w].size(); ++k)
       executed[w][k] += r.executed[w][k];
     for (auto &[shape, n] : r.mmas[w])
       mmas[w][shape] += n;
+    failedTests[w].tests += r.failedTests.counts[w].tests;
+    failedTests[w].instructions += r.failedTests.counts[w].instructions;
   }
   Timeline t;
   r.build(t);
@@ -87,22 +95,34 @@ static void append(Timeline &all, Timeline &&one) {
   all.tracksDropped += one.tracksDropped;
 }
 
+/// Lines of other modules that are linked to this one say nothing here.
+static bool isOfText(const ptx::Instruction &i, const std::string &text) {
+  const char *at = i.opcode.data();
+  return at >= text.data() && at < text.data() + text.size();
+}
+
 void Recording::finish(LaunchReport &report) {
   const Program &p = machine.program;
   if (machine.config.profile) {
     std::vector<WarpProfile> &profiles = report.statistics.profiles;
     profiles.resize(machine.warpsPerCta);
     for (size_t w = 0; w < executed.size(); ++w) {
+      WarpProfile &profile = profiles[w];
       for (size_t k = 0; k < executed[w].size(); ++k) {
-        const ptx::Instruction *source = p.info[k].source;
-        if (!executed[w][k] || !source || p.code[k].fn == converge)
+        uint64_t n = executed[w][k];
+        if (!n || (*places)[&p.code[k]] == Places::Hidden)
           continue;
-        profiles[w].classes[std::string(classOf(*source))] += executed[w][k];
-        if (isWarpMma(*source))
-          profiles[w].mmas[source->text()] += executed[w][k];
+        const ptx::Instruction &source = *p.info[k].source;
+        profile.classes[std::string(classOf(source))] += n;
+        if (isOfText(source, machine.module.text))
+          profile.lines[p.info[k].line] += n;
+        if (isWarpMma(source))
+          profile.mmas[source.text()] += n;
       }
       for (auto &[shape, n] : mmas[w])
-        profiles[w].mmas[shape] += n;
+        profile.mmas[shape] += n;
+      profile.failedTests = failedTests[w].tests;
+      profile.failedInstructions = failedTests[w].instructions;
     }
   }
   if (!machine.config.timelineCtas)
@@ -118,9 +138,7 @@ void Recording::finish(LaunchReport &report) {
   for (const InstrInfo &info : p.info) {
     if (info.loc < 0 || !info.function || !info.source || !info.line)
       continue;
-    const char *at = info.source->opcode.data();
-    const std::string &text = machine.module.text;
-    if (at < text.data() || at >= text.data() + text.size())
+    if (!isOfText(*info.source, machine.module.text))
       continue;
     const ptx::SourceLocation &loc = info.function->locs[info.loc];
     auto file = machine.module.files.find(loc.file);

@@ -13,6 +13,18 @@
 
 using namespace mx::sim;
 
+WarpProfile &WarpProfile::operator+=(const WarpProfile &o) {
+  for (auto &[key, n] : o.classes)
+    classes[key] += n;
+  for (auto &[key, n] : o.mmas)
+    mmas[key] += n;
+  for (auto &[line, n] : o.lines)
+    lines[line] += n;
+  failedTests += o.failedTests;
+  failedInstructions += o.failedInstructions;
+  return *this;
+}
+
 /// Warps that move less in a CTA have only read parameters and addresses.
 static constexpr uint64_t kFewBytes = 1024;
 
@@ -52,12 +64,8 @@ std::vector<Role> mx::sim::rolesOf(const LaunchReport &report) {
     }
     it->warps.push_back(uint32_t(w));
     it->counts += s.warps[w];
-    if (w < s.profiles.size()) {
-      for (auto &[key, n] : s.profiles[w].classes)
-        it->profile.classes[key] += n;
-      for (auto &[key, n] : s.profiles[w].mmas)
-        it->profile.mmas[key] += n;
-    }
+    if (w < s.profiles.size())
+      it->profile += s.profiles[w];
   }
   return roles;
 }

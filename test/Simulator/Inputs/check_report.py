@@ -33,12 +33,14 @@ COUNTS = {
         "registers_to_tensor": COUNT,
         "shared_to_tensor": COUNT,
         "bulk_to_shared": COUNT,
+        "bulk_read": COUNT,
         "bulk_from_shared": COUNT,
         "cp_async_to_shared": COUNT,
     },
     "waits": {"mbarrier": COUNT, "barrier": COUNT, "cluster": COUNT},
     "instructions_by_class": Map(COUNT),
     "mmas_by_shape": Map(COUNT),
+    "failed_tests": {"tests": COUNT, "instructions": COUNT},
 }
 FINDING = {
     "kind": TEXT,
@@ -72,7 +74,7 @@ LAUNCH = {
     "warp_instructions": COUNT,
     "mmas": COUNT,
     "bulk_bytes": COUNT,
-    "roles": [dict(COUNTS, role=TEXT, warps=[COUNT])],
+    "roles": [dict(COUNTS, role=TEXT, warps=[COUNT], instructions_by_line=[[COUNT]])],
     "warps": [dict(COUNTS, warp=COUNT)],
 }
 REPORT = {
@@ -135,7 +137,9 @@ def main():
         members = sorted(w for role in roles for w in role["warps"])
         assert members == list(range(len(warps))), members
         for path in [("instructions",), ("mmas",)] + [
-            (group, key) for group in ("bytes", "waits") for key in COUNTS[group]
+            (group, key)
+            for group in ("bytes", "waits", "failed_tests")
+            for key in COUNTS[group]
         ]:
             assert total(roles, *path) == total(warps, *path), path
         assert total(warps, "instructions") == launch["warp_instructions"]
@@ -145,6 +149,11 @@ def main():
             # Points at which lanes meet again are no instructions of the text.
             counted = sum(part["instructions_by_class"].values())
             assert counted <= part["instructions"], part
+            assert part["failed_tests"]["instructions"] <= counted, part
+            assert part["bytes"]["bulk_read"] <= part["bytes"]["bulk_to_shared"], part
+        for role in roles:
+            lines = sum(n for _, n in role["instructions_by_line"])
+            assert lines == sum(role["instructions_by_class"].values()), role
     for expected in sys.argv[2:]:
         path, want = expected.split("=", 1)
         value = report

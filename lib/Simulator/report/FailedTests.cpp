@@ -1,0 +1,64 @@
+//===- FailedTests.cpp - loops that wait for an mbarrier ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "FailedTests.h"
+
+#include "../machine/Handlers.h"
+#include "OpcodeClass.h"
+
+#include <algorithm>
+
+using namespace mx::sim;
+
+static bool isSilent(const ptx::Instruction &i) {
+  static constexpr std::string_view classes[] = {
+      "integer",        "float",         "float function", "conversion",
+      "comparison",     "move",          "control",        "warp",
+      "global load",    "shared load",   "generic load",   "local load",
+      "parameter load", "constant load", "mbarrier wait"};
+  return std::find(std::begin(classes), std::end(classes), classOf(i)) !=
+         std::end(classes);
+}
+
+Places::Places(const Program &program)
+    : code(program.code.data()), kinds(program.code.size(), Hidden) {
+  for (size_t k = 0; k < kinds.size(); ++k) {
+    const InstrInfo &info = program.info[k];
+    if (info.isFirst && program.code[k].fn != converge)
+      kinds[k] = isSilent(*info.source) ? Silent : Visible;
+  }
+}
+
+void FailedTests::follow(uint32_t lanes, const Instr *i) {
+  auto it = open.find(lanes);
+  // A test that has to wait comes here each time that it is tried.
+  if (it == open.end() || it->second.at == i)
+    return;
+  Places::Kind kind = (*places)[i];
+  if (kind == Places::Visible)
+    open.erase(it);
+  else
+    it->second.instructions += kind == Places::Silent;
+}
+
+void FailedTests::succeed(uint32_t lanes, uint32_t warp, const Instr *i,
+                          uint32_t barrier, uint32_t parity) {
+  auto it = open.find(lanes);
+  if (it == open.end())
+    return;
+  const Test &test = it->second;
+  if (test.at == i && test.barrier == barrier && test.parity == parity) {
+    ++counts[warp].tests;
+    counts[warp].instructions += test.instructions;
+  }
+  open.erase(it);
+}
+
+void FailedTests::fail(uint32_t lanes, uint32_t warp, const Instr *i,
+                       uint32_t barrier, uint32_t parity) {
+  if (!places)
+    return;
+  succeed(lanes, warp, i, barrier, parity);
+  open[lanes] = {i, barrier, parity, 1};
+}

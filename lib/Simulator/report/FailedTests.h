@@ -1,0 +1,75 @@
+//===- FailedTests.h - loops that wait for an mbarrier ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How often a loop tests a barrier says nothing about a kernel: it depends on
+// who comes first. What such loops execute is counted apart, so that it can be
+// left out of comparisons. A round counts when a test fails and the same lanes
+// do the same test again (instruction, barrier, phase) after instructions that
+// nobody else can see.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_REPORT_FAILEDTESTS_H
+#define MX_LIB_SIMULATOR_REPORT_FAILEDTESTS_H
+
+#include "../machine/Program.h"
+
+#include <unordered_map>
+
+namespace mx::sim {
+
+/// What counting needs to know about each instruction of a program.
+class Places {
+public:
+  explicit Places(const Program &program);
+
+  enum Kind : uint8_t {
+    Hidden,  ///< no instruction of the text, or a part of one
+    Silent,  ///< only its own lanes see what it does
+    Visible, ///< others may see it
+  };
+  Kind operator[](const Instr *i) const { return kinds[i - code]; }
+
+private:
+  const Instr *code;
+  std::vector<Kind> kinds;
+};
+
+/// Of one cluster. Lanes are known by a number that they keep as long as they
+/// stay together.
+class FailedTests {
+public:
+  struct Counts {
+    uint64_t tests = 0, instructions = 0;
+  };
+
+  FailedTests(const Places *places, size_t warps)
+      : counts(warps), places(places) {}
+
+  void execute(uint32_t lanes, const Instr *i) {
+    if (!open.empty())
+      follow(lanes, i);
+  }
+  void fail(uint32_t lanes, uint32_t warp, const Instr *i, uint32_t barrier,
+            uint32_t parity);
+  void succeed(uint32_t lanes, uint32_t warp, const Instr *i, uint32_t barrier,
+               uint32_t parity);
+  /// Other lanes get this number.
+  void forget(uint32_t lanes) { open.erase(lanes); }
+
+  std::vector<Counts> counts; ///< by index of the warp
+
+private:
+  struct Test {
+    const Instr *at;
+    uint32_t barrier, parity;
+    uint64_t instructions; ///< from it on
+  };
+  void follow(uint32_t lanes, const Instr *i);
+
+  const Places *places; ///< null: nothing is counted
+  std::unordered_map<uint32_t, Test> open;
+};
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_REPORT_FAILEDTESTS_H
