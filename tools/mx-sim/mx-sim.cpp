@@ -185,11 +185,17 @@ int main(int argc, char **argv) {
     return badUsage("--timeline-ctas needs --timeline");
   if (!timeline.empty() && timelineCtas.getNumOccurrences() && !timelineCtas)
     return badUsage("--timeline-ctas: expected at least 1, found 0");
-  for (const std::string &path : {report.getValue(), timeline.getValue()})
-    if (std::string why = path.empty() ? "" : whyNotWritable(path);
-        !why.empty())
+  for (cl::opt<std::string> *option : {&report, &timeline}) {
+    const std::string &path = option->getValue();
+    if (path.empty())
+      continue;
+    if (std::string why = whyNotWritable(path); !why.empty())
       return badUsage(why);
+    options.reports.emplace_back("--" + option->ArgStr.str(), path);
+  }
   mx::sim::LaunchFileResult result = mx::sim::runLaunchFile(options);
+  if (result.refusesFiles)
+    return badUsage(result.error);
   if (!result.error.empty())
     errs() << "mx-sim: error: " << result.error << "\n";
   uint64_t instructions = 0, mmas = 0;

@@ -29,6 +29,10 @@ struct LaunchFileOptions {
   bool profile = false;
   uint32_t timelineCtas = 0;
 
+  /// Files that the caller writes afterwards, and the options that name them:
+  /// they must be no other file of the run.
+  std::vector<std::pair<std::string, std::string>> reports;
+
   /// The launch file's text, where it is not to be read; `launchFile` is then
   /// its name in messages.
   std::optional<std::string> text;
@@ -44,6 +48,8 @@ struct LaunchFileOptions {
 /// none.
 struct LaunchFileResult {
   std::string error; ///< bad input; empty when the launches ran
+  /// The error is that a file would be written over: no report may be.
+  bool refusesFiles = false;
   std::vector<LaunchReport> reports;
   double seconds = 0;
 

@@ -287,9 +287,8 @@ LaunchFileResult LaunchFile::run() {
             .count();
     return std::move(result);
   };
-  for (const std::string &path : options.modules)
-    if (!loadModule(path))
-      return finish();
+  if (!checkFiles())
+    return finish();
   if (options.text) {
     text = *options.text;
   } else {
@@ -308,6 +307,11 @@ LaunchFileResult LaunchFile::run() {
     return finish();
   }
   JsonReader json(*parsed, "", {}, jsonError);
+  if (!checkFiles(*parsed))
+    return finish();
+  for (const std::string &path : options.modules)
+    if (!loadModule(path))
+      return finish();
   bool many = json.has("launches");
   bool ok = many ? json.onlyKeys({"format", "modules", "globals", "attributes",
                                   "limits", "sm_count", "buffers",

@@ -8,6 +8,7 @@
 #ifndef MX_LIB_SIMULATOR_LAUNCHFILE_LAUNCHFILEIMPL_H
 #define MX_LIB_SIMULATOR_LAUNCHFILE_LAUNCHFILEIMPL_H
 
+#include "FileUses.h"
 #include "Json.h"
 
 #include "mx/Simulator/LaunchFile.h"
@@ -37,6 +38,7 @@ private:
   JsonError jsonError; ///< at a place in the launch file
   std::string error;   ///< any other
   std::string directory, text;
+  FileUses files;
   DeviceMemory memory;
   std::vector<std::unique_ptr<Module>> modules;
   std::map<std::string, Buffer> buffers;
@@ -50,6 +52,11 @@ private:
     return false;
   }
   std::string pathOf(const std::string &name) const;
+  /// Whether every file that is written has one use: of those that the command
+  /// line names, and of those that the launch file does, whatever else is wrong
+  /// with it.
+  bool checkFiles();
+  bool checkFiles(const llvm::json::Value &root);
   bool loadModule(const std::string &path);
   bool linkModules();
   bool makeBuffer(const std::string &name, const JsonReader &json);
