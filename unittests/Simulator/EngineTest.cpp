@@ -278,4 +278,39 @@ LOOP:
   }
 }
 
+/// The order of accesses can tell about four thousand parties apart. Of the
+/// others it says nothing, rather than name the wrong one.
+TEST(Engine, PartiesBeyondCountingAreNotNamed) {
+  auto report = [](unsigned barriers) {
+    LaunchConfig config;
+    config.block = {32, 1, 1};
+    return run(R"(
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p; .reg .b32 %r<4>;
+  .shared .align 8 .b8 slot[8]; .shared .align 8 .b8 bars[40000];
+  mov.u32 %r0, %tid.x; setp.ne.u32 %p, %r0, 0; @%p bra DONE;
+  mov.u32 %r1, bars;
+LOOP:
+  mbarrier.init.shared.b64 [%r1], 1;
+  add.u32 %r1, %r1, 8; add.u32 %r0, %r0, 1;
+  setp.lt.u32 %p, %r0, )" +
+                   std::to_string(barriers) +
+                   R"(; @%p bra LOOP;
+DONE:
+  bar.warp.sync -1;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+  ld.shared.b32 %r2, [slot];
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%r0};
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 32;
+  ret;
+})",
+               config, 1)
+        .report.text();
+  };
+  EXPECT_NE(report(8).find("tensor memory (it is freed)"), std::string::npos)
+      << report(8);
+  EXPECT_EQ(report(4200), "");
+}
+
 } // namespace

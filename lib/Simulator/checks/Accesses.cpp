@@ -126,7 +126,7 @@ bool Order::isKnown(const Knowledge &known, const Clock &async, Epoch old,
                     bool wasWrite, bool isAsyncProxy) const {
   const Clock &c =
       isAsyncProxy && wasWrite && !old.isAsync() ? async : known.generic;
-  return c[old.agent()] >= old.step() || old.agent() + 2 >= Epoch::kMaxAgents;
+  return c[old.agent()] >= old.step() || old.isAnonymous();
 }
 
 /// A relaxed barrier of the cluster is still a barrier of the CTA's threads for
@@ -229,7 +229,8 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
         const Clock &c = isAsyncProxy && wasWrite && !r.epoch.isAsync()
                              ? known.asyncGlobal
                              : known.generic;
-        return stepIn(c, r.cluster, r.epoch.agent()) >= r.epoch.step();
+        return stepIn(c, r.cluster, r.epoch.agent()) >= r.epoch.step() ||
+               r.epoch.isAnonymous();
       },
       conflict);
   if (ok)
@@ -318,7 +319,8 @@ void Order::engineTensor(Cta &cta, unsigned lane, unsigned lanes,
               isWrite ? Touch::Write : Touch::Read,
               [&](Epoch old, bool) {
                 return old.agent() == e.agent() ||
-                       known.tensor[old.agent()] >= old.step();
+                       known.tensor[old.agent()] >= old.step() ||
+                       old.isAnonymous();
               },
               found) ||
           !ok)
@@ -348,7 +350,8 @@ void Order::freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
     for (unsigned c = column; c < column + columns && c < tmemColumns; ++c) {
       ShadowCell &cell = cta.tensorTracker->shadow[row * tmemColumns + c];
       for (Epoch e : {cell.write, cell.read, cell.other}) {
-        if (!e || isReported || known.isDone(e.agent(), e.step()))
+        if (!e || isReported || e.isAnonymous() ||
+            known.isDone(e.agent(), e.step()))
           continue;
         isReported = true;
         Conflict conflict{e, e.raw() == cell.write.raw(), 0};
@@ -440,7 +443,7 @@ void Order::exited(Cta &cta) {
   if (!(machine.config.checks & kCheckCtaExit))
     return;
   for (auto &[agent, e] : cta.users) {
-    if (cta.atExit.isDone(agent, e.step()))
+    if (e.isAnonymous() || cta.atExit.isDone(agent, e.step()))
       continue;
     Finding f;
     f.kind = FindingKind::CtaExit;

@@ -32,9 +32,7 @@ WarpOrder &Order::of(Warp &w) {
 }
 
 uint32_t Order::newAgent(AgentKind kind, uint32_t cta, uint32_t warp) {
-  // Beyond what an epoch can name, agents share the last number, whose accesses
-  // always count as known.
-  if (agents.size() + 1 < Epoch::kMaxAgents)
+  if (agents.size() <= Epoch::kAnonymous)
     agents.push_back({kind, cta, warp});
   return uint32_t(agents.size() - 1);
 }
@@ -247,7 +245,8 @@ void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
   const BarrierOrder &b = barrier(cta, offset);
   // Formally a relaxed arrival at the cluster barrier publishes an mbarrier
   // only behind fence.mbarrier_init; published kernels initialise one after it.
-  if (!b.init || known.isDone(b.init.agent(), b.init.step()))
+  if (!b.init || b.init.isAnonymous() ||
+      known.isDone(b.init.agent(), b.init.step()))
     return;
   w.note(i, FindingKind::Race,
          "the use of the mbarrier at " + machine.describeSharedOffset(offset) +

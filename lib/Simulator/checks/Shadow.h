@@ -26,6 +26,9 @@ namespace mx::sim {
 class Epoch {
 public:
   static constexpr uint32_t kMaxAgents = 1u << 12;
+  /// Stands for all agents beyond those that have a number of their own.
+  /// Nothing is said about their accesses: which one it was is not known.
+  static constexpr uint32_t kAnonymous = kMaxAgents - 2;
   static constexpr uint32_t kMaxStep = (1u << 25) - 1;
   static constexpr uint32_t kMaxInstr = (1u << 20) - 1;
 
@@ -38,6 +41,7 @@ public:
              uint64_t(isAtomic) << 58 | uint64_t(isAsync) << 59) {}
   explicit operator bool() const { return bits; }
   uint32_t agent() const { return bits & (kMaxAgents - 1); }
+  bool isAnonymous() const { return agent() == kAnonymous; }
   uint32_t step() const { return bits >> 12 & kMaxStep; }
   uint32_t instr() const { return bits >> 38 & kMaxInstr; }
   bool isAtomic() const { return bits >> 58 & 1; }
