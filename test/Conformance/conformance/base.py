@@ -178,6 +178,19 @@ def unpack(size, data):
     return list(struct.unpack(f"<{len(data) // size}{code}", data))
 
 
+def linear_index(*dimensions):
+    """To %r1 the number of a CTA or thread: special registers `ctaid` (with
+    nctaid), `tid` (with ntid), slowest first. Uses %r2 and %r3."""
+    lines = [f"mov.u32 %r1, %{dimensions[0]};"]
+    for name in dimensions[1:]:
+        lines += [
+            f"mov.u32 %r2, %n{name};",
+            f"mov.u32 %r3, %{name};",
+            "mad.lo.u32 %r1, %r1, %r2, %r3;",
+        ]
+    return "\n".join(lines)
+
+
 def random_bytes(seed, size):
     return random.Random(seed).randbytes(size)
 

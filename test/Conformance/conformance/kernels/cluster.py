@@ -1,7 +1,7 @@
 """Thread-block clusters: registers, addresses, memory of other CTAs, remote
 barriers, st.async and red.async."""
 
-from ..base import Group, random_bytes
+from ..base import Group, linear_index, random_bytes
 
 WHERE = """
 mov.u32 %r1, %tid.x;
@@ -20,15 +20,9 @@ def registers(group):
         for d in "xyz"
     ]
     names += ["cluster_ctarank", "cluster_nctarank"]
-    body = """
+    body = f"""
         ld.param.u64 %rd1, [p_out];
-        mov.u32 %r1, %ctaid.z;
-        mov.u32 %r2, %nctaid.y;
-        mov.u32 %r3, %ctaid.y;
-        mad.lo.u32 %r1, %r1, %r2, %r3;
-        mov.u32 %r2, %nctaid.x;
-        mov.u32 %r3, %ctaid.x;
-        mad.lo.u32 %r1, %r1, %r2, %r3;
+        {linear_index("ctaid.z", "ctaid.y", "ctaid.x")}
         mad.wide.u32 %rd2, %r1, 128, %rd1;
     """
     for i, n in enumerate(names):

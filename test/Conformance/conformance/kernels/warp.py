@@ -1,6 +1,6 @@
 """Instructions of a whole warp: shuffles, votes, matches, reductions, masks."""
 
-from ..base import Group, pack, random_words
+from ..base import Group, linear_index, pack, random_words
 
 PROLOGUE = """
 ld.param.u64 %rd1, [p_out];
@@ -276,24 +276,9 @@ def masks(group):
     group.entry(
         "registers",
         ["u64 out"],
-        """
-        ld.param.u64 %rd1, [p_out];
-        mov.u32 %r1, %ctaid.z;
-        mov.u32 %r2, %nctaid.y;
-        mov.u32 %r3, %ctaid.y;
-        mad.lo.u32 %r1, %r1, %r2, %r3;
-        mov.u32 %r2, %nctaid.x;
-        mov.u32 %r3, %ctaid.x;
-        mad.lo.u32 %r1, %r1, %r2, %r3;
-        mov.u32 %r2, %ntid.z;
-        mov.u32 %r3, %tid.z;
-        mad.lo.u32 %r1, %r1, %r2, %r3;
-        mov.u32 %r2, %ntid.y;
-        mov.u32 %r3, %tid.y;
-        mad.lo.u32 %r1, %r1, %r2, %r3;
-        mov.u32 %r2, %ntid.x;
-        mov.u32 %r3, %tid.x;
-        mad.lo.u32 %r1, %r1, %r2, %r3;
+        "ld.param.u64 %rd1, [p_out];\n"
+        + linear_index("ctaid.z", "ctaid.y", "ctaid.x", "tid.z", "tid.y", "tid.x")
+        + """
         mad.wide.u32 %rd2, %r1, 64, %rd1;
         """
         + lines

@@ -314,90 +314,36 @@ def layouts(group):
     """Descriptors: K-major in each swizzle at several offsets and steps, with
     strides that are not the natural ones; MN-major for types of 16 bits."""
     for type, n in ("bf16", 64), ("tf32", 64), ("e4m3", 64), ("s8", 64):
-        acc = "s32" if type == "s8" else "f32"
         for swizzle in SWIZZLE:
             span = max(SWIZZLE[swizzle][1], 16)
-            natural = 8 * span
+
+            def case(name, swizzles=(swizzle, swizzle), **fields):
+                name = f"{type}_{swizzle}{name}"
+                acc = "s32" if type == "s8" else "f32"
+                add(group, name, type, n, acc, swizzle=swizzles, **fields)
+
             if swizzle == "none":
                 # Core matrices of 8 rows of 16 bytes: lead is their distance
                 # along K, stride that along M or N.
                 for lead, stride in (128, 256), (1024, 128), (2048, 256), (144, 1024):
-                    add(
-                        group,
-                        f"{type}_none_{lead}_{stride}",
-                        type,
-                        n,
-                        acc,
-                        swizzle=("none", "none"),
-                        lead=(lead, lead),
-                        stride=(stride, stride),
-                    )
-                add(
-                    group,
-                    f"{type}_none_mixed",
-                    type,
-                    n,
-                    acc,
-                    swizzle=("none", "128b"),
-                    lead=(128, 16),
-                    stride=(256, 1024),
-                )
+                    name = f"_{lead}_{stride}"
+                    case(name, lead=(lead, lead), stride=(stride, stride))
+                case("_mixed", ("none", "128b"), lead=(128, 16), stride=(256, 1024))
                 continue
-            add(group, f"{type}_{swizzle}", type, n, acc, swizzle=(swizzle, swizzle))
+            case("")
             for k in range(32, span, 32):
-                add(
-                    group,
-                    f"{type}_{swizzle}_k{k}",
-                    type,
-                    n,
-                    acc,
-                    swizzle=(swizzle, swizzle),
-                    at=(k, k),
-                )
-            add(
-                group,
-                f"{type}_{swizzle}_stride",
-                type,
-                n,
-                acc,
-                swizzle=(swizzle, swizzle),
-                stride=(2 * natural, natural + 1024),
-                size=(16384, 32768),
-            )
+                case(f"_k{k}", at=(k, k))
+            strides = (16 * span, 8 * span + 1024)
+            case("_stride", stride=strides, size=(16384, 32768))
             # The lead of a swizzled K-major operand has no effect.
-            add(
-                group,
-                f"{type}_{swizzle}_lead",
-                type,
-                n,
-                acc,
-                swizzle=(swizzle, swizzle),
-                lead=(512, 4096),
-            )
+            case("_lead", lead=(512, 4096))
             # An operand that begins within the pattern, with and without the
             # base offset that says so.
             for row in range(1, 8) if type == "bf16" else (3,):
                 at = row * span
                 offset = (at >> 7) & 7
-                add(
-                    group,
-                    f"{type}_{swizzle}_row{row}",
-                    type,
-                    n,
-                    acc,
-                    swizzle=(swizzle, swizzle),
-                    at=(at, at),
-                )
-                add(
-                    group,
-                    f"{type}_{swizzle}_row{row}_base",
-                    type,
-                    n,
-                    acc,
-                    swizzle=(swizzle, swizzle),
-                    at=(at, at),
-                    base=(offset, offset),
-                )
+                case(f"_row{row}", at=(at, at))
+                case(f"_row{row}_base", at=(at, at), base=(offset, offset))
 
 
 def transposed(group):
@@ -456,36 +402,15 @@ def numerics(group):
         for acc in accs.split():
             if acc == "s32":
                 continue
+
+            def random(name, **fields):
+                name = f"{type}_{acc}_random_{name}"
+                add(group, name, type, 64, acc, kind="random", **fields)
+
             for scale_d in (0, 1):
-                add(
-                    group,
-                    f"{type}_{acc}_random_{scale_d}",
-                    type,
-                    64,
-                    acc,
-                    kind="random",
-                    scale_d=scale_d,
-                )
-            add(
-                group,
-                f"{type}_{acc}_random_steps",
-                type,
-                64,
-                acc,
-                kind="random",
-                scale_d=0,
-                step=(2, 2),
-                count=4,
-            )
-            add(
-                group,
-                f"{type}_{acc}_random_registers",
-                type,
-                64,
-                acc,
-                kind="random",
-                registers=True,
-            )
+                random(scale_d, scale_d=scale_d)
+            random("steps", scale_d=0, step=(2, 2), count=4)
+            random("registers", registers=True)
             # Infinities, NaNs, denormals: all codes.
             add(group, f"{type}_{acc}_any", type, 32, acc, kind="any", scale_d=1)
 
