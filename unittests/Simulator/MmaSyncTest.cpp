@@ -79,20 +79,6 @@ Place accumulators(unsigned g, unsigned t, unsigned i) {
   return {i < 2 ? g : g + 8, t * 2 + (i & 1)};
 }
 
-double tf32(unsigned c) { return asFloat(c & ~0x1FFFu); }
-double s8(unsigned c) { return static_cast<int8_t>(c); }
-double u8(unsigned c) { return c & 255; }
-double s4(unsigned c) { return c & 8 ? int(c & 15) - 16 : int(c & 15); }
-double u4(unsigned c) { return c & 15; }
-double b1(unsigned c) { return c & 1; }
-
-struct Type {
-  unsigned bits;
-  double (*value)(unsigned);
-};
-const Type tF16{16, f16}, tBF16{16, bf16}, tTF32{32, tf32}, tE4M3{8, e4m3},
-    tE5M2{8, e5m2}, tS8{8, s8}, tU8{8, u8}, tS4{4, s4}, tU4{4, u4}, tB1{1, b1};
-
 struct Shape {
   unsigned m, k;
   Fragment a, b;
@@ -111,7 +97,7 @@ enum class Mode { Float, Half, Integer, Saturate, Xor };
 struct Row {
   const char *text; ///< behind "mma.sync.aligned."
   Shape shape;
-  Type a, b;
+  WarpType a, b;
   Mode mode = Mode::Float;
 };
 const Row table[] = {
@@ -143,20 +129,13 @@ const Row table[] = {
      Mode::Integer},
 };
 
-uint32_t pick(std::mt19937 &random, const Type &type, bool isSmall) {
-  if (type.value == tf32)
-    return asBits(std::normal_distribution<float>()(random));
-  if (type.value == bf16)
-    return asBits(std::normal_distribution<float>()(random)) >> 16;
+uint32_t pick(std::mt19937 &random, const WarpType &type, bool isSmall) {
   for (;;) {
-    uint32_t code = random() & ((uint64_t{1} << type.bits) - 1);
-    if (type.value == f16)
-      code = (code & 0x83FF) | (10 + random() % 10) << 10;
+    uint32_t code = finiteCode(random, type.bits, type.value, {10, 10});
     double value = type.value(code);
     // Sums of such numbers are exact in f16.
-    if (isSmall && (std::fabs(value) > 4 || value * 4 != std::rint(value * 4)))
-      continue;
-    if (std::isfinite(value))
+    if (!isSmall ||
+        (std::fabs(value) <= 4 && value * 4 == std::rint(value * 4)))
       return code;
   }
 }

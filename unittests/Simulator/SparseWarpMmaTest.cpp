@@ -16,22 +16,9 @@ using namespace mx::sim::test;
 
 namespace {
 
-double tf32(unsigned c) { return asFloat(c & ~0x1FFFu); }
-double s8(unsigned c) { return static_cast<int8_t>(c); }
-double s4(unsigned c) { return c & 8 ? int(c & 15) - 16 : int(c & 15); }
-
-struct Type {
-  const char *name;
-  unsigned bits;
-  double (*value)(unsigned);
-};
-const Type tF16{"f16", 16, f16}, tBF16{"bf16", 16, bf16},
-    tTF32{"tf32", 32, tf32}, tE4M3{"e4m3", 8, e4m3}, tS8{"s8", 8, s8},
-    tS4{"s4", 4, s4};
-
 struct Config {
   const char *text; ///< up to the types
-  Type type;
+  WarpType type;
   unsigned k, selector;
   bool isInteger = false, isWgmma = false, aInShared = false;
 };
@@ -116,17 +103,7 @@ public:
 
 private:
   uint32_t pick(std::mt19937 &random) const {
-    if (c.type.bits == 32)
-      return asBits(std::normal_distribution<float>()(random));
-    if (c.type.value == bf16)
-      return asBits(std::normal_distribution<float>()(random)) >> 16;
-    for (;;) {
-      uint32_t code = random() & ((1u << c.type.bits) - 1);
-      if (c.type.value == f16)
-        code = (code & 0x83FF) | (10 + random() % 10) << 10;
-      if (std::isfinite(c.type.value(code)))
-        return code;
-    }
+    return finiteCode(random, c.type.bits, c.type.value, {10, 10});
   }
 
   /// The four bits of a chunk, in the register of one thread.

@@ -24,7 +24,6 @@ struct Format {
   int minExponent;
   double (*value)(unsigned);
 };
-double tf32(unsigned c) { return asFloat(c & ~0x1FFFu); }
 const Format fE4M3{ElementType::E4M3, 8, 0, -6, e4m3};
 const Format fE5M2{ElementType::E5M2, 8, 1, -14, e5m2};
 const Format fE2M3{ElementType::E2M3, 6, 3, 0, e2m3};
@@ -114,17 +113,7 @@ public:
   }
 
   uint32_t finite(const Format &f) {
-    if (f.bits == 32 || f.type == ElementType::BF16) {
-      uint32_t bits = asBits(std::normal_distribution<float>()(random));
-      return f.bits == 32 ? bits : bits >> 16;
-    }
-    for (;;) {
-      uint32_t code = random() & ((uint32_t{1} << f.bits) - 1);
-      if (f.type == ElementType::F16)
-        code = (code & 0x83FF) | (8 + random() % 14) << 10;
-      if (std::isfinite(f.value(code)))
-        return code;
-    }
+    return finiteCode(random, f.bits, f.value, {8, 14});
   }
 
   /// Writes everything into the memories and sets up the instruction.
@@ -348,13 +337,7 @@ private:
                        code << (c.a.bits == 4 ? 2 : 1));
         continue;
       }
-      for (unsigned bit = 0; bit < c.a.bits; ++bit) {
-        unsigned position = i * c.a.bits + bit;
-        uint32_t &cell = cta[p].tensor.row(lane)[columnA + position / 32];
-        cell = (cell & ~(1u << position % 32)) | (code >> bit & 1)
-                                                     << position % 32;
-        cta[p].tensor.define(lane, columnA + position / 32, 1);
-      }
+      cta[p].setBits(lane, columnA, i * c.a.bits, c.a.bits, code);
     }
   }
 

@@ -18,16 +18,13 @@ using namespace mx::sim::test;
 
 namespace {
 
-double tf32(unsigned c) { return asFloat(c & ~0x1FFFu); }
-double signed8(unsigned c) { return static_cast<int8_t>(c); }
-
 struct Format {
   unsigned bits, idescCode;
   double (*value)(unsigned);
 };
 const Format fF16{16, 0, f16}, fBF16{16, 1, bf16}, fTF32{32, 2, tf32},
     fE4M3{8, 0, e4m3}, fE5M2{8, 1, e5m2}, fE2M1{4, 5, e2m1}, fP4{4, 1, e2m1},
-    fS8{8, 1, signed8};
+    fS8{8, 1, s8};
 
 struct Config {
   const char *name;
@@ -164,17 +161,7 @@ private:
   std::mt19937 &random;
 
   uint32_t finite(const Format &f) {
-    if (f.bits == 32)
-      return asBits(std::normal_distribution<float>()(random));
-    if (f.value == bf16)
-      return asBits(std::normal_distribution<float>()(random)) >> 16;
-    for (;;) {
-      uint32_t code = random() & ((1u << f.bits) - 1);
-      if (f.value == f16)
-        code = (code & 0x83FF) | (8 + random() % 14) << 10;
-      if (std::isfinite(f.value(code)))
-        return code;
-    }
+    return finiteCode(random, f.bits, f.value, {8, 14});
   }
 
   /// Elements of a chunk and how many of them are stored.
@@ -248,19 +235,9 @@ private:
     }
   }
 
-  void setBits(unsigned p, unsigned lane, unsigned column, unsigned position,
-               unsigned count, uint32_t value) {
-    column += position / 32;
-    position %= 32;
-    uint32_t mask = (count == 32 ? ~0u : (1u << count) - 1) << position;
-    uint32_t &cell = cta[p].tensor.row(lane)[column];
-    cell = (cell & ~mask) | (value << position & mask);
-    cta[p].tensor.define(lane, column, 1);
-  }
-
   void placeTensorA(unsigned p, unsigned r, unsigned i, uint32_t code) {
     for (unsigned lane : lanesOf(r))
-      setBits(p, lane, columnA, i * c.a.bits, c.a.bits, code);
+      cta[p].setBits(lane, columnA, i * c.a.bits, c.a.bits, code);
   }
 
   /// One bit of metadata per element and unit, by strides over the virtual
@@ -286,8 +263,8 @@ private:
       unsigned nibble = row[i / chunk()];
       unsigned at = chunk() == 2 ? i % 2 * 2 : chunk() == 8 ? i % 8 / 2 : i % 4;
       for (unsigned lane : lanesOf(v % 128))
-        setBits(p, lane, columnMeta + c.selector, position, perElement,
-                nibble >> at & ((1u << perElement) - 1));
+        cta[p].setBits(lane, columnMeta + c.selector, position, perElement,
+                       nibble >> at & ((1u << perElement) - 1));
     }
   }
 

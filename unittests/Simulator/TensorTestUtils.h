@@ -66,6 +66,46 @@ inline uint32_t asBits(float value) {
   std::memcpy(&bits, &value, 4);
   return bits;
 }
+inline double tf32(unsigned c) { return asFloat(c & ~0x1FFFu); }
+inline double s8(unsigned c) { return static_cast<int8_t>(c); }
+inline double u8(unsigned c) { return c & 255; }
+inline double s4(unsigned c) { return c & 8 ? int(c & 15) - 16 : int(c & 15); }
+inline double u4(unsigned c) { return c & 15; }
+inline double b1(unsigned c) { return c & 1; }
+
+/// An element type of mma.sync and wgmma by its name in PTX.
+struct WarpType {
+  const char *name;
+  unsigned bits;
+  double (*value)(unsigned);
+};
+inline constexpr WarpType tF16{"f16", 16, f16}, tBF16{"bf16", 16, bf16},
+    tTF32{"tf32", 32, tf32}, tE4M3{"e4m3", 8, e4m3}, tE5M2{"e5m2", 8, e5m2},
+    tS8{"s8", 8, s8}, tU8{"u8", 8, u8}, tS4{"s4", 4, s4}, tU4{"u4", 4, u4},
+    tB1{"b1", 1, b1};
+
+/// The f16 numbers to choose from, such that sums stay in its range: exponents,
+/// and the bits of sign and mantissa that may be set.
+struct HalfRange {
+  unsigned lowest, count;
+  uint32_t bits = 0x83FF;
+};
+
+/// A random code of a finite number.
+inline uint32_t finiteCode(std::mt19937 &random, unsigned bits,
+                           double (*value)(unsigned), HalfRange half) {
+  if (bits == 32)
+    return asBits(std::normal_distribution<float>()(random));
+  if (value == bf16)
+    return asBits(std::normal_distribution<float>()(random)) >> 16;
+  for (;;) {
+    uint32_t code = random() & ((1u << bits) - 1);
+    if (value == f16)
+      code = (code & half.bits) | (half.lowest + random() % half.count) << 10;
+    if (std::isfinite(value(code)))
+      return code;
+  }
+}
 
 /// A real number as integer times 2^lowest, wide enough for any sum here:
 /// little-endian 32-bit digits in two's complement, schoolbook arithmetic.
@@ -156,6 +196,16 @@ struct TestCta {
   void setByte(unsigned lane, unsigned column, unsigned byte, uint8_t value) {
     uint32_t &cell = tensor.row(lane)[column];
     cell = (cell & ~(0xFFu << 8 * byte)) | uint32_t{value} << 8 * byte;
+    tensor.define(lane, column, 1);
+  }
+  /// `count` bits at `position`, counted from the column on; within one cell.
+  void setBits(unsigned lane, unsigned column, unsigned position,
+               unsigned count, uint32_t value) {
+    column += position / 32;
+    position %= 32;
+    uint32_t mask = (count == 32 ? ~0u : (1u << count) - 1) << position;
+    uint32_t &cell = tensor.row(lane)[column];
+    cell = (cell & ~mask) | (value << position & mask);
     tensor.define(lane, column, 1);
   }
 };

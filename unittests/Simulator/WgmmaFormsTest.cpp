@@ -1,5 +1,4 @@
-//===- WgmmaFormsTest.cpp - wgmma.mma_async of all types
-//-------------------===//
+//===- WgmmaFormsTest.cpp - wgmma.mma_async of all types ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operands are put into shared memory by the canonical layouts of the PTX ISA,
@@ -21,20 +20,6 @@ constexpr unsigned threads = 128, rowsA = 64;
 constexpr uint32_t reserved = 1024; ///< shared memory begins behind it
 constexpr uint32_t placeA = 0, placeB = 8192, sharedBytes = 16384;
 
-double tf32(unsigned c) { return asFloat(c & ~0x1FFFu); }
-double s8(unsigned c) { return static_cast<int8_t>(c); }
-double u8(unsigned c) { return c & 255; }
-double b1(unsigned c) { return c & 1; }
-
-struct Type {
-  const char *name;
-  unsigned bits;
-  double (*value)(unsigned);
-};
-const Type tF16{"f16", 16, f16}, tBF16{"bf16", 16, bf16},
-    tTF32{"tf32", 32, tf32}, tE4M3{"e4m3", 8, e4m3}, tE5M2{"e5m2", 8, e5m2},
-    tS8{"s8", 8, s8}, tU8{"u8", 8, u8}, tB1{"b1", 1, b1};
-
 /// Code at bits 62-63 and bytes of a line.
 struct Layout {
   uint64_t code;
@@ -44,7 +29,7 @@ const Layout plain{0, 0}, sw128{1, 128}, sw64{2, 64}, sw32{3, 32};
 
 struct Config {
   const char *name;
-  Type a, b;
+  WarpType a, b;
   const char *d;
   unsigned n;
   Layout layoutA, layoutB;
@@ -68,7 +53,7 @@ public:
     k = 256 / c.a.bits;
     half = std::string(c.d) == "f16";
     integer = std::string(c.d) == "s32";
-    auto fill = [&](auto &rows, unsigned count, const Type &type) {
+    auto fill = [&](auto &rows, unsigned count, const WarpType &type) {
       rows.assign(count, std::vector<uint32_t>(k));
       for (auto &row : rows)
         for (uint32_t &code : row)
@@ -115,7 +100,7 @@ public:
   }
 
   uint64_t descriptor(uint32_t place, const Layout &layout, bool transposed,
-                      unsigned rows, const Type &type) const {
+                      unsigned rows, const WarpType &type) const {
     Strides s = strides(layout, transposed, rows, type);
     return uint64_t(place + reserved) >> 4 | uint64_t(s.lbo >> 4) << 16 |
            uint64_t(s.sbo >> 4) << 32 | layout.code << 62;
@@ -184,25 +169,15 @@ public:
   }
 
 private:
-  static uint32_t pick(std::mt19937 &random, const Type &type) {
-    if (type.bits == 32)
-      return asBits(std::normal_distribution<float>()(random));
-    if (type.value == bf16)
-      return asBits(std::normal_distribution<float>()(random)) >> 16;
-    for (;;) {
-      uint32_t code = random() & ((1u << type.bits) - 1);
-      if (type.value == f16)
-        code = (code & 0x8300) | (14 + random() % 3) << 10;
-      if (std::isfinite(type.value(code)))
-        return code;
-    }
+  static uint32_t pick(std::mt19937 &random, const WarpType &type) {
+    return finiteCode(random, type.bits, type.value, {14, 3, 0x8300});
   }
 
   struct Strides {
     uint32_t lbo, sbo;
   };
   Strides strides(const Layout &layout, bool transposed, unsigned rows,
-                  const Type &type) const {
+                  const WarpType &type) const {
     if (!transposed)
       return layout.span ? Strides{16, layout.span * 8}
                          : Strides{(rows + 7) / 8 * 128, 128};
@@ -214,7 +189,7 @@ private:
     return {tile * count, tile};
   }
   void put(uint32_t place, const Layout &layout, bool transposed, unsigned rows,
-           const Type &type, unsigned row, unsigned i, uint32_t code) {
+           const WarpType &type, unsigned row, unsigned i, uint32_t code) {
     Strides s = strides(layout, transposed, rows, type);
     uint32_t bit = 0, at;
     if (transposed) {
