@@ -73,7 +73,8 @@ RingType MatmulBuilder::getInputRingType() {
                                 type.getElementType(), type.getSwizzle()));
   }
   return RingType::get(op.getContext(), schedule.getStages(), names, buffers,
-                       Agent::Tma, 1, Agent::Mma, 1);
+                       Agent::Tma, 1, Agent::Mma, 1, Scope::Cta,
+                       /*overlap=*/0);
 }
 
 RingType MatmulBuilder::getAccumulatorRingType() {
@@ -81,7 +82,8 @@ RingType MatmulBuilder::getAccumulatorRingType() {
       op.getContext(), schedule.getAccumulators(), {host.getStringAttr("d")},
       {getBuffer(Space::Tmem, {schedule.getTileM(), schedule.getTileN()},
                  host.getF32Type())},
-      Agent::Mma, 1, Agent::Threads, kEpilogueWarps * 32);
+      Agent::Mma, 1, Agent::Threads, kEpilogueWarps * 32, Scope::Cta,
+      /*overlap=*/0);
 }
 
 /// Whether a unit has nothing to multiply.

@@ -238,12 +238,28 @@ Type RingType::parse(AsmParser &parser) {
       parser.parseKeyword("x") ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseField) ||
       parseAgent(parser, "producer", producer, producerThreads) ||
-      parseAgent(parser, "consumer", consumer, consumerThreads) ||
-      parser.parseGreater())
+      parseAgent(parser, "consumer", consumer, consumerThreads))
+    return {};
+  Scope scope = Scope::Cta;
+  int64_t overlap = 0;
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("scope"))) {
+      if (parser.parseEqual())
+        return {};
+      FailureOr<Scope> parsed = FieldParser<Scope>::parse(parser);
+      if (failed(parsed))
+        return {};
+      scope = *parsed;
+    } else if (parser.parseKeyword("overlap", "or scope") ||
+               parser.parseEqual() || parser.parseInteger(overlap)) {
+      return {};
+    }
+  }
+  if (parser.parseGreater())
     return {};
   return parser.getChecked<RingType>(parser.getContext(), stages, names,
                                      buffers, producer, producerThreads,
-                                     consumer, consumerThreads);
+                                     consumer, consumerThreads, scope, overlap);
 }
 
 void RingType::print(AsmPrinter &printer) const {
@@ -258,27 +274,72 @@ void RingType::print(AsmPrinter &printer) const {
   printer << ')';
   printAgent(printer, "producer", getProducer(), getProducerThreads());
   printAgent(printer, "consumer", getConsumer(), getConsumerThreads());
+  if (getScope() != Scope::Cta)
+    printer << ", scope = " << stringifyScope(getScope());
+  if (getOverlap())
+    printer << ", overlap = " << getOverlap();
   printer << '>';
 }
 
-/// What each agent can fill or empty.
-static bool canReach(Agent agent, Space space, bool produces) {
+/// What each agent can fill and empty.
+static bool canFill(Agent agent, Space space, Scope scope) {
   switch (agent) {
   case Agent::Tma:
-    return space == Space::Smem && produces;
+  case Agent::Clc:
+    return space == Space::Smem && scope != Scope::Warp;
   case Agent::Mma:
-    return produces ? space == Space::Tmem : space == Space::Smem;
+    return space == Space::Tmem && scope != Scope::Warp;
   case Agent::Threads:
-    return space == Space::Tmem && !produces;
+    return space == Space::Smem && scope == Scope::Warp;
+  case Agent::TmaStore:
+  case Agent::Roles:
+    return false;
   }
   return false;
+}
+
+static bool canEmpty(Agent agent, Space space, Agent producer) {
+  switch (agent) {
+  case Agent::Mma:
+    return space == Space::Smem && producer == Agent::Tma;
+  case Agent::Threads:
+    return space == Space::Tmem;
+  case Agent::TmaStore:
+    return space == Space::Smem && producer == Agent::Threads;
+  case Agent::Roles:
+    return space == Space::Smem && producer == Agent::Clc;
+  case Agent::Tma:
+  case Agent::Clc:
+    return false;
+  }
+  return false;
+}
+
+/// Two accumulators of which the second begins before the first ends.
+static LogicalResult verifyOverlap(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t stages, ArrayRef<BufferType> buffers,
+                                   int64_t overlap) {
+  if (!overlap)
+    return success();
+  if (stages != 2 || buffers.size() != 1 ||
+      buffers[0].getSpace() != Space::Tmem)
+    return emitError() << "expected an overlap only of 2 slots of one buffer "
+                          "in tensor memory, found "
+                       << stages << " slots of " << buffers.size()
+                       << " buffers";
+  int64_t columns = buffers[0].getShape()[1];
+  if (overlap < 1 || overlap > columns / 2)
+    return emitError() << "expected an overlap of 1 to " << columns / 2
+                       << " columns, found " << overlap;
+  return success();
 }
 
 LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t stages, ArrayRef<StringAttr> names,
                                ArrayRef<BufferType> buffers, Agent producer,
                                int64_t producerThreads, Agent consumer,
-                               int64_t consumerThreads) {
+                               int64_t consumerThreads, Scope scope,
+                               int64_t overlap) {
   if (stages < 1 || stages > kMaxStages)
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;
@@ -293,16 +354,18 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (threads < 1 || threads > 1024)
       return emitError() << "expected 1 to 1024 threads, found " << threads;
   for (BufferType buffer : buffers) {
-    if (!canReach(producer, buffer.getSpace(), /*produces=*/true))
+    if (!canFill(producer, buffer.getSpace(), scope))
       return emitError() << "expected a producer that can write "
-                         << stringifySpace(buffer.getSpace()) << ", found "
-                         << stringifyAgent(producer);
-    if (!canReach(consumer, buffer.getSpace(), /*produces=*/false))
+                         << stringifySpace(buffer.getSpace())
+                         << " with scope = " << stringifyScope(scope)
+                         << ", found " << stringifyAgent(producer);
+    if (!canEmpty(consumer, buffer.getSpace(), producer))
       return emitError() << "expected a consumer that can read "
-                         << stringifySpace(buffer.getSpace()) << ", found "
+                         << stringifySpace(buffer.getSpace()) << " filled by "
+                         << stringifyAgent(producer) << ", found "
                          << stringifyAgent(consumer);
   }
-  return success();
+  return verifyOverlap(emitError, stages, buffers, overlap);
 }
 
 int64_t RingType::getFieldIndex(StringRef name) const {

@@ -1,5 +1,8 @@
 // RUN: mx-opt %s | mx-opt | FileCheck %s
 
+// CHECK-DAG: !mma_ring = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), scope = pair, overlap = 64>
+// CHECK-DAG: !threads_ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+
 // Every part of a schedule is written when it differs from its default; parts
 // may be given in any order.
 
@@ -36,3 +39,7 @@ func.func @curve(%a: !a, %s: !s, %y: !y) -> !y {
 // CHECK-LABEL: func.func private @raster
 // CHECK-SAME: #mxgpu.raster<supergroup(4)>
 func.func private @raster() attributes {test.raster = #mxgpu.raster<supergroup(4)>}
+
+// CHECK: func.func private @rings(!mma_ring, !threads_ring)
+func.func private @rings(!mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64, scope = pair>,
+                         !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>)

@@ -112,32 +112,32 @@ func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, con
 
 // -----
 
-// expected-error @below {{expected a producer that can write tmem, found tma}}
+// expected-error @below {{expected a producer that can write tmem with scope = cta, found tma}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = tma, consumer = threads(128)>)
 
 // -----
 
-// expected-error @below {{expected a producer that can write smem, found mma}}
+// expected-error @below {{expected a producer that can write smem with scope = cta, found mma}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = mma, consumer = mma>)
 
 // -----
 
-// expected-error @below {{expected a producer that can write smem, found threads}}
+// expected-error @below {{expected a producer that can write smem with scope = cta, found threads}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = threads(128), consumer = mma>)
 
 // -----
 
-// expected-error @below {{expected a consumer that can read smem, found tma}}
+// expected-error @below {{expected a consumer that can read smem filled by tma, found tma}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = tma, consumer = tma>)
 
 // -----
 
-// expected-error @below {{expected a consumer that can read smem, found threads}}
+// expected-error @below {{expected a consumer that can read smem filled by tma, found threads}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = tma, consumer = threads(128)>)
 
 // -----
 
-// expected-error @below {{expected a consumer that can read tmem, found mma}}
+// expected-error @below {{expected a consumer that can read tmem filled by mma, found mma}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = mma>)
 
 // -----
@@ -154,6 +154,26 @@ func.func private @f(!mxgpu.fragment<0xf32>)
 
 // expected-error @below {{expected 1 to 128 columns, found 129}}
 func.func private @f(!mxgpu.fragment<129xf32>)
+
+// -----
+
+// expected-error @below {{expected an overlap only of 2 slots of one buffer in tensor memory, found 1 slots of 1 buffers}}
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64>)
+
+// -----
+
+// expected-error @below {{expected an overlap of 1 to 128 columns, found 129}}
+func.func private @f(!mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 129>)
+
+// -----
+
+// expected-error @below {{expected a producer that can write smem with scope = warp, found tma}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer = mma, scope = warp>)
+
+// -----
+
+// expected-error @below {{expected a consumer that can read smem filled by threads, found mma}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = mma, scope = warp>)
 
 // -----
 

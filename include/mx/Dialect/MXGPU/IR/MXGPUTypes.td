@@ -62,17 +62,29 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     - `tma`: bulk tensor copies; a slot is full when its bytes have arrived;
     - `mma`: the tensor core; a slot is full or empty when all MMAs issued
       before have completed;
-    - `threads(n)`: n threads, each of which arrives.
+    - `threads(n)`: n threads, whose warps arrive one by one;
+    - `tma_store`: bulk tensor stores; a slot is empty when they have read it;
+    - `clc`: cluster launch control, which answers with a unit of work;
+    - `roles`: every role that visits the units.
+
+    `scope` says who shares a slot. The slots of a CTA `pair` lie at the same
+    place in both CTAs: both fill them, the leader's tensor core empties both.
+    Those of a `warp` are its own, and no other sees them.
+
+    Two slots in tensor memory can share their `overlap` columns, the last ones
+    of the first slot and the first ones of the second. A slot is then released
+    when these have been read, and the rest is read after that.
 
     Example: `!mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sfa:
-    smem<512xf8E8M0FNU>), producer = tma, consumer = mma>`.
+    smem<512xf8E8M0FNU>), producer = tma, consumer = mma, scope = pair>`.
   }];
   let parameters = (ins
     "int64_t":$stages,
     ArrayRefParameter<"::mlir::StringAttr">:$names,
     ArrayRefParameter<"::mx::mxgpu::BufferType">:$buffers,
     "::mx::mxgpu::Agent":$producer, "int64_t":$producerThreads,
-    "::mx::mxgpu::Agent":$consumer, "int64_t":$consumerThreads);
+    "::mx::mxgpu::Agent":$consumer, "int64_t":$consumerThreads,
+    "::mx::mxgpu::Scope":$scope, "int64_t":$overlap);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -80,6 +92,8 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     int64_t getFieldIndex(::llvm::StringRef name) const;
     /// Bytes in shared memory of one slot.
     int64_t getSlotBytes() const;
+    /// Whether the slots are those of a CTA pair.
+    bool isPair() const { return getScope() == Scope::Pair; }
   }];
 }
 
