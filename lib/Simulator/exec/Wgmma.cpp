@@ -416,91 +416,11 @@ void decodeWgmma(Decoder &d) {
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Registers in flight
-//===----------------------------------------------------------------------===//
-
-WgmmaTracker::Use *WgmmaTracker::find(Slot slot) {
-  size_t at = slot / 128;
-  return !(slot & kSlotConstant) && at < uses.size() ? &uses[at] : nullptr;
-}
-
-void WgmmaTracker::add(Warp &w, Slot slot, bool isWritten) {
-  if (slot & kSlotConstant)
-    return;
-  if (uses.size() <= slot / 128)
-    uses.resize(std::max<size_t>(slot / 128 + 1, w.pending.size()));
-  Use &use = uses[slot / 128];
-  w.pendingCount += !use.any();
-  (isWritten ? use.writes : use.reads) = group + 1;
-}
-
-void WgmmaTracker::wait(Warp &w, uint64_t left) {
-  // Operations of group g are marked g + 1; `group` is not committed.
-  uint64_t done = left < group ? group - left : 0;
-  for (Use &use : uses) {
-    bool was = use.any();
-    if (use.writes <= done)
-      use.writes = 0;
-    if (use.reads <= done)
-      use.reads = 0;
-    w.pendingCount -= was && !use.any();
-  }
-}
-
-void WgmmaTracker::clear(Warp &w) {
-  for (Use &use : uses) {
-    w.pendingCount -= use.any();
-    use = Use();
-  }
-}
-
-bool WgmmaTracker::check(Warp &w, const Instr *i) {
-  auto report = [&](const char *what) {
-    w.note(i, FindingKind::LoadBeforeWait,
-           std::string(what) + " before wgmma.wait_group", w.mask);
-    clear(w);
-    return !w.machine->stopped;
-  };
-  if (i->fn == multiplyAsync) {
-    // Operations on the same accumulator are ordered among themselves.
-    const Slot *slots = &w.machine->program.extra[i->aux + i->imm];
-    if (i->aux2 >> kInRegisters & 1)
-      for (unsigned r = 0; r < registersOfA; ++r)
-        if (Use *use = find(slots[r]); use && use->writes)
-          return report("an accumulator of wgmma.mma_async is read as A");
-    return true;
-  }
-  const Program &p = w.machine->program;
-  const InstrInfo &info = p.infoOf(i);
-  Use carried;
-  for (uint32_t k = 0; k < info.numUses; ++k)
-    if (Use *use = find(p.uses[info.firstUse + k]))
-      carried.writes = std::max(carried.writes, use->writes);
-  const char *what = nullptr;
-  if (carried.writes && !info.isMove)
-    what = "an accumulator of wgmma.mma_async is read";
-  for (uint32_t k = 0; k < info.numDefs; ++k)
-    if (Use *use = find(p.defs[info.firstDef + k])) {
-      if (use->writes)
-        what = "an accumulator of wgmma.mma_async is written";
-      else if (use->reads)
-        what = "a register of A of wgmma.mma_async is written";
-    }
-  if (what)
-    return report(what);
-  // Compilers rename accumulators by moves, which say nothing of the value.
-  if (carried.writes)
-    for (uint32_t k = 0; k < info.numDefs; ++k)
-      if (Use *use = find(p.defs[info.firstDef + k])) {
-        w.pendingCount += !use->any();
-        use->writes = carried.writes;
-      }
-  return true;
-}
-
-bool mx::sim::checkWgmmaRegisters(Warp &w, const Instr *i) {
-  return !w.wgmma || w.wgmma->check(w, i);
+WgmmaSources mx::sim::wgmmaSources(const Warp &w, const Instr *i) {
+  if (i->fn != multiplyAsync)
+    return {};
+  return {true, &w.machine->program.extra[i->aux + i->imm],
+          i->aux2 >> kInRegisters & 1 ? registersOfA : 0};
 }
 
 void mx::sim::addWgmmaInstructions(DecodeTable &t) { t["wgmma"] = decodeWgmma; }

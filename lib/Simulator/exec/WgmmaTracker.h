@@ -43,6 +43,15 @@ private:
   void clear(Warp &w);
 };
 
+/// Whether an instruction is wgmma.mma_async, and its registers of A, if it has
+/// any.
+struct WgmmaSources {
+  bool isMultiply = false;
+  const Slot *slots = nullptr;
+  unsigned count = 0;
+};
+WgmmaSources wgmmaSources(const Warp &w, const Instr *i);
+
 /// Called by Warp::checkPending when any register is pending.
 bool checkWgmmaRegisters(Warp &w, const Instr *i);
 
