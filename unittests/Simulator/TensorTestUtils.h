@@ -222,6 +222,18 @@ public:
   }
 };
 
+/// A map of bytes in rows that are `pitch` apart.
+inline TensorMapDesc matrix(uint64_t inner, uint64_t outer, uint64_t pitch,
+                            uint32_t boxInner, uint32_t boxOuter) {
+  TensorMapDesc map;
+  map.globalAddress = FlatMemory::base;
+  map.rank = 2;
+  map.dims = {inner, outer};
+  map.strides = {pitch};
+  map.box = {boxInner, boxOuter};
+  return map;
+}
+
 } // namespace mx::sim::test
 
 #endif // MX_UNITTESTS_SIMULATOR_TENSORTESTUTILS_H
