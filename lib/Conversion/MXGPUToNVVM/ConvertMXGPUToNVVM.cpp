@@ -72,6 +72,7 @@ struct ConvertMXGPUToNVVMPass final
     target.addLegalOp<RoleOp, RingOp, WorkSourceOp>();
     RewritePatternSet patterns(context);
     populateLoopPatterns(patterns, converter, kernelContext);
+    populateWorkPatterns(patterns, converter, kernelContext);
     populateRingPatterns(patterns, converter, kernelContext);
     populateTensorCorePatterns(patterns, converter, kernelContext);
     populateEpiloguePatterns(patterns, converter, kernelContext);

@@ -82,6 +82,9 @@ void populateRolePatterns(mlir::RewritePatternSet &patterns,
 void populateLoopPatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter,
                           KernelContext &kernel);
+void populateWorkPatterns(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter,
+                          KernelContext &kernel);
 void populateRingPatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter,
                           KernelContext &kernel);

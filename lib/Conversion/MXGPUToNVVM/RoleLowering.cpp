@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A role is a branch on the warp's number; its loops walk over the CTA's units
-// of work and over the reduction.
+// A role is a branch on the warp's number; WorkLowering.cpp has its loop over
+// the units of work, and here is the one over the reduction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,46 +50,6 @@ struct RoleLowering final : KernelPattern<RoleOp> {
                                ifOp.thenBlock()->begin());
     rewriter.eraseOp(op);
     return success();
-  }
-};
-
-/// CTA c visits units c, c + number of CTAs, ...: rows of tiles first.
-struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult
-  matchAndRewrite(ForEachWorkOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto source = op.getWork().getDefiningOp<WorkSourceOp>();
-    if (!source)
-      return rewriter.notifyMatchFailure(op, "expected a static work source");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    Value tileRows = builder.index(source.getTile()[0]);
-    Value tileColumns = builder.index(source.getTile()[1]);
-    Value rowTiles =
-        builder.create<arith::CeilDivUIOp>(source.getRows(), tileRows);
-    Value columnTiles =
-        builder.create<arith::CeilDivUIOp>(source.getColumns(), tileColumns);
-    Value first = toIndex(builder, builder.ctaId());
-    Value units = builder.mul(rowTiles, columnTiles);
-    Value ctas = toIndex(builder, builder.ctaCount());
-    auto loop = builder.create<scf::ForOp>(first, units, ctas);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value unit = loop.getInductionVar();
-    Value row = builder.mul(builder.create<arith::DivUIOp>(unit, columnTiles),
-                            tileRows);
-    Value column = builder.mul(
-        builder.create<arith::RemUIOp>(unit, columnTiles), tileColumns);
-    Value zero = builder.index(0);
-    rewriter.inlineBlockBefore(
-        &op.getBody().front(), loop.getBody()->getTerminator(),
-        {/*expert=*/zero, row, column, /*start=*/zero, source.getReduction()});
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-  static Value toIndex(NVVMBuilder &builder, Value value) {
-    return builder.create<arith::IndexCastUIOp>(builder.getIndexType(), value);
   }
 };
 
@@ -147,6 +107,6 @@ void mx::mxgpu::populateRolePatterns(RewritePatternSet &patterns,
 void mx::mxgpu::populateLoopPatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      KernelContext &kernel) {
-  patterns.add<ForEachWorkLowering, ForEachKLowering, ThreadIdLowering>(
+  patterns.add<ForEachKLowering, ThreadIdLowering>(
       converter, patterns.getContext(), kernel);
 }

@@ -33,8 +33,6 @@ LogicalResult mx::mxgpu::verifyScheduleSupport(MatmulOp op,
     return fail("with split_k = 1");
   if (schedule.getTileLoop() != TileLoop::Static)
     return fail("with tile_loop = static");
-  if (schedule.getRaster().getOrder() != RasterOrder::Linear)
-    return fail("with raster = linear");
   if (schedule.getEpilogue() != Epilogue::Direct)
     return fail("with epilogue = direct");
   if (!schedule.getRegisters().empty())

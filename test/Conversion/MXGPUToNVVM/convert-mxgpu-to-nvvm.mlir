@@ -293,9 +293,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-NEXT:    scf.if %[[MINE]] {
 // CHECK-NEXT:      %[[IN_ROLE:.*]] = arith.subi %[[TID]], %c32_i32
 // CHECK-NEXT:      %[[THREAD:.*]] = arith.index_castui %[[IN_ROLE]]
-// CHECK-NEXT:      %[[TILES:.*]] = arith.ceildivui %{{.*}}, %[[C128]]
-// CHECK:           scf.for %[[UNIT:.*]] = %{{.*}} to %[[TILES]] step %{{.*}} {
-// CHECK-NEXT:        %[[FIRST_ROW:.*]] = arith.muli %[[UNIT]], %[[C128]]
+// work.mlir has the order of units.
+// CHECK:           scf.while
+// CHECK:             %[[TILE:.*]] = arith.index_castui %{{.*}} : i32 to index
+// CHECK-NEXT:        %[[FIRST_ROW:.*]] = arith.muli %[[TILE]], %[[C128]]
 // CHECK-NEXT:        scf.for %[[K:.*]] = %[[C0]] to %[[C64]] step %[[C32]] {
 // CHECK-NEXT:          %[[LEFT:.*]] = arith.subi %[[C64]], %[[K]]
 // CHECK-NEXT:          %[[EXTENT:.*]] = arith.minui %[[LEFT]], %[[C32]]

@@ -1,0 +1,43 @@
+//===- Raster.h - In which order tiles are visited --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A unit of work has a number; a raster says which tile of the grid it is.
+// Kernels compute the same on the device (see Raster.cpp of MXGPUToNVVM); this
+// is what they are compared with, and what models of cache reuse walk along.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MX_TARGET_RASTER_H
+#define MX_TARGET_RASTER_H
+
+#include <cstdint>
+
+namespace mx::target {
+
+/// Rows and columns of tiles, at least 1 each and fewer than 2^31 tiles.
+struct TileGrid {
+  uint32_t rows, columns;
+};
+
+struct TilePosition {
+  uint32_t row, column;
+  bool operator==(const TilePosition &other) const {
+    return row == other.row && column == other.column;
+  }
+};
+
+/// Row by row.
+TilePosition linearTile(TileGrid grid, uint32_t unit);
+
+/// Column by column within bands of `group` rows; the last band has what is
+/// left.
+TilePosition supergroupTile(TileGrid grid, uint32_t group, uint32_t unit);
+
+/// Along a Hilbert curve drawn into any rectangle: each tile is a neighbour of
+/// the one before. Where one side is odd and the other is even and shorter, one
+/// step of the whole way may be diagonal.
+TilePosition hilbertTile(TileGrid grid, uint32_t unit);
+
+} // namespace mx::target
+
+#endif // MX_TARGET_RASTER_H

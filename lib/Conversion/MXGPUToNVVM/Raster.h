@@ -1,0 +1,28 @@
+//===- Raster.h - Which tile a unit of work is ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The orders of mx/Target/Raster.h as instructions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXGPUTONVVM_RASTER_H
+#define MX_LIB_CONVERSION_MXGPUTONVVM_RASTER_H
+
+#include "NVVMBuilder.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+namespace mx::mxgpu {
+
+/// Rows and columns of tiles, or of one tile among them (i32, unsigned).
+struct Tiles {
+  mlir::Value rows, columns;
+};
+
+/// The tile that is visited as number `unit` of a grid.
+Tiles buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
+                mlir::Value unit);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXGPUTONVVM_RASTER_H

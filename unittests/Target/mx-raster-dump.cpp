@@ -1,0 +1,31 @@
+//===- mx-raster-dump.cpp - the orders of rasters as text -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// usage: mx-raster-dump ROWS COLUMNS linear|hilbert|GROUP
+//
+// Prints row and column of each tile in the order in which they are visited,
+// for the comparison with kernels in test/Integration/Run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Target/Raster.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace mx::target;
+
+int main(int argc, char **argv) {
+  if (argc != 4)
+    return 2;
+  TileGrid grid = {uint32_t(std::atoi(argv[1])), uint32_t(std::atoi(argv[2]))};
+  for (uint32_t unit = 0; unit < grid.rows * grid.columns; ++unit) {
+    TilePosition tile =
+        !std::strcmp(argv[3], "linear") ? linearTile(grid, unit)
+        : !std::strcmp(argv[3], "hilbert")
+            ? hilbertTile(grid, unit)
+            : supergroupTile(grid, uint32_t(std::atoi(argv[3])), unit);
+    std::printf("%u %u\n", tile.row, tile.column);
+  }
+}
