@@ -9,6 +9,7 @@
 
 #include "mx_runtime.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -187,7 +188,7 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "'all,none'"},
       {"speed", "9",
        "expected a simulator option out of seed, checks, sm-count, "
-       "instruction-limit and tensor-sums, found 'speed'"},
+       "instruction-limit, tensor-sums and report, found 'speed'"},
       {"tensor-sums", "fast",
        "simulator option tensor-sums: expected exact or truncated, found "
        "'fast'"},
@@ -230,6 +231,40 @@ TEST_F(SimDevice, CountsWhatItRuns) {
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//
+
+TEST_F(SimDevice, WritesReports) {
+  std::string path = testing::TempDir() + "mx-sim-report.json";
+  std::vector<float> a(256, 1.0f);
+  const uint32_t n = 256;
+  void *da = upload(a), *dc = alloc(n * 4);
+  void *parameters[] = {&da, &da, &dc, (void *)&n};
+  mxLaunchConfig config = {{2, 1, 1}, {128, 1, 1}, {}, 0, nullptr, 0};
+  auto launch = [&] {
+    return mxLaunch(kernel("vector_add"), &config, parameters, 4);
+  };
+  auto count = [&](const std::string &part) {
+    std::ifstream file(path);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    size_t found = 0;
+    for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at)
+      ++found;
+    return found;
+  };
+  ASSERT_EQ(mxSetSimulatorOption("report", path.c_str()), MX_SUCCESS);
+  ASSERT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+  EXPECT_EQ(count("\"kernel\": \"vector_add\""), 1u);
+  ASSERT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+  EXPECT_EQ(count("\"kernel\": \"vector_add\""), 2u);
+  EXPECT_GT(count("\"instructions_by_line\""), 0u);
+  ASSERT_EQ(mxSetSimulatorOption("report", "/no/such/folder/r"), MX_SUCCESS);
+  EXPECT_EQ(launch(), MX_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(
+      contains(mxGetLastError(), {"/no/such/folder/r", "No such file"}));
+  mxClearError();
+  ASSERT_EQ(mxSetSimulatorOption("report", ""), MX_SUCCESS);
+  EXPECT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+  std::remove(path.c_str());
+}
 
 TEST_F(SimDevice, SaysPlainlyThatThereIsNoDriver) {
   EXPECT_EQ(mxSetDevice("cuda"), MX_ERROR_NO_DEVICE);

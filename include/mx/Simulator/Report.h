@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reports as JSON, as a table, and as a page that shows a timeline.
-// docs/Simulator.md describes all three.
+// docs/Reports.md describes all three.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SIMULATOR_REPORT_H
@@ -37,7 +37,15 @@ std::string statisticsText(const LaunchReport &report);
 /// Names of the checks of a mask, as they are given on the command line.
 std::vector<std::string> namesOfChecks(uint32_t checks);
 
-std::string reportAsJson(const LaunchFileResult &result);
+/// 0, 1, 2 or 3; the worst of all, 2 before 3 before 1.
+int exitStatusOf(const std::vector<LaunchReport> &reports);
+
+/// `error`: why there are not more of them, or empty.
+std::string reportAsJson(const std::vector<LaunchReport> &reports,
+                         const std::string &error = {});
+inline std::string reportAsJson(const LaunchFileResult &result) {
+  return reportAsJson(result.reports, result.error);
+}
 
 /// One file of HTML that needs nothing else, for the launches that have a
 /// timeline.

@@ -116,6 +116,8 @@ bool resolveRows(Warp &w, const Instr *i, const Move &move,
     followOne(w, i, move.space, address, rowBytes, 1u << lane,
               move.form.isStore ? Touch::Write : Touch::Read);
   }
+  (move.form.isStore ? w.counts.sharedStoreBytes : w.counts.sharedLoadBytes) +=
+      move.matrices * move.form.rows * rowBytes;
   return true;
 }
 

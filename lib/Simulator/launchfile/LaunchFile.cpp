@@ -426,26 +426,11 @@ LaunchFileResult LaunchFile::run() {
 }
 
 int LaunchFileResult::exitStatus() const {
-  if (!error.empty())
-    return 2;
-  LaunchStatus worst = LaunchStatus::Clean;
-  for (const LaunchReport &r : reports)
-    worst = std::min(worst, r.status);
-  LaunchReport r;
-  r.status = worst;
-  return r.exitStatus();
+  return error.empty() ? exitStatusOf(reports) : 2;
 }
 
 LaunchFileResult mx::sim::runLaunchFile(const LaunchFileOptions &options) {
   return LaunchFile(options).run();
-}
-
-std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {
-  std::vector<std::string> names;
-  for (auto &[name, bit] : kCheckNames)
-    if (checks & bit)
-      names.emplace_back(name);
-  return names;
 }
 
 bool mx::sim::parseChecks(std::string_view text, uint32_t &checks,

@@ -2,144 +2,195 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The same facts as the text report, and the counts of each role.
-// docs/Simulator.md describes the schema, test/Simulator/report.ptx checks it.
+// docs/Reports.md describes the schema, test/Simulator/report.test checks it.
 //===----------------------------------------------------------------------===//
+
+#include "JsonWriter.h"
 
 #include "mx/Simulator/Report.h"
 
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 
 using namespace mx::sim;
-namespace json = llvm::json;
 
-/// Messages quote files, which may hold any bytes; JSON text is UTF-8.
-static std::string utf8(const std::string &text) {
-  return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
+std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {
+  std::vector<std::string> names;
+  for (auto &[name, bit] : kCheckNames)
+    if (checks & bit)
+      names.emplace_back(name);
+  return names;
 }
 
-static json::Array asJson(const Dim3 &d) { return json::Array{d.x, d.y, d.z}; }
-
-static json::Object asJson(const Finding &f) {
-  json::Object o{{"kind", std::string(toString(f.kind))},
-                 {"severity", f.isWarning ? "warning" : "error"},
-                 {"message", utf8(f.message)},
-                 {"module", utf8(f.module)}};
-  if (f.ptxLine)
-    o["line"] = f.ptxLine;
-  if (!f.sourceFile.empty())
-    o["source"] = json::Object{{"file", utf8(f.sourceFile)},
-                               {"line", f.sourceLine},
-                               {"column", f.sourceColumn}};
-  if (f.hasCta)
-    o["cta"] = asJson(f.cta);
-  if (f.warp >= 0) {
-    o["warp"] = f.warp;
-    o["lanes"] = f.lanes;
-  }
-  if (!f.other.empty())
-    o["other"] = json::Object{{"text", utf8(f.other)}, {"line", f.otherLine}};
-  return o;
+template <class T>
+static void writeList(JsonWriter &w, std::string_view name, const T &values) {
+  w.key(name);
+  w.row(values);
 }
 
-static json::Object asJson(const WarpStatistics &s) {
-  return json::Object{
-      {"instructions", s.instructions},
-      {"mmas", s.mmas},
-      {"bytes", json::Object{{"global_to_registers", s.globalLoadBytes},
-                             {"registers_to_global", s.globalStoreBytes},
-                             {"shared_to_registers", s.sharedLoadBytes},
-                             {"registers_to_shared", s.sharedStoreBytes},
-                             {"tensor_to_registers", s.tensorLoadBytes},
-                             {"registers_to_tensor", s.tensorStoreBytes},
-                             {"shared_to_tensor", s.tensorCopyBytes},
-                             {"bulk_to_shared", s.bulkLoadBytes},
-                             {"bulk_read", s.bulkReadBytes},
-                             {"bulk_from_shared", s.bulkStoreBytes},
-                             {"cp_async_to_shared", s.copyBytes}}},
-      {"waits", json::Object{{"mbarrier", s.mbarrierWaits},
-                             {"barrier", s.barrierWaits},
-                             {"cluster", s.clusterWaits}}},
-  };
+static void write(JsonWriter &w, std::string_view name, const Dim3 &d) {
+  writeList(w, name, std::initializer_list<uint32_t>{d.x, d.y, d.z});
 }
 
-static json::Object asJson(const std::map<std::string, uint64_t> &counts) {
-  json::Object o;
+static void write(JsonWriter &w, std::string_view name,
+                  const std::map<std::string, uint64_t> &counts) {
+  w.key(name);
+  w.beginObject();
   for (auto &[key, n] : counts)
-    o[utf8(key)] = n;
-  return o;
+    w.member(key, n);
+  w.endObject();
 }
 
-static void add(json::Object &o, const WarpProfile &p) {
-  o["instructions_by_class"] = asJson(p.classes);
-  o["mmas_by_shape"] = asJson(p.mmas);
-  o["failed_tests"] = json::Object{{"tests", p.failedTests},
-                                   {"instructions", p.failedInstructions}};
+static void write(JsonWriter &w, const Finding &f) {
+  w.beginObject();
+  w.member("kind", toString(f.kind));
+  w.member("severity", f.isWarning ? "warning" : "error");
+  w.member("message", f.message);
+  w.member("module", f.module);
+  if (f.ptxLine)
+    w.member("line", f.ptxLine);
+  if (!f.sourceFile.empty()) {
+    w.key("source");
+    w.beginObject();
+    w.member("file", f.sourceFile);
+    w.member("line", f.sourceLine);
+    w.member("column", f.sourceColumn);
+    w.endObject();
+  }
+  if (f.hasCta)
+    write(w, "cta", f.cta);
+  if (f.warp >= 0) {
+    w.member("warp", f.warp);
+    w.member("lanes", f.lanes);
+  }
+  if (!f.other.empty()) {
+    w.key("other");
+    w.beginObject();
+    w.member("text", f.other);
+    w.member("line", f.otherLine);
+    w.endObject();
+  }
+  w.endObject();
 }
 
-static json::Object asJson(const LaunchReport &r) {
-  json::Array findings, checks, roles, warps;
-  for (const Finding &f : r.findings)
-    findings.push_back(asJson(f));
-  for (std::string &name : namesOfChecks(r.facts.checks))
-    checks.push_back(std::move(name));
-  for (const Role &role : rolesOf(r)) {
-    json::Object o = asJson(role.counts);
-    o["role"] = role.name;
-    o["warps"] = json::Array(role.warps);
-    add(o, role.profile);
-    json::Array lines;
-    for (auto &[line, n] : role.profile.lines)
-      lines.push_back(json::Array{line, n});
-    o["instructions_by_line"] = std::move(lines);
-    roles.push_back(std::move(o));
-  }
-  const LaunchStatistics &s = r.statistics;
-  for (size_t w = 0; w < s.warps.size(); ++w) {
-    json::Object o = asJson(s.warps[w]);
-    o["warp"] = int64_t(w);
-    if (w < s.profiles.size())
-      add(o, s.profiles[w]);
-    warps.push_back(std::move(o));
-  }
+static void write(JsonWriter &w, const WarpStatistics &s) {
+  w.member("instructions", s.instructions);
+  w.member("mmas", s.mmas);
+  w.key("bytes");
+  w.beginObject();
+  w.member("global_to_registers", s.globalLoadBytes);
+  w.member("registers_to_global", s.globalStoreBytes);
+  w.member("shared_to_registers", s.sharedLoadBytes);
+  w.member("registers_to_shared", s.sharedStoreBytes);
+  w.member("tensor_to_registers", s.tensorLoadBytes);
+  w.member("registers_to_tensor", s.tensorStoreBytes);
+  w.member("shared_to_tensor", s.tensorCopyBytes);
+  w.member("bulk_to_shared", s.bulkLoadBytes);
+  w.member("bulk_read", s.bulkReadBytes);
+  w.member("bulk_from_shared", s.bulkStoreBytes);
+  w.member("cp_async_to_shared", s.copyBytes);
+  w.endObject();
+  w.key("waits");
+  w.beginObject();
+  w.member("mbarrier", s.mbarrierWaits);
+  w.member("barrier", s.barrierWaits);
+  w.member("cluster", s.clusterWaits);
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const WarpProfile &p) {
+  write(w, "instructions_by_class", p.classes);
+  write(w, "mmas_by_shape", p.mmas);
+  w.key("failed_tests");
+  w.beginObject();
+  w.member("tests", p.failedTests);
+  w.member("instructions", p.failedInstructions);
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const Role &role) {
+  w.beginObject();
+  w.member("role", role.name);
+  writeList(w, "warps", role.warps);
+  write(w, role.counts);
+  write(w, role.profile);
+  w.key("instructions_by_line");
+  w.beginArray();
+  for (auto &[line, n] : role.profile.lines)
+    w.row(std::initializer_list<uint64_t>{line, n});
+  w.endArray();
+  w.endObject();
+}
+
+static void write(JsonWriter &w, const LaunchReport &r) {
   const LaunchFacts &f = r.facts;
-  return json::Object{
-      {"status", std::string(toString(r.status))},
-      {"complete", r.isComplete},
-      {"kernel", utf8(f.kernel)},
-      {"module", utf8(f.module)},
-      {"target", utf8(f.target)},
-      {"grid", asJson(f.grid)},
-      {"block", asJson(f.block)},
-      {"cluster", asJson(f.cluster)},
-      {"shared_bytes", json::Object{{"static", f.staticSharedBytes},
-                                    {"dynamic", f.dynamicSharedBytes}}},
-      {"sm_count", f.smCount},
-      {"resident_ctas", s.residentCtas},
-      {"seed", f.seed},
-      {"checks", std::move(checks)},
-      {"sums", f.truncatesTensorSums ? "truncated" : "exact"},
-      {"findings", std::move(findings)},
-      {"findings_dropped", r.findingsDropped},
-      {"warp_instructions", s.warpInstructions},
-      {"mmas", s.mmas},
-      {"bulk_bytes", s.tmaBytes},
-      {"roles", std::move(roles)},
-      {"warps", std::move(warps)},
-  };
+  const LaunchStatistics &s = r.statistics;
+  w.beginObject();
+  w.member("status", toString(r.status));
+  w.member("complete", r.isComplete);
+  w.member("kernel", f.kernel);
+  w.member("module", f.module);
+  w.member("target", f.target);
+  write(w, "grid", f.grid);
+  write(w, "block", f.block);
+  write(w, "cluster", f.cluster);
+  w.key("shared_bytes");
+  w.beginObject();
+  w.member("static", f.staticSharedBytes);
+  w.member("dynamic", f.dynamicSharedBytes);
+  w.endObject();
+  w.member("sm_count", f.smCount);
+  w.member("resident_ctas", s.residentCtas);
+  w.member("seed", f.seed);
+  writeList(w, "checks", namesOfChecks(f.checks));
+  w.member("sums", f.truncatesTensorSums ? "truncated" : "exact");
+  w.key("findings");
+  w.beginArray();
+  for (const Finding &finding : r.findings)
+    write(w, finding);
+  w.endArray();
+  w.member("findings_dropped", r.findingsDropped);
+  w.member("warp_instructions", s.warpInstructions);
+  w.member("mmas", s.mmas);
+  w.member("bulk_bytes", s.tmaBytes);
+  w.key("roles");
+  w.beginArray();
+  for (const Role &role : rolesOf(r))
+    write(w, role);
+  w.endArray();
+  w.key("warps");
+  w.beginArray();
+  for (size_t k = 0; k < s.warps.size(); ++k) {
+    w.beginObject();
+    w.member("warp", uint64_t(k));
+    write(w, s.warps[k]);
+    if (k < s.profiles.size())
+      write(w, s.profiles[k]);
+    w.endObject();
+  }
+  w.endArray();
+  w.endObject();
 }
 
-std::string mx::sim::reportAsJson(const LaunchFileResult &result) {
-  json::Array launches;
-  for (const LaunchReport &r : result.reports)
-    launches.push_back(asJson(r));
-  json::Object root{{"format", kReportFormat},
-                    {"exit_status", result.exitStatus()},
-                    {"launches", std::move(launches)}};
-  if (!result.error.empty())
-    root["error"] = utf8(result.error);
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::formatv("{0:2}", json::Value(std::move(root))) << "\n";
-  return text;
+int mx::sim::exitStatusOf(const std::vector<LaunchReport> &reports) {
+  LaunchReport worst;
+  for (const LaunchReport &r : reports)
+    worst.status = std::min(worst.status, r.status);
+  return worst.exitStatus();
+}
+
+std::string mx::sim::reportAsJson(const std::vector<LaunchReport> &reports,
+                                  const std::string &error) {
+  JsonWriter w;
+  w.beginObject();
+  w.member("format", kReportFormat);
+  w.member("exit_status", error.empty() ? exitStatusOf(reports) : 2);
+  if (!error.empty())
+    w.member("error", error);
+  w.key("launches");
+  w.beginArray();
+  for (const LaunchReport &r : reports)
+    write(w, r);
+  w.endArray();
+  w.endObject();
+  return w.text + "\n";
 }

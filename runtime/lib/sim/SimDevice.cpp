@@ -9,9 +9,10 @@
 #include "../Image.h"
 #include "SimOptions.h"
 
-#include "mx/Simulator/Simulator.h"
+#include "mx/Simulator/Report.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -118,6 +119,7 @@ private:
   Error notAllocated(const char *what, const void *pointer, size_t bytes);
 
   void warn(const std::string &kernel, const mx::sim::LaunchReport &report);
+  Error write(const mx::sim::LaunchReport &report);
 
   DeviceMemory memory;
   std::map<void *, Handle> handles;
@@ -125,6 +127,8 @@ private:
   std::set<void *> shared;
   /// Kernel, kind and line of the warnings so far.
   std::set<std::tuple<std::string, int, unsigned>> warned;
+  /// Of launches while a report was asked for.
+  std::vector<mx::sim::LaunchReport> reports;
 };
 
 } // namespace
@@ -407,6 +411,23 @@ void SimDevice::warn(const std::string &kernel,
           kernel.c_str(), text.c_str());
 }
 
+/// Reports are kept whole, so that the file is one whenever the host ends.
+Error SimDevice::write(const mx::sim::LaunchReport &report) {
+  reports.push_back(report);
+  std::string text = mx::sim::reportAsJson(reports);
+  errno = 0;
+  FILE *file = fopen(options.report.c_str(), "w");
+  bool isWritten =
+      file && fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file && fclose(file))
+    isWritten = false;
+  if (isWritten)
+    return {};
+  return {MX_ERROR_INVALID_VALUE,
+          "simulator option report: '" + options.report +
+              "' cannot be written: " + strerror(errno)};
+}
+
 Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
                         int64_t count) {
   if (Error error = check(Handle::Stream, launch.stream))
@@ -440,6 +461,7 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
   config.checks = options.checks;
   config.maxInstructions = options.maxInstructions;
   config.truncatesTensorSums = options.truncatesTensorSums;
+  config.profile = !options.report.empty();
   // What was made for a GPU is run as a GPU does, unless somebody looks for
   // bugs.
   bool isLenient = launch.isForeign && !options.looksForBugs;
@@ -450,6 +472,9 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
   counters.warpInstructions += report.statistics.warpInstructions;
   counters.mmas += report.statistics.mmas;
   counters.tmaBytes += report.statistics.tmaBytes;
+  if (!options.report.empty())
+    if (Error error = write(report); error && report.clean())
+      return error;
   if (report.clean())
     return {};
   if (isLenient && report.isComplete) {

@@ -27,6 +27,7 @@ const OptionName kOptions[] = {
     {"sm-count", "MX_SIM_SM_COUNT"},
     {"instruction-limit", "MX_SIM_INSTRUCTION_LIMIT"},
     {"tensor-sums", "MX_SIM_TENSOR_SUMS"},
+    {"report", "MX_SIM_REPORT"},
 };
 
 /// Decimal digits only, within [low, high].
@@ -98,6 +99,10 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     truncatesTensorSums = value == "truncated";
     return {};
   }
+  if (option == "report") {
+    report = value;
+    return {};
+  }
   if (option == "checks") {
     uint32_t parsed = 0;
     if (Error error = parseChecks(value, parsed))
@@ -108,7 +113,7 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
   }
   return {MX_ERROR_INVALID_VALUE,
           "expected a simulator option out of seed, checks, sm-count, "
-          "instruction-limit and tensor-sums, found '" +
+          "instruction-limit, tensor-sums and report, found '" +
               std::string(option) + "'"};
 }
 

@@ -19,6 +19,7 @@ struct SimOptions {
   uint32_t smCount = 148;
   uint64_t maxInstructions = 10'000'000'000ull;
   bool truncatesTensorSums = false;
+  std::string report; ///< file for reports of all launches; empty: none
 
   /// Sets one option from text; on error nothing changes.
   Error set(std::string_view option, std::string_view value);
