@@ -14,9 +14,15 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
+
+/// Warps that setmaxnreg gives registers together, and the step of its counts.
+static constexpr int64_t kWarpgroupWarps =
+    mx::target::kWarpGroupSize / mx::target::kWarpSize;
+static constexpr int64_t kRegisterStep = mx::target::kSetMaxNRegStep;
 
 /// The dynamic shared memory of all kernels of a module.
 static void declareSharedMemory(gpu::GPUModuleOp module) {
@@ -82,9 +88,17 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
   }
 }
 
-/// Arrivals that complete a phase.
-static int64_t getArrivals(Agent agent, int64_t threads) {
-  return agent == Agent::Threads ? threads : 1;
+/// Arrivals that fill a slot: each CTA of a pair announces its bytes.
+static int64_t getFillingArrivals(RingType type) {
+  return type.isPair() && type.getProducer() == Agent::Tma ? 2 : 1;
+}
+
+/// Arrivals that empty a slot: each warp of a role, of both CTAs of a pair.
+static int64_t getEmptyingArrivals(RingType type) {
+  if (type.getConsumer() != Agent::Threads)
+    return 1;
+  int64_t warps = llvm::divideCeil(type.getConsumerThreads(), 32);
+  return type.isPair() ? 2 * warps : warps;
 }
 
 /// Initializes all barriers, of full slots and then of empty ones, by one
@@ -102,13 +116,12 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
   for (RingOp ring : rings) {
     RingType type = ring.getType();
     for (int64_t i = 0; i < type.getStages(); ++i)
-      builder.initBarrier(
-          builder.shared(*ring.getBarriers() + 8 * i),
-          getArrivals(type.getProducer(), type.getProducerThreads()));
+      builder.initBarrier(builder.shared(*ring.getBarriers() + 8 * i),
+                          getFillingArrivals(type));
     for (int64_t i = 0; i < type.getStages(); ++i)
       builder.initBarrier(
           builder.shared(*ring.getBarriers() + 8 * (type.getStages() + i)),
-          getArrivals(type.getConsumer(), type.getConsumerThreads()));
+          getEmptyingArrivals(type));
   }
   builder.fenceBarrierInit();
 }
@@ -170,6 +183,41 @@ static bool isAllocated(KernelOp kernel) {
   return allocated;
 }
 
+/// Gives each warpgroup the registers that its roles ask for. All its warps
+/// must execute the same setmaxnreg, so this comes before the roles part.
+static void divideRegisters(NVVMBuilder &builder, KernelOp kernel,
+                            LLVM::LLVMFuncOp function) {
+  SmallVector<int64_t> groups; // registers of a thread, by warpgroup
+  int64_t warps = 0;
+  for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
+    if (!role.getRegisters())
+      return;
+    warps += role.getWarps();
+    groups.resize(llvm::divideCeil(warps, kWarpgroupWarps),
+                  *role.getRegisters());
+  }
+  int64_t sum = 0;
+  for (int64_t registers : groups)
+    sum += registers;
+  // What is launched must suffice for what they ask for together.
+  int64_t launched =
+      llvm::alignTo(llvm::divideCeil(sum, groups.size()), kRegisterStep);
+  function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                    builder.getI32IntegerAttr(launched));
+  Value group = builder.create<arith::ShRUIOp>(
+      builder.threadId(), builder.i32(llvm::Log2_64(32 * kWarpgroupWarps)));
+  for (auto [index, registers] : llvm::enumerate(groups)) {
+    if (registers == launched)
+      continue;
+    Value isGroup = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                  group, builder.i32(index));
+    auto ifOp = builder.create<scf::IfOp>(isGroup, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    builder.setRegisters(registers, /*more=*/registers > launched);
+  }
+}
+
 FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
                                                    KernelContext &context) {
   if (!isAllocated(kernel))
@@ -193,6 +241,9 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
   int32_t threads = kernel.getNumThreads();
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     builder.getDenseI32ArrayAttr({threads, 1, 1}));
+  if (kernel.isPair())
+    function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                      builder.getDenseI32ArrayAttr({2, 1, 1}));
   Block *entry = function.addEntryBlock(builder);
 
   SmallVector<RingOp> rings(kernel.getBody().getOps<RingOp>());
@@ -210,12 +261,18 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
     initBarriers(builder, rings, maps);
     builder.syncWarp();
   }
+  // No CTA of a pair touches the other's barriers, or allocates for both,
+  // before both are there.
+  bool pair = kernel.isPair();
+  if (pair)
+    builder.syncCluster();
   std::optional<int64_t> columns = kernel.getTmemColumns();
   if (columns) {
     auto ifOp = ifWarp(builder, warp);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.allocTensorMemory(builder.shared(*kernel.getTmemSlot()), *columns);
+    builder.allocTensorMemory(builder.shared(*kernel.getTmemSlot()), *columns,
+                              pair);
   }
   if (!rings.empty()) {
     if (columns)
@@ -228,18 +285,25 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
         builder.getI32Type(), builder.shared(*kernel.getTmemSlot()));
   }
 
+  divideRegisters(builder, kernel, function);
+
   // The body, then tear-down.
   entry->getOperations().splice(entry->end(),
                                 kernel.getBody().front().getOperations());
   builder.setInsertionPointToEnd(entry);
-  if (columns) {
+  if (columns)
     builder.fenceBeforeSync();
+  // Nor does one end while the other may still touch its memory.
+  if (pair)
+    builder.syncCluster();
+  else if (columns)
     builder.syncCta();
+  if (columns) {
     builder.fenceAfterSync();
     auto ifOp = ifWarp(builder, warp);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.freeTensorMemory(context.tensorMemory, *columns);
+    builder.freeTensorMemory(context.tensorMemory, *columns, pair);
   }
   builder.create<LLVM::ReturnOp>(ValueRange());
   kernel.erase();

@@ -15,6 +15,13 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
+/// Multicast mask of the two CTAs of a pair, which is a whole cluster.
+static constexpr int16_t kBothCtas = 0b11;
+
+static NVVM::CTAGroupKind toGroup(bool pair) {
+  return pair ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
+}
+
 //===----------------------------------------------------------------------===//
 // Numbers and addresses
 //===----------------------------------------------------------------------===//
@@ -70,6 +77,14 @@ Value NVVMBuilder::threadId() {
 }
 Value NVVMBuilder::ctaId() { return create<NVVM::BlockIdXOp>(getI32Type()); }
 Value NVVMBuilder::ctaCount() { return create<NVVM::GridDimXOp>(getI32Type()); }
+Value NVVMBuilder::clusterId() {
+  return create<NVVM::ClusterIdXOp>(getI32Type());
+}
+Value NVVMBuilder::clusterCount() {
+  return create<NVVM::ClusterDimXOp>(getI32Type());
+}
+Value NVVMBuilder::ctaRank() { return create<NVVM::ClusterId>(getI32Type()); }
+Value NVVMBuilder::laneId() { return create<NVVM::LaneIdOp>(getI32Type()); }
 
 Value NVVMBuilder::electOne() {
   return create<NVVM::ElectSyncOp>(getI1Type(), /*membermask=*/Value());
@@ -78,6 +93,17 @@ Value NVVMBuilder::electOne() {
 // Not nvvm.barrier: printed with locations it does not parse in LLVM 22.
 void NVVMBuilder::syncCta() { create<NVVM::Barrier0Op>(); }
 void NVVMBuilder::syncWarp() { create<NVVM::SyncWarpOp>(i32(-1)); }
+
+void NVVMBuilder::syncCluster() {
+  create<NVVM::ClusterArriveOp>(getUnitAttr());
+  create<NVVM::ClusterWaitOp>(getUnitAttr());
+}
+
+void NVVMBuilder::setRegisters(int64_t count, bool more) {
+  create<NVVM::SetMaxRegisterOp>(count,
+                                 more ? NVVM::SetMaxRegisterAction::increase
+                                      : NVVM::SetMaxRegisterAction::decrease);
+}
 
 //===----------------------------------------------------------------------===//
 // mbarrier
@@ -99,14 +125,50 @@ void NVVMBuilder::arriveExpectBytes(Value barrier, int64_t bytes) {
       /*relaxed=*/false, /*predicate=*/Value());
 }
 
-void NVVMBuilder::wait(Value barrier, Value parity) {
+Value NVVMBuilder::inCluster(Value pointer) {
+  Value address = create<LLVM::PtrToIntOp>(getI64Type(), pointer);
+  return create<LLVM::IntToPtrOp>(LLVM::LLVMPointerType::get(getContext(), 7),
+                                  address);
+}
+
+Value NVVMBuilder::atLeader(Value pointer, unsigned space) {
+  // Bit 24 of a shared-memory address is bit 0 of the CTA's rank (measured on
+  // hardware; CUTLASS calls the mask Sm100MmaPeerBitMask).
+  Value address = create<LLVM::PtrToIntOp>(getI64Type(), pointer);
+  Value leader = create<arith::AndIOp>(address, i64(0xFEFFFFFF));
+  return create<LLVM::IntToPtrOp>(
+      LLVM::LLVMPointerType::get(getContext(), space), leader);
+}
+
+void NVVMBuilder::arriveAtLeader(Value barrier) {
+  create<NVVM::MBarrierArriveOp>(/*res=*/Type(), atLeader(barrier, 7),
+                                 /*count=*/Value(), NVVM::MemScopeKind::CLUSTER,
+                                 /*relaxed=*/false);
+}
+
+void NVVMBuilder::arriveAtLeaderExpectBytes(Value barrier, int64_t bytes) {
+  create<NVVM::MBarrierArriveExpectTxOp>(
+      /*res=*/Type(), atLeader(barrier, 7), i32(bytes),
+      NVVM::MemScopeKind::CLUSTER, /*relaxed=*/false, /*predicate=*/Value());
+}
+
+void NVVMBuilder::arriveAt(Value barrier, int64_t rank) {
+  Value remote = create<NVVM::MapaOp>(
+      LLVM::LLVMPointerType::get(getContext(), 7), barrier, i32(rank));
+  create<NVVM::MBarrierArriveOp>(/*res=*/Type(), remote, /*count=*/Value(),
+                                 NVVM::MemScopeKind::CLUSTER,
+                                 /*relaxed=*/false);
+}
+
+void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
   // try_wait may give up before the phase completes, so it stands in a loop.
   create<scf::WhileOp>(
       TypeRange(), ValueRange(),
       [&](OpBuilder &builder, Location loc, ValueRange) {
         Value done = NVVM::MBarrierTryWaitOp::create(
             builder, loc, builder.getI1Type(), barrier, parity,
-            /*ticks=*/Value());
+            /*ticks=*/Value(),
+            cluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA);
         Value yes =
             arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
         Value again = arith::XOrIOp::create(builder, loc, done, yes);
@@ -137,18 +199,32 @@ void NVVMBuilder::loadTensor(Value dest, Value map, ArrayRef<Value> coords,
       /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
 }
 
+void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
+                                   ArrayRef<Value> coords, Value barrier,
+                                   bool multicast) {
+  Value mask;
+  if (multicast)
+    mask = create<arith::ConstantOp>(getI16IntegerAttr(kBothCtas));
+  create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
+      inCluster(dest), map, coords, atLeader(barrier, 3),
+      /*im2colOffsets=*/ValueRange(), mask, /*l2CacheHint=*/Value(),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+      NVVM::CTAGroupKindAttr::get(getContext(), toGroup(/*pair=*/true)),
+      /*predicate=*/Value());
+}
+
 //===----------------------------------------------------------------------===//
 // tcgen05
 //===----------------------------------------------------------------------===//
 
-void NVVMBuilder::allocTensorMemory(Value slot, int64_t columns) {
-  create<NVVM::Tcgen05AllocOp>(slot, i32(columns));
-  create<NVVM::Tcgen05RelinquishAllocPermitOp>();
+void NVVMBuilder::allocTensorMemory(Value slot, int64_t columns, bool pair) {
+  create<NVVM::Tcgen05AllocOp>(slot, i32(columns), toGroup(pair));
+  create<NVVM::Tcgen05RelinquishAllocPermitOp>(toGroup(pair));
 }
 
-void NVVMBuilder::freeTensorMemory(Value address, int64_t columns) {
+void NVVMBuilder::freeTensorMemory(Value address, int64_t columns, bool pair) {
   Value start = tensorPointer(address);
-  create<NVVM::Tcgen05DeallocOp>(start, i32(columns));
+  create<NVVM::Tcgen05DeallocOp>(start, i32(columns), toGroup(pair));
 }
 
 void NVVMBuilder::fenceBeforeSync() {
@@ -178,8 +254,11 @@ void NVVMBuilder::mmaMXF8(Value d, Value a, Value b, uint32_t idesc,
       accumulator, a, b, instruction, accumulate, aScalesStart, bScalesStart);
 }
 
-void NVVMBuilder::commit(Value barrier) {
-  create<NVVM::Tcgen05CommitOp>(barrier, /*multicastMask=*/Value());
+void NVVMBuilder::commit(Value barrier, bool pair) {
+  Value mask;
+  if (pair)
+    mask = create<arith::ConstantOp>(getI16IntegerAttr(kBothCtas));
+  create<NVVM::Tcgen05CommitOp>(barrier, mask, toGroup(pair));
 }
 
 Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {

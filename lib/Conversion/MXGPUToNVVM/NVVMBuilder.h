@@ -39,9 +39,19 @@ public:
   mlir::Value threadId();
   mlir::Value ctaId();
   mlir::Value ctaCount();
+  mlir::Value clusterId();
+  mlir::Value clusterCount();
+  /// Rank of this CTA in its cluster.
+  mlir::Value ctaRank();
+  mlir::Value laneId();
   mlir::Value electOne();
   void syncCta();
   void syncWarp();
+  /// All threads of all CTAs of the cluster.
+  void syncCluster();
+  /// Gives each thread of the warpgroup `count` registers, more or fewer than
+  /// the kernel was launched with.
+  void setRegisters(int64_t count, bool more);
 
   // mbarrier (PTX ISA, Parallel Synchronization and Communication
   // Instructions: mbarrier).
@@ -49,17 +59,29 @@ public:
   void fenceBarrierInit();
   void arrive(mlir::Value barrier);
   void arriveExpectBytes(mlir::Value barrier, int64_t bytes);
-  /// Spins until the phase of the given parity has completed.
-  void wait(mlir::Value barrier, mlir::Value parity);
+  /// The same at the place of `barrier` in the leading CTA of the pair, and in
+  /// the CTA of the given rank.
+  void arriveAtLeader(mlir::Value barrier);
+  void arriveAtLeaderExpectBytes(mlir::Value barrier, int64_t bytes);
+  void arriveAt(mlir::Value barrier, int64_t rank);
+  /// Spins until the phase of the given parity has completed. With `cluster`,
+  /// what threads of the cluster did before they arrived is visible.
+  void wait(mlir::Value barrier, mlir::Value parity, bool cluster = false);
 
   // Bulk tensor copies. `coords` are i32, innermost first.
   void prefetchTensorMap(mlir::Value map);
   void loadTensor(mlir::Value dest, mlir::Value map,
                   llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier);
+  /// For a CTA pair: the bytes count at the leader's barrier. With `multicast`
+  /// both CTAs receive them.
+  void loadTensorOfPair(mlir::Value dest, mlir::Value map,
+                        llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
+                        bool multicast);
 
-  // tcgen05 (PTX ISA, TensorCore 5th Generation Family Instructions).
-  void allocTensorMemory(mlir::Value slot, int64_t columns);
-  void freeTensorMemory(mlir::Value address, int64_t columns);
+  // tcgen05 (PTX ISA, TensorCore 5th Generation Family Instructions). All of a
+  // kernel are for CTA pairs, or none is.
+  void allocTensorMemory(mlir::Value slot, int64_t columns, bool pair);
+  void freeTensorMemory(mlir::Value address, int64_t columns, bool pair);
   void fenceBeforeSync();
   void fenceAfterSync();
   /// Copies one tile of 128 x 4 scales to 4 columns.
@@ -67,7 +89,9 @@ public:
   void mmaMXF8(mlir::Value d, mlir::Value a, mlir::Value b, uint32_t idesc,
                mlir::Value accumulate, mlir::Value aScales,
                mlir::Value bScales);
-  void commit(mlir::Value barrier);
+  /// Arrives when all that the thread started has completed; in a pair, at the
+  /// barriers of both CTAs.
+  void commit(mlir::Value barrier, bool pair);
   /// Loads `columns` columns of this warp's 32 lanes, one lane a thread, and
   /// waits; the result cannot be used before the wait.
   mlir::Value loadTensorMemory(mlir::Value address, int64_t columns);
@@ -78,6 +102,10 @@ public:
 
 private:
   mlir::Value tensorPointer(mlir::Value address);
+  /// A pointer to shared memory of this CTA as one of the cluster's.
+  mlir::Value inCluster(mlir::Value pointer);
+  /// The same place in the leading CTA of the pair, as a `!llvm.ptr<space>`.
+  mlir::Value atLeader(mlir::Value pointer, unsigned space);
 };
 
 /// Name of the global that stands for dynamic shared memory.

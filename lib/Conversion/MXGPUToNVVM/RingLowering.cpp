@@ -53,7 +53,8 @@ static Value takeSlot(NVVMBuilder &builder, RingOp ring, RingState state,
   Value parity = phase;
   if (asProducer)
     parity = builder.create<arith::XOrIOp>(phase, builder.i32(1));
-  builder.wait(getBarrier(builder, ring, /*full=*/!asProducer, slot), parity);
+  builder.wait(getBarrier(builder, ring, /*full=*/!asProducer, slot), parity,
+               ring.getType().isPair());
   advance(builder, ring, state, slot, phase);
   return slot;
 }
@@ -102,8 +103,8 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
     case Agent::Tma:
       // The arrival that goes with the bytes of all copies; before any of
       // them, so that the count can only fall to zero when all are in.
-      builder.arriveExpectBytes(getBarrier(builder, ring, /*full=*/true, slot),
-                                ring.getType().getSlotBytes());
+      expectBytes(builder, ring.getType(),
+                  getBarrier(builder, ring, /*full=*/true, slot));
       break;
     case Agent::Mma:
       builder.fenceAfterSync();
@@ -113,6 +114,14 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
     }
     rewriter.replaceOp(op, slot);
     return success();
+  }
+
+  /// Each CTA of a pair announces what arrives in its own memory.
+  static void expectBytes(NVVMBuilder &builder, RingType type, Value barrier) {
+    if (type.isPair())
+      builder.arriveAtLeaderExpectBytes(barrier, type.getSlotBytes());
+    else
+      builder.arriveExpectBytes(barrier, type.getSlotBytes());
   }
 };
 
@@ -129,7 +138,8 @@ struct PublishLowering final : KernelPattern<PublishOp> {
     case Agent::Tma:
       break; // the copies themselves complete the phase
     case Agent::Mma:
-      commitOrArrive(builder, barrier, adaptor.getEmpty());
+      commitOrArrive(builder, barrier, adaptor.getEmpty(),
+                     ring.getType().isPair());
       break;
     case Agent::Threads:
       builder.arrive(barrier);
@@ -140,14 +150,20 @@ struct PublishLowering final : KernelPattern<PublishOp> {
   }
 
   /// With nothing issued there is nothing to commit: arrive by hand.
-  static void commitOrArrive(NVVMBuilder &builder, Value barrier, Value empty) {
+  static void commitOrArrive(NVVMBuilder &builder, Value barrier, Value empty,
+                             bool pair) {
     if (!empty)
-      return builder.commit(barrier);
+      return builder.commit(barrier, pair);
     auto ifOp = builder.create<scf::IfOp>(empty, /*withElse=*/true);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.arrive(barrier);
+    if (pair) {
+      builder.arriveAt(barrier, 0);
+      builder.arriveAt(barrier, 1);
+    } else {
+      builder.arrive(barrier);
+    }
     builder.setInsertionPointToStart(ifOp.elseBlock());
-    builder.commit(barrier);
+    builder.commit(barrier, pair);
   }
 };
 
@@ -177,14 +193,27 @@ struct ReleaseLowering final : KernelPattern<ReleaseOp> {
     RingOp ring = kernel.rings.lookup(op.getSlot());
     Value barrier =
         getBarrier(builder, ring, /*full=*/false, adaptor.getSlot());
-    if (ring.getType().getConsumer() == Agent::Mma) {
-      builder.commit(barrier);
-    } else {
-      builder.fenceBeforeSync();
-      builder.arrive(barrier);
-    }
+    if (ring.getType().getConsumer() == Agent::Mma)
+      builder.commit(barrier, ring.getType().isPair());
+    else
+      arriveByWarp(builder, barrier, ring.getType().isPair());
     rewriter.eraseOp(op);
     return success();
+  }
+
+  /// One lane arrives when all of its warp are done: a barrier of the pair is
+  /// then told 8 times, not 256.
+  static void arriveByWarp(NVVMBuilder &builder, Value barrier, bool pair) {
+    builder.fenceBeforeSync();
+    builder.syncWarp();
+    Value isFirst = builder.create<arith::CmpIOp>(
+        arith::CmpIPredicate::eq, builder.laneId(), builder.i32(0));
+    auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    if (pair)
+      builder.arriveAtLeader(barrier);
+    else
+      builder.arrive(barrier);
   }
 };
 

@@ -34,6 +34,11 @@ struct RoleLowering final : KernelPattern<RoleOp> {
         builder.create<arith::SubIOp>(warp, builder.i32(*op.getFirstWarp()));
     Value isRole = builder.create<arith::CmpIOp>(
         arith::CmpIPredicate::ult, relative, builder.i32(op.getWarps()));
+    if (op.getOnLeader()) {
+      Value leads = builder.create<arith::CmpIOp>(
+          arith::CmpIPredicate::eq, builder.ctaRank(), builder.i32(0));
+      isRole = builder.create<arith::AndIOp>(isRole, leads);
+    }
     auto ifOp = builder.create<scf::IfOp>(isRole, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     if (op.getElected()) {
@@ -77,6 +82,19 @@ struct ForEachKLowering final : KernelPattern<ForEachKOp> {
   }
 };
 
+struct CtaRankLowering final : KernelPattern<CtaRankOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(CtaRankOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
+        op, builder.getIndexType(), builder.ctaRank());
+    return success();
+  }
+};
+
 struct ThreadIdLowering final : KernelPattern<ThreadIdOp> {
   using KernelPattern::KernelPattern;
 
@@ -107,6 +125,6 @@ void mx::mxgpu::populateRolePatterns(RewritePatternSet &patterns,
 void mx::mxgpu::populateLoopPatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      KernelContext &kernel) {
-  patterns.add<ForEachKLowering, ThreadIdLowering>(
+  patterns.add<CtaRankLowering, ForEachKLowering, ThreadIdLowering>(
       converter, patterns.getContext(), kernel);
 }

@@ -10,6 +10,7 @@
 #include "Lowering.h"
 #include "Raster.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -68,14 +69,17 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
     return success();
   }
 
-  /// CTA c visits units c, c + number of CTAs, ... Not scf.for, which compares
+  /// CTA c, or pair c, visits units c, c + their number, ... Not scf.for, which compares
   /// with sign: the step behind the last unit may be 2^31 or more.
   static void lowerStatic(NVVMBuilder &builder, ForEachWorkOp op,
                           const Problem &problem,
                           ConversionPatternRewriter &rewriter) {
-    Value ctas = builder.ctaCount();
+    bool pair = op->getParentOfType<LLVM::LLVMFuncOp>()->hasAttr(
+        NVVM::NVVMDialect::getClusterDimAttrName());
+    Value first = pair ? builder.clusterId() : builder.ctaId();
+    Value count = pair ? builder.clusterCount() : builder.ctaCount();
     auto loop = builder.create<scf::WhileOp>(
-        TypeRange(builder.getI32Type()), ValueRange(builder.ctaId()),
+        TypeRange(builder.getI32Type()), ValueRange(first),
         [&](OpBuilder &nested, Location loc, ValueRange unit) {
           Value isUnit = arith::CmpIOp::create(
               nested, loc, arith::CmpIPredicate::ult, unit[0], problem.units);
@@ -86,7 +90,7 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
     builder.setInsertionPointToStart(body);
     Value unit = body->getArgument(0);
     SmallVector<Value> arguments = getUnit(builder, problem, unit);
-    Value next = builder.add(unit, ctas);
+    Value next = builder.add(unit, count);
     auto yield = builder.create<scf::YieldOp>(next);
     rewriter.inlineBlockBefore(&op.getBody().front(), next.getDefiningOp(),
                                arguments);

@@ -84,8 +84,11 @@ void KernelBuilder::launch(KernelOp kernel, Value grid, ValueRange arguments) {
   create<LaunchOp>(symbol, grid, arguments);
 }
 
-RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected) {
-  auto role = create<RoleOp>(name, warps, elected, IntegerAttr());
+RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,
+                           bool onLeader) {
+  auto role = create<RoleOp>(name, warps, elected, onLeader,
+                             /*registers=*/IntegerAttr(),
+                             /*first_warp=*/IntegerAttr());
   setInsertionPointToStart(&role.getBody().emplaceBlock());
   return role;
 }

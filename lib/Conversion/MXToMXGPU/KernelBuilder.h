@@ -46,7 +46,8 @@ public:
   void launch(KernelOp kernel, mlir::Value grid, mlir::ValueRange arguments);
 
   /// Operations with one block as a body; the insertion point moves into it.
-  RoleOp role(llvm::StringRef name, int64_t warps, bool elected);
+  RoleOp role(llvm::StringRef name, int64_t warps, bool elected,
+              bool onLeader = false);
   ForEachWorkOp forEachWork(mlir::Value work);
   ForEachKOp forEachK(mlir::Value start, mlir::Value end, int64_t step);
 };

@@ -119,7 +119,7 @@ gpu.module @load [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-LABEL: llvm.func @mma(
 // CHECK-SAME:    %[[OUT:.*]]: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %[[NONE:.*]]: i1, %[[MORE:.*]]: i1, %{{.*}}: i64)
 // CHECK-SAME:    nvvm.reqntid = array<i32: 160, 1, 1>
-// CHECK-DAG:     %[[THREADS:.*]] = arith.constant 128 : i32
+// CHECK-DAG:     %[[WARPS:.*]] = arith.constant 4 : i32
 // CHECK-DAG:     %[[COLUMNS:.*]] = arith.constant 512 : i32
 // CHECK-DAG:     %[[TRUE:.*]] = arith.constant true
 // CHECK-DAG:     %[[SCALE_COLUMN:.*]] = arith.constant 256 : i32
@@ -137,8 +137,8 @@ gpu.module @load [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-DAG:     %[[K2:.*]] = arith.constant 4 : i64
 // CHECK-DAG:     %[[K3:.*]] = arith.constant 6 : i64
 
-// The epilogue's threads all arrive at the empty barriers.
-// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %[[THREADS]]
+// The epilogue's four warps arrive at the empty barriers.
+// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %[[WARPS]]
 // CHECK:         nvvm.fence.mbarrier.init
 
 // The warp of the role that fills tensor memory allocates it.
@@ -172,7 +172,8 @@ gpu.module @load [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // release of threads: what they have read is read before the MMAs that follow.
 // CHECK:           nvvm.tcgen05.fence <before>
-// CHECK-NEXT:      nvvm.mbarrier.arrive
+// CHECK:           scf.if
+// CHECK-NEXT:        nvvm.mbarrier.arrive
 
 // CHECK:           nvvm.elect.sync
 // CHECK:             nvvm.tcgen05.fence <after>

@@ -17,8 +17,8 @@
 // CHECK-NEXT:    %[[N2:.*]] = arith.divui %[[N1]], %[[C192]]
 // CHECK-NEXT:    %[[COLUMNS:.*]] = arith.index_cast %[[N2]] : index to i32
 // CHECK-NEXT:    %[[UNITS:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]] : i32
-// CHECK-NEXT:    %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
 // CHECK-NEXT:    %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK-NEXT:    %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
 // CHECK:         scf.while (%[[NEXT:.*]] = %[[CTA]]) : (i32) -> i32 {
 // CHECK-NEXT:      %[[IS_UNIT:.*]] = arith.cmpi ult, %[[NEXT]], %[[UNITS]] : i32
 // CHECK-NEXT:      scf.condition(%[[IS_UNIT]]) %[[NEXT]] : i32

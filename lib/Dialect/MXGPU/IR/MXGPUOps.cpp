@@ -10,8 +10,10 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
+using namespace mx;
 using namespace mx::mxgpu;
 
 static ParseResult parseRaster(OpAsmParser &parser, RasterAttr &raster) {
@@ -32,6 +34,10 @@ static void printRaster(OpAsmPrinter &printer, Operation *, RasterAttr raster) {
 //===----------------------------------------------------------------------===//
 // KernelOp
 //===----------------------------------------------------------------------===//
+
+/// Warps that setmaxnreg gives registers together.
+static constexpr int64_t kWarpgroupWarps =
+    target::kWarpGroupSize / target::kWarpSize;
 
 /// What a kernel can be passed: see convert-mxgpu-to-nvvm for how.
 static bool isParameter(Type type) {
@@ -58,6 +64,9 @@ LogicalResult KernelOp::verify() {
                          "in the default memory space, indices, integers or "
                          "floats, found argument ")
              << index << " of type " << type;
+  if (getCluster() != 1 && getCluster() != 2)
+    return emitOpError("expected a cluster of 1 or 2 CTAs, found ")
+           << getCluster();
   if (IntegerAttr bytes = getSmemBytesAttr(); bytes && bytes.getInt() < 0)
     return emitOpError("expected smem_bytes of at least 0, found ")
            << bytes.getInt();
@@ -73,6 +82,31 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expected a power of two from 32 to 512 tmem_columns, "
                        "found ")
            << columns.getInt();
+  return success();
+}
+
+/// Registers move between warpgroups, so the roles of one have equally many;
+/// all roles say how many or none does.
+static LogicalResult verifyRegisters(KernelOp kernel) {
+  std::optional<int64_t> ofGroup;
+  int64_t warps = 0;
+  bool isFirst = true, all = false;
+  for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
+    bool has = role.getRegisters().has_value();
+    if (!isFirst && has != all)
+      return role.emitOpError("expected registers in every role or in none");
+    all = has;
+    isFirst = false;
+    if (warps % kWarpgroupWarps == 0)
+      ofGroup = role.getRegisters();
+    if (has && role.getRegisters() != ofGroup)
+      return role.emitOpError("expected ")
+             << *ofGroup << " registers, as in the other roles of its "
+             << "warpgroup, found " << *role.getRegisters();
+    warps += role.getWarps();
+    if (warps % kWarpgroupWarps)
+      ofGroup = role.getRegisters();
+  }
   return success();
 }
 
@@ -93,21 +127,37 @@ LogicalResult KernelOp::verifyRegions() {
       return role.emitOpError("expected first_warp ")
              << warps << ", which follows the role before, found "
              << first.getInt();
+    if (role.getOnLeader() && !isPair())
+      return role.emitOpError("expected a kernel with cluster(2) around a role "
+                              "on_leader, found cluster(")
+             << getCluster() << ')';
     warps += role.getWarps();
   }
-  return success();
+  return verifyRegisters(*this);
 }
 
 int64_t KernelOp::getNumThreads() {
   int64_t warps = 0;
-  for (RoleOp role : getBody().getOps<RoleOp>())
+  bool dividesRegisters = false;
+  for (RoleOp role : getBody().getOps<RoleOp>()) {
     warps += role.getWarps();
+    dividesRegisters |= role.getRegisters().has_value();
+  }
+  if (dividesRegisters)
+    warps = llvm::alignTo(warps, kWarpgroupWarps);
   return warps * 32;
 }
 
 LogicalResult RoleOp::verify() {
   if (getWarps() > 32)
     return emitOpError("expected at most 32 warps, found ") << getWarps();
+  if (IntegerAttr registers = getRegistersAttr())
+    if (int64_t count = registers.getInt(); count < target::kSetMaxNRegMin ||
+                                            count > target::kSetMaxNRegMax ||
+                                            count % target::kSetMaxNRegStep)
+      return emitOpError("expected registers in multiples of ")
+             << target::kSetMaxNRegStep << " from " << target::kSetMaxNRegMin
+             << " to " << target::kSetMaxNRegMax << ", found " << count;
   if (getElected() && getWarps() != 1)
     return emitOpError("expected 1 warp in an elected role, found ")
            << getWarps();
@@ -153,6 +203,13 @@ static LogicalResult verifyInRole(Operation *op) {
   if (getRole(op))
     return success();
   return op->emitOpError("expected to be inside a role");
+}
+
+LogicalResult CtaRankOp::verify() {
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (kernel && kernel.isPair())
+    return success();
+  return emitOpError("expected to be inside a kernel with cluster(2)");
 }
 
 LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }

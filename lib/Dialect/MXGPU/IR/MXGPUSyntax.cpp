@@ -23,6 +23,10 @@ void WorkSourceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "work");
 }
 
+void CtaRankOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "rank");
+}
+
 void ThreadIdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "thread");
 }
@@ -120,6 +124,10 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
     return parser.parseAttribute(size, parser.getBuilder().getI64Type(),
                                  name.getValue(), result.attributes);
   };
+  if (succeeded(parser.parseOptionalKeyword("cluster")) &&
+      (parser.parseLParen() || parseSize(getClusterAttrName(result.name)) ||
+       parser.parseRParen()))
+    return failure();
   if (succeeded(parser.parseOptionalKeyword("smem")) &&
       (parser.parseLParen() || parseSize(getSmemBytesAttrName(result.name)) ||
        parser.parseRParen()))
@@ -152,13 +160,16 @@ void KernelOp::print(OpAsmPrinter &printer) {
     printer.printStrippedAttrOrType(schedule);
     printer << ')';
   }
+  if (getCluster() != 1)
+    printer << " cluster(" << getCluster() << ')';
   if (getSmemBytes())
     printer << " smem(" << *getSmemBytes() << ')';
   if (getTmemColumns())
     printer << " tmem(" << *getTmemColumns() << " at " << *getTmemSlot() << ')';
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(), {getSymNameAttrName(), getFunctionTypeAttrName(),
-                            getScheduleAttrName(), getSmemBytesAttrName(),
+                            getScheduleAttrName(), getClusterAttrName(),
+                            getSmemBytesAttrName(),
                             getTmemColumnsAttrName(), getTmemSlotAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);

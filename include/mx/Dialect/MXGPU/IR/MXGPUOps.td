@@ -38,8 +38,9 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
   let description = [{
     Holds the rings, the work source and the roles of a kernel. Set-up (barrier
     initialization and its fence, allocation of tensor memory) and tear-down
-    belong to the kernel and do not appear in its body. `mxgpu-allocate` adds
-    the bytes of shared memory, and the columns of tensor memory with the place
+    belong to the kernel and do not appear in its body. With `cluster(2)` its
+    CTAs come in pairs, of which the one with rank 0 leads. `mxgpu-allocate`
+    adds the bytes of shared memory, and the columns of tensor memory with the place
     in shared memory that holds their address.
 
     Example:
@@ -55,6 +56,7 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     SymbolNameAttr:$sym_name,
     TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<MXGPU_ScheduleAttr>:$schedule,
+    DefaultValuedAttr<I64Attr, "1">:$cluster,
     OptionalAttr<I64Attr>:$smem_bytes,
     OptionalAttr<I64Attr>:$tmem_columns,
     OptionalAttr<I64Attr>:$tmem_slot,
@@ -74,8 +76,11 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     ::mlir::Region *getCallableRegion() { return &getBody(); }
     ::llvm::LogicalResult verifyType() { return ::llvm::success(); }
     ::llvm::LogicalResult verifyBody() { return ::llvm::success(); }
-    /// Threads of a CTA: those of all roles.
+    /// Threads of a CTA: those of all roles, in whole warpgroups where roles
+    /// divide the registers.
     int64_t getNumThreads();
+    /// Whether CTAs come in pairs.
+    bool isPair() { return getCluster() == 2; }
   }];
 }
 
@@ -84,7 +89,9 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
   let summary = "what some of the kernel's warps do";
   let description = [{
     `warps` warps execute the body; with `elected`, one thread of the (single)
-    warp does. `first_warp` is set by `mxgpu-allocate`.
+    warp does; with `on_leader`, those of a pair's leading CTA do. Each thread
+    of the role has `registers` registers (PTX ISA, setmaxnreg): the same for
+    all roles that share a warpgroup. `first_warp` is set by `mxgpu-allocate`.
 
     Example:
 
@@ -96,10 +103,13 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
     SymbolNameAttr:$sym_name,
     ConfinedAttr<I64Attr, [IntPositive]>:$warps,
     UnitAttr:$elected,
+    UnitAttr:$on_leader,
+    OptionalAttr<I64Attr>:$registers,
     OptionalAttr<I64Attr>:$first_warp);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `warps` `(` $warps `)` (`elected` $elected^)?
+    (`on_leader` $on_leader^)? (`registers` `(` $registers^ `)`)?
     (`first_warp` `(` $first_warp^ `)`)? $body attr-dict
   }];
   let hasVerifier = 1;
@@ -179,6 +189,13 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     ::mlir::BlockArgument getExtent() { return getBody().getArgument(1); }
     ::mlir::BlockArgument getFirst() { return getBody().getArgument(2); }
   }];
+}
+
+def MXGPU_CtaRankOp : MXGPU_Op<"cta_rank", [Pure, MXGPU_NamesResult]> {
+  let summary = "number of this CTA in its pair, 0 for the leader";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def MXGPU_ThreadIdOp : MXGPU_Op<"thread_id", [Pure, MXGPU_NamesResult]> {
