@@ -46,7 +46,7 @@ void mx::buildMXToNVVMPipeline(OpPassManager &pm,
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(mxgpu::createSelectSchedulePass({options.chip}));
+  pm.addPass(mxgpu::createSelectSchedulePass({options.chip, options.explain}));
   addBufferization(pm);
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());

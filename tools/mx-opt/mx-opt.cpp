@@ -7,11 +7,13 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/InitAll.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mx::registerAllPasses();
+  mx::mxgpu::registerExplainOption();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

@@ -21,6 +21,12 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
       *this, "chip",
       llvm::cl::desc("GPU to compile for, e.g. sm_100a (the default)"),
       llvm::cl::init("sm_100a")};
+  Option<bool> explain{
+      *this, "explain",
+      llvm::cl::desc(
+          "print the choice of each schedule, its memory map and the "
+          "reason to stderr"),
+      llvm::cl::init(false)};
 };
 
 /// Tensor functions with mx operations -> host functions on memrefs that hold

@@ -101,16 +101,17 @@ struct ConvertMXToMXGPUPass final
         }
       if (!module)
         module = createKernelModule(getOperation(), *target);
-      if (failed(convert(op, module)))
+      if (failed(convert(op, module, *target)))
         return signalPassFailure();
     }
     if (failed(verifyHost(getOperation())))
       signalPassFailure();
   }
 
-  static LogicalResult convert(Operation *op, gpu::GPUModuleOp module) {
+  static LogicalResult convert(Operation *op, gpu::GPUModuleOp module,
+                               const target::TargetInfo &target) {
     if (auto matmul = dyn_cast<MatmulOp>(op))
-      return convertMatmul(matmul, module);
+      return convertMatmul(matmul, module, target);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
       return convertQuantize(quantize, module);
     return op->emitOpError("expected mx.quantize or mx.matmul on the GPU; this "

@@ -12,7 +12,7 @@
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/MXGPU/IR/Schedule.h"
 
 namespace mx::mxgpu {
 
@@ -54,7 +54,10 @@ public:
 
 /// Builds the kernel of an operation and launches it in its place. Fails with
 /// an error at the operation where it is not supported.
-llvm::LogicalResult convertMatmul(MatmulOp op, mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertMatmul(MatmulOp op, mlir::gpu::GPUModuleOp module,
+                                  const target::TargetInfo &target);
+/// Whether kernels have all parts of a schedule.
+bool isBuilt(ScheduleAttr schedule);
 llvm::LogicalResult convertQuantize(QuantizeOp op,
                                     mlir::gpu::GPUModuleOp module);
 

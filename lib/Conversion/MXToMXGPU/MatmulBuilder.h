@@ -19,7 +19,8 @@ namespace mx::mxgpu {
 /// Says at `op` what kernels support where it asks for more.
 llvm::LogicalResult verifyMatmulSupport(MatmulOp op);
 /// The same for a schedule of `op`, which itself is supported.
-llvm::LogicalResult verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule);
+llvm::LogicalResult verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
+                                          const target::TargetInfo &target);
 
 class MatmulBuilder {
 public:

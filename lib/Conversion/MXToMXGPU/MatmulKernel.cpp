@@ -92,13 +92,14 @@ Value MatmulBuilder::isEmpty(ForEachWorkOp unit) {
                                     unit.getEnd());
 }
 
-LogicalResult mx::mxgpu::convertMatmul(MatmulOp op, gpu::GPUModuleOp module) {
+LogicalResult mx::mxgpu::convertMatmul(MatmulOp op, gpu::GPUModuleOp module,
+                                       const target::TargetInfo &target) {
   if (failed(verifyMatmulSupport(op)))
     return failure();
   auto schedule = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
   if (!schedule)
     return op.emitOpError("expected a schedule: run mx-select-schedule first");
-  if (failed(verifyScheduleSupport(op, schedule)))
+  if (failed(verifyScheduleSupport(op, schedule, target)))
     return failure();
   MatmulBuilder(op, module, schedule).build();
   op.erase();

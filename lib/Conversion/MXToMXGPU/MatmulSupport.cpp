@@ -13,12 +13,10 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-LogicalResult mx::mxgpu::verifyScheduleSupport(MatmulOp op,
-                                               ScheduleAttr schedule) {
-  auto fail = [&](const Twine &expected) {
-    return op.emitOpError("expected a schedule ")
-           << expected << " on the GPU, found " << schedule;
-  };
+/// Parts of schedules that kernels do not have yet.
+static LogicalResult
+checkBuilt(ScheduleAttr schedule,
+           function_ref<LogicalResult(const Twine &)> fail) {
   if (schedule.getCtaPair())
     return fail("without cta_pair");
   if (schedule.getTileN() != 128 && schedule.getTileN() != 256)
@@ -42,9 +40,38 @@ LogicalResult mx::mxgpu::verifyScheduleSupport(MatmulOp op,
     return fail("without l2");
   if (schedule.getPdl())
     return fail("without pdl");
+  return success();
+}
+
+bool mx::mxgpu::isBuilt(ScheduleAttr schedule) {
+  return succeeded(
+      checkBuilt(schedule, [](const Twine &) { return failure(); }));
+}
+
+LogicalResult
+mx::mxgpu::verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
+                                 const target::TargetInfo &target) {
+  auto fail = [&](const Twine &expected) -> LogicalResult {
+    return op.emitOpError("expected a schedule ")
+           << expected << " on the GPU, found " << schedule;
+  };
+  if (failed(checkBuilt(schedule, fail)))
+    return failure();
   if (!schedule.getStages())
     return fail("with a number of stages (run mx-select-schedule first)");
-  return success();
+  std::optional<MatmulProblem> problem = getMatmulProblem(op);
+  if (!problem)
+    return op.emitOpError("expected operands and scales that a block-scaled "
+                          "tcgen05.mma multiplies, found ")
+           << op.getA().getType() << " and " << op.getB().getType()
+           << " with blocks of " << op.getBlockSize();
+  auto error = checkSchedule(*problem, schedule.getParts(), target);
+  if (!error)
+    return success();
+  InFlightDiagnostic diag = op.emitOpError(error->message);
+  for (const std::string &row : error->table)
+    diag.attachNote() << row;
+  return diag;
 }
 
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {

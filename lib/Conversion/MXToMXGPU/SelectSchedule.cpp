@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExplainSchedule.h"
+#include "KernelBuilder.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
-#include "mx/Support/ScaleLayout.h"
-#include "mx/Target/MmaShapes.h"
 #include "mx/Target/TargetInfo.h"
-#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ManagedStatic.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mx;
@@ -22,46 +23,21 @@ namespace mx::mxgpu {
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 } // namespace mx::mxgpu
 
-static constexpr int64_t kTileM = 128, kTileK = 128;
-static constexpr int64_t kTileColumns[] = {128, 256};
+namespace {
+struct ExplainOptions {
+  llvm::cl::opt<bool> explain{
+      "mx-explain",
+      llvm::cl::desc("Print which schedule each matmul gets, its memory map "
+                     "and why others lost")};
+};
+} // namespace
 
-/// Shared memory of one stage: both operands, and one 512-byte tile of scales
-/// for every 128 rows of either.
-static int64_t getStageBytes(int64_t tileN) {
-  return (kTileM + tileN) * kTileK +
-         (kTileM + tileN) / target::kScaleRowsPerGroup * kScaleTileBytes;
-}
+static llvm::ManagedStatic<ExplainOptions> explainOptions;
 
-/// Columns of tensor memory that the scales of a tile take.
-static int64_t getScaleColumns(int64_t tileN) {
-  return (kTileM + tileN) / target::kScaleRowsPerGroup *
-         target::kScaleColumnsPerGroup;
-}
+void mx::mxgpu::registerExplainOption() { *explainOptions; }
 
-/// Columns of output that the busiest SM computes: an MMA takes time in
-/// proportion to its columns, and a wave ends with its last tile.
-static int64_t getCost(int64_t m, int64_t n, int64_t tileN, int64_t sms) {
-  int64_t tiles = llvm::divideCeil(m, kTileM) * llvm::divideCeil(n, tileN);
-  return llvm::divideCeil(tiles, sms) * tileN;
-}
-
-static ScheduleAttr select(ShapedType out, const target::TargetInfo &target) {
-  int64_t tileN = kTileColumns[0];
-  if (out.hasStaticShape())
-    for (int64_t candidate : kTileColumns)
-      if (getCost(out.getDimSize(0), out.getDimSize(1), candidate,
-                  target.smCount) <=
-          getCost(out.getDimSize(0), out.getDimSize(1), tileN, target.smCount))
-        tileN = candidate;
-  // Barriers and the address of tensor memory stay below 1 KiB.
-  int64_t stages = (target.smemPerCta - 1024) / getStageBytes(tileN);
-  int64_t accumulators =
-      2 * tileN + getScaleColumns(tileN) <= target.tmemColumns ? 2 : 1;
-  ScheduleParts parts;
-  parts.tile = {kTileM, tileN, kTileK};
-  parts.stages = stages;
-  parts.accumulators = accumulators;
-  return ScheduleAttr::get(out.getContext(), parts);
+static bool isExplainRequested() {
+  return explainOptions.isConstructed() && explainOptions->explain;
 }
 
 namespace {
@@ -76,10 +52,33 @@ struct SelectSchedulePass final
       getOperation().emitError() << error;
       return signalPassFailure();
     }
-    getOperation().walk([&](MatmulOp op) {
-      if (!op->hasAttr(kScheduleAttrName))
-        op->setAttr(kScheduleAttrName, select(op.getOutType(), *target));
-    });
+    getOperation().walk([&](MatmulOp op) { select(op, *target); });
+  }
+
+  /// Leaves an operation that no kernel can do to the message of those who
+  /// build kernels.
+  void select(MatmulOp op, const target::TargetInfo &target) {
+    std::optional<MatmulProblem> problem = getMatmulProblem(op);
+    if (!problem)
+      return;
+    auto given = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
+    bool isExplained = explain || isExplainRequested();
+    std::vector<Candidate> candidates;
+    if (!given || isExplained) {
+      candidates = rankSchedules(*problem, target);
+      llvm::erase_if(candidates, [&](const Candidate &candidate) {
+        return !isBuilt(ScheduleAttr::get(op.getContext(), candidate.parts));
+      });
+    }
+    if (!given && candidates.empty())
+      return;
+    ScheduleParts parts = given ? given.getParts() : candidates.front().parts;
+    completeSchedule(*problem, parts, target);
+    auto schedule = ScheduleAttr::get(op.getContext(), parts);
+    op->setAttr(kScheduleAttrName, schedule);
+    if (isExplained)
+      explainSchedule(llvm::errs(), op, *problem, schedule, bool(given),
+                      candidates, target);
   }
 };
 } // namespace

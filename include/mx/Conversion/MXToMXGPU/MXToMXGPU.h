@@ -20,6 +20,10 @@ namespace mx::mxgpu {
 #define GEN_PASS_REGISTRATION
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 
+/// Makes `--mx-explain` an option of the tool: it has every run of
+/// mx-select-schedule print its choices to stderr.
+void registerExplainOption();
+
 } // namespace mx::mxgpu
 
 #endif // MX_CONVERSION_MXTOMXGPU_MXTOMXGPU_H

@@ -15,14 +15,20 @@ def SelectSchedulePass
     : Pass<"mx-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose how each matmul runs";
   let description = [{
-    Gives each `mx.matmul` without `mxgpu.schedule` one: of the tiles that the
-    kernels support, the one that keeps the tensor core busy for the fewest
-    columns, counted over whole waves of the chip's SMs (128 columns when the
-    shape is dynamic); as many stages as fit into shared memory; two
-    accumulators where tensor memory holds them. A schedule that is there is
-    kept.
+    Gives each `mx.matmul` without `mxgpu.schedule` one: of all legal schedules
+    the one that an analytic model of the chip finds fastest for the shape
+    (docs/ScheduleModel.md; sizes that are not known count as 8192). A schedule
+    that is there is kept, with as many stages as fit into shared memory if it
+    names none.
+
+    `explain`, or `--mx-explain` in mx-opt and mx-run, prints the candidates
+    with their modelled terms, why the second lost and the memory map.
   }];
-  let options = [MX_ChipOption];
+  let options = [
+    MX_ChipOption,
+    Option<"explain", "explain", "bool", /*default=*/"false",
+           "Print the choice, the memory map and the reason to stderr">
+  ];
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
 }
 

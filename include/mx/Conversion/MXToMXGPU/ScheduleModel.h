@@ -1,0 +1,76 @@
+//===- ScheduleModel.h - Which schedule should be fastest -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// An analytic model of a matmul kernel over the hardware table (Rates.h). All
+// its numbers are modelled, in whole cycles, so that a choice is the same on
+// every host. docs/ScheduleModel.md has the formulas.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_CONVERSION_MXTOMXGPU_SCHEDULEMODEL_H
+#define MX_CONVERSION_MXTOMXGPU_SCHEDULEMODEL_H
+
+#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Target/Rates.h"
+#include <vector>
+
+namespace mx::mxgpu {
+
+/// What a schedule is modelled to take, in cycles of the SM clock.
+struct ModelledCost {
+  // One unit of work in one CTA (or pair): each pipe as if it were alone.
+  int64_t mma = 0;      ///< products
+  int64_t port = 0;     ///< shared-memory reads of the products
+  int64_t fill = 0;     ///< bytes into shared memory
+  int64_t ring = 0;     ///< latency of loads, with the stages there are
+  int64_t steps = 0;    ///< waits and scale copies between products
+  int64_t epilogue = 0; ///< what keeps the epilogue busy
+  int64_t exposed = 0;  ///< of it, what the next unit waits for
+  // The whole problem.
+  int64_t units = 0, waves = 0;
+  int64_t period = 0; ///< from one unit to the next
+  int64_t l2 = 0, hbm = 0;
+  int64_t ends = 0; ///< set-up, first load and last epilogue
+  int64_t sum = 0;  ///< the second kernel of a split reduction
+  int64_t total = 0;
+
+  /// All but ends and sum.
+  int64_t getLoop() const { return total - ends - sum; }
+  /// What bounds the loop: "products", "shared memory", "fill", "ring",
+  /// "epilogue", "L2" or "HBM".
+  llvm::StringRef getPipe() const;
+  /// The same, or "latency" where the ends take longer than the loop.
+  llvm::StringRef getLimit() const {
+    return ends + sum > getLoop() ? "latency" : getPipe();
+  }
+};
+
+/// The shape that stands for sizes that are not known: large, so that a kernel
+/// for any shape is one for large ones.
+inline constexpr int64_t kAssumedSize = 8192;
+
+ModelledCost getModelledCost(const MatmulProblem &problem,
+                             const ScheduleParts &parts,
+                             const target::TargetInfo &target);
+
+/// Cycles that the tensor cores of the chip need for the problem alone.
+int64_t getIdealCycles(const MatmulProblem &problem,
+                       const target::TargetInfo &target);
+
+struct Candidate {
+  ScheduleParts parts;
+  ModelledCost cost;
+};
+
+/// Every legal schedule worth considering for `problem`, best first.
+std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
+                                     const target::TargetInfo &target);
+
+/// The first of them.
+std::optional<Candidate> selectSchedule(const MatmulProblem &problem,
+                                        const target::TargetInfo &target);
+
+} // namespace mx::mxgpu
+
+#endif // MX_CONVERSION_MXTOMXGPU_SCHEDULEMODEL_H

@@ -1,0 +1,104 @@
+//===- Schedule.h - What a schedule needs, and when it is legal -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The one place that adds up the memories of a schedule for given operands and
+// says which rule forbids it. The kernel builder refuses by it, the choice of
+// schedules filters by it and --mx-explain draws it; mxgpu-allocate arrives at
+// the same numbers from the finished kernel, which a test compares.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_SCHEDULE_H
+#define MX_DIALECT_MXGPU_IR_SCHEDULE_H
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Target/MmaShapes.h"
+
+namespace mx::mxgpu {
+
+/// What a schedule depends on of an `mx.matmul`.
+struct MatmulProblem {
+  target::MmaKind kind = target::MmaKind::MXF8F6F4;
+  target::MmaType a = target::MmaType::E4M3, b = target::MmaType::E4M3;
+  int64_t blockSize = 32;
+  int64_t outBits = 32;
+  bool accumulate = false;
+  /// Elements, or ShapedType::kDynamic.
+  int64_t m = mlir::ShapedType::kDynamic;
+  int64_t n = mlir::ShapedType::kDynamic;
+  int64_t k = mlir::ShapedType::kDynamic;
+
+  /// Bits that an element takes in shared memory: TMA unpacks the formats of
+  /// mxf8f6f4 to bytes (PTX ISA, tensor maps of packed types).
+  int64_t getSmemBits() const {
+    return kind == target::MmaKind::MXF8F6F4 ? 8 : 4;
+  }
+  /// Elements of the reduction that one 512-byte tile of scales covers.
+  int64_t getScaleTileK() const;
+};
+
+/// The problem of `op`, or none if no block-scaled instruction multiplies its
+/// operands.
+std::optional<MatmulProblem> getMatmulProblem(MatmulOp op);
+
+/// One entry of a memory: `count` things of `size` bytes or columns.
+struct BudgetItem {
+  llvm::StringLiteral name;
+  int64_t count, size;
+  int64_t offset;
+  /// What neighbours of the things share (overlapped accumulators).
+  int64_t shared = 0;
+
+  int64_t getTotal() const { return count * size - (count - 1) * shared; }
+  /// "5 stages of in.a", "barriers of in".
+  std::string describe() const;
+};
+
+/// The memories of a CTA, in the order of allocation.
+struct ScheduleBudget {
+  llvm::SmallVector<BudgetItem, 12> smem, tmem;
+  /// Bytes, and columns before and after rounding to an allocation (0 if they
+  /// do not fit).
+  int64_t smemBytes = 0, tmemColumns = 0, tmemAllocated = 0;
+  int64_t threads = 0;
+};
+
+/// Warps of the epilogue, of which each reads a quarter of tensor memory.
+inline constexpr int64_t kEpilogueWarps = 4;
+/// Bytes of a staging buffer of one warp: 32 rows of 128 bytes.
+inline constexpr int64_t kStagingBytes = 32 * 128;
+
+/// Adds up a schedule whose stages are chosen.
+ScheduleBudget getBudget(const MatmulProblem &problem,
+                         const ScheduleParts &parts,
+                         const target::TargetInfo &target);
+
+/// The most stages that fit into shared memory, or 0.
+int64_t getMaxStages(const MatmulProblem &problem, const ScheduleParts &parts,
+                     const target::TargetInfo &target);
+
+/// A rule that a schedule breaks, with the table of the memory if that is the
+/// rule.
+struct ScheduleError {
+  std::string message;
+  llvm::SmallVector<std::string> table;
+};
+
+/// The first rule that `parts` breaks for `problem`. Open stages count as one.
+std::optional<ScheduleError> checkSchedule(const MatmulProblem &problem,
+                                           const ScheduleParts &parts,
+                                           const target::TargetInfo &target);
+
+/// Fills in what is open: the stages.
+void completeSchedule(const MatmulProblem &problem, ScheduleParts &parts,
+                      const target::TargetInfo &target);
+
+/// Whether TMA can write the rows of the result: their stride must be a
+/// multiple of 16 bytes (CUDA driver API, cuTensorMapEncodeTiled). Unknown
+/// strides count as ones that it cannot.
+bool canStoreByTma(const MatmulProblem &problem);
+
+} // namespace mx::mxgpu
+
+#endif // MX_DIALECT_MXGPU_IR_SCHEDULE_H

@@ -1,0 +1,112 @@
+//===- Rates.h - how fast each part of a chip works -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The hardware table behind the choice of schedules, in cycles of the SM clock
+// and bytes per cycle. Nothing here was measured by this project: each number
+// names the public source it comes from, or says that it is assumed.
+// docs/ScheduleModel.md has the formulas that use it.
+//
+// Sources:
+// - [UMMA] SemiAnalysisAI/microbench-blackwell, umma_throughput and
+//   umma_latency, and "Dissecting Nvidia Blackwell" (SemiAnalysis, 2026).
+// - [loop] the same repository, cutlass_gemm_mainloop/results.csv: one CTA's
+//   main loop by tile and stages. Full rates agree with [UMMA] at 1.26 GHz.
+// - [mcast] the same repository, tma2dmcast_sweep_results.csv: loads of all
+// SMs.
+// - [blog] "MXFP8 GEMM: up to 99 % of cuBLAS performance using CUDA + PTX".
+// - [A100] NVIDIA A100 Tensor Core GPU Architecture, whitepaper.
+// - [CUDA] CUDA C++ Programming Guide and Best Practices Guide.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MX_TARGET_RATES_H
+#define MX_TARGET_RATES_H
+
+#include "mx/Target/TargetInfo.h"
+
+namespace mx::target {
+
+struct Rates {
+  /// 1.86 GHz gives NVIDIA's peak of 4.5 PFLOPS of FP8 with 148 SMs.
+  unsigned clockMHz = 1860;
+
+  //===--- Tensor core, per instruction ----------------------------------===//
+
+  /// An instruction of M = 128 (256 of a pair) takes N / 2 cycles for 32 bytes
+  /// of K, whatever the kind [UMMA: 128x256 128, 128x128 64; pair 256x256 128].
+  unsigned mmaColumnsPerClk = 2;
+  /// Shared-memory operands: rows of A and B in this CTA x 32 bytes at this
+  /// rate bound it below [UMMA: 128x64 48 cycles, pair 256x64 43].
+  unsigned smemReadBytesPerClk = 128;
+  /// From issue to the barrier's flip beyond an instruction's own cycles
+  /// [UMMA: 128x256 264 - 128].
+  unsigned mmaLatency = 136;
+  /// A wait, the copies of scales and a commit by the issuing thread when the
+  /// scales have one place: tcgen05.cp then follows the products before it.
+  /// [UMMA: commit and wait 12]; the copy of a 512-byte tile at 128 bytes a
+  /// cycle, and 24 cycles of latency, are assumed.
+  unsigned stepLatency = 12 + 24;
+  unsigned scaleTileCycles = 4;
+
+  //===--- Loads
+  //-----------------------------------------------------------===//
+
+  /// A slot's turn-around, from the release to the next full barrier: this, and
+  /// its bytes at the fill rate [loop: fp8 tiles of 10 to 48 KiB that lie in
+  /// L2 take 600, 669, 819, 884, 942 cycles].
+  unsigned loadLatency = 550;
+  unsigned fillBytesPerClk = 128;
+  /// More when the bytes come from HBM [loop: bf16 48 KiB 1430 against 942].
+  unsigned missLatency = 490;
+  /// What L2 gives all SMs together: twice the 5120 of one die [A100]; assumed.
+  unsigned l2BytesPerClk = 10240;
+  /// 126 MB [UMMA]; half of it is trusted to hold what is read again, as lines
+  /// of both dies' parts and of the result come between (assumed).
+  uint64_t l2Bytes = 126u << 20;
+  /// [mcast: 7.28 TB/s without sharing].
+  unsigned hbmBytesPerClk = 3900;
+
+  //===--- Epilogue, per CTA ----------------------------------------------===//
+
+  /// tcgen05.ld.32x32b by four warps: 128 lanes of 4 bytes (assumed).
+  unsigned tmemReadBytesPerClk = 512;
+  /// Stores from registers: 32 rows of a sector each for an instruction. The
+  /// blog finds the load-store unit throttled; 40 is assumed so that, as there,
+  /// staged stores win only where they overlap with products.
+  unsigned directBytesPerClk = 40;
+  unsigned directLatency = 300;
+  /// Staged stores: write to and read from shared memory (assumed), then a
+  /// wait, a fence and an issue for each buffer, and latency before the first
+  /// bytes leave [blog: slower by 10 % at 2048 x 2048 x 2048, faster by 1 % at
+  /// 8192].
+  unsigned stagedBytesPerClk = 64;
+  unsigned stagedBufferCycles = 60;
+  unsigned stagedLatency = 1500;
+  /// Hand-over of an accumulator between the tensor core and the epilogue: a
+  /// barrier's flip seen by a waiting warp and back (assumed).
+  unsigned handOver = 100;
+
+  //===--- Launch ---------------------------------------------------------===//
+
+  /// Set-up: barriers, tensor memory, tensor maps, cluster barrier (assumed),
+  /// and how much more a pair's is.
+  unsigned setUp = 1200, pairSetUp = 300;
+  /// A kernel that waits for the one before it: about 2 us [CUDA: launch
+  /// overhead of a few microseconds, partly hidden in a stream].
+  unsigned nextKernel = 3700;
+  /// Asking for a unit of work at run time and telling all roles (assumed; it
+  /// overlaps with the unit before, but for the hand-over).
+  unsigned clcHandOver = 50;
+};
+
+/// The table of a chip with tcgen05.
+const Rates &getRates(const TargetInfo &target);
+
+/// Cycles of the tensor core for one instruction of `n` columns, and of the
+/// shared-memory port of each CTA.
+unsigned mmaCycles(const Rates &rates, unsigned n);
+unsigned mmaPortCycles(const Rates &rates, unsigned ctaGroup, unsigned n);
+
+} // namespace mx::target
+
+#endif // MX_TARGET_RATES_H

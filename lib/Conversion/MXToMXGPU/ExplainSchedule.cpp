@@ -1,0 +1,254 @@
+//===- ExplainSchedule.cpp - Say why a schedule was chosen ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Text for people, in a fixed form so that tests can read it too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExplainSchedule.h"
+#include "mx/Support/ScaleLayout.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Candidates that the table shows.
+static constexpr size_t kShown = 8;
+
+static std::string getSize(int64_t size) {
+  return ShapedType::isDynamic(size) ? "?" : std::to_string(size);
+}
+
+/// What tells a schedule from the others of the table, in few columns.
+static std::string getShortForm(const ScheduleParts &parts) {
+  std::string text =
+      llvm::formatv("{0}x{1}x{2}", parts.tile[0], parts.tile[1], parts.tile[2]);
+  text += llvm::formatv(" s{0} a{1}", parts.stages, parts.accumulators);
+  if (parts.overlap)
+    text += llvm::formatv("-{0}", parts.overlap);
+  text += llvm::formatv(" f{0}", parts.scaleSlots);
+  if (parts.splitK > 1)
+    text += llvm::formatv(" k/{0}", parts.splitK);
+  if (parts.tileLoop == TileLoop::Clc)
+    text += " clc";
+  if (parts.rasterOrder == RasterOrder::Supergroup)
+    text += llvm::formatv(" sg{0}", parts.rasterGroup);
+  else if (parts.rasterOrder == RasterOrder::Hilbert)
+    text += " hilbert";
+  if (parts.epilogue == Epilogue::TmaStore)
+    text += llvm::formatv(" tma{0}", parts.staging);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A column of the table, and a term that can make one schedule lose.
+struct Term {
+  StringLiteral name, meaning;
+  int64_t ModelledCost::*value;
+};
+} // namespace
+
+static constexpr Term kTerms[] = {
+    {"products", "cycles of the tensor core per unit", &ModelledCost::mma},
+    {"steps", "waits and scale copies between products per unit",
+     &ModelledCost::steps},
+    {"port", "shared-memory reads of the products per unit",
+     &ModelledCost::port},
+    {"fill", "bytes into shared memory per unit", &ModelledCost::fill},
+    {"ring", "latency of loads over the stages per unit", &ModelledCost::ring},
+    {"store", "cycles of the epilogue per unit", &ModelledCost::epilogue},
+    {"shown", "part of the epilogue that the next unit waits for",
+     &ModelledCost::exposed},
+    {"waves", "units one after another", &ModelledCost::waves},
+    {"L2", "bytes from L2 in cycles of the chip", &ModelledCost::l2},
+    {"HBM", "bytes of memory in cycles of the chip", &ModelledCost::hbm},
+    {"ends", "set-up, first load and last epilogue", &ModelledCost::ends},
+    {"sum", "adding up the parts of the reduction", &ModelledCost::sum},
+    {"total", "all together", &ModelledCost::total},
+};
+
+static void printTable(raw_ostream &os, ArrayRef<Candidate> candidates) {
+  constexpr int kFormWidth = 34, kTermWidth = 9;
+  os << "   " << llvm::left_justify("candidate", kFormWidth);
+  for (const Term &term : kTerms)
+    os << llvm::right_justify(term.name, kTermWidth);
+  os << "  limit\n";
+  for (auto [index, candidate] :
+       llvm::enumerate(candidates.take_front(kShown))) {
+    os << index + 1 << "  "
+       << llvm::left_justify(getShortForm(candidate.parts), kFormWidth);
+    for (const Term &term : kTerms)
+      os << llvm::right_justify(std::to_string(candidate.cost.*term.value),
+                                kTermWidth);
+    os << "  " << candidate.cost.getLimit() << '\n';
+  }
+}
+
+/// What bounds a schedule, as one number for the whole problem.
+static int64_t getPipe(const ModelledCost &cost, StringRef name) {
+  if (name == "L2")
+    return cost.l2;
+  if (name == "HBM")
+    return cost.hbm;
+  if (name == "epilogue")
+    return cost.waves * (cost.epilogue + cost.exposed);
+  int64_t perUnit = name == "products"        ? cost.mma + cost.steps
+                    : name == "shared memory" ? cost.port
+                    : name == "fill"          ? cost.fill
+                                              : cost.ring;
+  return cost.waves * perUnit;
+}
+
+/// The term by which `loser` loses most, in words.
+static void printReason(raw_ostream &os, const ModelledCost &winner,
+                        const ModelledCost &loser) {
+  int64_t difference = loser.total - winner.total;
+  if (!difference) {
+    os << "  2 takes as long and "
+       << (loser.hbm != winner.hbm ? "moves more bytes of memory"
+           : loser.l2 != winner.l2 ? "moves more bytes from L2"
+                                   : "is less simple")
+       << "\n";
+    return;
+  }
+  os << "  2 loses by " << difference << " modelled cycles, most by ";
+  int64_t loop = loser.getLoop() - winner.getLoop();
+  int64_t ends = loser.ends - winner.ends, sum = loser.sum - winner.sum;
+  if (ends > loop && ends >= sum) {
+    os << "its ends (set-up, first load, last epilogue): " << loser.ends
+       << " against " << winner.ends << '\n';
+    return;
+  }
+  if (sum > loop) {
+    os << "adding up the parts of the reduction: " << loser.sum << " against "
+       << winner.sum << '\n';
+    return;
+  }
+  StringRef pipe = loser.getPipe();
+  // A pipe that is as fast in both: what stands between the units then.
+  if (getPipe(loser, pipe) <= getPipe(winner, pipe))
+    pipe = "epilogue";
+  os << pipe << ": " << getPipe(loser, pipe) << " against "
+     << getPipe(winner, pipe) << " cycles\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Memory map
+//===----------------------------------------------------------------------===//
+
+/// Boxes one above the other, with the offsets at which they begin.
+static void printMap(raw_ostream &os, ArrayRef<BudgetItem> items, int64_t used,
+                     int64_t available) {
+  size_t width = 0;
+  SmallVector<std::string> labels;
+  for (const BudgetItem &item : items) {
+    labels.push_back(
+        item.count == 1
+            ? llvm::formatv("{0}: {1}", item.name, item.size).str()
+            : llvm::formatv(
+                  "{0}: {1} x {2}{3}", item.name, item.count, item.size,
+                  item.shared ? llvm::formatv(", {0} shared", item.shared).str()
+                              : std::string())
+                  .str());
+    width = std::max(width, labels.back().size());
+  }
+  std::string free = llvm::formatv("free: {0}", available - used);
+  width = std::max(width, free.size());
+  auto printRule = [&](int64_t offset) {
+    os << "  " << llvm::right_justify(std::to_string(offset), 7) << " +"
+       << std::string(width + 2, '-') << "+\n";
+  };
+  auto printBox = [&](StringRef label) {
+    os << "          | " << llvm::left_justify(label, width) << " |\n";
+  };
+  int64_t end = 0;
+  for (auto [item, label] : llvm::zip_equal(items, labels)) {
+    if (item.offset != end) {
+      printRule(end);
+      printBox(llvm::formatv("alignment: {0}", item.offset - end).str());
+    }
+    printRule(item.offset);
+    printBox(label);
+    end = item.offset + item.getTotal();
+  }
+  if (used < available) {
+    printRule(used);
+    printBox(free);
+  }
+  printRule(available);
+}
+
+void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
+                                const MatmulProblem &problem,
+                                ScheduleAttr schedule, bool isGiven,
+                                ArrayRef<Candidate> candidates,
+                                const target::TargetInfo &target) {
+  os << "mx.matmul";
+  if (auto function = op->getParentOfType<FunctionOpInterface>())
+    os << " in @" << function.getName();
+  os << ": " << getSize(problem.m) << " x " << getSize(problem.n) << " x "
+     << getSize(problem.k) << ", " << getName(problem.a) << " x "
+     << getName(problem.b) << " in blocks of " << problem.blockSize << " ("
+     << target::getInfo(problem.kind).name << ") to "
+     << op.getOutType().getElementType() << ", " << target.chip << " with "
+     << target.smCount << " SMs\n";
+  os << "  schedule: " << schedule << '\n';
+  os << "  "
+     << (isGiven ? "written at the operation"
+                 : llvm::formatv("chosen of {0} candidates by the model",
+                                 candidates.size())
+                       .str())
+     << "; all cycles are modelled, none is measured\n";
+  for (auto [size, name] :
+       {std::pair(problem.m, "rows"), std::pair(problem.n, "columns"),
+        std::pair(problem.k, "reduction")})
+    if (ShapedType::isDynamic(size))
+      os << "  unknown " << name << ": modelled as " << kAssumedSize << '\n';
+  if (!canStoreByTma(problem)) {
+    if (ShapedType::isDynamic(problem.n))
+      os << "  tma_store is not considered: it needs rows of the result of a "
+            "multiple of 16 bytes, which unknown sizes do not promise\n";
+    else
+      os << "  tma_store is not possible: it needs rows of the result of a "
+            "multiple of 16 bytes, and these have "
+         << ceilDiv(problem.n * problem.outBits, 8) << '\n';
+  }
+  if (auto error = checkSchedule(problem, schedule.getParts(), target)) {
+    os << "  this schedule is refused: " << error->message << '\n';
+    return;
+  }
+  Candidate chosen = {schedule.getParts(),
+                      getModelledCost(problem, schedule.getParts(), target)};
+  int64_t permille = getIdealCycles(problem, target) * 1000 /
+                     std::max<int64_t>(chosen.cost.total, 1);
+  os << "  modelled: " << chosen.cost.total << " cycles, "
+     << llvm::formatv("{0}.{1}", permille / 10, permille % 10)
+     << " % of the tensor cores' rate; " << chosen.cost.units << " units in "
+     << chosen.cost.waves << (chosen.cost.waves == 1 ? " wave" : " waves")
+     << ", limited by " << chosen.cost.getLimit() << "\n\n";
+  if (isGiven) {
+    os << "as written:\n";
+    printTable(os, chosen);
+    os << "the model's own:\n";
+  }
+  printTable(os, candidates);
+  if (candidates.size() > 1)
+    printReason(os, candidates[0].cost, candidates[1].cost);
+
+  ScheduleBudget budget = getBudget(problem, schedule.getParts(), target);
+  os << "\nshared memory of a CTA, bytes: " << budget.smemBytes << " of "
+     << target.smemPerCta << '\n';
+  printMap(os, budget.smem, budget.smemBytes, target.smemPerCta);
+  os << "\ntensor memory, columns of 128 lanes: " << budget.tmemColumns
+     << " of " << target.tmemColumns << ", " << budget.tmemAllocated
+     << " allocated\n";
+  printMap(os, budget.tmem, budget.tmemColumns, target.tmemColumns);
+  os << '\n';
+}

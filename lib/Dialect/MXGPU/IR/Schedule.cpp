@@ -1,0 +1,242 @@
+//===- Schedule.cpp - What a schedule needs, and when it is legal ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Sums of shared and tensor memory in the order in which mxgpu-allocate lays
+// them out, and the rules that need element types, shapes or a chip.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Support/ScaleLayout.h"
+#include "mx/Target/TargetInfo.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Problem
+//===----------------------------------------------------------------------===//
+
+int64_t MatmulProblem::getScaleTileK() const {
+  return kScaleTileBlocks * blockSize;
+}
+
+static std::optional<target::MmaType> getOperandType(Type type) {
+  using Result = std::optional<target::MmaType>;
+  return llvm::TypeSwitch<Type, Result>(type)
+      .Case([](Float8E4M3FNType) { return target::MmaType::E4M3; })
+      .Case([](Float8E5M2Type) { return target::MmaType::E5M2; })
+      .Case([](Float6E3M2FNType) { return target::MmaType::E3M2; })
+      .Case([](Float6E2M3FNType) { return target::MmaType::E2M3; })
+      .Case([](Float4E2M1FNType) { return target::MmaType::E2M1; })
+      .Default([](Type) { return std::nullopt; });
+}
+
+std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOp op) {
+  auto getLast = [](ShapedType type, int64_t fromEnd) {
+    return type.getDimSize(type.getRank() - fromEnd);
+  };
+  auto aType = cast<ShapedType>(op.getA().getType());
+  auto bType = cast<ShapedType>(op.getB().getType());
+  ShapedType outType = op.getOutType();
+  auto a = getOperandType(aType.getElementType());
+  auto b = getOperandType(bType.getElementType());
+  Type scale = getElementTypeOrSelf(op.getAScales().getType());
+  if (!a || !b || scale != getElementTypeOrSelf(op.getBScales().getType()))
+    return std::nullopt;
+  target::ScaleFormat format;
+  if (isa<Float8E8M0FNUType>(scale))
+    format = target::ScaleFormat::UE8M0;
+  else if (isa<Float8E4M3FNType>(scale))
+    format = target::ScaleFormat::UE4M3;
+  else
+    return std::nullopt;
+  auto kind = target::selectBlockScaledKind(*a, *b, op.getBlockSize(), format);
+  if (!kind)
+    return std::nullopt;
+  MatmulProblem problem;
+  problem.kind = *kind;
+  problem.a = *a;
+  problem.b = *b;
+  problem.blockSize = op.getBlockSize();
+  problem.outBits = outType.getElementTypeBitWidth();
+  problem.accumulate = op.getAccumulate();
+  // Either of two types may know a size that the other does not.
+  auto either = [](int64_t x, int64_t y) {
+    return ShapedType::isDynamic(x) ? y : x;
+  };
+  problem.m = either(getLast(outType, 2), getLast(aType, 2));
+  problem.n = either(getLast(outType, 1), getLast(bType, 2));
+  problem.k = either(getLast(aType, 1), getLast(bType, 1));
+  return problem;
+}
+
+bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
+  return !ShapedType::isDynamic(problem.n) &&
+         problem.n * problem.outBits % (16 * 8) == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Budget
+//===----------------------------------------------------------------------===//
+
+std::string BudgetItem::describe() const {
+  if (count == 1)
+    return name.str();
+  std::string text = llvm::formatv("{0} stages of {1}", count, name);
+  if (shared)
+    text += llvm::formatv(" overlapped by {0}", shared);
+  return text;
+}
+
+/// Appends a thing behind the last; returns the end.
+static int64_t place(SmallVectorImpl<BudgetItem> &items, int64_t end,
+                     BudgetItem item, int64_t alignment) {
+  item.offset = llvm::alignTo(end, alignment);
+  items.push_back(item);
+  return item.offset + item.getTotal();
+}
+
+ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
+                                    const ScheduleParts &parts,
+                                    const target::TargetInfo &target) {
+  ScheduleBudget budget;
+  int64_t ctas = parts.ctaPair ? 2 : 1;
+  auto [tileM, tileN, tileK] = parts.tile;
+  // Each CTA of a pair holds its half of the rows of A and of B, the scales of
+  // its rows of A and those of all columns.
+  int64_t rowBytes = tileK * problem.getSmemBits() / 8;
+  int64_t aScaleTiles = ceilDiv(tileM / ctas, kScaleTileRows);
+  int64_t bScaleTiles = ceilDiv(tileN, kScaleTileRows);
+  int64_t kScaleTiles = ceilDiv(tileK, problem.getScaleTileK());
+
+  // Swizzles repeat after 8 rows (PTX ISA, shared memory matrix descriptor);
+  // bulk tensor copies need 128 bytes.
+  int64_t swizzleAlign = 8 * std::min<int64_t>(rowBytes, 128);
+  int64_t &end = budget.smemBytes;
+  auto takeSmem = [&](llvm::StringLiteral name, int64_t count, int64_t size,
+                      int64_t alignment) {
+    end = place(budget.smem, end, {name, count, size, 0}, alignment);
+  };
+  takeSmem("in.a", parts.stages, tileM / ctas * rowBytes, swizzleAlign);
+  takeSmem("in.b", parts.stages, tileN / ctas * rowBytes, swizzleAlign);
+  takeSmem("in.sfa", parts.stages, aScaleTiles * kScaleTiles * kScaleTileBytes,
+           128);
+  takeSmem("in.sfb", parts.stages, bScaleTiles * kScaleTiles * kScaleTileBytes,
+           128);
+  bool isStaged = parts.epilogue == Epilogue::TmaStore;
+  bool isClc = parts.tileLoop == TileLoop::Clc;
+  constexpr int64_t kUnitSlots = 2, kUnitBytes = 16;
+  if (isStaged)
+    takeSmem("out.c", kEpilogueWarps * parts.staging, kStagingBytes, 1024);
+  if (isClc)
+    takeSmem("units.unit", kUnitSlots, kUnitBytes, 128);
+  auto takeBarriers = [&](llvm::StringLiteral name, int64_t slots) {
+    takeSmem(name, 1, 2 * slots * target::kMBarrierBytes,
+             target::kMBarrierBytes);
+  };
+  takeBarriers("barriers of in", parts.stages);
+  takeBarriers("barriers of acc", parts.accumulators);
+  if (isClc)
+    takeBarriers("barriers of units", kUnitSlots);
+  takeSmem("address of tensor memory", 1, 4, 4);
+
+  auto takeTmem = [&](BudgetItem item, int64_t alignment) {
+    budget.tmemColumns =
+        place(budget.tmem, budget.tmemColumns, item, alignment);
+  };
+  takeTmem({"acc.d", parts.accumulators, tileN, 0, parts.overlap}, 1);
+  int64_t columns = kScaleTiles * target::kScaleColumnsPerGroup;
+  takeTmem({"scales sfa", parts.scaleSlots, aScaleTiles * columns, 0}, 4);
+  takeTmem({"scales sfb", parts.scaleSlots, bScaleTiles * columns, 0}, 4);
+  budget.tmemAllocated =
+      target::tmemAllocationColumns(target, budget.tmemColumns);
+  // The epilogue, the loads, the tensor core, and who asks for units.
+  budget.threads = (kEpilogueWarps + 2 + isClc) * target::kWarpSize;
+  return budget;
+}
+
+int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
+                                const ScheduleParts &parts,
+                                const target::TargetInfo &target) {
+  ScheduleParts trial = parts;
+  auto getBytes = [&](int64_t stages) {
+    trial.stages = stages;
+    return getBudget(problem, trial, target).smemBytes;
+  };
+  int64_t one = getBytes(1), step = getBytes(2) - one;
+  if (one > target.smemPerCta)
+    return 0;
+  int64_t stages = std::min<int64_t>(
+      kMaxStages, 1 + llvm::divideCeil(target.smemPerCta - one, step));
+  while (getBytes(stages) > target.smemPerCta)
+    --stages;
+  return stages;
+}
+
+void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
+                                 ScheduleParts &parts,
+                                 const target::TargetInfo &target) {
+  if (!parts.stages)
+    parts.stages = getMaxStages(problem, parts, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+static ScheduleError overflow(ArrayRef<BudgetItem> items, int64_t limit,
+                              StringRef unit, int64_t found,
+                              const target::TargetInfo &target) {
+  ScheduleError error;
+  error.message = llvm::formatv("expected at most {0} {1} on {2}, found {3}",
+                                limit, unit, target.chip, found);
+  for (const BudgetItem &item : items)
+    error.table.push_back(
+        llvm::formatv("{0}: {1}", item.describe(), item.getTotal()));
+  return error;
+}
+
+/// Scales of B come in tiles of 128 columns, of which a tile may begin at half.
+static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
+                                                 int64_t tileN) {
+  if (tileN % 64 == 0)
+    return std::nullopt;
+  if (!ShapedType::isDynamic(problem.n) && problem.n <= tileN)
+    return std::nullopt;
+  std::string columns = ShapedType::isDynamic(problem.n)
+                            ? "an unknown number"
+                            : std::to_string(problem.n);
+  return ScheduleError{
+      llvm::formatv("expected a tile of 64, 128, 192 or 256 columns unless one "
+                    "tile covers the matrix, found {0} for {1} of columns",
+                    tileN, columns),
+      {}};
+}
+
+std::optional<ScheduleError>
+mx::mxgpu::checkSchedule(const MatmulProblem &problem,
+                         const ScheduleParts &parts,
+                         const target::TargetInfo &target) {
+  if (std::string error = target::checkMmaShape(
+          problem.kind, parts.ctaPair ? 2 : 1, parts.tile[0], parts.tile[1]);
+      !error.empty())
+    return ScheduleError{error, {}};
+  if (auto error = checkColumns(problem, parts.tile[1]))
+    return error;
+  ScheduleParts chosen = parts;
+  chosen.stages = std::max<int64_t>(parts.stages, 1);
+  ScheduleBudget budget = getBudget(problem, chosen, target);
+  if (budget.tmemColumns > target.tmemColumns)
+    return overflow(budget.tmem, target.tmemColumns, "columns of tensor memory",
+                    budget.tmemColumns, target);
+  if (budget.smemBytes > target.smemPerCta)
+    return overflow(budget.smem, target.smemPerCta, "bytes of shared memory",
+                    budget.smemBytes, target);
+  return std::nullopt;
+}

@@ -1,0 +1,246 @@
+//===- ScheduleModelTest.cpp - Choices over a grid of shapes --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What every choice must satisfy, whatever the numbers of the model are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mx/Support/ScaleLayout.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+const target::TargetInfo &getTarget() {
+  return *target::lookupTarget("sm_100a");
+}
+
+struct Format {
+  const char *name;
+  target::MmaKind kind;
+  target::MmaType a, b;
+  int64_t blockSize, outBits;
+  bool accumulate;
+};
+
+constexpr Format kFormats[] = {
+    {"mxfp8 to bf16", target::MmaKind::MXF8F6F4, target::MmaType::E4M3,
+     target::MmaType::E4M3, 32, 16, false},
+    {"mxfp8 into f32", target::MmaKind::MXF8F6F4, target::MmaType::E4M3,
+     target::MmaType::E5M2, 32, 32, true},
+    {"mxfp6 x mxfp4 to f32", target::MmaKind::MXF8F6F4, target::MmaType::E2M3,
+     target::MmaType::E2M1, 32, 32, false},
+    {"mxfp4 to f16", target::MmaKind::MXF4, target::MmaType::E2M1,
+     target::MmaType::E2M1, 32, 16, false},
+    {"nvfp4 to f32", target::MmaKind::MXF4NVF4, target::MmaType::E2M1,
+     target::MmaType::E2M1, 16, 32, false},
+};
+
+MatmulProblem getProblem(const Format &format, int64_t m, int64_t n,
+                         int64_t k) {
+  MatmulProblem problem;
+  problem.kind = format.kind;
+  problem.a = format.a;
+  problem.b = format.b;
+  problem.blockSize = format.blockSize;
+  problem.outBits = format.outBits;
+  problem.accumulate = format.accumulate;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  return problem;
+}
+
+Candidate choose(const MatmulProblem &problem) {
+  std::optional<Candidate> chosen = selectSchedule(problem, getTarget());
+  EXPECT_TRUE(chosen.has_value());
+  return chosen.value_or(Candidate());
+}
+
+constexpr int64_t kRows[] = {1,    16,   100,  128,   129,   384,
+                             1000, 2048, 4096, 16384, 131072};
+constexpr int64_t kColumns[] = {1,   24,   64,   65,   192,  256,
+                                500, 1408, 2880, 7168, 16384};
+constexpr int64_t kReductions[] = {32, 128, 1024, 2880, 16384};
+
+/// Terms that a better schedule has less of.
+constexpr int64_t ModelledCost::*kTerms[] = {
+    &ModelledCost::mma,     &ModelledCost::port,  &ModelledCost::fill,
+    &ModelledCost::ring,    &ModelledCost::steps, &ModelledCost::epilogue,
+    &ModelledCost::exposed, &ModelledCost::units, &ModelledCost::waves,
+    &ModelledCost::period,  &ModelledCost::l2,    &ModelledCost::hbm,
+    &ModelledCost::ends,    &ModelledCost::sum,   &ModelledCost::total};
+
+bool isDominated(const ModelledCost &cost, const ModelledCost &by) {
+  bool isLess = false;
+  for (auto term : kTerms) {
+    if (by.*term > cost.*term)
+      return false;
+    isLess |= by.*term < cost.*term;
+  }
+  return isLess;
+}
+
+void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
+  const target::TargetInfo &target = getTarget();
+  std::vector<Candidate> candidates = rankSchedules(problem, target);
+  ASSERT_FALSE(candidates.empty());
+  const auto &[parts, cost] = candidates.front();
+  // It verifies, as an attribute and for the problem.
+  auto emitError = [&] {
+    ADD_FAILURE() << "the schedule does not verify";
+    return emitRemark(UnknownLoc::get(&context));
+  };
+  EXPECT_TRUE(succeeded(ScheduleAttr::verify(
+      emitError, parts.tile, parts.ctaPair, parts.stages, parts.accumulators,
+      parts.overlap, parts.scaleSlots, parts.splitK, parts.tileLoop,
+      RasterAttr::get(&context, parts.rasterOrder, parts.rasterGroup),
+      parts.epilogue, parts.staging, parts.registers, parts.l2A, parts.l2B,
+      parts.pdl)));
+  EXPECT_FALSE(checkSchedule(problem, parts, target).has_value());
+  // One stage more does not fit.
+  ScheduleParts more = parts;
+  ++more.stages;
+  EXPECT_TRUE(checkSchedule(problem, more, target).has_value());
+  // Nothing is multiplied that a smaller tile would leave out.
+  EXPECT_TRUE(parts.tile[1] < 64 || parts.tile[1] - 64 < problem.n)
+      << parts.tile[1] << " columns";
+  EXPECT_TRUE(!parts.ctaPair || problem.m > 128);
+  if (parts.tile[1] < 64)
+    EXPECT_LE(problem.n, parts.tile[1]);
+  // A split reduction has a step in each part, and tiles alone are too few.
+  int64_t steps = ceilDiv(problem.k, parts.tile[2]);
+  EXPECT_LE(parts.splitK, steps);
+  if (parts.splitK > 1)
+    EXPECT_LT(cost.units / parts.splitK, target.smCount);
+  if (parts.epilogue == Epilogue::TmaStore)
+    EXPECT_TRUE(canStoreByTma(problem));
+  EXPECT_GE(cost.total, getIdealCycles(problem, target));
+  for (const Candidate &other : candidates)
+    EXPECT_FALSE(isDominated(cost, other.cost));
+}
+
+TEST(ScheduleModel, GridOfShapes) {
+  MLIRContext context;
+  context.loadDialect<MXGPUDialect>();
+  unsigned shapes = 0;
+  for (int64_t m : kRows)
+    for (int64_t n : kColumns)
+      for (int64_t k : kReductions) {
+        const Format &format = kFormats[shapes++ % std::size(kFormats)];
+        SCOPED_TRACE(testing::Message()
+                     << format.name << ": " << m << " x " << n << " x " << k);
+        checkChoice(context, getProblem(format, m, n, k));
+      }
+  EXPECT_GE(shapes, 500u);
+}
+
+TEST(ScheduleModel, Formats) {
+  MLIRContext context;
+  context.loadDialect<MXGPUDialect>();
+  for (const Format &format : kFormats)
+    for (auto [m, n, k] :
+         {std::tuple(1, 1, 32), std::tuple(128, 4096, 7168),
+          std::tuple(2048, 2048, 2048), std::tuple(131072, 16384, 16384)}) {
+      SCOPED_TRACE(testing::Message()
+                   << format.name << ": " << m << " x " << n << " x " << k);
+      checkChoice(context, getProblem(format, m, n, k));
+    }
+}
+
+TEST(ScheduleModel, TinyTakesOneSmallTile) {
+  for (const Format &format : kFormats) {
+    auto [parts, cost] = choose(getProblem(format, 1, 1, 32));
+    EXPECT_EQ(parts.tile, (std::array<int64_t, 3>{128, 16, 128}));
+    EXPECT_FALSE(parts.ctaPair);
+    EXPECT_EQ(parts.splitK, 1);
+    EXPECT_EQ(cost.units, 1);
+    EXPECT_EQ(parts.tileLoop, TileLoop::Static);
+    EXPECT_EQ(parts.rasterOrder, RasterOrder::Linear);
+  }
+}
+
+TEST(ScheduleModel, LargeSquareTakesPairsThatOverlap) {
+  for (int64_t size : {8192, 16384}) {
+    auto [parts, cost] = choose(getProblem(kFormats[0], size, size, size));
+    EXPECT_TRUE(parts.ctaPair);
+    EXPECT_EQ(parts.tile[1], 256);
+    EXPECT_EQ(parts.accumulators, 2);
+    EXPECT_NE(parts.overlap, 0);
+    EXPECT_NE(parts.rasterOrder, RasterOrder::Linear);
+    EXPECT_EQ(parts.splitK, 1);
+  }
+}
+
+TEST(ScheduleModel, FewTilesOfALongReductionAreSplit) {
+  for (auto [m, n, k] :
+       {std::tuple(128, 128, 65536), std::tuple(256, 256, 131072),
+        std::tuple(512, 512, 32768)})
+    EXPECT_GT(choose(getProblem(kFormats[0], m, n, k)).parts.splitK, 1)
+        << m << " x " << n << " x " << k;
+  // Many tiles, or a short reduction, are not.
+  EXPECT_EQ(choose(getProblem(kFormats[0], 4096, 4096, 65536)).parts.splitK, 1);
+  EXPECT_EQ(choose(getProblem(kFormats[0], 128, 128, 1024)).parts.splitK, 1);
+}
+
+TEST(ScheduleModel, UnknownSizesGetWhatIsRightForAll) {
+  for (const Format &format : kFormats) {
+    constexpr int64_t dynamic = ShapedType::kDynamic;
+    auto [parts, cost] = choose(getProblem(format, dynamic, dynamic, dynamic));
+    EXPECT_EQ(parts.tile[1] % 64, 0);
+    EXPECT_EQ(parts.splitK, 1);
+    EXPECT_EQ(parts.epilogue, Epilogue::Direct);
+    EXPECT_FALSE(checkSchedule(getProblem(format, 1, 1, 32), parts, getTarget())
+                     .has_value());
+  }
+}
+
+TEST(ScheduleModel, MoreWorkIsNeverFaster) {
+  for (const Format &format : kFormats)
+    for (int64_t m : {1, 200, 1024, 8192})
+      for (int64_t n : {40, 200, 1024, 8192})
+        for (int64_t k : {128, 2048, 8192}) {
+          SCOPED_TRACE(testing::Message()
+                       << format.name << ": " << m << " x " << n << " x " << k);
+          int64_t total = choose(getProblem(format, m, n, k)).cost.total;
+          for (auto [m2, n2, k2] :
+               {std::tuple(2 * m, n, k), std::tuple(m, 2 * n, k),
+                std::tuple(m, n, 2 * k)})
+            EXPECT_GE(choose(getProblem(format, m2, n2, k2)).cost.total,
+                      total - total / 50);
+        }
+}
+
+TEST(ScheduleModel, LargerSquaresAreUsedBetter) {
+  const target::TargetInfo &target = getTarget();
+  double previous = 0;
+  for (int64_t size = 128; size <= 16384; size *= 2) {
+    MatmulProblem problem = getProblem(kFormats[0], size, size, size);
+    double used = double(getIdealCycles(problem, target)) /
+                  double(choose(problem).cost.total);
+    EXPECT_GT(used, 0.95 * previous) << size;
+    previous = used;
+  }
+  EXPECT_GT(previous, 0.8);
+}
+
+TEST(ScheduleModel, CyclesOfInstructionsAreThePublished) {
+  const target::Rates &rates = target::getRates(getTarget());
+  auto cycles = [&](unsigned ctaGroup, unsigned n) {
+    return std::max(target::mmaCycles(rates, n),
+                    target::mmaPortCycles(rates, ctaGroup, n));
+  };
+  EXPECT_EQ(cycles(1, 256), 128u);
+  EXPECT_EQ(cycles(1, 128), 64u);
+  EXPECT_EQ(cycles(1, 64), 48u);
+  EXPECT_EQ(cycles(2, 256), 128u);
+  EXPECT_EQ(cycles(2, 64), 40u); // 43 measured
+}
+
+} // namespace
