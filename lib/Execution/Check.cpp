@@ -79,6 +79,7 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
 
   CompileOptions silent = options;
   silent.saveTemps.clear();
+  silent.explain = false;
   OwningOpRef<ModuleOp> lowered = exposed->clone();
   auto program = Program::compile(*lowered, entry, silent);
   if (!program)

@@ -66,6 +66,7 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options) {
   }
   MXToNVVMOptions nvvm;
   nvvm.chip = options.chip;
+  nvvm.explain = options.explain;
   buildMXToNVVMPipeline(pm, nvvm);
   buildMXHostToLLVMPipeline(pm);
   return pm.run(module);

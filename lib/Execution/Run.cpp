@@ -191,6 +191,7 @@ int mx::run(const RunOptions &options) {
   compile.device = *device;
   compile.chip = options.chip;
   compile.saveTemps = options.saveTemps;
+  compile.explain = options.explain;
   OwningOpRef<ModuleOp> lowered = module->clone();
   auto program = Program::compile(*lowered, options.entry, compile);
   if (!program) {

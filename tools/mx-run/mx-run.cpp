@@ -44,6 +44,11 @@ static cl::opt<std::string>
     saveTemps("save-temps", cl::value_desc("DIR"),
               cl::desc("keep the IR after every pass and the PTX"),
               cl::cat(category));
+static cl::opt<bool>
+    explain("mx-explain",
+            cl::desc("print which schedule each matmul gets, its memory map "
+                     "and why others lost"),
+            cl::cat(category));
 static cl::opt<bool> timing("time", cl::desc("print how long each part took"),
                             cl::cat(category));
 
@@ -73,6 +78,7 @@ int main(int argc, char **argv) {
   options.checkWithCPU = !check.empty() || !checkReport.empty();
   options.checkReport = checkReport;
   options.saveTemps = saveTemps;
+  options.explain = explain;
   options.printTiming = timing;
   return mx::run(options);
 }

@@ -36,6 +36,8 @@ struct CompileOptions {
   /// When not empty, the module after every pass and the PTX of every kernel
   /// are written to this directory.
   std::string saveTemps;
+  /// Print to stderr which schedule each matmul gets, and why.
+  bool explain = false;
 };
 
 /// Adds the dialects, translations and interfaces that files, pipelines and

@@ -25,6 +25,8 @@ struct RunOptions {
   std::string checkReport;
   /// Directory for the IR of every stage and the PTX, when not empty.
   std::string saveTemps;
+  /// Print which schedule each matmul gets, and why.
+  bool explain = false;
   /// Print how long compiling and running took.
   bool printTiming = false;
 };

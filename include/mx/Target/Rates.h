@@ -41,11 +41,12 @@ struct Rates {
   /// From issue to the barrier's flip beyond an instruction's own cycles
   /// [UMMA: 128x256 264 - 128].
   unsigned mmaLatency = 136;
-  /// A wait, the copies of scales and a commit by the issuing thread when the
-  /// scales have one place: tcgen05.cp then follows the products before it.
-  /// [UMMA: commit and wait 12]; the copy of a 512-byte tile at 128 bytes a
-  /// cycle, and 24 cycles of latency, are assumed.
-  unsigned stepLatency = 12 + 24;
+  /// A wait and a commit by the issuing thread at each step [UMMA].
+  unsigned stepCycles = 12;
+  /// More when the scales have one place: tcgen05.cp then follows the products
+  /// before it. A 512-byte tile at 128 bytes a cycle, after the latency of the
+  /// copy (both assumed).
+  unsigned copyLatency = 24;
   unsigned scaleTileCycles = 4;
 
   //===--- Loads

@@ -64,7 +64,7 @@ static constexpr Term kTerms[] = {
     {"fill", "bytes into shared memory per unit", &ModelledCost::fill},
     {"ring", "latency of loads over the stages per unit", &ModelledCost::ring},
     {"store", "cycles of the epilogue per unit", &ModelledCost::epilogue},
-    {"shown", "part of the epilogue that the next unit waits for",
+    {"exposed", "part of the epilogue that the next unit waits for",
      &ModelledCost::exposed},
     {"waves", "units one after another", &ModelledCost::waves},
     {"L2", "bytes from L2 in cycles of the chip", &ModelledCost::l2},

@@ -142,13 +142,14 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.fill = steps * stageFill;
   cost.ring =
       ceilDiv(steps * (rates.loadLatency + stageFill) + cost.mma, parts.stages);
+  int64_t stepCycles = rates.stepCycles;
   if (parts.scaleSlots == 1) {
-    int64_t scaleTiles = 0;
+    stepCycles += rates.copyLatency;
     for (const BudgetItem &item : ArrayRef(budget.tmem).drop_front())
-      scaleTiles += item.size / target::kScaleColumnsPerGroup;
-    cost.steps =
-        steps * (rates.stepLatency + scaleTiles * rates.scaleTileCycles);
+      stepCycles +=
+          item.size / target::kScaleColumnsPerGroup * rates.scaleTileCycles;
   }
+  cost.steps = steps * stepCycles;
   int64_t loop =
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring});
 

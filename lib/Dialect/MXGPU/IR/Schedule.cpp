@@ -202,20 +202,16 @@ static ScheduleError overflow(ArrayRef<BudgetItem> items, int64_t limit,
   return error;
 }
 
-/// Scales of B come in tiles of 128 columns, of which a tile may begin at half.
+/// Scales of B come in tiles of 128 columns, of which a tile may begin at half:
+/// narrower tiles than that only work alone. Of unknown sizes, the launch asks.
 static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
                                                  int64_t tileN) {
-  if (tileN % 64 == 0)
+  if (tileN % 64 == 0 || ShapedType::isDynamic(problem.n) || problem.n <= tileN)
     return std::nullopt;
-  if (!ShapedType::isDynamic(problem.n) && problem.n <= tileN)
-    return std::nullopt;
-  std::string columns = ShapedType::isDynamic(problem.n)
-                            ? "an unknown number"
-                            : std::to_string(problem.n);
   return ScheduleError{
-      llvm::formatv("expected a tile of 64, 128, 192 or 256 columns unless one "
-                    "tile covers the matrix, found {0} for {1} of columns",
-                    tileN, columns),
+      llvm::formatv("expected a tile of 64, 128, 192 or 256 columns, or one "
+                    "that covers the {0} of the matrix, found {1}",
+                    problem.n, tileN),
       {}};
 }
 
@@ -231,6 +227,13 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
     return error;
   ScheduleParts chosen = parts;
   chosen.stages = std::max<int64_t>(parts.stages, 1);
+  // The copies of a step are done when its slot is released.
+  if (parts.stages && parts.scaleSlots > parts.stages)
+    return ScheduleError{
+        llvm::formatv("expected at most as many scale slots as stages ({0}), "
+                      "found {1}",
+                      parts.stages, parts.scaleSlots),
+        {}};
   ScheduleBudget budget = getBudget(problem, chosen, target);
   if (budget.tmemColumns > target.tmemColumns)
     return overflow(budget.tmem, target.tmemColumns, "columns of tensor memory",

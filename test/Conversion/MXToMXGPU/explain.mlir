@@ -1,0 +1,84 @@
+// RUN: mx-opt %s --mx-select-schedule --mx-explain -o /dev/null 2>&1 | FileCheck %s
+// RUN: mx-opt %s --mx-select-schedule=explain -o /dev/null 2>&1 | FileCheck %s
+// RUN: mx-opt %s --mx-select-schedule -o /dev/null 2>&1 | count 0
+
+!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+
+// A schedule by hand, so that every number below follows from it.
+// CHECK-LABEL: mx.matmul in @by_hand: 1024 x 1024 x 512, e4m3 x e4m3 in blocks of 32 (mxf8f6f4) to f32, sm_100a with 148 SMs
+// CHECK-NEXT:    schedule: #mxgpu.schedule<tile = [128, 256, 128], stages = 4, accumulators = 1, raster = linear, epilogue = direct>
+// CHECK-NEXT:    written at the operation; all cycles are modelled, none is measured
+// CHECK-NEXT:    modelled: {{[0-9]+}} cycles, {{[0-9]+\.[0-9]}} % of the tensor cores' rate; 32 units in 1 wave, limited by latency
+// CHECK:       as written:
+// CHECK-NEXT:     candidate products    steps     port     fill     ring    store  exposed    waves       L2      HBM     ends      sum    total  limit
+// CHECK-NEXT:  1  128x256x128 s4 a1 f1 {{.*}} latency
+// CHECK-NEXT:  the model's own:
+// CHECK-NEXT:     candidate
+// CHECK-NEXT:  1  {{[0-9]+x[0-9]+x[0-9]+}}
+// CHECK:         2 loses by {{[0-9]+}} modelled cycles, most by {{.+}}
+// CHECK:       shared memory of a CTA, bytes: 202836 of 232448
+// CHECK-NEXT:          0 +-----------------------------+
+// CHECK-NEXT:            | in.a: 4 x 16384             |
+// CHECK-NEXT:      65536 +-----------------------------+
+// CHECK-NEXT:            | in.b: 4 x 32768             |
+// CHECK-NEXT:     196608 +-----------------------------+
+// CHECK-NEXT:            | in.sfa: 4 x 512             |
+// CHECK-NEXT:     198656 +-----------------------------+
+// CHECK-NEXT:            | in.sfb: 4 x 1024            |
+// CHECK-NEXT:     202752 +-----------------------------+
+// CHECK-NEXT:            | barriers of in: 64          |
+// CHECK-NEXT:     202816 +-----------------------------+
+// CHECK-NEXT:            | barriers of acc: 16         |
+// CHECK-NEXT:     202832 +-----------------------------+
+// CHECK-NEXT:            | address of tensor memory: 4 |
+// CHECK-NEXT:     202836 +-----------------------------+
+// CHECK-NEXT:            | free: 29612                 |
+// CHECK-NEXT:     232448 +-----------------------------+
+// CHECK:       tensor memory, columns of 128 lanes: 268 of 512, 512 allocated
+// CHECK-NEXT:          0 +---------------+
+// CHECK-NEXT:            | acc.d: 256    |
+// CHECK-NEXT:        256 +---------------+
+// CHECK-NEXT:            | scales sfa: 4 |
+// CHECK-NEXT:        260 +---------------+
+// CHECK-NEXT:            | scales sfb: 8 |
+// CHECK-NEXT:        268 +---------------+
+// CHECK-NEXT:            | free: 244     |
+// CHECK-NEXT:        512 +---------------+
+func.func @by_hand(%a: tensor<1024x512xf8E4M3FN>, %as: !scales, %y: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<1024x512xf8E4M3FN>, !scales, tensor<1024x512xf8E4M3FN>, !scales) outs(%y : tensor<1024x1024xf32>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128]>} -> tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}
+
+// What is chosen is the best of the table, and rows that TMA cannot write rule
+// its stores out.
+// CHECK-LABEL: mx.matmul in @odd: 512 x 500 x 256,
+// CHECK-NEXT:    schedule: #mxgpu.schedule<tile = [{{.*}}epilogue = direct>
+// CHECK-NEXT:    chosen of {{[0-9]+}} candidates by the model; all cycles are modelled, none is measured
+// CHECK-NEXT:    tma_store is not possible: it needs rows of the result of a multiple of 16 bytes, and these have 1000
+// CHECK-NEXT:    modelled: [[TOTAL:[0-9]+]] cycles
+// CHECK:       {{^ *}}candidate
+// CHECK-NEXT:  1  {{.*}} [[TOTAL]]  {{[a-zA-Z2 ]+$}}
+func.func @odd(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<500x256xf8E4M3FN>, %y: tensor<512x500xbf16>) -> tensor<512x500xbf16> {
+  %0 = mx.matmul ins(%a, %as, %b, %as : tensor<512x256xf8E4M3FN>, !scales, tensor<500x256xf8E4M3FN>, !scales) outs(%y : tensor<512x500xbf16>) -> tensor<512x500xbf16>
+  return %0 : tensor<512x500xbf16>
+}
+
+// CHECK-LABEL: mx.matmul in @dynamic: ? x ? x ?,
+// CHECK:         unknown rows: modelled as 8192
+// CHECK-NEXT:    unknown columns: modelled as 8192
+// CHECK-NEXT:    unknown reduction: modelled as 8192
+// CHECK-NEXT:    tma_store is not considered: it needs rows of the result of a multiple of 16 bytes, which unknown sizes do not promise
+func.func @dynamic(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<?x?xf8E4M3FN>, !scales, tensor<?x?xf8E4M3FN>, !scales) outs(%y : tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  return %0 : tensor<?x?xbf16>
+}
+
+// CHECK-LABEL: mx.matmul in @refused:
+// CHECK:         this schedule is refused: expected at most 232448 bytes of shared memory on sm_100a, found 2028180
+// CHECK-NOT:     candidate
+func.func @refused(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<?x?xf8E4M3FN>, !scales, tensor<?x?xf8E4M3FN>, !scales) outs(%y : tensor<?x?xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 40>} -> tensor<?x?xbf16>
+  return %0 : tensor<?x?xbf16>
+}

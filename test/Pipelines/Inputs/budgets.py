@@ -1,0 +1,98 @@
+"""Compares the memories that --mx-explain prints with those of the kernels that
+mxgpu-allocate has laid out.
+
+usage: budgets.py MX_OPT DIRECTORY
+
+Each choice of a schedule appears with several others. One that kernels cannot
+have yet is refused as a whole, and is then not compared.
+"""
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+
+mx_opt, directory = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+
+TYPES = """
+!a = tensor<512x1024xf8E4M3FN>
+!b = tensor<768x1024xf8E4M3FN>
+!as = tensor<512x32xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!bs = tensor<768x32xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+"""
+FUNCTION = """
+func.func @f{0}(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: tensor<512x768x{1}>) -> tensor<512x768x{1}> {{
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : tensor<512x768x{1}>)
+      {{mxgpu.schedule = #mxgpu.schedule<{2}>}} -> tensor<512x768x{1}>
+  return %0 : tensor<512x768x{1}>
+}}
+"""
+
+tiles = [(pair, n, k) for pair in (False, True) for n in (64, 128, 192, 256) for k in (128, 256)]
+accumulators = ["accumulators = 1", "accumulators = 2", "accumulators = 2, overlap = 64", "accumulators = 2, overlap = 128"]
+extras = [
+    "",
+    ", scale_slots = 2",
+    ", epilogue = tma_store",
+    ", epilogue = tma_store, staging = 3",
+    ", tile_loop = clc",
+    ", tile_loop = clc, epilogue = tma_store, scale_slots = 2",
+    ", split_k = 2",
+]
+schedules = []
+for (pair, n, k), slots, extra in itertools.product(tiles, accumulators, extras):
+    # Rings of every depth are the same sum: full ones, and ones of two stages.
+    if "overlap" in slots and n != 256:
+        continue
+    head = f"tile = [{256 if pair else 128}, {n}, {k}]{', cta_pair' if pair else ''}, {slots}"
+    schedules += [head + extra, head + extra + ", stages = 2"]
+
+PIPELINE = """builtin.module(mx-select-schedule{explain}, mx-materialize-layouts,
+    one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map},
+    convert-mx-to-mxgpu, gpu.module(mxgpu-verify-pipelines, mxgpu-allocate))"""
+
+path = f"{directory}/kernels.mlir"
+with open(path, "w") as file:
+    file.write(
+        "// -----\n".join(
+            TYPES + FUNCTION.format(number, ("f32", "bf16")[number % 2], schedule)
+            for number, schedule in enumerate(schedules)
+        )
+    )
+done = subprocess.run(
+    [mx_opt, path, "--split-input-file", f"--pass-pipeline={PIPELINE}"],
+    capture_output=True,
+    text=True,
+)
+if done.returncode not in (0, 1):
+    sys.exit(f"exit status {done.returncode}\n{done.stderr[-2000:]}")
+
+kernels = {
+    int(number): (int(smem), int(tmem))
+    for number, smem, tmem in re.findall(
+        r"mxgpu\.kernel @f(\d+)_matmul\(.*smem\((\d+)\) tmem\((\d+) at", done.stdout
+    )
+}
+explained = re.split(r"^mx\.matmul in @f(\d+):", done.stderr, flags=re.M)[1:]
+if len(explained) != 2 * len(schedules):
+    sys.exit(f"expected {len(schedules)} explanations, found {len(explained) // 2}\n{done.stderr[-2000:]}")
+for number, text in zip(map(int, explained[::2]), explained[1::2]):
+    schedule = schedules[number]
+    if number not in kernels:
+        # The budget that the compiler names is the one that the model knows.
+        if "error:" not in text:
+            sys.exit(f"{schedule}: neither a kernel nor an error")
+        broken = re.search(r"op (expected at most \d+ (?:bytes|columns) of .*)", text)
+        if broken and f"this schedule is refused: {broken[1]}" not in text:
+            sys.exit(f"{schedule}: {broken[1]}, but its schedule promises\n{text}")
+        continue
+    smem = re.search(r"shared memory of a CTA, bytes: (\d+) of", text)
+    tmem = re.search(r"tensor memory, columns of 128 lanes: \d+ of \d+, (\d+) allocated", text)
+    if not smem or not tmem:
+        sys.exit(f"{schedule}: has a kernel, but is explained as\n{text}")
+    promised = (int(smem[1]), int(tmem[1]))
+    if kernels[number] != promised:
+        sys.exit(f"{schedule}: its kernel has {kernels[number]}, its schedule promises {promised}")
+print(f"{len(kernels)} kernels have the memories that their schedules promise")
