@@ -9,7 +9,10 @@
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Target/Raster.h"
 #include "gtest/gtest.h"
+#include <list>
+#include <set>
 
 using namespace mlir;
 using namespace mx;
@@ -228,6 +231,85 @@ TEST(ScheduleModel, LargerSquaresAreUsedBetter) {
     previous = used;
   }
   EXPECT_GT(previous, 0.8);
+}
+
+/// Bytes that a cache of `capacity` loads when waves of tiles touch their rows
+/// of A and columns of B as a whole, the longest unused leaving first.
+double getSimulatedLoads(target::TileGrid grid, RasterOrder order,
+                         uint32_t group, uint32_t workers, double rowBytes,
+                         double columnBytes, double capacity) {
+  std::list<uint32_t> used; // most recent first; columns behind all rows
+  double held = 0, loaded = 0;
+  auto getBytes = [&](uint32_t panel) {
+    return panel < grid.rows ? rowBytes : columnBytes;
+  };
+  auto touch = [&](uint32_t panel) {
+    auto it = llvm::find(used, panel);
+    if (it != used.end()) {
+      used.erase(it);
+    } else {
+      loaded += getBytes(panel);
+      held += getBytes(panel);
+    }
+    used.push_front(panel);
+    while (held > capacity && used.size() > 1) {
+      held -= getBytes(used.back());
+      used.pop_back();
+    }
+  };
+  uint32_t tiles = grid.rows * grid.columns;
+  for (uint32_t first = 0; first < tiles; first += workers) {
+    std::set<uint32_t> panels;
+    for (uint32_t unit = first; unit < std::min(first + workers, tiles);
+         ++unit) {
+      target::TilePosition tile =
+          order == RasterOrder::Linear ? target::linearTile(grid, unit)
+          : order == RasterOrder::Hilbert
+              ? target::hilbertTile(grid, unit)
+              : target::supergroupTile(grid, group, unit);
+      panels.insert(tile.row);
+      panels.insert(grid.rows + tile.column);
+    }
+    // All of a wave walk along K together: they share what they touch even
+    // where it does not fit as a whole.
+    for (uint32_t panel : panels)
+      touch(panel);
+  }
+  return loaded;
+}
+
+TEST(ScheduleModel, LoadsFollowTheRaster) {
+  const target::TargetInfo &target = getTarget();
+  const target::Rates &rates = target::getRates(target);
+  for (auto [m, n, k] :
+       {std::tuple(8192, 8192, 8192), std::tuple(16384, 16384, 16384),
+        std::tuple(131072, 4096, 7168), std::tuple(4096, 131072, 7168)}) {
+    MatmulProblem problem = getProblem(kFormats[0], m, n, k);
+    for (auto [order, group] : {std::pair(RasterOrder::Linear, 1),
+                                std::pair(RasterOrder::Supergroup, 4),
+                                std::pair(RasterOrder::Supergroup, 8),
+                                std::pair(RasterOrder::Supergroup, 16),
+                                std::pair(RasterOrder::Hilbert, 1)}) {
+      SCOPED_TRACE(testing::Message()
+                   << m << " x " << n << " x " << k << ", "
+                   << stringifyRasterOrder(order).str() << ' ' << group);
+      ScheduleParts parts;
+      parts.tile = {256, 256, 128};
+      parts.ctaPair = true;
+      parts.stages = 5;
+      parts.rasterOrder = order;
+      parts.rasterGroup = group;
+      double modelled = double(getModelledCost(problem, parts, target).hbm) *
+                            rates.hbmBytesPerClk -
+                        double(m) * n * 2;
+      double panel = 256.0 * k * 33 / 32;
+      double simulated = getSimulatedLoads(
+          {uint32_t(m / 256), uint32_t(n / 256)}, order, group,
+          target.smCount / 2, panel, panel, rates.l2Bytes / 2);
+      EXPECT_GT(modelled, simulated / 2.5);
+      EXPECT_LT(modelled, simulated * 2.5);
+    }
+  }
 }
 
 TEST(ScheduleModel, CyclesOfInstructionsAreThePublished) {

@@ -218,7 +218,10 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
     else
       os << "  tma_store is not possible: it needs rows of the result of a "
             "multiple of 16 bytes, and these have "
-         << ceilDiv(problem.n * problem.outBits, 8) << '\n';
+         << ceilDiv(problem.n * problem.outBits, 8)
+         << (isGiven && schedule.getEpilogue() == Epilogue::TmaStore
+                 ? "; direct is used instead\n"
+                 : "\n");
   }
   if (auto error = checkSchedule(problem, schedule.getParts(), target)) {
     os << "  this schedule is refused: " << error->message << '\n';
@@ -250,5 +253,8 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
      << " of " << target.tmemColumns << ", " << budget.tmemAllocated
      << " allocated\n";
   printMap(os, budget.tmem, budget.tmemColumns, target.tmemColumns);
-  os << '\n';
+  os << "\nthreads of a CTA: " << budget.threads << ", of up to "
+     << std::min<int64_t>(target.registersPerThread,
+                          target.registersPerSm / budget.threads / 8 * 8)
+     << " registers\n\n";
 }

@@ -44,6 +44,7 @@
 // CHECK-NEXT:        268 +---------------+
 // CHECK-NEXT:            | free: 244     |
 // CHECK-NEXT:        512 +---------------+
+// CHECK:       threads of a CTA: 192, of up to 255 registers
 func.func @by_hand(%a: tensor<1024x512xf8E4M3FN>, %as: !scales, %y: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = mx.matmul ins(%a, %as, %a, %as : tensor<1024x512xf8E4M3FN>, !scales, tensor<1024x512xf8E4M3FN>, !scales) outs(%y : tensor<1024x1024xf32>)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128]>} -> tensor<1024x1024xf32>
