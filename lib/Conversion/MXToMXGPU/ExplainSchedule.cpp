@@ -143,20 +143,26 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
 // Memory map
 //===----------------------------------------------------------------------===//
 
+/// "in.a: 4 x 16384".
+static std::string getLabel(const BudgetItem &item) {
+  std::string text = (item.name + ": ").str();
+  if (item.warps != 1)
+    text += llvm::formatv("{0} warps x ", item.warps);
+  if (item.count != 1 || item.warps != 1)
+    text += llvm::formatv("{0} x ", item.count);
+  text += std::to_string(item.size);
+  if (item.shared)
+    text += llvm::formatv(", {0} shared", item.shared);
+  return text;
+}
+
 /// Boxes one above the other, with the offsets at which they begin.
 static void printMap(raw_ostream &os, ArrayRef<BudgetItem> items, int64_t used,
                      int64_t available) {
   size_t width = 0;
   SmallVector<std::string> labels;
   for (const BudgetItem &item : items) {
-    labels.push_back(
-        item.count == 1
-            ? llvm::formatv("{0}: {1}", item.name, item.size).str()
-            : llvm::formatv(
-                  "{0}: {1} x {2}{3}", item.name, item.count, item.size,
-                  item.shared ? llvm::formatv(", {0} shared", item.shared).str()
-                              : std::string())
-                  .str());
+    labels.push_back(getLabel(item));
     width = std::max(width, labels.back().size());
   }
   std::string free = llvm::formatv("free: {0}", available - used);
@@ -211,18 +217,14 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
         std::pair(problem.k, "reduction")})
     if (ShapedType::isDynamic(size))
       os << "  unknown " << name << ": modelled as " << kAssumedSize << '\n';
-  if (!canStoreByTma(problem)) {
-    if (ShapedType::isDynamic(problem.n))
-      os << "  tma_store is not considered: it needs rows of the result of a "
-            "multiple of 16 bytes, which unknown sizes do not promise\n";
-    else
-      os << "  tma_store is not possible: it needs rows of the result of a "
-            "multiple of 16 bytes, and these have "
-         << ceilDiv(problem.n * problem.outBits, 8)
-         << (isGiven && schedule.getEpilogue() == Epilogue::TmaStore
-                 ? "; direct is used instead\n"
-                 : "\n");
-  }
+  if (std::string why = explainDirectStores(problem); !why.empty())
+    os << "  tma_store is not possible: " << why
+       << (schedule.getEpilogue() == Epilogue::TmaStore
+               ? "; direct is used instead\n"
+               : "\n");
+  else if (ShapedType::isDynamic(problem.n))
+    os << "  tma_store is not considered: it needs rows of the result of a "
+          "multiple of 16 bytes, which unknown sizes do not promise\n";
   if (auto error = checkSchedule(problem, schedule.getParts(), target)) {
     os << "  this schedule is refused: " << error->message << '\n';
     return;

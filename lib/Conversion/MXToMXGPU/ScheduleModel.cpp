@@ -136,8 +136,9 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.port = products * target::mmaPortCycles(rates, ctas, tileN);
   ScheduleBudget budget = getBudget(problem, parts, target);
   int64_t stageBytes = 0;
-  for (const BudgetItem &item : ArrayRef(budget.smem).take_front(4))
-    stageBytes += item.size;
+  for (const BudgetItem &item : budget.smem)
+    if (item.name.starts_with("in."))
+      stageBytes += item.size;
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;
   cost.ring =

@@ -56,7 +56,7 @@ func.func @by_hand(%a: tensor<1024x512xf8E4M3FN>, %as: !scales, %y: tensor<1024x
 // CHECK-LABEL: mx.matmul in @odd: 512 x 500 x 256,
 // CHECK-NEXT:    schedule: #mxgpu.schedule<tile = [{{.*}}epilogue = direct>
 // CHECK-NEXT:    chosen of {{[0-9]+}} candidates by the model; all cycles are modelled, none is measured
-// CHECK-NEXT:    tma_store is not possible: it needs rows of the result of a multiple of 16 bytes, and these have 1000
+// CHECK-NEXT:    tma_store is not possible: expected rows of a multiple of 16 bytes, found 1000; pad the result to 1008 bytes a row
 // CHECK-NEXT:    modelled: [[TOTAL:[0-9]+]] cycles
 // CHECK:       {{^ *}}candidate
 // CHECK-NEXT:  1  {{.*}} [[TOTAL]]  {{[a-zA-Z2 ]+$}}

@@ -13,6 +13,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mx;
@@ -66,6 +67,7 @@ std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOp op) {
   problem.blockSize = op.getBlockSize();
   problem.outBits = outType.getElementTypeBitWidth();
   problem.accumulate = op.getAccumulate();
+  problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
   // Either of two types may know a size that the other does not.
   auto either = [](int64_t x, int64_t y) {
     return ShapedType::isDynamic(x) ? y : x;
@@ -76,9 +78,29 @@ std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOp op) {
   return problem;
 }
 
+std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
+  if (problem.accumulate && problem.hasEpilogue)
+    return "the epilogue region takes the sum with what the result holds, "
+           "which a bulk reduction adds too late";
+  if (problem.accumulate && problem.outBits < 32)
+    return llvm::formatv("a bulk reduction to {0} bits would round the product "
+                         "before it is added",
+                         problem.outBits);
+  // CUDA driver API, cuTensorMapEncodeTiled: strides.
+  constexpr int64_t kStride = 16;
+  if (ShapedType::isDynamic(problem.n))
+    return {};
+  int64_t bytes = ceilDiv(problem.n * problem.outBits, 8);
+  if (bytes % kStride)
+    return llvm::formatv("expected rows of a multiple of {0} bytes, found {1}; "
+                         "pad the result to {2} bytes a row",
+                         kStride, bytes, roundUp(bytes, kStride));
+  return {};
+}
+
 bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
   return !ShapedType::isDynamic(problem.n) &&
-         problem.n * problem.outBits % (16 * 8) == 0;
+         explainDirectStores(problem).empty();
 }
 
 //===----------------------------------------------------------------------===//
@@ -86,11 +108,13 @@ bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
 //===----------------------------------------------------------------------===//
 
 std::string BudgetItem::describe() const {
-  if (count == 1)
+  if (count == 1 && warps == 1)
     return name.str();
   std::string text = llvm::formatv("{0} stages of {1}", count, name);
   if (shared)
     text += llvm::formatv(" overlapped by {0}", shared);
+  if (warps != 1)
+    text += llvm::formatv(" for each of {0} warps", warps);
   return text;
 }
 
@@ -120,30 +144,37 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
   int64_t swizzleAlign = 8 * std::min<int64_t>(rowBytes, 128);
   int64_t &end = budget.smemBytes;
   auto takeSmem = [&](llvm::StringLiteral name, int64_t count, int64_t size,
-                      int64_t alignment) {
-    end = place(budget.smem, end, {name, count, size, 0}, alignment);
+                      int64_t alignment, int64_t warps = 1) {
+    end = place(budget.smem, end, {name, count, size, 0, 0, warps}, alignment);
   };
+  bool isStaged = parts.epilogue == Epilogue::TmaStore &&
+                  explainDirectStores(problem).empty();
+  bool isClc = parts.tileLoop == TileLoop::Clc;
+  constexpr int64_t kUnitSlots = 2, kUnitBytes = 16;
+  if (isClc)
+    takeSmem("units.unit", kUnitSlots, kUnitBytes, 128);
   takeSmem("in.a", parts.stages, tileM / ctas * rowBytes, swizzleAlign);
   takeSmem("in.b", parts.stages, tileN / ctas * rowBytes, swizzleAlign);
   takeSmem("in.sfa", parts.stages, aScaleTiles * kScaleTiles * kScaleTileBytes,
            128);
   takeSmem("in.sfb", parts.stages, bScaleTiles * kScaleTiles * kScaleTileBytes,
            128);
-  bool isStaged = parts.epilogue == Epilogue::TmaStore;
-  bool isClc = parts.tileLoop == TileLoop::Clc;
-  constexpr int64_t kUnitSlots = 2, kUnitBytes = 16;
-  if (isStaged)
-    takeSmem("out.c", kEpilogueWarps * parts.staging, kStagingBytes, 1024);
-  if (isClc)
-    takeSmem("units.unit", kUnitSlots, kUnitBytes, 128);
+  if (isStaged) {
+    // A buffer is 32 rows of up to 128 bytes, swizzled over their length.
+    constexpr int64_t kRows = 32, kSpanBits = 128 * 8;
+    int64_t rowBytes =
+        std::gcd(tileN, kSpanBits / problem.outBits) * problem.outBits / 8;
+    takeSmem("staging.c", parts.staging, kRows * rowBytes,
+             std::max<int64_t>(8 * rowBytes, 128), kEpilogueWarps);
+  }
   auto takeBarriers = [&](llvm::StringLiteral name, int64_t slots) {
     takeSmem(name, 1, 2 * slots * target::kMBarrierBytes,
              target::kMBarrierBytes);
   };
-  takeBarriers("barriers of in", parts.stages);
-  takeBarriers("barriers of acc", parts.accumulators);
   if (isClc)
     takeBarriers("barriers of units", kUnitSlots);
+  takeBarriers("barriers of in", parts.stages);
+  takeBarriers("barriers of acc", parts.accumulators);
   takeSmem("address of tensor memory", 1, 4, 4);
 
   auto takeTmem = [&](BudgetItem item, int64_t alignment) {

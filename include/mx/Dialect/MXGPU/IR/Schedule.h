@@ -24,6 +24,8 @@ struct MatmulProblem {
   int64_t blockSize = 32;
   int64_t outBits = 32;
   bool accumulate = false;
+  /// Whether an epilogue region computes the elements of the result.
+  bool hasEpilogue = false;
   /// Elements, or ShapedType::kDynamic.
   int64_t m = mlir::ShapedType::kDynamic;
   int64_t n = mlir::ShapedType::kDynamic;
@@ -46,11 +48,15 @@ std::optional<MatmulProblem> getMatmulProblem(MatmulOp op);
 struct BudgetItem {
   llvm::StringLiteral name;
   int64_t count, size;
-  int64_t offset;
+  int64_t offset = 0;
   /// What neighbours of the things share (overlapped accumulators).
   int64_t shared = 0;
+  /// Warps that have such things each.
+  int64_t warps = 1;
 
-  int64_t getTotal() const { return count * size - (count - 1) * shared; }
+  int64_t getTotal() const {
+    return warps * count * size - (count - 1) * shared;
+  }
   /// "5 stages of in.a", "barriers of in".
   std::string describe() const;
 };
@@ -66,8 +72,6 @@ struct ScheduleBudget {
 
 /// Warps of the epilogue, of which each reads a quarter of tensor memory.
 inline constexpr int64_t kEpilogueWarps = 4;
-/// Bytes of a staging buffer of one warp: 32 rows of 128 bytes.
-inline constexpr int64_t kStagingBytes = 32 * 128;
 
 /// Adds up a schedule whose stages are chosen.
 ScheduleBudget getBudget(const MatmulProblem &problem,
@@ -94,9 +98,11 @@ std::optional<ScheduleError> checkSchedule(const MatmulProblem &problem,
 void completeSchedule(const MatmulProblem &problem, ScheduleParts &parts,
                       const target::TargetInfo &target);
 
-/// Whether TMA can write the rows of the result: their stride must be a
-/// multiple of 16 bytes (CUDA driver API, cuTensorMapEncodeTiled). Unknown
-/// strides count as ones that it cannot.
+/// Why bulk copies cannot write the result, so that epilogue = tma_store falls
+/// back to direct; empty if they can, as far as is known.
+std::string explainDirectStores(const MatmulProblem &problem);
+
+/// Whether bulk copies can surely write the rows of the result.
 bool canStoreByTma(const MatmulProblem &problem);
 
 } // namespace mx::mxgpu
