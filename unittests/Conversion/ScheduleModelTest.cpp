@@ -115,15 +115,12 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
   EXPECT_TRUE(parts.tile[1] < 64 || parts.tile[1] - 64 < problem.n)
       << parts.tile[1] << " columns";
   EXPECT_TRUE(!parts.ctaPair || problem.m > 128);
-  if (parts.tile[1] < 64)
-    EXPECT_LE(problem.n, parts.tile[1]);
+  EXPECT_TRUE(parts.tile[1] >= 64 || problem.n <= parts.tile[1]);
   // A split reduction has a step in each part, and tiles alone are too few.
   int64_t steps = ceilDiv(problem.k, parts.tile[2]);
   EXPECT_LE(parts.splitK, steps);
-  if (parts.splitK > 1)
-    EXPECT_LT(cost.units / parts.splitK, target.smCount);
-  if (parts.epilogue == Epilogue::TmaStore)
-    EXPECT_TRUE(canStoreByTma(problem));
+  EXPECT_TRUE(parts.splitK == 1 || cost.units / parts.splitK < target.smCount);
+  EXPECT_TRUE(parts.epilogue == Epilogue::Direct || canStoreByTma(problem));
   EXPECT_GE(cost.total, getIdealCycles(problem, target));
   for (const Candidate &other : candidates)
     EXPECT_FALSE(isDominated(cost, other.cost));
