@@ -86,10 +86,9 @@ struct ConvertMXGPUToNVVMPass final
     if (failed(
             applyPartialConversion(*function, target, std::move(rolePatterns))))
       return failure();
-    function->walk([](Operation *op) { // nothing uses them any more
-      if (isa<RingOp, WorkSourceOp>(op))
-        op->erase();
-    });
+    // Nothing uses them any more but one another: work sources their rings.
+    function->walk([](WorkSourceOp source) { source.erase(); });
+    function->walk([](RingOp ring) { ring.erase(); });
     return success();
   }
 };

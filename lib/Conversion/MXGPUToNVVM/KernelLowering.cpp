@@ -93,12 +93,21 @@ static int64_t getFillingArrivals(RingType type) {
   return type.isPair() && type.getProducer() == Agent::Tma ? 2 : 1;
 }
 
-/// Arrivals that empty a slot: each warp of a role, of both CTAs of a pair.
-static int64_t getEmptyingArrivals(RingType type) {
-  if (type.getConsumer() != Agent::Threads)
+/// Arrivals that empty a slot: each warp of the roles that do, of both CTAs of
+/// a pair unless the role is the leader's.
+static int64_t getEmptyingArrivals(RingOp ring) {
+  RingType type = ring.getType();
+  if (type.getConsumer() != Agent::Threads &&
+      type.getConsumer() != Agent::Roles)
     return 1;
-  int64_t warps = llvm::divideCeil(type.getConsumerThreads(), 32);
-  return type.isPair() ? 2 * warps : warps;
+  int64_t arrivals = 0;
+  for (Operation *user : ring->getUsers())
+    if (isa<ConsumeOp>(user)) {
+      RoleOp role = getRole(user);
+      arrivals +=
+          role.getWarps() * (type.isPair() && !role.getOnLeader() ? 2 : 1);
+    }
+  return arrivals;
 }
 
 /// Initializes all barriers, of full slots and then of empty ones, by one
@@ -121,7 +130,7 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
     for (int64_t i = 0; i < type.getStages(); ++i)
       builder.initBarrier(
           builder.shared(*ring.getBarriers() + 8 * (type.getStages() + i)),
-          getEmptyingArrivals(type));
+          getEmptyingArrivals(ring));
   }
   builder.fenceBarrierInit();
 }
@@ -144,7 +153,7 @@ static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
   return builder.create<scf::IfOp>(isWarp, /*withElse=*/false);
 }
 
-/// Two counters for each ring in each role that uses it.
+/// Two counters for each ring wherever a role takes its slots.
 static void createStates(NVVMBuilder &builder, KernelOp kernel,
                          KernelContext &context) {
   auto createCounter = [&]() -> Value {
@@ -160,9 +169,12 @@ static void createStates(NVVMBuilder &builder, KernelOp kernel,
       return;
     auto ring = op->getOperand(0).getDefiningOp<RingOp>();
     context.rings[op->getResult(0)] = ring;
-    if (isa<AcquireOp>(op))
+    RingState state = {createCounter(), createCounter()};
+    context.states[{op, ring}] = state;
+    if (isa<AcquireOp>(op)) {
       context.produced[getRole(op)].push_back(ring);
-    context.states[{getRole(op), ring}] = {createCounter(), createCounter()};
+      context.states[{getRole(op), ring}] = state;
+    }
   });
 }
 

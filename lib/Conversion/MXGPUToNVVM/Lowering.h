@@ -28,7 +28,8 @@ struct RingState {
 struct KernelContext {
   /// First column of the kernel's tensor memory (i32), if it has any.
   mlir::Value tensorMemory;
-  /// State of each ring in each role that uses it.
+  /// State of a ring where it is acquired or consumed, and in the role that
+  /// fills it.
   llvm::DenseMap<std::pair<mlir::Operation *, mlir::Operation *>, RingState>
       states;
   /// The rings that each role fills.
@@ -36,8 +37,8 @@ struct KernelContext {
   /// The ring of each slot.
   llvm::DenseMap<mlir::Value, RingOp> rings;
 
-  RingState getState(mlir::Operation *inRole, RingOp ring) const {
-    return states.lookup({getRole(inRole), ring});
+  RingState getState(mlir::Operation *take, RingOp ring) const {
+    return states.lookup({take, ring});
   }
 };
 

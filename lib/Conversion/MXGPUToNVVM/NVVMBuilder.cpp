@@ -84,6 +84,9 @@ Value NVVMBuilder::clusterCount() {
   return create<NVVM::ClusterDimXOp>(getI32Type());
 }
 Value NVVMBuilder::ctaRank() { return create<NVVM::ClusterId>(getI32Type()); }
+Value NVVMBuilder::isLeader() {
+  return create<arith::CmpIOp>(arith::CmpIPredicate::eq, ctaRank(), i32(0));
+}
 Value NVVMBuilder::laneId() { return create<NVVM::LaneIdOp>(getI32Type()); }
 
 Value NVVMBuilder::electOne() {
@@ -177,6 +180,35 @@ void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
       [](OpBuilder &builder, Location loc, ValueRange) {
         scf::YieldOp::create(builder, loc);
       });
+}
+
+//===----------------------------------------------------------------------===//
+// Cluster launch control
+//===----------------------------------------------------------------------===//
+
+void NVVMBuilder::requestCluster(Value answer, Value barrier, bool multicast) {
+  create<NVVM::ClusterLaunchControlTryCancelOp>(multicast, answer, barrier);
+}
+
+Value NVVMBuilder::loadAnswer(Value address) {
+  return create<LLVM::LoadOp>(getIntegerType(128), address, /*alignment=*/16);
+}
+
+Value NVVMBuilder::isCluster(Value answer) {
+  return create<NVVM::ClusterLaunchControlQueryCancelOp>(
+      getI1Type(), NVVM::ClusterLaunchControlQueryType::IS_CANCELED, answer);
+}
+
+Value NVVMBuilder::getFirstCta(Value answer) {
+  return create<NVVM::ClusterLaunchControlQueryCancelOp>(
+      getI32Type(), NVVM::ClusterLaunchControlQueryType::GET_FIRST_CTA_ID_X,
+      answer);
+}
+
+void NVVMBuilder::fenceAsyncShared() {
+  create<NVVM::FenceProxyOp>(
+      NVVM::ProxyKindAttr::get(getContext(), NVVM::ProxyKind::async_shared),
+      NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,6 +43,8 @@ public:
   mlir::Value clusterCount();
   /// Rank of this CTA in its cluster.
   mlir::Value ctaRank();
+  /// Whether that is 0.
+  mlir::Value isLeader();
   mlir::Value laneId();
   mlir::Value electOne();
   void syncCta();
@@ -67,6 +69,18 @@ public:
   /// Spins until the phase of the given parity has completed. With `cluster`,
   /// what threads of the cluster did before they arrived is visible.
   void wait(mlir::Value barrier, mlir::Value parity, bool cluster = false);
+
+  // Cluster launch control (PTX ISA, clusterlaunchcontrol). An answer is 16
+  // bytes in shared memory, whose arrival the barrier expects; with `multicast`
+  // it comes to all CTAs of the cluster.
+  void requestCluster(mlir::Value answer, mlir::Value barrier, bool multicast);
+  mlir::Value loadAnswer(mlir::Value address);
+  /// Whether the answer is a cluster, which then is the caller's.
+  mlir::Value isCluster(mlir::Value answer);
+  /// Number of that cluster's first CTA.
+  mlir::Value getFirstCta(mlir::Value answer);
+  /// Orders accesses to shared memory before asynchronous ones of later phases.
+  void fenceAsyncShared();
 
   // Bulk tensor copies. `coords` are i32, innermost first.
   void prefetchTensorMap(mlir::Value map);

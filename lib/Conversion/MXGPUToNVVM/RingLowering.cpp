@@ -53,8 +53,21 @@ static Value takeSlot(NVVMBuilder &builder, RingOp ring, RingState state,
   Value parity = phase;
   if (asProducer)
     parity = builder.create<arith::XOrIOp>(phase, builder.i32(1));
-  builder.wait(getBarrier(builder, ring, /*full=*/!asProducer, slot), parity,
-               ring.getType().isPair());
+  bool pair = ring.getType().isPair();
+  auto wait = [&] {
+    builder.wait(getBarrier(builder, ring, /*full=*/!asProducer, slot), parity,
+                 pair);
+  };
+  if (pair && asProducer && ring.getType().getProducer() == Agent::Clc) {
+    // Only the leader fills slots of both CTAs, when both have emptied them.
+    auto ifOp =
+        builder.create<scf::IfOp>(builder.isLeader(), /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    wait();
+  } else {
+    wait();
+  }
   advance(builder, ring, state, slot, phase);
   return slot;
 }
@@ -106,10 +119,17 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
       expectBytes(builder, ring.getType(),
                   getBarrier(builder, ring, /*full=*/true, slot));
       break;
+    case Agent::Clc:
+      // In a pair each CTA at its own barrier, before or after the answer.
+      builder.arriveExpectBytes(getBarrier(builder, ring, /*full=*/true, slot),
+                                ring.getType().getSlotBytes());
+      break;
     case Agent::Mma:
       builder.fenceAfterSync();
       break;
     case Agent::Threads:
+    case Agent::TmaStore:
+    case Agent::Roles:
       break;
     }
     rewriter.replaceOp(op, slot);
@@ -144,9 +164,30 @@ struct PublishLowering final : KernelPattern<PublishOp> {
     case Agent::Threads:
       builder.arrive(barrier);
       break;
+    case Agent::Clc:
+      request(builder, ring, adaptor.getSlot(), barrier);
+      break;
+    case Agent::TmaStore:
+    case Agent::Roles:
+      break;
     }
     rewriter.eraseOp(op);
     return success();
+  }
+
+  /// The leader of a pair asks for both.
+  static void request(NVVMBuilder &builder, RingOp ring, Value slot,
+                      Value barrier) {
+    StringRef field = ring.getType().getNames().front();
+    Value answer = getFieldAddress(builder, ring, field, slot);
+    bool pair = ring.getType().isPair();
+    OpBuilder::InsertionGuard guard(builder);
+    if (pair) {
+      auto ifOp =
+          builder.create<scf::IfOp>(builder.isLeader(), /*withElse=*/false);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+    }
+    builder.requestCluster(answer, barrier, /*multicast=*/pair);
   }
 
   /// With nothing issued there is nothing to commit: arrive by hand.
@@ -177,7 +218,8 @@ struct ConsumeLowering final : KernelPattern<ConsumeOp> {
     RingOp ring = kernel.rings.lookup(op.getSlot());
     Value slot = takeSlot(builder, ring, kernel.getState(op, ring),
                           /*asProducer=*/false);
-    builder.fenceAfterSync();
+    if (ring.getType().getConsumer() != Agent::Roles)
+      builder.fenceAfterSync();
     rewriter.replaceOp(op, slot);
     return success();
   }
@@ -193,27 +235,44 @@ struct ReleaseLowering final : KernelPattern<ReleaseOp> {
     RingOp ring = kernel.rings.lookup(op.getSlot());
     Value barrier =
         getBarrier(builder, ring, /*full=*/false, adaptor.getSlot());
-    if (ring.getType().getConsumer() == Agent::Mma)
-      builder.commit(barrier, ring.getType().isPair());
-    else
-      arriveByWarp(builder, barrier, ring.getType().isPair());
+    bool pair = ring.getType().isPair();
+    switch (ring.getType().getConsumer()) {
+    case Agent::Mma:
+      builder.commit(barrier, pair);
+      break;
+    case Agent::Roles:
+      // What was read is written by the next answer, which is asynchronous.
+      builder.fenceAsyncShared();
+      if (getRole(op).getElected())
+        arrive(builder, barrier, pair);
+      else
+        arriveByWarp(builder, barrier, pair);
+      break;
+    default:
+      builder.fenceBeforeSync();
+      arriveByWarp(builder, barrier, pair);
+      break;
+    }
     rewriter.eraseOp(op);
     return success();
+  }
+
+  static void arrive(NVVMBuilder &builder, Value barrier, bool pair) {
+    if (pair)
+      builder.arriveAtLeader(barrier);
+    else
+      builder.arrive(barrier);
   }
 
   /// One lane arrives when all of its warp are done: a barrier of the pair is
   /// then told 8 times, not 256.
   static void arriveByWarp(NVVMBuilder &builder, Value barrier, bool pair) {
-    builder.fenceBeforeSync();
     builder.syncWarp();
     Value isFirst = builder.create<arith::CmpIOp>(
         arith::CmpIPredicate::eq, builder.laneId(), builder.i32(0));
     auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    if (pair)
-      builder.arriveAtLeader(barrier);
-    else
-      builder.arrive(barrier);
+    arrive(builder, barrier, pair);
   }
 };
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Every role walks through the same units by itself: it counts them in 32 bits
-// and computes the tile of each once. Places in the problem are 64 bits wide.
+// Every role walks through the same units by itself: it knows them by a number
+// of 32 bits and computes the tile of each once. Places in the problem are 64
+// bits wide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@ namespace {
 struct Problem {
   WorkSourceOp source;
   Tiles grid;
-  Value units;
+  Value tiles, units;
 };
 
 /// Tiles that cover `size`, which is below 2^63.
@@ -35,22 +36,56 @@ Value getTiles(NVVMBuilder &builder, Value size, int64_t tile) {
 Problem getProblem(NVVMBuilder &builder, WorkSourceOp source) {
   Tiles grid = {getTiles(builder, source.getRows(), source.getTile()[0]),
                 getTiles(builder, source.getColumns(), source.getTile()[1])};
-  return {source, grid, builder.mul(grid.rows, grid.columns)};
+  Value tiles = builder.mul(grid.rows, grid.columns);
+  Value units = tiles;
+  if (source.getNumParts() > 1)
+    units = builder.mul(tiles, builder.i32(source.getNumParts()));
+  return {source, grid, tiles, units};
 }
 
-/// The arguments of the body that visits `unit`.
+Value toIndex(NVVMBuilder &builder, Value number) {
+  return builder.create<arith::IndexCastUIOp>(builder.getIndexType(), number);
+}
+
+/// Where part number `part` of the reduction begins, or the one before it ends.
+Value getPartStart(NVVMBuilder &builder, WorkSourceOp source, Value part) {
+  Value step = builder.index(*source.getPartStep());
+  Value parts = builder.index(source.getNumParts());
+  Value steps = toIndex(
+      builder, getTiles(builder, source.getReduction(), *source.getPartStep()));
+  Value before =
+      builder.create<arith::DivUIOp>(builder.mul(steps, part), parts);
+  return builder.mul(before, step);
+}
+
+/// The arguments of the body that visits `unit`. Parts of the reduction come
+/// one after the other, so that units at one time share rows of A and B.
 SmallVector<Value> getUnit(NVVMBuilder &builder, const Problem &problem,
                            Value unit) {
   WorkSourceOp source = problem.source;
+  Value slice = builder.index(0), start = slice, end = source.getReduction();
+  if (source.getNumParts() > 1) {
+    Value part = builder.create<arith::DivUIOp>(unit, problem.tiles);
+    unit =
+        builder.create<arith::SubIOp>(unit, builder.mul(part, problem.tiles));
+    slice = toIndex(builder, part);
+    start = getPartStart(builder, source, slice);
+    Value next =
+        getPartStart(builder, source, builder.add(slice, builder.index(1)));
+    end = builder.create<arith::MinUIOp>(next, end);
+  }
   Tiles tile = buildTile(builder, source.getRaster(), problem.grid, unit);
-  auto getFirst = [&](Value number, int64_t size) -> Value {
-    Value wide =
-        builder.create<arith::IndexCastUIOp>(builder.getIndexType(), number);
-    return builder.mul(wide, builder.index(size));
-  };
-  return {/*slice=*/builder.index(0), getFirst(tile.rows, source.getTile()[0]),
-          getFirst(tile.columns, source.getTile()[1]),
-          /*start=*/builder.index(0), source.getReduction()};
+  Value row = builder.mul(toIndex(builder, tile.rows),
+                          builder.index(source.getTile()[0]));
+  Value column = builder.mul(toIndex(builder, tile.columns),
+                             builder.index(source.getTile()[1]));
+  return {slice, row, column, start, end};
+}
+
+/// Whether CTAs come in pairs, which visit units together.
+bool isPair(ForEachWorkOp op) {
+  return op->getParentOfType<LLVM::LLVMFuncOp>()->hasAttr(
+      NVVM::NVVMDialect::getClusterDimAttrName());
 }
 
 struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
@@ -64,18 +99,20 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
       return rewriter.notifyMatchFailure(op, "expected a work source");
     NVVMBuilder builder(op.getLoc(), rewriter);
     Problem problem = getProblem(builder, source);
-    lowerStatic(builder, op, problem, rewriter);
+    if (source.getUnits())
+      lowerClc(builder, op, problem, rewriter);
+    else
+      lowerStatic(builder, op, problem, rewriter);
     rewriter.eraseOp(op);
     return success();
   }
 
-  /// CTA c, or pair c, visits units c, c + their number, ... Not scf.for, which compares
-  /// with sign: the step behind the last unit may be 2^31 or more.
+  /// CTA c, or pair c, visits units c, c + their number, ... Not scf.for, which
+  /// compares with sign: the step behind the last unit may be 2^31 or more.
   static void lowerStatic(NVVMBuilder &builder, ForEachWorkOp op,
                           const Problem &problem,
                           ConversionPatternRewriter &rewriter) {
-    bool pair = op->getParentOfType<LLVM::LLVMFuncOp>()->hasAttr(
-        NVVM::NVVMDialect::getClusterDimAttrName());
+    bool pair = isPair(op);
     Value first = pair ? builder.clusterId() : builder.ctaId();
     Value count = pair ? builder.clusterCount() : builder.ctaCount();
     auto loop = builder.create<scf::WhileOp>(
@@ -91,10 +128,65 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
     Value unit = body->getArgument(0);
     SmallVector<Value> arguments = getUnit(builder, problem, unit);
     Value next = builder.add(unit, count);
-    auto yield = builder.create<scf::YieldOp>(next);
+    builder.create<scf::YieldOp>(next);
     rewriter.inlineBlockBefore(&op.getBody().front(), next.getDefiningOp(),
                                arguments);
-    (void)yield;
+  }
+
+  /// A CTA, or a pair, begins with the unit of its own number, and goes on with
+  /// those of clusters that it was given in place of their launch. It asks
+  /// nothing about an answer before it knows that there is one: that part of
+  /// the loop only runs then. NextUnitLowering fills in the condition.
+  static void lowerClc(NVVMBuilder &builder, ForEachWorkOp op,
+                       const Problem &problem,
+                       ConversionPatternRewriter &rewriter) {
+    bool pair = isPair(op);
+    Type answerType = builder.getIntegerType(128);
+    auto loop = builder.create<scf::WhileOp>(
+        TypeRange(answerType),
+        ValueRange(pair ? builder.clusterId() : builder.ctaId()),
+        [](OpBuilder &, Location, ValueRange) {},
+        [&](OpBuilder &nested, Location loc, ValueRange answer) {
+          NVVMBuilder after(loc, nested);
+          Value unit = after.getFirstCta(answer[0]);
+          if (pair)
+            unit = after.create<arith::ShRUIOp>(unit, after.i32(1));
+          scf::YieldOp::create(nested, loc, unit);
+        });
+    Block *body = loop.getBeforeBody();
+    builder.setInsertionPointToStart(body);
+    SmallVector<Value> arguments =
+        getUnit(builder, problem, body->getArgument(0));
+    Value no = builder.i1(false);
+    Value nothing = builder.create<arith::ConstantOp>(
+        builder.getIntegerAttr(answerType, 0));
+    auto condition = builder.create<scf::ConditionOp>(no, nothing);
+    rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
+  }
+};
+
+struct NextUnitLowering final : KernelPattern<NextUnitOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(NextUnitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto loop = dyn_cast<scf::WhileOp>(op->getParentOp());
+    if (!loop)
+      return rewriter.notifyMatchFailure(op, "expected a lowered loop");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    StringRef field = ring.getType().getNames().front();
+    Value address = getFieldAddress(builder, ring, field, adaptor.getSlot());
+    Value answer = builder.loadAnswer(address);
+    Value isUnit = builder.isCluster(answer);
+    scf::ConditionOp condition = loop.getConditionOp();
+    rewriter.modifyOpInPlace(condition, [&] {
+      condition.getConditionMutable().assign(isUnit);
+      condition.getArgsMutable().assign(answer);
+    });
+    rewriter.eraseOp(op);
+    return success();
   }
 };
 
@@ -103,5 +195,6 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
 void mx::mxgpu::populateWorkPatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      KernelContext &kernel) {
-  patterns.add<ForEachWorkLowering>(converter, patterns.getContext(), kernel);
+  patterns.add<ForEachWorkLowering, NextUnitLowering>(
+      converter, patterns.getContext(), kernel);
 }

@@ -49,6 +49,14 @@ void KernelBuilder::requireSize(Value found, Value expected,
                     ValueRange{expected, found});
 }
 
+void KernelBuilder::requireUnits(Value units) {
+  constexpr int64_t kMaxUnits = std::numeric_limits<int32_t>::max();
+  Value most = index(kMaxUnits);
+  Value fits = create<arith::CmpIOp>(arith::CmpIPredicate::ule, units, most);
+  create<RequireOp>(fits, "expected at most %lld units of work, found %lld",
+                    ValueRange{most, units});
+}
+
 void KernelBuilder::requireMultiple(Value found, int64_t factor,
                                     const Twine &what) {
   Value rest = create<arith::RemUIOp>(found, index(factor));
@@ -99,6 +107,12 @@ ForEachWorkOp KernelBuilder::forEachWork(Value work) {
   for (int i = 0; i < 5; ++i)
     body.addArgument(getIndexType(), getLoc());
   setInsertionPointToStart(&body);
+  if (Value units = work.getDefiningOp<WorkSourceOp>().getUnits()) {
+    Value slot = create<ConsumeOp>(units);
+    create<NextUnitOp>(slot);
+    create<ReleaseOp>(slot);
+    setInsertionPointToStart(&body);
+  }
   return loop;
 }
 

@@ -37,6 +37,10 @@ public:
   void requireMultiple(mlir::Value found, int64_t factor,
                        const llvm::Twine &what);
 
+  /// Requires at run time that a grid can have as many CTAs as there are units
+  /// of work (2^31 - 1), which kernels number in 32 bits.
+  void requireUnits(mlir::Value units);
+
   /// A kernel with an empty body and `arguments`, in the module's gpu.module;
   /// the builder's insertion point does not move. Its name begins with `name`.
   KernelOp kernel(mlir::gpu::GPUModuleOp module, llvm::StringRef name,
@@ -48,6 +52,8 @@ public:
   /// Operations with one block as a body; the insertion point moves into it.
   RoleOp role(llvm::StringRef name, int64_t warps, bool elected,
               bool onLeader = false);
+  /// Before its end the loop over units that come by a ring goes on to the
+  /// next.
   ForEachWorkOp forEachWork(mlir::Value work);
   ForEachKOp forEachK(mlir::Value start, mlir::Value end, int64_t step);
 };

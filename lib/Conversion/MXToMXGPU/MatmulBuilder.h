@@ -41,6 +41,9 @@ private:
   void buildKernel(mlir::TypeRange arguments);
   RingType getInputRingType();
   RingType getAccumulatorRingType();
+  RingType getUnitRingType();
+
+  void buildSchedule(mlir::Value units);
 
   // Its roles (MatmulLoad.cpp, MatmulMma.cpp, MatmulEpilogue.cpp).
   void buildLoad();

@@ -27,8 +27,11 @@ void MatmulBuilder::build() {
 
   Value rowTiles = host.ceilDiv(host.dim(getOut(), 0), schedule.getTileM());
   Value columnTiles = host.ceilDiv(host.dim(getOut(), 1), schedule.getTileN());
-  Value tiles = host.mul(rowTiles, columnTiles);
-  Value grid = host.create<arith::MinUIOp>(tiles, host.create<SmCountOp>());
+  Value units = host.mul(rowTiles, columnTiles);
+  host.requireUnits(units);
+  Value grid = units;
+  if (schedule.getTileLoop() == TileLoop::Static)
+    grid = host.create<arith::MinUIOp>(units, host.create<SmCountOp>());
   host.launch(kernel, grid, arguments);
 }
 
@@ -43,17 +46,30 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
           ? Value(kernel.getBody().getArgument(5))
           : body.index(cast<MemRefType>(op.getA().getType()).getDimSize(1));
   Value rows = body.dim(result, 0), columns = body.dim(result, 1);
-  work = body.create<WorkSourceOp>(
-      rows, columns, reduction,
-      ArrayRef<int64_t>{schedule.getTileM(), schedule.getTileN()},
-      schedule.getRaster());
-  inputs = body.create<RingOp>(getInputRingType(), "in", DenseI64ArrayAttr(),
-                               IntegerAttr());
-  accumulators = body.create<RingOp>(getAccumulatorRingType(), "acc",
-                                     DenseI64ArrayAttr(), IntegerAttr());
+  auto createRing = [&](RingType type, StringRef name) -> Value {
+    return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr());
+  };
+  auto createWork = [&](Value units) {
+    work = body.create<WorkSourceOp>(
+        rows, columns, reduction,
+        ArrayRef<int64_t>{schedule.getTileM(), schedule.getTileN()},
+        schedule.getRaster(), units);
+  };
+  bool isClc = schedule.getTileLoop() == TileLoop::Clc;
+  if (!isClc)
+    createWork(Value());
+  inputs = createRing(getInputRingType(), "in");
+  accumulators = createRing(getAccumulatorRingType(), "acc");
+  Value units;
+  if (isClc) { // behind what is aligned more
+    units = createRing(getUnitRingType(), "units");
+    createWork(units);
+  }
   buildEpilogue();
   buildLoad();
   buildMma();
+  if (isClc)
+    buildSchedule(units);
 }
 
 static BufferType getBuffer(Space space, ArrayRef<int64_t> shape,
@@ -84,6 +100,25 @@ RingType MatmulBuilder::getAccumulatorRingType() {
                  host.getF32Type())},
       Agent::Mma, 1, Agent::Threads, kEpilogueWarps * 32, Scope::Cta,
       /*overlap=*/0);
+}
+
+/// Of answers of cluster launch control (16 bytes). Two, so that the loads can
+/// go on to the next unit while the epilogue of the last one runs.
+RingType MatmulBuilder::getUnitRingType() {
+  return RingType::get(
+      op.getContext(), /*stages=*/2, {host.getStringAttr("unit")},
+      {getBuffer(Space::Smem, {16}, host.getI8Type())}, Agent::Clc, 1,
+      Agent::Roles, 1, schedule.getCtaPair() ? Scope::Pair : Scope::Cta,
+      /*overlap=*/0);
+}
+
+/// One thread asks for the unit that comes after each.
+void MatmulBuilder::buildSchedule(Value units) {
+  OpBuilder::InsertionGuard guard(body);
+  body.role("schedule", 1, /*elected=*/true);
+  body.forEachWork(work);
+  Value slot = body.create<AcquireOp>(units);
+  body.create<PublishOp>(slot, Value());
 }
 
 /// Whether a unit has nothing to multiply.

@@ -29,8 +29,6 @@ checkBuilt(ScheduleAttr schedule,
     return fail("with 1 scale slot");
   if (schedule.getSplitK() != 1)
     return fail("with split_k = 1");
-  if (schedule.getTileLoop() != TileLoop::Static)
-    return fail("with tile_loop = static");
   if (schedule.getEpilogue() != Epilogue::Direct)
     return fail("with epilogue = direct");
   if (!schedule.getRegisters().empty())

@@ -122,6 +122,9 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK:         "expected tiles of blocks of the scales of a to be %lld, found %lld"(%[[KT]], %{{.*}})
 // CHECK:         "expected tiles of rows of the scales of b to be %lld, found %lld"
 // CHECK:         "expected tiles of blocks of the scales of b to be %lld, found %lld"
+// CHECK:         %[[UNITS:.*]] = arith.muli
+// CHECK:         %[[FEW:.*]] = arith.cmpi ule, %[[UNITS]], %[[MOST:.*]] : index
+// CHECK:         mxgpu.require %[[FEW]], "expected at most %lld units of work, found %lld"(%[[MOST]], %[[UNITS]])
 // CHECK-NOT:     mxgpu.require
 // CHECK:         mxgpu.launch @kernels::@dynamic_matmul grid(%{{.*}}) args({{.*}}, %[[Y]], %[[K]] : {{.*}}, memref<?x?xbf16>, index)
 

@@ -168,12 +168,39 @@ LogicalResult RoleOp::verify() {
 // Work
 //===----------------------------------------------------------------------===//
 
+void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
+                         Value columns, Value reduction, ArrayRef<int64_t> tile,
+                         RasterAttr raster, Value units, int64_t parts,
+                         int64_t partStep) {
+  IntegerAttr partsAttr, stepAttr;
+  if (parts > 1) {
+    partsAttr = builder.getI64IntegerAttr(parts);
+    stepAttr = builder.getI64IntegerAttr(partStep);
+  }
+  build(builder, state, WorkSourceType::get(builder.getContext()), rows,
+        columns, reduction, units, builder.getDenseI64ArrayAttr(tile), raster,
+        partsAttr, stepAttr);
+}
+
 LogicalResult WorkSourceOp::verify() {
   if (getTile().size() != 2)
     return emitOpError("expected 2 tile sizes, found ") << getTile().size();
   for (int64_t size : getTile())
     if (size < 1)
       return emitOpError("expected tile sizes of at least 1, found ") << size;
+  if (getParts().has_value() != getPartStep().has_value())
+    return emitOpError("expected parts and part_step together");
+  if (getNumParts() > kMaxStages)
+    return emitOpError("expected at most ")
+           << kMaxStages << " parts of the reduction, found " << getNumParts();
+  if (Value units = getUnits()) {
+    if (!units.getDefiningOp<RingOp>())
+      return emitOpError("expected a ring made in the kernel");
+    Agent producer = cast<RingType>(units.getType()).getProducer();
+    if (producer != Agent::Clc)
+      return emitOpError("expected a ring with producer clc, found ")
+             << stringifyAgent(producer);
+  }
   return success();
 }
 
@@ -190,6 +217,36 @@ LogicalResult ForEachWorkOp::verify() {
     return emitOpError("expected a work source made in the kernel");
   return verifyBodyArguments(
       *this, getBody(), SmallVector<Type>(5, IndexType::get(getContext())));
+}
+
+/// The loop over units that go by a ring asks once where to go on.
+LogicalResult ForEachWorkOp::verifyRegions() {
+  Value units = getWork().getDefiningOp<WorkSourceOp>().getUnits();
+  NextUnitOp found;
+  for (auto next : getBody().getOps<NextUnitOp>()) {
+    if (!units)
+      return next.emitOpError("expected units of cluster launch control, found "
+                              "a static work source");
+    if (found)
+      return next.emitOpError("expected to be once in its loop, found a second");
+    found = next;
+    auto consume = next.getSlot().getDefiningOp<ConsumeOp>();
+    if (consume.getRing() != units)
+      return next.emitOpError("expected a slot of the work source's ring");
+    if (consume->getBlock() != next->getBlock())
+      return next.emitOpError("expected a slot that is consumed in its loop");
+  }
+  if (units && !found)
+    return emitOpError("expected mxgpu.next_unit in its body, found none");
+  return success();
+}
+
+LogicalResult NextUnitOp::verify() {
+  if (!isa_and_present<ForEachWorkOp>((*this)->getParentOp()))
+    return emitOpError("expected to be in the body of mxgpu.for_each_work");
+  if (!getSlot().getDefiningOp<ConsumeOp>())
+    return emitOpError("expected a slot of mxgpu.consume");
+  return success();
 }
 
 LogicalResult ForEachKOp::verify() {

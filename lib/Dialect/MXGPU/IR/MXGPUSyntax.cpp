@@ -66,7 +66,7 @@ static void setArgumentNames(Region &region, ArrayRef<StringRef> names,
 
 void ForEachWorkOp::getAsmBlockArgumentNames(Region &region,
                                              OpAsmSetValueNameFn setName) {
-  setArgumentNames(region, {"expert", "row", "column", "start", "end"},
+  setArgumentNames(region, {"slice", "row", "column", "start", "end"},
                    setName);
 }
 

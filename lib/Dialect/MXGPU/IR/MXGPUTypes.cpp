@@ -365,6 +365,12 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                          << stringifyAgent(producer) << ", found "
                          << stringifyAgent(consumer);
   }
+  // PTX ISA, clusterlaunchcontrol.try_cancel: an answer of 16 bytes.
+  if (producer == Agent::Clc &&
+      (buffers.size() != 1 || buffers[0].getSizeInBytes() != 16))
+    return emitError() << "expected 1 buffer of 16 bytes filled by clc, found "
+                       << buffers.size() << ", the first of "
+                       << buffers[0].getSizeInBytes() << " bytes";
   return verifyOverlap(emitError, stages, buffers, overlap);
 }
 

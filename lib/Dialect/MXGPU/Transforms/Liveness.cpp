@@ -40,13 +40,12 @@ class Liveness {
 public:
   explicit Liveness(const RingSides &rings) {
     for (auto &[ring, sides] : rings) {
-      producers[sides.consumer.take] = sides.producer.give;
-      consumers[sides.producer.take] = sides.consumer.give;
-      for (const Port *port : {&sides.producer, &sides.consumer})
-        for (Operation *op : {port->take, port->give}) {
-          ops.push_back(op);
-          roleOf[op] = port->role;
-        }
+      addPort(sides.producer);
+      for (const Port &consumer : sides.getConsumers()) {
+        producers[consumer.take] = sides.producer.give;
+        consumers[sides.producer.take].push_back(consumer.give);
+        addPort(consumer);
+      }
     }
   }
 
@@ -62,15 +61,22 @@ public:
   }
 
 private:
+  void addPort(const Port &port) {
+    for (Operation *op : {port.take, port.give}) {
+      ops.push_back(op);
+      roleOf[op] = port.role;
+    }
+  }
+
   /// What must have happened before `event`.
   SmallVector<Event> getEarlier(Event event) {
     SmallVector<Event> earlier;
     unsigned depth = getLoops(event.op).size();
     if (Operation *publish = producers.lookup(event.op))
       earlier.push_back({publish, event.one, event.first});
-    if (Operation *release = consumers.lookup(event.op);
-        release && event.first < depth)
-      earlier.push_back({release, event.one, depth});
+    if (event.first < depth)
+      for (Operation *release : consumers.lookup(event.op))
+        earlier.push_back({release, event.one, depth});
     for (Operation *other : ops)
       if (std::optional<unsigned> common = getCommonLoops(other, event.op))
         earlier.push_back({other, std::min(event.one, *common),
@@ -124,7 +130,8 @@ private:
 
   SmallVector<Operation *> ops;
   DenseMap<Operation *, Operation *> producers; // consume -> publish
-  DenseMap<Operation *, Operation *> consumers; // acquire -> release
+  DenseMap<Operation *, SmallVector<Operation *>> consumers; // acquire ->
+                                                             // releases
   DenseMap<Operation *, Operation *> roleOf;
   std::map<Event, State> states;
   SmallVector<Event> path;

@@ -22,9 +22,17 @@ struct Port {
   mlir::Operation *give = nullptr; // publish or release
 };
 
-/// The two sides of a ring.
+/// The two sides of a ring. `others` are further consumers, of a ring for all
+/// roles.
 struct Sides {
   Port producer, consumer;
+  llvm::SmallVector<Port, 0> others;
+
+  llvm::SmallVector<Port> getConsumers() const {
+    llvm::SmallVector<Port> consumers = {consumer};
+    consumers.append(others.begin(), others.end());
+    return consumers;
+  }
 };
 
 using RingSides = llvm::MapVector<mlir::Operation *, Sides>;

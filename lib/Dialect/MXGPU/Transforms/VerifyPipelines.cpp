@@ -89,7 +89,12 @@ private:
       if (!isa<ForEachWorkOp, ForEachKOp>(loop))
         return take.emitOpError("expected only mxgpu loops around it, found ")
                << loop->getName().getStringRef();
-    Port &port = rings[ring].*side;
+    Sides &sides = rings[ring];
+    Port *place = &(sides.*side);
+    if (place->take && isa<ConsumeOp>(take) &&
+        ring.getType().getConsumer() == Agent::Roles)
+      place = &sides.others.emplace_back();
+    Port &port = *place;
     if (port.take) {
       InFlightDiagnostic diag = take.emitOpError("expected one ")
                                 << take->getName().getStringRef()
@@ -148,29 +153,57 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  LogicalResult verifyRing(RingOp ring, Sides sides) {
+  LogicalResult verifyRing(RingOp ring, const Sides &sides) {
     Port producer = sides.producer, consumer = sides.consumer;
     if (!producer.take || !consumer.take)
       return ring.emitOpError("expected a role that ")
              << (producer.take ? "consumes" : "produces")
              << " its slots, found none";
-    if (producer.role == consumer.role)
+    if (ring.getType().getProducer() == Agent::Clc) {
+      if (failed(verifyRequests(ring, sides)))
+        return failure();
+    } else if (producer.role == consumer.role)
       return ring.emitOpError("expected different roles to produce and "
                               "consume, found ")
              << producer.role.getSymNameAttr() << " twice";
-    if (!isSameNest(getLoops(producer.take), getLoops(consumer.take))) {
-      InFlightDiagnostic diag = ring.emitOpError(
-          "expected the same loops around acquire and consume");
-      diag.attachNote(producer.take->getLoc()) << "acquired here";
-      diag.attachNote(consumer.take->getLoc()) << "consumed here";
-      return diag;
-    }
     if (failed(verifyAgent(ring, producer, ring.getType().getProducer(),
-                           ring.getType().getProducerThreads())) ||
-        failed(verifyAgent(ring, consumer, ring.getType().getConsumer(),
-                           ring.getType().getConsumerThreads())))
+                           ring.getType().getProducerThreads())))
       return failure();
+    for (Port port : sides.getConsumers()) {
+      if (!isSameNest(getLoops(producer.take), getLoops(port.take))) {
+        InFlightDiagnostic diag = ring.emitOpError(
+            "expected the same loops around acquire and consume");
+        diag.attachNote(producer.take->getLoc()) << "acquired here";
+        diag.attachNote(port.take->getLoc()) << "consumed here";
+        return diag;
+      }
+      if (failed(verifyAgent(ring, port, ring.getType().getConsumer(),
+                             ring.getType().getConsumerThreads())))
+        return failure();
+    }
     return verifyFilled(ring, sides);
+  }
+
+  /// PTX ISA, clusterlaunchcontrol.try_cancel: who has seen a request fail must
+  /// not make another. So the role that asks waits for each answer before it
+  /// asks again, and like all others leaves its loop where there is none.
+  LogicalResult verifyRequests(RingOp ring, const Sides &sides) {
+    Port producer = sides.producer;
+    bool waits = false;
+    llvm::SmallDenseSet<Operation *> roles;
+    for (Port port : sides.getConsumers()) {
+      if (!roles.insert(port.role).second)
+        return port.take->emitOpError(
+                   "expected one mxgpu.consume of the ring in role ")
+               << port.role.getSymNameAttr() << ", found another";
+      waits |= port.role == producer.role &&
+               port.take->getBlock() == producer.give->getBlock() &&
+               producer.give->isBeforeInBlock(port.take);
+    }
+    if (!waits)
+      return producer.give->emitOpError(
+          "expected its role to consume the answer in the same iteration");
+    return success();
   }
 
   /// One thread drives the copy engine and the tensor core; `threads(n)` are
@@ -178,6 +211,8 @@ private:
   LogicalResult verifyAgent(RingOp ring, Port port, Agent agent,
                             int64_t threads) {
     RoleOp role = port.role;
+    if (agent == Agent::Roles)
+      return success();
     if (agent != Agent::Threads) {
       if (role.getElected())
         return success();
@@ -193,13 +228,16 @@ private:
   }
 
   /// Every field that is read must have been written.
-  LogicalResult verifyFilled(RingOp ring, Sides sides) {
+  LogicalResult verifyFilled(RingOp ring, const Sides &sides) {
     switch (ring.getType().getProducer()) {
     case Agent::Tma:
       return verifyLoaded(ring, sides.producer);
     case Agent::Mma:
       return verifyMultiplied(ring, sides);
     case Agent::Threads:
+    case Agent::TmaStore:
+    case Agent::Clc:
+    case Agent::Roles:
       break;
     }
     return success();
@@ -233,7 +271,7 @@ private:
   /// Each accumulator is written by an MMA that always runs, or runs in loops
   /// without iterations where `publish` says that the slot is empty and the
   /// reader asks.
-  LogicalResult verifyMultiplied(RingOp ring, Sides sides) {
+  LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
     auto publish = cast<PublishOp>(sides.producer.give);
     Block *block = publish->getBlock();
     for (StringAttr name : ring.getType().getNames()) {

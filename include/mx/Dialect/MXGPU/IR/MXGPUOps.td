@@ -120,49 +120,103 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
 //===----------------------------------------------------------------------===//
 
 def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [Pure, MXGPU_NamesResult]> {
-  let summary = "divide a problem into units of work, statically over CTAs";
+  let summary = "divide a problem into units of work, and share them out";
   let description = [{
     The problem has `rows` x `columns` outputs and reduces over `reduction`
-    elements; a unit is a tile of `tile` outputs with the whole reduction. CTA
-    i takes units i, i + number of CTAs, and so on, in the order of `raster`.
+    elements; a unit is a tile of `tile` outputs with the whole reduction. Units
+    are numbered in the order of `raster`.
+
+    - `static`: CTA i takes units i, i + number of CTAs, and so on;
+    - `clc`: cluster launch control. There is a CTA for each unit, but those
+      that run take the units of those that have not begun. The answers to the
+      requests are the slots of a ring.
+
+    With `split(n step k)` a unit has one of n parts of the reduction. Parts
+    begin at multiples of `k` elements and differ in length by `k` at most; some
+    are empty when there are fewer steps than parts.
 
     Example:
 
     ```mlir
     %work = mxgpu.work_source static raster = linear tile [128, 128]
         of(%m, %n, %k)
+    %units = mxgpu.ring "units" : !mxgpu.ring<2 x (unit: smem<16xi8>),
+                                      producer = clc, consumer = roles>
+    %other = mxgpu.work_source clc(%units : !units_ring) raster = hilbert
+        tile [128, 256] split(4 step 128) of(%m, %n, %k)
     ```
   }];
   let arguments = (ins
     Index:$rows, Index:$columns, Index:$reduction,
+    Optional<MXGPU_RingType>:$units,
     DenseI64ArrayAttr:$tile,
-    MXGPU_RasterAttr:$raster);
+    MXGPU_RasterAttr:$raster,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$parts,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$part_step);
   let results = (outs MXGPU_WorkSourceType:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
+                   "::mlir::Value":$reduction,
+                   "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
+                   CArg<"::mlir::Value", "{}">:$units,
+                   CArg<"int64_t", "1">:$parts, CArg<"int64_t", "1">:$partStep)>
+  ];
   let assemblyFormat = [{
-    `static` `raster` `=` custom<Raster>($raster) `tile` $tile
+    (`clc` `(` $units^ `:` type($units) `)`) : (`static`)?
+    `raster` `=` custom<Raster>($raster) `tile` $tile
+    (`split` `(` $parts^ `step` $part_step `)`)?
     `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Number of parts of the reduction.
+    int64_t getNumParts() { return getParts().value_or(1); }
+  }];
 }
 
 def MXGPU_ForEachWorkOp : MXGPU_Op<"for_each_work", [
     SingleBlock, NoTerminator, MXGPU_NamesBlockArguments]> {
   let summary = "visit this CTA's units of work";
   let description = [{
-    The body's arguments are the unit: expert, first row, first column, start
-    and end of the reduction, all in elements.
+    The body's arguments are the unit: its slice (the part of a split reduction,
+    or the expert of a grouped product), first row, first column, start and end
+    of the reduction; the last four in elements.
+
+    Under cluster launch control each role visits at least one unit, its own,
+    and says by `next_unit` where the next one stands.
   }];
   let arguments = (ins MXGPU_WorkSourceType:$work);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    ::mlir::BlockArgument getExpert() { return getBody().getArgument(0); }
+    ::mlir::BlockArgument getSlice() { return getBody().getArgument(0); }
     ::mlir::BlockArgument getRow() { return getBody().getArgument(1); }
     ::mlir::BlockArgument getColumn() { return getBody().getArgument(2); }
     ::mlir::BlockArgument getStart() { return getBody().getArgument(3); }
     ::mlir::BlockArgument getEnd() { return getBody().getArgument(4); }
   }];
+}
+
+def MXGPU_NextUnitOp : MXGPU_Op<"next_unit"> {
+  let summary = "go on with the unit of work in a slot";
+  let description = [{
+    The slot holds the answer of cluster launch control: the number of a unit,
+    or that there is none, and then the loop ends. Such an answer does not say
+    that all units are done; whatever is left is launched.
+
+    Example:
+
+    ```mlir
+    %slot = mxgpu.consume %units : !units_ring
+    mxgpu.next_unit %slot : !units_slot
+    mxgpu.release %slot : !units_slot
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot);
+  let assemblyFormat = "$slot attr-dict `:` type($slot)";
+  let hasVerifier = 1;
 }
 
 def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
@@ -259,7 +313,8 @@ def MXGPU_PublishOp : MXGPU_Op<"publish"> {
   let description = [{
     The slot becomes full when what the producer started has completed. With
     `empty` true nothing was started: the slot is full at once and the
-    consumer must not read it.
+    consumer must not read it. What a slot of cluster launch control waits for
+    is the answer to a request that is made here.
   }];
   let arguments = (ins MXGPU_SlotType:$slot, Optional<I1>:$empty);
   let assemblyFormat = "$slot (`empty` `(` $empty^ `)`)? attr-dict `:` type($slot)";

@@ -1,0 +1,152 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    // expected-error @below {{'mxgpu.work_source' op expected at most 1024 parts of the reduction, found 1025}}
+    %work = mxgpu.work_source static raster = linear tile [128, 128] split(1025 step 128) of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    // expected-error @below {{'mxgpu.work_source' op expected parts and part_step together}}
+    %work = "mxgpu.work_source"(%n, %n, %n) {tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, parts = 2 : i64} : (index, index, index) -> !mxgpu.work_source
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+// Only cluster launch control gives units.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %ring = mxgpu.ring "ring" : !ring
+    // expected-error @below {{'mxgpu.work_source' op expected a ring with producer clc, found tma}}
+    %work = mxgpu.work_source clc(%ring : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+// An answer has 16 bytes.
+// expected-error @below {{expected 1 buffer of 16 bytes filled by clc, found 1, the first of 32 bytes}}
+!ring = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = clc, consumer = roles>
+
+// -----
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %units = mxgpu.ring "units" : !ring
+    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.for_each_work' op expected mxgpu.next_unit in its body, found none}}
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      }
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %units = mxgpu.ring "units" : !ring
+    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %slot = mxgpu.consume %units : !ring
+        mxgpu.next_unit %slot : !slot
+        // expected-error @below {{'mxgpu.next_unit' op expected to be once in its loop, found a second}}
+        mxgpu.next_unit %slot : !slot
+        mxgpu.release %slot : !slot
+      }
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %units = mxgpu.ring "units" : !ring
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %slot = mxgpu.consume %units : !ring
+        // expected-error @below {{'mxgpu.next_unit' op expected units of cluster launch control, found a static work source}}
+        mxgpu.next_unit %slot : !slot
+        mxgpu.release %slot : !slot
+      }
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %units = mxgpu.ring "units" : !ring
+    %other = mxgpu.ring "other" : !ring
+    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %slot = mxgpu.consume %other : !ring
+        // expected-error @below {{'mxgpu.next_unit' op expected a slot of the work source's ring}}
+        mxgpu.next_unit %slot : !slot
+        mxgpu.release %slot : !slot
+      }
+    }
+  }
+}
+
+// -----
+
+// The same answer again and again.
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %units = mxgpu.ring "units" : !ring
+    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    mxgpu.role @role warps(1) {
+      %slot = mxgpu.consume %units : !ring
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        // expected-error @below {{'mxgpu.next_unit' op expected a slot that is consumed in its loop}}
+        mxgpu.next_unit %slot : !slot
+      }
+      mxgpu.release %slot : !slot
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %units = mxgpu.ring "units" : !ring
+    mxgpu.role @role warps(1) {
+      %slot = mxgpu.consume %units : !ring
+      // expected-error @below {{'mxgpu.next_unit' op expected to be in the body of mxgpu.for_each_work}}
+      mxgpu.next_unit %slot : !slot
+      mxgpu.release %slot : !slot
+    }
+  }
+}

@@ -1,0 +1,33 @@
+// RUN: mx-opt %s | mx-opt | FileCheck %s
+// RUN: mx-opt %s --mlir-print-op-generic | mx-opt | FileCheck %s
+// RUN: mx-opt %s --emit-bytecode | mx-opt | FileCheck %s
+
+// Units of cluster launch control, and parts of the reduction.
+
+// CHECK: [[$RING:!clc_ring]] = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  // CHECK-LABEL: mxgpu.kernel @kernel
+  mxgpu.kernel @kernel(%m: index, %n: index, %k: index) {
+    // CHECK: %[[UNITS:.*]] = mxgpu.ring "units" : [[$RING]]
+    %units = mxgpu.ring "units" : !ring
+    // CHECK: %[[WORK:.*]] = mxgpu.work_source clc(%[[UNITS]] : [[$RING]]) raster = hilbert tile [128, 64] split(3 step 256) of(
+    %work = mxgpu.work_source clc(%units : !ring) raster = hilbert tile [128, 64] split(3 step 256) of(%m, %n, %k)
+    // CHECK: mxgpu.work_source static raster = supergroup(8) tile [128, 64] of(
+    %other = mxgpu.work_source static raster = supergroup(8) tile [128, 64] of(%m, %n, %k)
+    mxgpu.role @schedule warps(1) elected {
+      // CHECK: mxgpu.for_each_work (%slice, %row, %column, %start, %end) in %[[WORK]] {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %request = mxgpu.acquire %units : !ring
+        mxgpu.publish %request : !slot
+        // CHECK: %[[SLOT:.*]] = mxgpu.consume %[[UNITS]] : [[$RING]]
+        %answer = mxgpu.consume %units : !ring
+        // CHECK-NEXT: mxgpu.next_unit %[[SLOT]] : !{{.*}}
+        mxgpu.next_unit %answer : !slot
+        // CHECK-NEXT: mxgpu.release %[[SLOT]] : !{{.*}}
+        mxgpu.release %answer : !slot
+      }
+    }
+  }
+}

@@ -1,0 +1,92 @@
+"""Products by every way to share out the tiles, compared with numpy.
+
+RUN: %python %s mx-run %t
+REQUIRES: compiler, numpy
+
+Few multiprocessors, so that CTAs go through several units. Under seeds cluster
+launch control now and then says that there is nothing left when there is: what
+is left is then launched, and no tile may be missing or done twice.
+"""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+import reference
+
+mx_run, directory = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+
+PROGRAM = """
+!matrix = tensor<?x?xbf16>
+!elements = tensor<?x?xf8E4M3FN>
+!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @main(%x: !matrix, %w: !matrix) -> !matrix {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %m = tensor.dim %x, %c0 : !matrix
+  %n = tensor.dim %w, %c0 : !matrix
+  %k = tensor.dim %x, %c1 : !matrix
+  %blocks = arith.divui %k, %c32 : index
+  %xe = tensor.empty(%m, %k) : !elements
+  %xs = tensor.empty(%m, %blocks) : !scales
+  %xq:2 = mx.quantize ins(%x : !matrix) outs(%xe, %xs : !elements, !scales) -> !elements, !scales
+  %we = tensor.empty(%n, %k) : !elements
+  %ws = tensor.empty(%n, %blocks) : !scales
+  %wq:2 = mx.quantize ins(%w : !matrix) outs(%we, %ws : !elements, !scales) -> !elements, !scales
+  %init = tensor.empty(%m, %n) : !matrix
+  %y = mx.matmul ins(%xq#0, %xq#1, %wq#0, %wq#1 : !elements, !scales, !elements, !scales)
+      outs(%init : !matrix) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 3, SCHEDULE>} -> !matrix
+  return %y : !matrix
+}
+"""
+
+# Tiles: 1, 1 x 7, 5 x 3 and 4 x 4.
+SHAPES = [(100, 90, 96), (128, 800, 32), (600, 300, 160), (512, 512, 256)]
+LOOPS = ["static", "clc"]
+RASTERS = ["linear", "supergroup(3)", "hilbert"]
+ACCUMULATORS = [1, 2]
+
+rng = np.random.default_rng(7)
+inputs = []
+for index, (m, n, k) in enumerate(SHAPES):
+    x, w = reference.make_input(rng, m, k, "plain"), reference.make_input(rng, n, k, "plain")
+    np.save(f"{directory}/x{index}.npy", x)
+    np.save(f"{directory}/w{index}.npy", w)
+    a = reference.dequantize(*reference.quantize(reference.from_bits(x)))
+    b = reference.dequantize(*reference.quantize(reference.from_bits(w)))
+    inputs.append((a, b))
+
+failures = 0
+runs = list(itertools.product(LOOPS, RASTERS))
+runs += [("clc", "linear")] * 6
+for run, (loop, raster) in enumerate(runs):
+    shape = run % len(SHAPES) if run < 6 else 2 + run % 2
+    seed = run % 6
+    schedule = f"accumulators = {ACCUMULATORS[run % 2]}, tile_loop = {loop}, raster = {raster}, epilogue = direct"
+    with open(f"{directory}/program.mlir", "w") as file:
+        file.write(PROGRAM.replace("SCHEDULE", schedule))
+    result = f"{directory}/y.npy"
+    if os.path.exists(result):
+        os.remove(result)
+    command = [mx_run, f"{directory}/program.mlir", "--device=sim", "--check=cpu", "--result", result]
+    command += ["--arg", f"{directory}/x{shape}.npy", "--arg", f"{directory}/w{shape}.npy"]
+    environment = dict(os.environ, MX_SIM_SM_COUNT=str(1 + run % 3), MX_SIM_SEED=str(seed), MX_SIM_CHECKS="all")
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    what = f"{SHAPES[shape]} {schedule}, seed {seed}"
+    if done.returncode:
+        print(f"{what}: exit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+        failures += 1
+        continue
+    y = reference.from_bits(np.load(result))
+    # The simulator rounds to f32 at each step.
+    wrong, ratio = reference.compare_product(y, *inputs[shape], 2.0**-23)
+    print(f"{what}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
+    failures += int(wrong != 0)
+print(f"{len(runs)} runs, {failures} failures")
+sys.exit(1 if failures else 0)
