@@ -99,3 +99,108 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 }
+
+// -----
+
+// Cluster launch control: the first unit is the CTA's own, the next is in the
+// answer, and only an answer that is a cluster is asked for its number. Two
+// warps and a thread empty a slot.
+
+// CHECK-LABEL: llvm.func @clc(
+// CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : i32
+// CHECK-DAG:     %[[C3:.*]] = arith.constant 3 : i32
+// CHECK:         nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK:         nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C3]]
+// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C3]]
+// CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK:         scf.while (%[[UNIT:.*]] = %[[CTA]]) : (i32) -> i128 {
+// CHECK:           arith.divui %[[UNIT]], %{{.*}} : i32
+// CHECK:           memref.store
+// CHECK:           nvvm.mbarrier.try_wait
+// CHECK:           %[[ANSWER:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> i128
+// CHECK-NEXT:      %[[MORE:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = is_canceled, %[[ANSWER]] : i1
+// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK-NEXT:      nvvm.bar.warp.sync
+// CHECK:           scf.if
+// CHECK-NEXT:        nvvm.mbarrier.arrive
+// CHECK:           scf.condition(%[[MORE]]) %[[ANSWER]] : i128
+// CHECK-NEXT:    } do {
+// CHECK-NEXT:    ^bb0(%[[NEXT:.*]]: i128):
+// CHECK-NEXT:      %[[NUMBER:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = get_first_cta_id_x, %[[NEXT]] : i32
+// CHECK-NEXT:      scf.yield %[[NUMBER]] : i32
+// The role that asks expects 16 bytes, asks, and waits for the answer.
+// CHECK:         scf.while
+// CHECK:           nvvm.mbarrier.try_wait
+// CHECK:           nvvm.mbarrier.arrive.expect_tx %[[BARRIER:.*]], %[[C16]]
+// CHECK:           nvvm.clusterlaunchcontrol.try.cancel %{{.*}}, %{{.*}}
+// CHECK:           nvvm.mbarrier.try_wait
+// CHECK:           nvvm.clusterlaunchcontrol.query.cancel query = is_canceled
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @clc(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    %units = mxgpu.ring "units" : !ring
+    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
+    mxgpu.role @other warps(2) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        memref.store %row, %out[%c0] : memref<1xindex>
+        %answer = mxgpu.consume %units : !ring
+        mxgpu.next_unit %answer : !slot
+        mxgpu.release %answer : !slot
+      }
+    }
+    mxgpu.role @schedule warps(1) elected {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %request = mxgpu.acquire %units : !ring
+        mxgpu.publish %request : !slot
+        %answer = mxgpu.consume %units : !ring
+        mxgpu.next_unit %answer : !slot
+        mxgpu.release %answer : !slot
+      }
+    }
+  }
+}
+
+// -----
+
+// Three parts: step number part * steps / 3 is the first of a part, the next
+// part's first its end. Tiles of one part come one after the other.
+
+// CHECK-LABEL: llvm.func @split(
+// CHECK-DAG:     %[[C3:.*]] = arith.constant 3 : index
+// CHECK-DAG:     %[[C3_I32:.*]] = arith.constant 3 : i32
+// CHECK-DAG:     %[[C256:.*]] = arith.constant 256 : index
+// CHECK-DAG:     %[[K:.*]] = arith.index_cast %arg2 : i64 to index
+// CHECK:         %[[TILES:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT:    arith.muli %[[TILES]], %[[C3_I32]] : i32
+// CHECK:         ^bb0(%[[UNIT:.*]]: i32):
+// CHECK-NEXT:      %[[PART:.*]] = arith.divui %[[UNIT]], %[[TILES]] : i32
+// CHECK-NEXT:      %[[BEFORE:.*]] = arith.muli %[[PART]], %[[TILES]] : i32
+// CHECK-NEXT:      %[[TILE:.*]] = arith.subi %[[UNIT]], %[[BEFORE]] : i32
+// CHECK-NEXT:      %[[SLICE:.*]] = arith.index_castui %[[PART]] : i32 to index
+// CHECK:           %[[STEPS:.*]] = arith.index_castui
+// CHECK-NEXT:      %[[START1:.*]] = arith.muli %[[STEPS]], %[[SLICE]] : index
+// CHECK-NEXT:      %[[START2:.*]] = arith.divui %[[START1]], %[[C3]] : index
+// CHECK-NEXT:      %[[START:.*]] = arith.muli %[[START2]], %[[C256]] : index
+// CHECK-NEXT:      %[[NEXT:.*]] = arith.addi %[[SLICE]], %{{.*}} : index
+// CHECK-NEXT:      %[[END1:.*]] = arith.muli %[[STEPS]], %[[NEXT]] : index
+// CHECK-NEXT:      %[[END2:.*]] = arith.divui %[[END1]], %[[C3]] : index
+// CHECK-NEXT:      %[[END3:.*]] = arith.muli %[[END2]], %[[C256]] : index
+// CHECK-NEXT:      %[[END:.*]] = arith.minui %[[END3]], %[[K]] : index
+// CHECK-NEXT:      arith.divui %[[TILE]], %{{.*}} : i32
+// CHECK:           arith.subi %[[END]], %[[START]] : index
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @split(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    %work = mxgpu.work_source static raster = linear tile [128, 192] split(3 step 256) of(%m, %n, %k)
+    mxgpu.role @only warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+        %length = arith.subi %k1, %k0 : index
+        %sum = arith.addi %row, %length : index
+        memref.store %sum, %out[%c0] : memref<1xindex>
+      }
+    }
+  }
+}

@@ -228,7 +228,8 @@ LogicalResult ForEachWorkOp::verifyRegions() {
       return next.emitOpError("expected units of cluster launch control, found "
                               "a static work source");
     if (found)
-      return next.emitOpError("expected to be once in its loop, found a second");
+      return next.emitOpError(
+          "expected to be once in its loop, found a second");
     found = next;
     auto consume = next.getSlot().getDefiningOp<ConsumeOp>();
     if (consume.getRing() != units)

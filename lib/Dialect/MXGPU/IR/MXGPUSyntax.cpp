@@ -66,8 +66,7 @@ static void setArgumentNames(Region &region, ArrayRef<StringRef> names,
 
 void ForEachWorkOp::getAsmBlockArgumentNames(Region &region,
                                              OpAsmSetValueNameFn setName) {
-  setArgumentNames(region, {"slice", "row", "column", "start", "end"},
-                   setName);
+  setArgumentNames(region, {"slice", "row", "column", "start", "end"}, setName);
 }
 
 void ForEachKOp::getAsmBlockArgumentNames(Region &region,
@@ -167,10 +166,10 @@ void KernelOp::print(OpAsmPrinter &printer) {
   if (getTmemColumns())
     printer << " tmem(" << *getTmemColumns() << " at " << *getTmemSlot() << ')';
   printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {getSymNameAttrName(), getFunctionTypeAttrName(),
-                            getScheduleAttrName(), getClusterAttrName(),
-                            getSmemBytesAttrName(),
-                            getTmemColumnsAttrName(), getTmemSlotAttrName()});
+      (*this)->getAttrs(),
+      {getSymNameAttrName(), getFunctionTypeAttrName(), getScheduleAttrName(),
+       getClusterAttrName(), getSmemBytesAttrName(), getTmemColumnsAttrName(),
+       getTmemSlotAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
