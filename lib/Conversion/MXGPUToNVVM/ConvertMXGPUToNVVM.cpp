@@ -41,6 +41,7 @@ struct ConvertMXGPUToNVVMPass final
 
   static LogicalResult lower(KernelOp kernel) {
     MLIRContext *context = kernel.getContext();
+    unrollFragments(kernel);
     KernelContext kernelContext;
     FailureOr<LLVM::LLVMFuncOp> function = lowerKernel(kernel, kernelContext);
     if (failed(function))
@@ -56,8 +57,6 @@ struct ConvertMXGPUToNVVMPass final
     converter.addConversion([](ScalesType type) {
       return IntegerType::get(type.getContext(), 32);
     });
-    converter.addConversion(
-        [](FragmentType type) { return type.getVectorType(); });
     auto materialize = [](OpBuilder &builder, Type type, ValueRange inputs,
                           Location loc) -> Value {
       return UnrealizedConversionCastOp::create(builder, loc, type, inputs)
@@ -75,7 +74,8 @@ struct ConvertMXGPUToNVVMPass final
     populateWorkPatterns(patterns, converter, kernelContext);
     populateRingPatterns(patterns, converter, kernelContext);
     populateTensorCorePatterns(patterns, converter, kernelContext);
-    populateEpiloguePatterns(patterns, converter, kernelContext);
+    populateAccumulatorPatterns(patterns, converter, kernelContext);
+    populateStorePatterns(patterns, converter, kernelContext);
     populateQuantizePatterns(patterns, converter, kernelContext);
     if (failed(applyPartialConversion(*function, target, std::move(patterns))))
       return failure();

@@ -71,6 +71,9 @@ mlir::Value buildIdentityMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                                 mlir::Value pointer,
                                 mlir::ValueRange dynamicSizes);
 
+/// Unrolls the short ways of the epilogue, so that columns become immediates.
+void unrollFragments(KernelOp kernel);
+
 /// Lowers the kernel's function and set-up; its body keeps the other
 /// operations. Fails if the kernel was not allocated.
 mlir::FailureOr<mlir::LLVM::LLVMFuncOp> lowerKernel(KernelOp kernel,
@@ -92,9 +95,12 @@ void populateRingPatterns(mlir::RewritePatternSet &patterns,
 void populateTensorCorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter,
                                 KernelContext &kernel);
-void populateEpiloguePatterns(mlir::RewritePatternSet &patterns,
-                              const mlir::TypeConverter &converter,
-                              KernelContext &kernel);
+void populateAccumulatorPatterns(mlir::RewritePatternSet &patterns,
+                                 const mlir::TypeConverter &converter,
+                                 KernelContext &kernel);
+void populateStorePatterns(mlir::RewritePatternSet &patterns,
+                           const mlir::TypeConverter &converter,
+                           KernelContext &kernel);
 void populateQuantizePatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               KernelContext &kernel);

@@ -332,6 +332,45 @@ Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
 }
 
 //===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+void NVVMBuilder::storeGlobal(Value pointer, int64_t offset,
+                              ArrayRef<Value> words, Value condition) {
+  // Cache eviction priorities of plain stores have no intrinsic. An inline asm
+  // without `.aligned` instructions may be copied and moved.
+  size_t count = words.size();
+  unsigned bits = words[0].getType().getIntOrFloatBitWidth();
+  std::string text, constraints = "l", list;
+  for (size_t i = 1; i <= count; ++i) {
+    list += (i > 1 ? ", $" : "$") + std::to_string(i);
+    constraints += bits == 16 ? ",h" : ",r";
+  }
+  llvm::raw_string_ostream os(text);
+  if (condition)
+    os << "@$" << count + 1 << ' ';
+  os << "st.global.L1::no_allocate";
+  if (count > 1)
+    os << ".v" << count;
+  os << ".b" << bits << " [$0+" << offset << "], ";
+  if (count > 1)
+    os << '{' << list << "};";
+  else
+    os << list << ';';
+  SmallVector<Value> operands = {pointer};
+  llvm::append_range(operands, words);
+  if (condition) {
+    operands.push_back(condition);
+    constraints += ",b";
+  }
+  create<LLVM::InlineAsmOp>(
+      TypeRange(), operands, text, constraints + ",~{memory}",
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, /*asm_dialect=*/LLVM::AsmDialectAttr(),
+      /*operand_attrs=*/ArrayAttr());
+}
+
+//===----------------------------------------------------------------------===//
 // Conversions
 //===----------------------------------------------------------------------===//
 

@@ -110,6 +110,12 @@ public:
   /// waits; the result cannot be used before the wait.
   mlir::Value loadTensorMemory(mlir::Value address, int64_t columns);
 
+  /// Writes one i16 or i32, or 4 or 8 i32, at `pointer` (global) plus `offset` bytes, which
+  /// is a multiple of their size, without taking place in the L1 cache, if
+  /// `condition` holds (i1; null: always).
+  void storeGlobal(mlir::Value pointer, int64_t offset,
+                   llvm::ArrayRef<mlir::Value> words, mlir::Value condition);
+
   // Conversions; `hi` becomes the upper byte of the i16.
   mlir::Value convertToE4M3(mlir::Value hi, mlir::Value lo);
   mlir::Value convertToE8M0Up(mlir::Value hi, mlir::Value lo);

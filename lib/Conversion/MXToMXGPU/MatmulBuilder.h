@@ -11,6 +11,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMULBUILDER_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMULBUILDER_H
 
+#include "EpilogueRegion.h"
 #include "KernelBuilder.h"
 #include "mx/Support/ScaleLayout.h"
 
@@ -27,7 +28,7 @@ public:
   MatmulBuilder(MatmulOp op, mlir::gpu::GPUModuleOp module,
                 ScheduleAttr schedule)
       : op(op), module(module), schedule(schedule), host(op.getLoc(), op),
-        body(op.getLoc(), op) {}
+        body(op.getLoc(), op), region(op.getEpilogueBlock()) {}
 
   void build();
 
@@ -50,6 +51,20 @@ private:
   void buildMma();
   void buildEpilogue();
 
+  // Parts of the epilogue (MatmulEpilogue.cpp).
+  struct Row {
+    /// The thread's row, and the nearest that exists.
+    mlir::Value own, clamped;
+    mlir::Value isPresent;
+  };
+  Row getEpilogueRow(ForEachWorkOp unit);
+  mlir::Value isWhole(ForEachWorkOp unit, mlir::Value empty);
+  int64_t getFragmentColumns();
+  mlir::Value finish(mlir::Value sums, const Row &row, const Columns &columns,
+                     mlir::Value empty);
+  void storeColumns(ForEachWorkOp unit, mlir::Value slot, mlir::Value empty,
+                    const Row &row, bool whole, int64_t begin, int64_t end);
+
   mlir::Value getOut() { return op.getOuts().front(); }
   /// An argument of the kernel.
   mlir::Value getMap(unsigned index) {
@@ -71,6 +86,11 @@ private:
   KernelOp kernel;
   /// The result as an argument of the kernel.
   mlir::Value result;
+  EpilogueRegion region;
+  /// The kernel's first argument for alpha and values that the region captures.
+  unsigned firstCapture = 0;
+  /// The factor of the sums in the kernel, if the operation has one.
+  mlir::Value alpha;
   mlir::Value work, inputs, accumulators;
 };
 

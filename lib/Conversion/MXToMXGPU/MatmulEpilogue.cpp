@@ -2,42 +2,148 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Four warps move finished accumulators from tensor memory to the result.
+// Four warps move finished accumulators from tensor memory to the result. A
+// thread has one row of the tile. Tiles whose columns all exist take the short
+// way, with vectors and without questions; others ask for each column.
 //
 //===----------------------------------------------------------------------===//
 
 #include "MatmulBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Columns that an epilogue thread holds at a time.
+/// Most columns that an epilogue thread holds at a time.
 static constexpr int64_t kFragmentColumns = 32;
+
+/// The row of the result that this thread has, and whether it exists. A row
+/// that does not counts as the last one, so that whatever is read exists.
+MatmulBuilder::Row MatmulBuilder::getEpilogueRow(ForEachWorkOp unit) {
+  Value own = body.add(unit.getRow(), body.create<ThreadIdOp>());
+  auto type = cast<MemRefType>(result.getType());
+  if (!type.isDynamicDim(0) && type.getDimSize(0) % schedule.getTileM() == 0)
+    return {own, own, body.create<arith::ConstantOp>(body.getBoolAttr(true))};
+  Value rows = body.dim(result, 0);
+  Value isPresent =
+      body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, own, rows);
+  Value last = body.create<arith::SubIOp>(rows, body.index(1));
+  return {own, body.create<arith::MinUIOp>(own, last), isPresent};
+}
+
+/// Whether all columns of the unit exist and are written and read in aligned
+/// vectors, and there is something to write; null if never.
+Value MatmulBuilder::isWhole(ForEachWorkOp unit, Value empty) {
+  auto type = cast<MemRefType>(result.getType());
+  int64_t alignment = getRowAlignment(type, /*dynamic=*/32);
+  int64_t tileN = schedule.getTileN();
+  if (!alignment || (!type.isDynamicDim(1) && type.getDimSize(1) < tileN))
+    return {};
+  Value whole = isAligned(body, result, alignment);
+  auto require = [&](Value condition) {
+    whole = body.create<arith::AndIOp>(whole, condition);
+  };
+  if (type.isDynamicDim(1) || type.getDimSize(1) % tileN)
+    require(body.create<arith::CmpIOp>(arith::CmpIPredicate::ule,
+                                       body.add(unit.getColumn(), tileN),
+                                       body.dim(result, 1)));
+  if (Value aligned = region.areLoadsAligned(body, getFragmentColumns()))
+    require(aligned);
+  Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
+  require(body.create<arith::XOrIOp>(empty, yes));
+  return whole;
+}
+
+int64_t MatmulBuilder::getFragmentColumns() {
+  return std::gcd(schedule.getTileN(), kFragmentColumns);
+}
+
+/// What is stored for the `sums` of some columns.
+Value MatmulBuilder::finish(Value sums, const Row &row, const Columns &columns,
+                            Value empty) {
+  auto vector = cast<VectorType>(sums.getType());
+  auto widen = [&](Value value) -> Value {
+    if (value.getType() == vector)
+      return value;
+    return body.create<arith::ExtFOp>(vector, value);
+  };
+  Value factor;
+  if (op.getAlpha())
+    factor = body.create<vector::BroadcastOp>(vector, alpha);
+  if (op.getAccumulate()) {
+    Value old = widen(loadColumns(body, result, row.clamped, columns));
+    Value total =
+        factor ? body.create<math::FmaOp>(sums, factor, old).getResult()
+               : body.create<arith::AddFOp>(sums, old).getResult();
+    // Nothing added leaves the value as it is, the sign of zero too.
+    sums = body.create<arith::SelectOp>(empty, old, total);
+  } else if (factor) {
+    sums = body.create<arith::MulFOp>(sums, factor);
+  }
+  if (region)
+    return region.emit(body, sums, columns);
+  Type outType = cast<MemRefType>(result.getType()).getElementType();
+  if (outType.isF32())
+    return sums;
+  return body.create<arith::TruncFOp>(
+      VectorType::get(vector.getShape(), outType), sums);
+}
+
+/// Stores columns `begin` to `end` of the tile, in the order in which they are
+/// drained.
+void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
+                                 const Row &row, bool whole, int64_t begin,
+                                 int64_t end) {
+  OpBuilder::InsertionGuard guard(body);
+  int64_t count = getFragmentColumns();
+  auto loop = body.create<scf::ForOp>(body.index(begin), body.index(end),
+                                      body.index(count));
+  body.setInsertionPointToStart(loop.getBody());
+  Value inTile = loop.getInductionVar();
+  Columns columns = {body.add(unit.getColumn(), inTile), count, {}};
+  if (!whole)
+    columns.last =
+        body.create<arith::SubIOp>(body.dim(result, 1), body.index(1));
+  Value sums = body.create<LoadAccumulatorOp>(
+      VectorType::get({count}, body.getF32Type()), slot, "d", inTile, empty);
+  Value finished = finish(sums, row, columns, empty);
+  IntegerAttr alignment;
+  if (whole)
+    alignment = body.getI64IntegerAttr(getRowAlignment(
+        cast<MemRefType>(result.getType()), /*dynamic=*/32));
+  body.create<StoreFragmentOp>(finished, result, row.own, columns.first,
+                               row.isPresent, alignment);
+}
 
 void MatmulBuilder::buildEpilogue() {
   OpBuilder::InsertionGuard guard(body);
-  Type outType = cast<MemRefType>(result.getType()).getElementType();
-  auto getFragment = [&](Type elementType) {
-    return FragmentType::get(op.getContext(), kFragmentColumns, elementType);
-  };
   body.role("epilogue", kEpilogueWarps, /*elected=*/false);
   ForEachWorkOp unit = body.forEachWork(work);
   Value empty = isEmpty(unit);
+  Row row = getEpilogueRow(unit);
+  region.emitScalars(body, row.clamped);
+  Value whole = isWhole(unit, empty);
   Value slot = body.create<ConsumeOp>(accumulators);
-  Value zero = body.index(0), columns = body.index(schedule.getTileN());
-  auto loop =
-      body.create<scf::ForOp>(zero, columns, body.index(kFragmentColumns));
+  auto store = [&](int64_t begin, int64_t end) {
+    if (!whole)
+      return storeColumns(unit, slot, empty, row, false, begin, end);
+    auto ifOp = body.create<scf::IfOp>(whole, /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(body);
+    body.setInsertionPointToStart(ifOp.thenBlock());
+    storeColumns(unit, slot, empty, row, true, begin, end);
+    body.setInsertionPointToStart(ifOp.elseBlock());
+    storeColumns(unit, slot, empty, row, false, begin, end);
+  };
+  // What the next accumulator overlaps goes first, so that it can start.
+  int64_t first = schedule.getOverlap() ? schedule.getOverlap()
+                                        : schedule.getTileN();
+  store(0, first);
   body.create<ReleaseOp>(slot);
-  body.setInsertionPointToStart(loop.getBody());
-  Value column = loop.getInductionVar();
-  Value fragment = body.create<LoadAccumulatorOp>(
-      getFragment(body.getF32Type()), slot, "d", column, empty);
-  if (!outType.isF32())
-    fragment = body.create<CastFragmentOp>(getFragment(outType), fragment);
-  body.create<StoreFragmentOp>(fragment, result, unit.getRow(),
-                               body.add(unit.getColumn(), column));
+  if (first < schedule.getTileN())
+    store(first, schedule.getTileN());
 }

@@ -23,6 +23,10 @@ void MatmulBuilder::build() {
       encodeScales(op.getBScales(), schedule.getTileN()), getOut()};
   if (cast<MemRefType>(op.getA().getType()).isDynamicDim(1))
     arguments.push_back(host.dim(op.getA(), 1));
+  firstCapture = arguments.size();
+  if (op.getAlpha())
+    arguments.push_back(op.getAlpha());
+  llvm::append_range(arguments, region.getCaptures());
   buildKernel(ValueRange(arguments).getTypes());
 
   Value rowTiles = host.ceilDiv(host.dim(getOut(), 0), schedule.getTileM());
@@ -42,9 +46,17 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
   body.setInsertionPointToStart(&kernel.getBody().front());
   result = kernel.getBody().getArgument(4);
   Value reduction =
-      arguments.size() > 5
+      firstCapture > 5
           ? Value(kernel.getBody().getArgument(5))
           : body.index(cast<MemRefType>(op.getA().getType()).getDimSize(1));
+  auto captured = kernel.getBody().getArguments().drop_front(firstCapture);
+  if (op.getAlpha()) {
+    alpha = captured.front();
+    captured = captured.drop_front();
+  }
+  for (auto [value, inKernel] :
+       llvm::zip_equal(region.getCaptures(), captured))
+    region.capture(value, inKernel);
   Value rows = body.dim(result, 0), columns = body.dim(result, 1);
   auto createRing = [&](RingType type, StringRef name) -> Value {
     return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr());

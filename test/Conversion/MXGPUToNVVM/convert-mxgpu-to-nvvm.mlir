@@ -223,9 +223,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
       %d = mxgpu.consume %acc : !acc
-      %f = mxgpu.load_accumulator %d["d"] column(%n) : !mxgpu.slot<!acc> -> !mxgpu.fragment<4xf32>
-      %g = mxgpu.cast_fragment %f : !mxgpu.fragment<4xf32> -> !mxgpu.fragment<4xbf16>
-      mxgpu.store_fragment %g, %c[%n, %n] : !mxgpu.fragment<4xbf16>, memref<?x?xbf16>
+      %f = mxgpu.load_accumulator %d["d"] column(%n) : !mxgpu.slot<!acc> -> vector<4xf32>
+      %g = mxgpu.cast_fragment %f : vector<4xf32> -> vector<4xbf16>
+      mxgpu.store_fragment %g, %c[%n, %n] : vector<4xbf16>, memref<?x?xbf16>
       mxgpu.release %d : !mxgpu.slot<!acc>
     }
     mxgpu.role @mma warps(1) elected {
@@ -425,8 +425,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
       %d = mxgpu.consume %acc : !acc
-      %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !mxgpu.slot<!acc> -> !mxgpu.fragment<32xf32>
-      mxgpu.store_fragment %f, %c[%n, %n] : !mxgpu.fragment<32xf32>, memref<?x?xf32>
+      %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !mxgpu.slot<!acc> -> vector<32xf32>
+      mxgpu.store_fragment %f, %c[%n, %n] : vector<32xf32>, memref<?x?xf32>
       mxgpu.release %d : !mxgpu.slot<!acc>
     }
   }

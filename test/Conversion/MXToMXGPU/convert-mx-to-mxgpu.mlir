@@ -47,10 +47,10 @@
 // CHECK-NEXT:        %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
 // CHECK-NEXT:        %[[D:.*]] = mxgpu.consume %[[ACC]]
 // CHECK-NEXT:        scf.for %[[J:.*]] = %[[C0]] to %[[C256]] step %[[C32]] {
-// CHECK-NEXT:          %[[F:.*]] = mxgpu.load_accumulator %[[D]]["d"] column(%[[J]]) empty(%[[NONE]]) : !mma_slot -> !mxgpu.fragment<32xf32>
+// CHECK-NEXT:          %[[F:.*]] = mxgpu.load_accumulator %[[D]]["d"] column(%[[J]]) empty(%[[NONE]]) : !mma_slot -> vector<32xf32>
 // CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[COLUMN]], %[[J]]
 // An f32 result is stored as it was summed.
-// CHECK-NEXT:          mxgpu.store_fragment %[[F]], %[[R]][%[[ROW]], %[[AT]]] : !mxgpu.fragment<32xf32>, memref<256x768xf32>
+// CHECK-NEXT:          mxgpu.store_fragment %[[F]], %[[R]][%[[ROW]], %[[AT]]] : vector<32xf32>, memref<256x768xf32>
 // CHECK-NEXT:        }
 // CHECK-NEXT:        mxgpu.release %[[D]]
 // CHECK-NEXT:      }
@@ -135,7 +135,7 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK:         mxgpu.work_source static raster = linear tile [128, 128] of(%[[ROWS]], %[[COLUMNS]], %[[REDUCTION]])
 // A bf16 result is rounded once.
 // CHECK:         %[[F:.*]] = mxgpu.load_accumulator
-// CHECK-NEXT:    %[[G:.*]] = mxgpu.cast_fragment %[[F]] : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<32xbf16>
+// CHECK-NEXT:    %[[G:.*]] = mxgpu.cast_fragment %[[F]] : vector<32xf32> -> vector<32xbf16>
 // CHECK:         mxgpu.store_fragment %[[G]], %[[R]]
 func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?x32x4x4xf8E8M0FNU>,
                    %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?x32x4x4xf8E8M0FNU>, %y: memref<?x?xbf16>) {

@@ -48,8 +48,9 @@ def ConvertMXToMXGPUPass
   let options = [MX_ChipOption];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
-    "::mlir::scf::SCFDialect", "::mx::mxgpu::MXGPUDialect"];
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect", "::mx::mxgpu::MXGPUDialect"];
 }
 
 #endif // MX_CONVERSION_MXTOMXGPU_PASSES

@@ -434,38 +434,6 @@ LogicalResult MmaOp::verify() {
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-LogicalResult LoadAccumulatorOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<ConsumeOp>(*this, getSlot())))
-    return failure();
-  if (buffer.getSpace() != Space::Tmem)
-    return emitOpError("expected a buffer in tensor memory, found ") << buffer;
-  if (getType().getElementType() != buffer.getElementType())
-    return emitOpError("expected a fragment of ")
-           << buffer.getElementType() << ", found "
-           << getType().getElementType();
-  int64_t columns = getType().getColumns();
-  if (!llvm::isPowerOf2_64(columns))
-    return emitOpError("expected a power of two of columns, found ") << columns;
-  if (buffer.getShape()[1] % columns)
-    return emitOpError("expected a divisor of ")
-           << buffer.getShape()[1] << " columns, found " << columns;
-  return success();
-}
-
-LogicalResult CastFragmentOp::verify() {
-  if (getInput().getType().getColumns() != getType().getColumns())
-    return emitOpError("expected ")
-           << getInput().getType().getColumns() << " columns, found "
-           << getType().getColumns();
-  auto from = dyn_cast<FloatType>(getInput().getType().getElementType());
-  auto to = dyn_cast<FloatType>(getType().getElementType());
-  if (!from || !from.isF32() || !isa_and_present<Float16Type, BFloat16Type>(to))
-    return emitOpError("expected a cast from f32 to f16 or bf16, found ")
-           << getInput().getType() << " to " << getType();
-  return success();
-}
-
 /// Elements of whole bytes in a vector of one dimension, as one thread reads or
 /// writes them.
 static LogicalResult verifyBlock(Operation *op, Type type) {
@@ -491,9 +459,46 @@ static LogicalResult verifyMatrix(Operation *op, MemRefType type,
   return success();
 }
 
+LogicalResult LoadAccumulatorOp::verify() {
+  BufferType buffer = lookUpField(*this, getSlot(), getField());
+  if (!buffer || failed(verifyTakenBy<ConsumeOp>(*this, getSlot())) ||
+      failed(verifyBlock(*this, getType())))
+    return failure();
+  if (buffer.getSpace() != Space::Tmem)
+    return emitOpError("expected a buffer in tensor memory, found ") << buffer;
+  auto type = cast<VectorType>(getType());
+  if (type.getElementType() != buffer.getElementType())
+    return emitOpError("expected a vector of ")
+           << buffer.getElementType() << ", found " << type.getElementType();
+  // PTX ISA, tcgen05.ld: .x1 to .x128.
+  int64_t columns = type.getNumElements();
+  if (!llvm::isPowerOf2_64(columns) || columns > 128)
+    return emitOpError("expected a power of two up to 128 of columns, found ")
+           << columns;
+  if (buffer.getShape()[1] % columns)
+    return emitOpError("expected a divisor of ")
+           << buffer.getShape()[1] << " columns, found " << columns;
+  return success();
+}
+
 LogicalResult StoreFragmentOp::verify() {
-  return verifyMatrix(*this, cast<MemRefType>(getDest().getType()),
-                      getFragment().getType().getElementType());
+  auto type = cast<VectorType>(getFragment().getType());
+  if (failed(verifyBlock(*this, type)) ||
+      failed(verifyMatrix(*this, cast<MemRefType>(getDest().getType()),
+                          type.getElementType())))
+    return failure();
+  std::optional<int64_t> alignment = getAlignment();
+  if (!alignment)
+    return success();
+  if (*alignment != 16 && *alignment != 32)
+    return emitOpError("expected an alignment of 16 or 32 bytes, found ")
+           << *alignment;
+  int64_t bytes =
+      type.getNumElements() * type.getElementType().getIntOrFloatBitWidth() / 8;
+  if (bytes % *alignment)
+    return emitOpError("expected a multiple of ")
+           << *alignment << " bytes, found " << bytes;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

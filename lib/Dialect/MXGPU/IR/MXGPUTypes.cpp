@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Syntax and verification of tensor maps, buffers, rings and fragments.
+// Syntax and verification of tensor maps, buffers and rings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -387,43 +387,4 @@ int64_t RingType::getSlotBytes() const {
     if (buffer.getSpace() == Space::Smem)
       bytes += buffer.getSizeInBytes();
   return bytes;
-}
-
-//===----------------------------------------------------------------------===//
-// FragmentType
-//===----------------------------------------------------------------------===//
-
-Type FragmentType::parse(AsmParser &parser) {
-  SmallVector<int64_t> shape;
-  Type elementType;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() ||
-      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
-      parser.parseType(elementType) || parser.parseGreater())
-    return {};
-  if (shape.size() != 1) {
-    parser.emitError(loc, "expected 1 dimension, found ") << shape.size();
-    return {};
-  }
-  return parser.getChecked<FragmentType>(parser.getContext(), shape[0],
-                                         elementType);
-}
-
-LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   int64_t columns, Type elementType) {
-  // PTX ISA, tcgen05.ld: at most 128 registers.
-  if (columns < 1 || columns > 128)
-    return emitError() << "expected 1 to 128 columns, found " << columns;
-  if (!isa<Float32Type, Float16Type, BFloat16Type>(elementType))
-    return emitError() << "expected elements of f32, f16 or bf16, found "
-                       << elementType;
-  return success();
-}
-
-void FragmentType::print(AsmPrinter &printer) const {
-  printer << '<' << getColumns() << 'x' << getElementType() << '>';
-}
-
-VectorType FragmentType::getVectorType() const {
-  return VectorType::get({getColumns()}, getElementType());
 }

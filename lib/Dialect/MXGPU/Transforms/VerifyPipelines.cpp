@@ -48,6 +48,22 @@ bool isSameValue(Value a, Value b, ArrayRef<Operation *> loopsA,
   return false;
 }
 
+/// Whether a value is the same in all threads of a role, as far as one can tell
+/// from how it was computed.
+bool isUniform(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (loop && argument.getArgNumber() == 0)
+      return llvm::all_of(loop->getOperands().take_front(3), isUniform);
+    return isa<KernelOp, ForEachWorkOp, ForEachKOp>(parent);
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<ThreadIdOp>(op) || op->getNumRegions() || !isMemoryEffectFree(op))
+    return false;
+  return llvm::all_of(op->getOperands(), isUniform);
+}
+
 /// Whether two loop nests run the same number of iterations.
 bool isSameNest(ArrayRef<Operation *> loopsA, ArrayRef<Operation *> loopsB) {
   if (loopsA.size() != loopsB.size())
@@ -308,10 +324,17 @@ private:
                                 "published empty, found none");
       // PTX ISA, tcgen05.ld: all threads of a warp execute it together.
       for (Operation *parent = load->getParentOp(); !isa<RoleOp>(parent);
-           parent = parent->getParentOp())
-        if (!isLoop(parent))
-          return load.emitOpError("expected only loops around it, found ")
+           parent = parent->getParentOp()) {
+        auto ifOp = dyn_cast<scf::IfOp>(parent);
+        if (ifOp && !isUniform(ifOp.getCondition()))
+          return load.emitOpError("expected the threads of a role to agree on "
+                                  "the condition of the scf.if around it, "
+                                  "found one that may depend on the thread");
+        if (!ifOp && !isLoop(parent))
+          return load.emitOpError("expected only loops and scf.if around it, "
+                                  "found ")
                  << parent->getName().getStringRef();
+      }
     }
     return success();
   }

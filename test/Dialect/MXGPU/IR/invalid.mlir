@@ -1012,7 +1012,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %slot = mxgpu.acquire %acc : !acc
       // expected-error @below {{'mxgpu.load_accumulator' op expected a slot of mxgpu.consume}}
-      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> !mxgpu.fragment<32xf32>
+      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> vector<32xf32>
     }
   }
 }
@@ -1027,7 +1027,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %slot = mxgpu.consume %acc : !acc
       // expected-error @below {{'mxgpu.load_accumulator' op expected one of "d", found "e"}}
-      %f = mxgpu.load_accumulator %slot["e"] column(%n) : !acc_slot -> !mxgpu.fragment<32xf32>
+      %f = mxgpu.load_accumulator %slot["e"] column(%n) : !acc_slot -> vector<32xf32>
     }
   }
 }
@@ -1042,7 +1042,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %slot = mxgpu.consume %in : !in
       // expected-error @below {{'mxgpu.load_accumulator' op expected a buffer in tensor memory, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
-      %f = mxgpu.load_accumulator %slot["a"] column(%n) : !in_slot -> !mxgpu.fragment<32xf32>
+      %f = mxgpu.load_accumulator %slot["a"] column(%n) : !in_slot -> vector<32xf32>
     }
   }
 }
@@ -1056,8 +1056,8 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
       %slot = mxgpu.consume %acc : !acc
-      // expected-error @below {{'mxgpu.load_accumulator' op expected a fragment of 'f32', found 'bf16'}}
-      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> !mxgpu.fragment<32xbf16>
+      // expected-error @below {{'mxgpu.load_accumulator' op expected a vector of 'f32', found 'bf16'}}
+      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> vector<32xbf16>
     }
   }
 }
@@ -1071,8 +1071,8 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
       %slot = mxgpu.consume %acc : !acc
-      // expected-error @below {{'mxgpu.load_accumulator' op expected a power of two of columns, found 48}}
-      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> !mxgpu.fragment<48xf32>
+      // expected-error @below {{'mxgpu.load_accumulator' op expected a power of two up to 128 of columns, found 48}}
+      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> vector<48xf32>
     }
   }
 }
@@ -1086,53 +1086,53 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %slot = mxgpu.consume %acc : !acc48
       // expected-error @below {{'mxgpu.load_accumulator' op expected a divisor of 48 columns, found 32}}
-      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !mxgpu.slot<!acc48> -> !mxgpu.fragment<32xf32>
+      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !mxgpu.slot<!acc48> -> vector<32xf32>
     }
   }
 }
 
 // -----
 
-func.func @f() {
-  %f = ub.poison : !mxgpu.fragment<32xf32>
-  // expected-error @below {{'mxgpu.cast_fragment' op expected 32 columns, found 16}}
-  %g = mxgpu.cast_fragment %f : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<16xbf16>
-  return
-}
-
-// -----
-
-func.func @f() {
-  %f = ub.poison : !mxgpu.fragment<32xf32>
-  // expected-error @below {{'mxgpu.cast_fragment' op expected a cast from f32 to f16 or bf16, found '!mxgpu.fragment<32xf32>' to '!mxgpu.fragment<32xf32>'}}
-  %g = mxgpu.cast_fragment %f : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<32xf32>
-  return
-}
-
-// -----
-
-func.func @f(%c: memref<4x4x4xf32>, %n: index) {
-  %f = ub.poison : !mxgpu.fragment<32xf32>
+func.func @f(%c: memref<4x4x4xf32>, %n: index, %p: i1) {
+  %f = ub.poison : vector<32xf32>
   // expected-error @below {{'mxgpu.store_fragment' op expected a matrix with identity layout, found 'memref<4x4x4xf32>'}}
-  mxgpu.store_fragment %f, %c[%n, %n] : !mxgpu.fragment<32xf32>, memref<4x4x4xf32>
+  mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4x4xf32>
   return
 }
 
 // -----
 
-func.func @f(%c: memref<4x4xf32, strided<[8, 1]>>, %n: index) {
-  %f = ub.poison : !mxgpu.fragment<32xf32>
+func.func @f(%c: memref<4x4xf32, strided<[8, 1]>>, %n: index, %p: i1) {
+  %f = ub.poison : vector<32xf32>
   // expected-error @below {{'mxgpu.store_fragment' op expected a matrix with identity layout, found 'memref<4x4xf32, strided<[8, 1]>>'}}
-  mxgpu.store_fragment %f, %c[%n, %n] : !mxgpu.fragment<32xf32>, memref<4x4xf32, strided<[8, 1]>>
+  mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4xf32, strided<[8, 1]>>
   return
 }
 
 // -----
 
-func.func @f(%c: memref<4x4xbf16>, %n: index) {
-  %f = ub.poison : !mxgpu.fragment<32xf32>
+func.func @f(%c: memref<4x4xbf16>, %n: index, %p: i1) {
+  %f = ub.poison : vector<32xf32>
   // expected-error @below {{'mxgpu.store_fragment' op expected a matrix of 'f32', found 'bf16'}}
-  mxgpu.store_fragment %f, %c[%n, %n] : !mxgpu.fragment<32xf32>, memref<4x4xbf16>
+  mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x64xf32>, %n: index, %p: i1) {
+  %f = ub.poison : vector<32xf32>
+  // expected-error @below {{'mxgpu.store_fragment' op expected an alignment of 16 or 32 bytes, found 8}}
+  mxgpu.store_fragment %f, %c[%n, %n] when(%p) aligned(8) : vector<32xf32>, memref<4x64xf32>
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x64xf32>, %n: index, %p: i1) {
+  %f = ub.poison : vector<4xf32>
+  // expected-error @below {{'mxgpu.store_fragment' op expected a multiple of 32 bytes, found 16}}
+  mxgpu.store_fragment %f, %c[%n, %n] when(%p) aligned(32) : vector<4xf32>, memref<4x64xf32>
   return
 }
 

@@ -38,13 +38,14 @@ module attributes {gpu.container_module} {
           %none = arith.cmpi eq, %k0, %k1 : index
           %d = mxgpu.consume %acc : !acc
           scf.for %j = %c0 to %c128 step %c32 {
-            // CHECK: mxgpu.load_accumulator %{{.*}}["d"] column(%{{.*}}) empty(%{{.*}}) : !mma_slot -> !mxgpu.fragment<32xf32>
-            %f = mxgpu.load_accumulator %d["d"] column(%j) empty(%none) : !mxgpu.slot<!acc> -> !mxgpu.fragment<32xf32>
-            // CHECK: mxgpu.cast_fragment %{{.*}} : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<32xbf16>
-            %g = mxgpu.cast_fragment %f : !mxgpu.fragment<32xf32> -> !mxgpu.fragment<32xbf16>
+            // CHECK: mxgpu.load_accumulator %{{.*}}["d"] column(%{{.*}}) empty(%{{.*}}) : !mma_slot -> vector<32xf32>
+            %f = mxgpu.load_accumulator %d["d"] column(%j) empty(%none) : !mxgpu.slot<!acc> -> vector<32xf32>
+            %g = arith.truncf %f : vector<32xf32> to vector<32xbf16>
             %at = arith.addi %column, %j : index
-            // CHECK: mxgpu.store_fragment %{{.*}}, %{{.*}}[%[[ROW]], %{{.*}}] : !mxgpu.fragment<32xbf16>, memref<?x?xbf16>
-            mxgpu.store_fragment %g, %c[%row, %at] : !mxgpu.fragment<32xbf16>, memref<?x?xbf16>
+            // CHECK: mxgpu.store_fragment %{{.*}}, %{{.*}}[%[[ROW]], %{{.*}}] when(%{{.*}}) : vector<32xbf16>, memref<?x?xbf16>
+            mxgpu.store_fragment %g, %c[%row, %at] when(%none) : vector<32xbf16>, memref<?x?xbf16>
+            // CHECK: mxgpu.store_fragment %{{.*}}, %{{.*}}[%[[ROW]], %{{.*}}] when(%{{.*}}) aligned(32) : vector<32xbf16>, memref<?x?xbf16>
+            mxgpu.store_fragment %g, %c[%row, %at] when(%none) aligned(32) : vector<32xbf16>, memref<?x?xbf16>
           }
           // CHECK: mxgpu.release
           mxgpu.release %d : !mxgpu.slot<!acc>

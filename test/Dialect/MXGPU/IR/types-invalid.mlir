@@ -142,21 +142,6 @@ func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, con
 
 // -----
 
-// expected-error @below {{expected 1 dimension, found 2}}
-func.func private @f(!mxgpu.fragment<32x32xf32>)
-
-// -----
-
-// expected-error @below {{expected 1 to 128 columns, found 0}}
-func.func private @f(!mxgpu.fragment<0xf32>)
-
-// -----
-
-// expected-error @below {{expected 1 to 128 columns, found 129}}
-func.func private @f(!mxgpu.fragment<129xf32>)
-
-// -----
-
 // expected-error @below {{expected an overlap only of 2 slots of one buffer in tensor memory, found 1 slots of 1 buffers}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64>)
 
@@ -174,11 +159,6 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer
 
 // expected-error @below {{expected a consumer that can read smem filled by threads, found mma}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = mma, scope = warp>)
-
-// -----
-
-// expected-error @below {{expected elements of f32, f16 or bf16, found 'i32'}}
-func.func private @f(!mxgpu.fragment<32xi32>)
 
 // -----
 

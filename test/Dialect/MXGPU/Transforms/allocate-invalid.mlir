@@ -66,7 +66,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     // expected-error @below {{'mxgpu.role' op expected 4 warps from a multiple of 4 in a role that reads accumulators, found 4 from 1}}
     mxgpu.role @epilogue warps(4) {
       %s = mxgpu.consume %acc : !acc
-      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> !mxgpu.fragment<16xf32>
+      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> vector<16xf32>
     }
   }
 }
@@ -80,7 +80,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     // expected-error @below {{'mxgpu.role' op expected 4 warps from a multiple of 4 in a role that reads accumulators, found 8 from 0}}
     mxgpu.role @epilogue warps(8) {
       %s = mxgpu.consume %acc : !acc
-      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> !mxgpu.fragment<16xf32>
+      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> vector<16xf32>
     }
   }
 }

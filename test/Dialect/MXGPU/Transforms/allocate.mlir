@@ -29,7 +29,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
       %s = mxgpu.consume %acc : !acc
-      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> !mxgpu.fragment<16xf32>
+      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> vector<16xf32>
     }
     mxgpu.role @load warps(1) elected {
     }

@@ -699,7 +699,7 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> !mxgpu.fragment<32xf32>
+        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> vector<32xf32>
         mxgpu.release %d : !acc_slot
       }
     }
@@ -747,7 +747,7 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> !mxgpu.fragment<32xf32>
+        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> vector<32xf32>
         mxgpu.release %d : !acc_slot
       }
     }
@@ -793,7 +793,7 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
         %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> !mxgpu.fragment<32xf32>
+        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> vector<32xf32>
         mxgpu.release %d : !acc_slot
       }
     }
@@ -840,7 +840,7 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %d = mxgpu.consume %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected `empty`, because the slot may be published empty, found none}}
-        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> !mxgpu.fragment<32xf32>
+        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> vector<32xf32>
         mxgpu.release %d : !acc_slot
       }
     }
@@ -888,9 +888,11 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
         %d = mxgpu.consume %acc : !acc
-        scf.if %none {
-          // expected-error @below {{'mxgpu.load_accumulator' op expected only loops around it, found scf.if}}
-          %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> !mxgpu.fragment<32xf32>
+        %thread = mxgpu.thread_id
+        %some = arith.cmpi ult, %thread, %n : index
+        scf.if %some {
+          // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the condition of the scf.if around it, found one that may depend on the thread}}
+          %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> vector<32xf32>
         }
         mxgpu.release %d : !acc_slot
       }
@@ -940,7 +942,7 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
         %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> !mxgpu.fragment<32xf32>
+        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> vector<32xf32>
         mxgpu.release %d : !acc_slot
       }
     }
@@ -988,7 +990,7 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
         %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> !mxgpu.fragment<32xf32>
+        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> vector<32xf32>
         mxgpu.release %d : !acc_slot
       }
     }

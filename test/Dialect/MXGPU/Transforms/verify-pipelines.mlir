@@ -181,7 +181,7 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
         %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> !mxgpu.fragment<32xf32>
+        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> vector<32xf32>
         mxgpu.release %d : !acc_slot
       }
     }
@@ -223,7 +223,7 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> !mxgpu.fragment<32xf32>
+        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> vector<32xf32>
         mxgpu.release %d : !acc_slot
       }
     }

@@ -403,41 +403,52 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [AttrSizedOperandSegments]> {
 def MXGPU_LoadAccumulatorOp : MXGPU_Op<"load_accumulator", [MXGPU_NamesResult]> {
   let summary = "read part of an accumulator into registers";
   let description = [{
-    Thread t of the role reads row t, columns `column` and following. With
-    `empty` true the accumulator was never written: the fragment is zero.
+    Thread t of the role reads row t, columns `column` and following: a vector
+    of consecutive elements of one row (tensor memory's 32x32b access: a warp
+    reads its own 32 lanes, one lane a thread; PTX ISA, tcgen05 data movement
+    shape .32x32b). With `empty` true the accumulator was never written, and the
+    elements are zero.
+
+    Example:
+
+    ```mlir
+    %x = mxgpu.load_accumulator %s["d"] column(%c) empty(%e) : !slot -> vector<32xf32>
+    ```
   }];
   let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field, Index:$column,
                        Optional<I1>:$empty);
-  let results = (outs MXGPU_FragmentType:$result);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = [{
     $slot `` `[` $field `]` `column` `(` $column `)` (`empty` `(` $empty^ `)`)?
-    attr-dict `:` type($slot) `->` qualified(type($result))
+    attr-dict `:` type($slot) `->` type($result)
   }];
-  let hasVerifier = 1;
-}
-
-def MXGPU_CastFragmentOp : MXGPU_Op<"cast_fragment", [Pure]> {
-  let summary = "round each element of a fragment to nearest even";
-  let arguments = (ins MXGPU_FragmentType:$input);
-  let results = (outs MXGPU_FragmentType:$result);
-  let assemblyFormat = "$input attr-dict `:` qualified(type($input)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
 def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
-  let summary = "write a fragment to memory";
+  let summary = "write consecutive elements of a row, as far as they exist";
   let description = [{
-    Thread t of the role writes row `row` + t, columns `column` and following,
-    as far as they lie in `dest`. Any row length is taken: rows whose bytes are
-    no multiple of 16 are written element by element. In other rows `column` is
-    the start of 16 aligned bytes.
+    A thread for which `when` holds writes row `row`, columns `column` and
+    following, as far as `dest` has such columns; any alignment of rows is
+    taken. With `aligned(n)` all the columns exist, and the first of them starts
+    at a multiple of n bytes, 16 or 32: the elements are written n bytes at a
+    time, without taking place in the L1 cache.
+
+    Example:
+
+    ```mlir
+    mxgpu.store_fragment %y, %c[%row, %column] when(%present) aligned(32)
+        : vector<32xbf16>, memref<?x?xbf16>
+    ```
   }];
-  let arguments = (ins MXGPU_FragmentType:$fragment,
+  let arguments = (ins AnyVectorOfNonZeroRank:$fragment,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
-                       Index:$row, Index:$column);
+                       Index:$row, Index:$column, I1:$present,
+                       OptionalAttr<I64Attr>:$alignment);
   let assemblyFormat = [{
-    $fragment `,` $dest `` `[` $row `,` $column `]` attr-dict
-    `:` qualified(type($fragment)) `,` type($dest)
+    $fragment `,` $dest `` `[` $row `,` $column `]` `when` `(` $present `)`
+    (`aligned` `(` $alignment^ `)`)? attr-dict
+    `:` type($fragment) `,` type($dest)
   }];
   let hasVerifier = 1;
 }

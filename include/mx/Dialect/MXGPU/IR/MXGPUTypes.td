@@ -121,21 +121,4 @@ def MXGPU_ScalesType : MXGPU_Type<"Scales", "scales"> {
   let assemblyFormat = "`<` $rows `>`";
 }
 
-def MXGPU_FragmentType : MXGPU_Type<"Fragment", "fragment"> {
-  let summary = "the part of a tile that one thread holds in registers";
-  let description = [{
-    `columns` consecutive elements of one row: thread t of the role holds row t
-    of the tile (tensor memory's 32x32b access: a warp reads its own 32 lanes,
-    one lane a thread; PTX ISA, tcgen05 data movement shape .32x32b).
-
-    Example: `!mxgpu.fragment<32xf32>`.
-  }];
-  let parameters = (ins "int64_t":$columns, "::mlir::Type":$elementType);
-  let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    ::mlir::VectorType getVectorType() const;
-  }];
-}
-
 #endif // MX_DIALECT_MXGPU_IR_MXGPUTYPES_TD

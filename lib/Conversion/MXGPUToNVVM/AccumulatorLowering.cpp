@@ -1,0 +1,68 @@
+//===- AccumulatorLowering.cpp - Accumulators to registers ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A thread reads its row of the tile, some consecutive columns at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace {
+
+/// The lanes of a warp are those of its number modulo 4 (PTX ISA, tcgen05
+/// access restrictions); the role starts at such a warp.
+struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(LoadAccumulatorOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    auto type = cast<VectorType>(op.getType());
+    Value column =
+        getFieldColumn(builder, kernel, ring, op.getField(), adaptor.getSlot());
+    Value thread = builder.threadId();
+    Value warp = builder.create<arith::ShRUIOp>(thread, builder.i32(5));
+    Value quarter = builder.create<arith::AndIOp>(warp, builder.i32(3));
+    Value lane = builder.mul(quarter, builder.i32(32));
+    Value start = builder.add(column, builder.toI32(adaptor.getColumn()));
+    Value address = builder.add(
+        start, builder.create<arith::ShLIOp>(lane, builder.i32(16)));
+    auto load = [&] {
+      Value words = builder.loadTensorMemory(address, type.getNumElements());
+      return builder.create<arith::BitcastOp>(type, words).getResult();
+    };
+    if (!adaptor.getEmpty()) {
+      rewriter.replaceOp(op, load());
+      return success();
+    }
+    // Tensor memory that nobody wrote is not read. All warps of the role take
+    // the same way, since they have the same unit of work.
+    auto ifOp =
+        builder.create<scf::IfOp>(type, adaptor.getEmpty(), /*withElse=*/true);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    Value zero = builder.create<arith::ConstantOp>(builder.getZeroAttr(type));
+    builder.create<scf::YieldOp>(zero);
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    Value loaded = load();
+    builder.create<scf::YieldOp>(loaded);
+    rewriter.replaceOp(op, ifOp.getResults());
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateAccumulatorPatterns(RewritePatternSet &patterns,
+                                            const TypeConverter &converter,
+                                            KernelContext &kernel) {
+  patterns.add<LoadAccumulatorLowering>(converter, patterns.getContext(),
+                                        kernel);
+}

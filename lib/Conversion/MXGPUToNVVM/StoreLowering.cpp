@@ -1,0 +1,186 @@
+//===- StoreLowering.cpp - Fragments to global memory ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A thread writes consecutive columns of its row. Stores carry their condition
+// as a predicate and their place in the row as an immediate, so that a row
+// costs one address.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+void mx::mxgpu::unrollFragments(KernelOp kernel) {
+  SmallVector<scf::ForOp> loops;
+  kernel.walk([&](scf::ForOp loop) {
+    bool isLean = false;
+    for (auto store : loop.getBody()->getOps<StoreFragmentOp>())
+      isLean |= store.getAlignment().has_value();
+    if (isLean && loop.getStaticTripCount())
+      loops.push_back(loop);
+  });
+  for (scf::ForOp loop : loops)
+    (void)loopUnrollFull(loop);
+}
+
+/// `value` as a value plus a constant.
+static std::pair<Value, int64_t> splitConstant(Value value) {
+  auto add = value.getDefiningOp<arith::AddIOp>();
+  APInt constant;
+  if (add && matchPattern(add.getRhs(), m_ConstantInt(&constant)))
+    return {add.getLhs(), constant.getSExtValue()};
+  if (add && matchPattern(add.getLhs(), m_ConstantInt(&constant)))
+    return {add.getRhs(), constant.getSExtValue()};
+  return {value, 0};
+}
+
+/// The global address of an element of a matrix.
+static Value getAddress(NVVMBuilder &builder, Value matrix, Value row,
+                        Value column, int64_t bytes) {
+  Value base = builder.create<arith::IndexCastOp>(
+      builder.getI64Type(),
+      builder.create<memref::ExtractAlignedPointerAsIndexOp>(matrix));
+  Type generic = LLVM::LLVMPointerType::get(builder.getContext());
+  Type global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
+  Value pointer = builder.create<LLVM::AddrSpaceCastOp>(
+      global, builder.create<LLVM::IntToPtrOp>(generic, base));
+  Value element = builder.add(
+      builder.mul(row, builder.create<memref::DimOp>(matrix, 1)), column);
+  Value offset = builder.create<arith::IndexCastOp>(
+      builder.getI64Type(), builder.mul(element, builder.index(bytes)));
+  return builder.create<LLVM::GEPOp>(global, builder.getI8Type(), pointer,
+                                     ArrayRef<LLVM::GEPArg>{offset});
+}
+
+/// Elements `first` to `first + count` of a fragment as i32s.
+static SmallVector<Value> getWords(NVVMBuilder &builder, Value fragment,
+                                   int64_t first, int64_t count) {
+  auto type = cast<VectorType>(fragment.getType());
+  int64_t perWord = 32 / type.getElementType().getIntOrFloatBitWidth();
+  auto wordType = VectorType::get({1}, builder.getI32Type());
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < count; i += perWord) {
+    Value part = builder.create<vector::ExtractStridedSliceOp>(
+        fragment, ArrayRef<int64_t>{first + i}, ArrayRef<int64_t>{perWord},
+        ArrayRef<int64_t>{1});
+    Value word = builder.create<vector::BitCastOp>(wordType, part);
+    words.push_back(
+        builder.create<vector::ExtractOp>(word, ArrayRef<int64_t>{0}));
+  }
+  return words;
+}
+
+/// One element as an integer.
+static Value getBits(NVVMBuilder &builder, Value fragment, int64_t position) {
+  Value element = builder.create<vector::ExtractOp>(
+      fragment, ArrayRef<int64_t>{position});
+  Type bits =
+      builder.getIntegerType(element.getType().getIntOrFloatBitWidth());
+  return builder.create<arith::BitcastOp>(bits, element);
+}
+
+namespace {
+
+struct StoreFragmentLowering final : KernelPattern<StoreFragmentOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreFragmentOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    if (op.getAlignment())
+      storeWhole(builder, op, adaptor);
+    else
+      storeExisting(builder, op, adaptor);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static int64_t getBytes(StoreFragmentOp op) {
+    return getElementTypeOrSelf(op.getFragment().getType())
+               .getIntOrFloatBitWidth() /
+           8;
+  }
+
+  static void storeWhole(NVVMBuilder &builder, StoreFragmentOp op,
+                         OpAdaptor adaptor) {
+    int64_t bytes = getBytes(op), step = *op.getAlignment() / bytes;
+    auto [column, offset] = splitConstant(adaptor.getColumn());
+    Value address =
+        getAddress(builder, op.getDest(), adaptor.getRow(), column, bytes);
+    Value condition = adaptor.getPresent();
+    if (matchPattern(condition, m_One()))
+      condition = {};
+    int64_t count =
+        cast<VectorType>(op.getFragment().getType()).getNumElements();
+    for (int64_t i = 0; i < count; i += step)
+      builder.storeGlobal(address, (offset + i) * bytes,
+                          getWords(builder, adaptor.getFragment(), i, step),
+                          condition);
+  }
+
+  /// 16 bytes at a time where rows allow it and as long as there are so many
+  /// columns, then element by element.
+  static void storeExisting(NVVMBuilder &builder, StoreFragmentOp op,
+                            OpAdaptor adaptor) {
+    int64_t bytes = getBytes(op);
+    Value dest = op.getDest(), column = adaptor.getColumn();
+    Value columns = builder.create<memref::DimOp>(dest, 1);
+    Value address =
+        getAddress(builder, dest, adaptor.getRow(), column, bytes);
+    Value zero = builder.index(0);
+    Value left = builder.create<arith::SelectOp>(
+        adaptor.getPresent(),
+        builder.create<arith::SubIOp>(columns, column), zero);
+    Value base = builder.create<memref::ExtractAlignedPointerAsIndexOp>(dest);
+    Value bits = builder.create<arith::OrIOp>(
+        base, builder.mul(columns, builder.index(bytes)));
+    Value low = builder.create<arith::AndIOp>(bits, builder.index(15));
+    Value isAligned = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                    low, zero);
+    Value leftAligned =
+        builder.create<arith::SelectOp>(isAligned, left, zero);
+    auto isMore = [&](Value a, int64_t than) {
+      return builder.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, a,
+                                           builder.index(than));
+    };
+    int64_t count =
+        cast<VectorType>(op.getFragment().getType()).getNumElements();
+    for (int64_t i = 0, step = 16 / bytes; i < count; i += step) {
+      OpBuilder::InsertionGuard guard(builder);
+      int64_t end = std::min(i + step, count);
+      if (end == i + step) {
+        auto ifOp = builder.create<scf::IfOp>(isMore(leftAligned, end - 1),
+                                              /*withElse=*/true);
+        builder.setInsertionPointToStart(ifOp.thenBlock());
+        builder.storeGlobal(address, i * bytes,
+                            getWords(builder, adaptor.getFragment(), i, step),
+                            /*condition=*/{});
+        builder.setInsertionPointToStart(ifOp.elseBlock());
+      }
+      for (int64_t k = i; k < end; ++k)
+        builder.storeGlobal(address, k * bytes,
+                            getBits(builder, adaptor.getFragment(), k),
+                            isMore(left, k));
+    }
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateStorePatterns(RewritePatternSet &patterns,
+                                      const TypeConverter &converter,
+                                      KernelContext &kernel) {
+  patterns.add<StoreFragmentLowering>(converter, patterns.getContext(),
+                                      kernel);
+}

@@ -1,0 +1,333 @@
+//===- EpilogueRegion.cpp - The epilogue of a product on vectors ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// An operation none of whose operands depends on the column stays as it is; an
+// elementwise one becomes the same operation on vectors; a load whose last
+// index is the column becomes a load of consecutive elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EpilogueRegion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+static int64_t getBytes(MemRefType type) {
+  return type.getElementTypeBitWidth() / 8;
+}
+
+int64_t mx::mxgpu::getRowAlignment(MemRefType type, int64_t dynamic) {
+  if (type.getRank() > 1 && type.isDynamicDim(type.getRank() - 1))
+    return dynamic;
+  int64_t bytes =
+      type.getRank() > 1 ? type.getShape().back() * getBytes(type) : 0;
+  return bytes % 32 == 0 ? 32 : bytes % 16 == 0 ? 16 : 0;
+}
+
+Value mx::mxgpu::isAligned(KernelBuilder &builder, Value memref,
+                           int64_t alignment, Value offset) {
+  auto type = cast<MemRefType>(memref.getType());
+  Value bits = builder.create<memref::ExtractAlignedPointerAsIndexOp>(memref);
+  auto include = [&](Value elements) {
+    Value bytes = builder.mul(elements, builder.index(getBytes(type)));
+    bits = builder.create<arith::OrIOp>(bits, bytes);
+  };
+  if (type.getRank() > 1 && type.isDynamicDim(type.getRank() - 1))
+    include(builder.dim(memref, type.getRank() - 1));
+  if (offset)
+    include(offset);
+  Value low =
+      builder.create<arith::AndIOp>(bits, builder.index(alignment - 1));
+  return builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, low,
+                                       builder.index(0));
+}
+
+/// Bytes that one load of `count` elements of a row can rely on; 0: none.
+static int64_t getLoadAlignment(MemRefType type, int64_t count) {
+  int64_t alignment = getRowAlignment(type, /*dynamic=*/16);
+  while (alignment && count * getBytes(type) % alignment)
+    alignment = alignment == 32 ? 16 : 0;
+  return alignment;
+}
+
+Value mx::mxgpu::loadColumns(KernelBuilder &builder, Value source,
+                             ValueRange indices, const Columns &columns,
+                             Value offset) {
+  auto type = cast<MemRefType>(source.getType());
+  auto vector = VectorType::get({columns.count}, type.getElementType());
+  auto getPlace = [&](Value column) {
+    SmallVector<Value> place(indices);
+    place.push_back(offset ? builder.add(column, offset) : column);
+    return place;
+  };
+  int64_t alignment = getLoadAlignment(type, columns.count);
+  if (columns.areWhole() && alignment)
+    return builder.create<vector::LoadOp>(
+        vector, source, getPlace(columns.first), /*nontemporal=*/false,
+        llvm::MaybeAlign(alignment));
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < columns.count; ++i) {
+    Value column = builder.add(columns.first, i);
+    if (!columns.areWhole())
+      column = builder.create<arith::MinUIOp>(column, columns.last);
+    elements.push_back(
+        builder.create<memref::LoadOp>(source, getPlace(column)));
+  }
+  return builder.create<vector::FromElementsOp>(vector, elements);
+}
+
+//===----------------------------------------------------------------------===//
+// What can be inlined
+//===----------------------------------------------------------------------===//
+
+EpilogueRegion::EpilogueRegion(Block *block) : block(block) {
+  if (!block)
+    return;
+  kinds[block->getArgument(0)] = Kind::Vector;
+  kinds[block->getArgument(2)] = Kind::Column;
+  for (Operation &op : *block) {
+    Kind kind = classify(&op);
+    for (Value result : op.getResults())
+      kinds[result] = kind;
+  }
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(*block->getParent(), used);
+  for (Value value : used)
+    (matchPattern(value, m_Constant()) ? constants : captures)
+        .push_back(value);
+}
+
+EpilogueRegion::Kind EpilogueRegion::classify(Operation *op) {
+  auto is = [&](unsigned operand, Kind kind) {
+    return getKind(op->getOperand(operand)) == kind;
+  };
+  if (llvm::all_of(op->getOperands(), [&](Value operand) {
+        return getKind(operand) == Kind::Scalar;
+      }))
+    return Kind::Scalar;
+  if (isa<arith::AddIOp>(op) && ((is(0, Kind::Column) && is(1, Kind::Scalar)) ||
+                                 (is(0, Kind::Scalar) && is(1, Kind::Column))))
+    return Kind::Column;
+  if (isa<arith::SubIOp>(op) && is(0, Kind::Column) && is(1, Kind::Scalar))
+    return Kind::Column;
+  return Kind::Vector;
+}
+
+/// Numbers that a kernel computes with.
+static bool isNumber(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() && (integer.getWidth() == 1 ||
+                                    integer.getWidth() == 8 ||
+                                    integer.getWidth() == 16 ||
+                                    integer.getWidth() == 32 ||
+                                    integer.getWidth() == 64);
+  return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(
+      type);
+}
+
+/// What of the math dialect an NVPTX instruction computes, with the same bits
+/// as anywhere else. The rest is expanded by mx-expand-math.
+static bool hasInstruction(Operation *op) {
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
+             math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+             math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
+             math::IsInfOp, math::IsNaNOp, math::IsNormalOp, math::RoundEvenOp,
+             math::SqrtOp, math::TruncOp>(op);
+}
+
+static InFlightDiagnostic fail(Operation *op) {
+  return op->emitOpError("in an epilogue on the GPU: expected ");
+}
+
+LogicalResult EpilogueRegion::verify() {
+  if (!block)
+    return success();
+  for (Value value : captures) {
+    Operation *user = nullptr;
+    for (Operation *candidate : value.getUsers())
+      if (block->findAncestorOpInBlock(*candidate))
+        user = candidate;
+    auto memref = dyn_cast<MemRefType>(value.getType());
+    if (memref && memref.getLayout().isIdentity() &&
+        !memref.getMemorySpace() && isNumber(memref.getElementType()))
+      continue;
+    if (!isNumber(value.getType()))
+      return fail(user) << "captured numbers or memrefs of numbers with "
+                           "identity layout, found "
+                        << value.getType();
+  }
+  for (Operation &op : block->without_terminator())
+    if (failed(verify(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult EpilogueRegion::verify(Operation *op) {
+  if (isa<memref::LoadOp>(op))
+    return verifyLoad(op);
+  if (isa<memref::DimOp>(op) && getKind(op->getResult(0)) == Kind::Scalar)
+    return success();
+  bool isArith = isa_and_present<arith::ArithDialect>(op->getDialect());
+  if (!op->getNumRegions() && op->getNumResults() &&
+      (isArith || hasInstruction(op)) &&
+      (getKind(op->getResult(0)) == Kind::Scalar ||
+       OpTrait::hasElementwiseMappableTraits(op))) {
+    for (Type type : llvm::concat<const Type>(
+             SmallVector<Type>(op->getOperandTypes()), op->getResultTypes()))
+      if (!isNumber(type))
+        return fail(op) << "operands and results of f16, bf16, f32, f64, i1, "
+                           "i8, i16, i32, i64 or index, found "
+                        << type;
+    return success();
+  }
+  return fail(op) << "elementwise operations of arith and math and memref.load "
+                     "with rows and columns as indices, found an operation "
+                     "that cannot be inlined";
+}
+
+LogicalResult EpilogueRegion::verifyLoad(Operation *op) {
+  auto load = cast<memref::LoadOp>(op);
+  MemRefType type = load.getMemRefType();
+  if (load.getMemRef().getParentBlock() == block)
+    return fail(op) << "a memref from outside of the epilogue, found one made "
+                       "inside";
+  if (!type.getElementType().isIntOrFloat() ||
+      type.getElementTypeBitWidth() < 8)
+    return fail(op) << "elements of whole bytes, found " << type;
+  for (auto [position, index] : llvm::enumerate(load.getIndices())) {
+    bool isLast = position + 1 == load.getIndices().size();
+    Kind kind = getKind(index);
+    if (kind == Kind::Vector || (kind == Kind::Column && !isLast))
+      return fail(op) << "indices that do not depend on the column, but for a "
+                         "last one of the column plus such a number; found "
+                         "another index at position "
+                      << position;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+void EpilogueRegion::emitScalars(KernelBuilder &builder, Value row) {
+  if (!block)
+    return;
+  scalars.map(block->getArgument(1), row);
+  for (Value value : constants)
+    builder.clone(*value.getDefiningOp(), scalars);
+  for (Operation &op : block->without_terminator())
+    if (getKind(op.getResult(0)) == Kind::Scalar)
+      builder.clone(op, scalars);
+}
+
+Value EpilogueRegion::getOffset(KernelBuilder &builder, Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {}; // the column itself
+  auto getScalar = [&](Value operand) {
+    return scalars.lookupOrDefault(operand);
+  };
+  Value a = op->getOperand(0), b = op->getOperand(1);
+  if (getKind(a) == Kind::Scalar)
+    std::swap(a, b);
+  Value offset = getOffset(builder, a);
+  if (isa<arith::SubIOp>(op)) {
+    if (!offset)
+      offset = builder.index(0);
+    return builder.create<arith::SubIOp>(offset, getScalar(b));
+  }
+  return offset ? builder.add(offset, getScalar(b)) : getScalar(b);
+}
+
+Value EpilogueRegion::areLoadsAligned(KernelBuilder &builder, int64_t count) {
+  if (!block)
+    return {};
+  Value all;
+  for (auto load : block->getOps<memref::LoadOp>()) {
+    int64_t alignment = getLoadAlignment(load.getMemRefType(), count);
+    if (getKind(load.getResult()) == Kind::Scalar || !alignment)
+      continue;
+    Value aligned =
+        isAligned(builder, scalars.lookupOrDefault(load.getMemRef()), alignment,
+                  getOffset(builder, load.getIndices().back()));
+    all = all ? builder.create<arith::AndIOp>(all, aligned) : aligned;
+  }
+  return all;
+}
+
+Value EpilogueRegion::emit(KernelBuilder &builder, Value sums,
+                           const Columns &columns) {
+  auto getVector = [&](Type type) {
+    return VectorType::get({columns.count}, type);
+  };
+  auto broadcast = [&](Value scalar) -> Value {
+    return builder.create<vector::BroadcastOp>(getVector(scalar.getType()),
+                                               scalar);
+  };
+  // Numbers of the columns: those that do not exist count as the last.
+  Value numbers;
+  auto getColumns = [&](Value value) -> Value {
+    if (!numbers) {
+      Value steps =
+          builder.create<vector::StepOp>(getVector(builder.getIndexType()));
+      numbers = builder.add(broadcast(columns.first), steps);
+      if (!columns.areWhole())
+        numbers =
+            builder.create<arith::MinUIOp>(numbers, broadcast(columns.last));
+    }
+    Value offset = getOffset(builder, value);
+    return offset ? builder.add(numbers, broadcast(offset)) : numbers;
+  };
+
+  IRMapping vectors;
+  vectors.map(block->getArgument(0), sums);
+  auto getOperand = [&](Value value) -> Value {
+    switch (getKind(value)) {
+    case Kind::Scalar:
+      return broadcast(scalars.lookupOrDefault(value));
+    case Kind::Column:
+      return getColumns(value);
+    case Kind::Vector:
+      return vectors.lookup(value);
+    }
+    llvm_unreachable("all kinds are listed");
+  };
+  for (Operation &op : block->without_terminator()) {
+    if (getKind(op.getResult(0)) != Kind::Vector)
+      continue;
+    if (auto load = dyn_cast<memref::LoadOp>(op)) {
+      SmallVector<Value> indices;
+      for (Value index : load.getIndices().drop_back())
+        indices.push_back(scalars.lookupOrDefault(index));
+      vectors.map(load.getResult(),
+                  loadColumns(builder,
+                              scalars.lookupOrDefault(load.getMemRef()),
+                              indices, columns,
+                              getOffset(builder, load.getIndices().back())));
+      continue;
+    }
+    IRMapping operands;
+    for (Value operand : op.getOperands())
+      operands.map(operand, getOperand(operand));
+    Operation *copy = builder.clone(op, operands);
+    for (auto [result, original] :
+         llvm::zip_equal(copy->getResults(), op.getResults())) {
+      result.setType(getVector(original.getType()));
+      vectors.map(original, result);
+    }
+  }
+  return getOperand(cast<YieldOp>(block->getTerminator()).getValue());
+}

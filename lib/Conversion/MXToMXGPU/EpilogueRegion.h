@@ -1,0 +1,98 @@
+//===- EpilogueRegion.h - The epilogue of a product on vectors --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The region of mx.matmul speaks of one element. A thread of a kernel holds
+// consecutive columns of one row: what depends on the row alone is computed
+// once, the rest on vectors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_EPILOGUEREGION_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_EPILOGUEREGION_H
+
+#include "KernelBuilder.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mx::mxgpu {
+
+/// Consecutive columns of a matrix that one thread has in hand.
+struct Columns {
+  mlir::Value first;
+  int64_t count;
+  /// The last column that exists. Null: all of them do, and vectors of the
+  /// memory that is read start where `isAligned` holds.
+  mlir::Value last;
+
+  bool areWhole() const { return !last; }
+};
+
+/// Reads the elements of `source` in a row, given by its leading `indices`, at
+/// `columns` plus `offset` (index; null for none). A column that does not exist
+/// gives the element of the last that does.
+mlir::Value loadColumns(KernelBuilder &builder, mlir::Value source,
+                        mlir::ValueRange indices, const Columns &columns,
+                        mlir::Value offset = {});
+
+/// The bytes, 16 or 32, at a multiple of which every row of a matrix starts if
+/// its data do, as far as the type says; 0 if rows do not. Rows of unknown
+/// length give `dynamic`.
+int64_t getRowAlignment(mlir::MemRefType type, int64_t dynamic);
+
+/// Whether rows of `memref` start at multiples of `alignment` bytes.
+mlir::Value isAligned(KernelBuilder &builder, mlir::Value memref,
+                      int64_t alignment, mlir::Value offset = {});
+
+class EpilogueRegion {
+public:
+  /// The region of an operation: its block, or null where there is none.
+  explicit EpilogueRegion(mlir::Block *block);
+
+  /// Says at an operation of the region why it cannot be inlined.
+  llvm::LogicalResult verify();
+
+  /// Values from outside that a kernel needs as arguments.
+  llvm::ArrayRef<mlir::Value> getCaptures() const { return captures; }
+  /// Gives a captured value its counterpart in the kernel.
+  void capture(mlir::Value value, mlir::Value inKernel) {
+    scalars.map(value, inKernel);
+  }
+
+  explicit operator bool() const { return block; }
+
+  /// Emits what is the same in all columns of `row`, which exists.
+  void emitScalars(KernelBuilder &builder, mlir::Value row);
+  /// Whether vectors that the region reads are aligned, for whole columns; null
+  /// if it reads none. After `emitScalars`.
+  mlir::Value areLoadsAligned(KernelBuilder &builder, int64_t count);
+  /// Emits the rest for `sums` in `columns` and returns what is to be stored.
+  mlir::Value emit(KernelBuilder &builder, mlir::Value sums,
+                   const Columns &columns);
+
+private:
+  /// How a value depends on the place of its element.
+  enum class Kind {
+    Scalar, ///< not on the column
+    Column, ///< the column plus an offset that is Scalar
+    Vector
+  };
+
+  Kind getKind(mlir::Value value) const {
+    auto found = kinds.find(value);
+    return found == kinds.end() ? Kind::Scalar : found->second;
+  }
+  Kind classify(mlir::Operation *op);
+  llvm::LogicalResult verify(mlir::Operation *op);
+  llvm::LogicalResult verifyLoad(mlir::Operation *op);
+  /// The offset of a value of kind Column, null for none.
+  mlir::Value getOffset(KernelBuilder &builder, mlir::Value value);
+
+  mlir::Block *block;
+  llvm::DenseMap<mlir::Value, Kind> kinds;
+  llvm::SmallVector<mlir::Value> captures, constants;
+  mlir::IRMapping scalars;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_EPILOGUEREGION_H
