@@ -138,7 +138,8 @@ NpyArray widen(const NpyArray &array, Type type) {
 llvm::Expected<std::vector<NpyArray>> runReference(const Stage &stage,
                                                    const StageArrays &arrays,
                                                    StageVariant variant,
-                                                   bool asMagnitudes) {
+                                                   bool asMagnitudes,
+                                                   const NpyArray *last = {}) {
   auto module = buildStage(stage, arrays, variant);
   if (!module)
     return module.takeError();
@@ -159,7 +160,8 @@ llvm::Expected<std::vector<NpyArray>> runReference(const Stage &stage,
     bool isInteger = type.isIntOrIndex() ||
                      getElementTypeOrSelf(type).isInteger(32) ||
                      getElementTypeOrSelf(type).isInteger(64);
-    bool widens = isInit && variant == StageVariant::F32Result;
+    bool widens = isInit && (variant == StageVariant::F32Result ||
+                             variant == StageVariant::Sums);
     if ((asMagnitudes && !isInteger) || widens) {
       storage[index] = *array;
       if (asMagnitudes && !isInteger)
@@ -169,6 +171,8 @@ llvm::Expected<std::vector<NpyArray>> runReference(const Stage &stage,
       inputs.back() = &storage[index];
     }
   }
+  if (last)
+    inputs.push_back(last);
   return (*program)->run(inputs);
 }
 
@@ -195,6 +199,12 @@ struct ProductBound {
   double factor = 0;    ///< of the sum of magnitudes, per step
   double extraUlps = 0; ///< f32 roundings after the sum
   int64_t elements = 0; ///< leading elements that are defined
+
+  /// How far an f32 sum may be from `reference`, itself rounded to f32.
+  double limit(double reference, double magnitude) const {
+    return steps * (factor * magnitude * (1 + 0x1p-22) + 0x1p-149) +
+           (0.5 + extraUlps) * Numbers{Numbers::F32}.ulp(reference);
+  }
 };
 
 ResultComparison compareProduct(Numbers out, const NpyArray &device,
@@ -234,10 +244,8 @@ ResultComparison compareProduct(Numbers out, const NpyArray &device,
         std::signbit(y) == std::signbit(ref))
       continue;
     double largest = std::max(std::fabs(y), std::fabs(ref));
-    double limit =
-        bound.steps * (bound.factor * sum * (1 + 0x1p-22) + 0x1p-149) +
-        0.5 * out.ulp(std::min(largest, out.infinity() / 2)) +
-        (0.5 + bound.extraUlps) * f32.ulp(ref);
+    double limit = bound.limit(ref, sum) +
+                   0.5 * out.ulp(std::min(largest, out.infinity() / 2));
     double deviation = std::fabs(y - ref);
     double ratio = deviation / limit;
     found.maxDeviation = std::max(found.maxDeviation, deviation);
@@ -247,6 +255,79 @@ ResultComparison compareProduct(Numbers out, const NpyArray &device,
         found.worst = i;
     }
     found.violations += deviation > limit;
+  }
+  return found;
+}
+
+/// Compares the results of an epilogue whose sums may differ: it is applied to
+/// the sum and to both ends of what the bound allows, and what lies between is
+/// as good. Where it is not monotonic between these a quarter more is.
+llvm::Expected<ResultComparison>
+compareEpilogue(Numbers out, const Stage &stage, const StageArrays &arrays,
+                const NpyArray &sums, const NpyArray &magnitudes,
+                const ProductBound &bound) {
+  const NpyArray &device = *arrays.results[0];
+  Numbers f32 = {Numbers::F32};
+  std::array<NpyArray, 3> amounts = {sums, sums, sums};
+  ResultComparison found;
+  found.elements = bound.elements;
+  for (int64_t i = 0; i < bound.elements; ++i) {
+    double sum = f32.at(sums, i), magnitude = f32.at(magnitudes, i);
+    bool isBounded = std::isfinite(sum) && std::isfinite(magnitude);
+    found.unbounded += !isBounded && !std::isnan(sum);
+    float limit =
+        isBounded ? std::nextafter(float(bound.limit(sum, magnitude)), INFINITY)
+                  : 0.0f;
+    for (auto [amount, sign] : llvm::zip(amounts, {-1.0f, 0.0f, 1.0f})) {
+      float value = sign * limit;
+      std::memcpy(amount.data.data() + 4 * i, &value, 4);
+    }
+  }
+  SmallVector<NpyArray, 3> results;
+  for (const NpyArray &amount : amounts) {
+    auto result =
+        runReference(stage, arrays, StageVariant::Disturbed, false, &amount);
+    if (!result)
+      return result.takeError();
+    results.push_back(std::move(result->front()));
+  }
+  for (int64_t i = 0; i < bound.elements; ++i) {
+    double y = out.at(device, i), lowest = INFINITY, highest = -INFINITY;
+    unsigned nans = 0;
+    for (const NpyArray &result : results) {
+      double value = out.at(result, i);
+      nans += std::isnan(value);
+      lowest = std::fmin(lowest, value);
+      highest = std::fmax(highest, value);
+    }
+    double magnitude = f32.at(magnitudes, i);
+    if (nans || std::isnan(y)) {
+      bool mayBe = nans == 0 ? !std::isfinite(magnitude)
+                             : nans < results.size() || std::isnan(y);
+      if (!mayBe && found.violations++ == 0)
+        found.worst = i;
+      continue;
+    }
+    if (!std::isfinite(magnitude))
+      continue;
+    if (!std::isfinite(y) || !std::isfinite(lowest) ||
+        !std::isfinite(highest)) {
+      if ((y < lowest || y > highest) && found.violations++ == 0)
+        found.worst = i;
+      continue;
+    }
+    double slack = out.ulp(std::max(std::fabs(lowest), std::fabs(highest))) +
+                   0.25 * (highest - lowest);
+    double middle = lowest / 2 + highest / 2;
+    double deviation = std::fabs(y - middle);
+    double ratio = deviation / (highest / 2 - lowest / 2 + slack);
+    found.maxDeviation = std::max(found.maxDeviation, deviation);
+    if (ratio > found.maxBoundRatio) {
+      found.maxBoundRatio = ratio;
+      if (found.violations == 0)
+        found.worst = i;
+    }
+    found.violations += ratio > 1;
   }
   return found;
 }
@@ -269,10 +350,13 @@ llvm::Expected<StageComparison> compareMatmul(OpT matmul, const Stage &stage,
   if (out.kind == Numbers::None)
     return makeError("expected f32, bf16 or f16 results of " +
                      describeStage(stage.op));
-  auto reference = runReference(stage, arrays, StageVariant::F32Result, false);
+  bool hasEpilogue = matmul.getEpilogueBlock();
+  StageVariant variant =
+      hasEpilogue ? StageVariant::Sums : StageVariant::F32Result;
+  auto reference = runReference(stage, arrays, variant, false);
   if (!reference)
     return reference.takeError();
-  auto magnitude = runReference(stage, arrays, StageVariant::F32Result, true);
+  auto magnitude = runReference(stage, arrays, variant, true);
   if (!magnitude)
     return magnitude.takeError();
   ProductBound bound;
@@ -283,11 +367,21 @@ llvm::Expected<StageComparison> compareMatmul(OpT matmul, const Stage &stage,
   bound.elements = countDefinedElements(stage.op, arrays);
   StageComparison comparison;
   const NpyArray &device = *arrays.results[0];
-  if (device.shape != reference->front().shape)
+  if (device.shape != reference->front().shape) {
     comparison.results.push_back(compareBits(device, reference->front()));
-  else
+  } else if (!hasEpilogue) {
     comparison.results.push_back(compareProduct(out, device, reference->front(),
                                                 magnitude->front(), bound));
+  } else if (device.shape.size() != 2) {
+    return makeError("expected a matrix as the result of an epilogue, found " +
+                     npyTypeString(device) + " of " + describeStage(stage.op));
+  } else {
+    auto found = compareEpilogue(out, stage, arrays, reference->front(),
+                                 magnitude->front(), bound);
+    if (!found)
+      return found.takeError();
+    comparison.results.push_back(*found);
+  }
   return comparison;
 }
 

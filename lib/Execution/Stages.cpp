@@ -244,6 +244,32 @@ static Value cloneConstant(OpBuilder &builder, Value value, Type type) {
   return copy->getResult(cast<OpResult>(value).getResultNumber());
 }
 
+static Operation *cloneWithoutRegions(OpBuilder &builder, Operation *op) {
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(op->getOperands());
+  state.addTypes(op->getResultTypes());
+  state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return builder.create(state);
+}
+
+/// Adds a new argument of `body`, an f32 for each element of the result, to the
+/// sums that the epilogue of `op` takes.
+static void disturbSums(OpBuilder &builder, Operation *op, Block &body) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block &epilogue = op->getRegion(0).front();
+  Value init = cast<DestinationStyleOpInterface>(op).getDpsInits()[0];
+  Location loc = op->getLoc();
+  Value amounts = body.addArgument(
+      cast<RankedTensorType>(init.getType()).clone(builder.getF32Type()), loc);
+  builder.setInsertionPointToStart(&epilogue);
+  Value amount = tensor::ExtractOp::create(
+      builder, loc, amounts, epilogue.getArguments().drop_front());
+  Value sum = epilogue.getArgument(0);
+  auto disturbed = arith::AddFOp::create(builder, loc, sum, amount);
+  sum.replaceAllUsesExcept(disturbed, disturbed);
+}
+
 llvm::Expected<OwningOpRef<ModuleOp>> mx::buildStage(const Stage &stage,
                                                      const StageArrays &arrays,
                                                      StageVariant variant) {
@@ -261,8 +287,9 @@ llvm::Expected<OwningOpRef<ModuleOp>> mx::buildStage(const Stage &stage,
 
   // A destination has the type of its result.
   auto retype = [&](RankedTensorType type) {
-    return variant == StageVariant::F32Result ? type.clone(builder.getF32Type())
-                                              : type;
+    return variant == StageVariant::F32Result || variant == StageVariant::Sums
+               ? type.clone(builder.getF32Type())
+               : type;
   };
   auto structured = cast<DestinationStyleOpInterface>(op);
   IRMapping mapping;
@@ -294,8 +321,12 @@ llvm::Expected<OwningOpRef<ModuleOp>> mx::buildStage(const Stage &stage,
     else
       operands.push_back(mapped);
   }
-  Operation *copy = builder.clone(*op, mapping);
+  Operation *copy = variant == StageVariant::Sums
+                        ? cloneWithoutRegions(builder, op)
+                        : builder.clone(*op, mapping);
   copy->setOperands(operands);
+  if (variant == StageVariant::Disturbed)
+    disturbSums(builder, copy, *body);
   for (auto [result, init] :
        llvm::zip_equal(copy->getResults(),
                        cast<DestinationStyleOpInterface>(copy).getDpsInits()))

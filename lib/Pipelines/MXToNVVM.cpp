@@ -14,6 +14,7 @@
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
@@ -30,6 +31,12 @@ static void addKernelsToLLVM(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
+  // Arithmetic on f16 and bf16 as on the CPU: in f32, rounded to the type.
+  arith::ArithEmulateUnsupportedFloatsOptions halves;
+  halves.sourceTypeStrs = {"f16", "bf16"};
+  halves.targetTypeStr = "f32";
+  kernels.addPass(arith::createArithEmulateUnsupportedFloats(halves));
+  kernels.addPass(math::createMathExtendToSupportedTypes());
   kernels.addPass(arith::createArithExpandOpsPass());
   kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createConvertVectorToLLVMPass());
@@ -41,6 +48,7 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 
 void mx::buildMXToNVVMPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
+  pm.addPass(createMXExpandMath());
   // Who owns the buffer that a call returns is decided in host memory at run
   // time, which there is none of among the device's; without calls it is known.
   pm.addPass(createInlinerPass());

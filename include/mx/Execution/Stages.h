@@ -62,6 +62,8 @@ struct StageArrays {
 enum class StageVariant {
   Same,      ///< the same operation
   F32Result, ///< with f32 results, to judge others by
+  Sums,      ///< with f32 results and without its epilogue
+  Disturbed, ///< the same, but a last argument is added to the epilogue's sums
 };
 
 /// A module with one function `stage`, which applies the stage's operation to

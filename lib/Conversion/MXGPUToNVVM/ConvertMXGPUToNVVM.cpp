@@ -75,6 +75,7 @@ struct ConvertMXGPUToNVVMPass final
     populateRingPatterns(patterns, converter, kernelContext);
     populateTensorCorePatterns(patterns, converter, kernelContext);
     populateAccumulatorPatterns(patterns, converter, kernelContext);
+    populateStagingPatterns(patterns, converter, kernelContext);
     populateStorePatterns(patterns, converter, kernelContext);
     populateQuantizePatterns(patterns, converter, kernelContext);
     if (failed(applyPartialConversion(*function, target, std::move(patterns))))

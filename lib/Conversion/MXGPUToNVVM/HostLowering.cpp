@@ -83,6 +83,20 @@ static Value storeArray(NVVMBuilder &builder, ArrayRef<Value> values,
 
 namespace {
 
+/// The driver's name of an element type. Bytes that are copied and not added
+/// need none of their own.
+static std::optional<mx::target::TensorMapType> getMapType(Type type) {
+  if (type.isF32())
+    return mx::target::TensorMapType::F32;
+  if (type.isF16())
+    return mx::target::TensorMapType::F16;
+  if (type.isBF16())
+    return mx::target::TensorMapType::BF16;
+  if (type.getIntOrFloatBitWidth() == 8)
+    return mx::target::TensorMapType::U8;
+  return std::nullopt;
+}
+
 struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -94,8 +108,6 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
     auto source = cast<MemRefType>(op.getSource().getType());
     int64_t rank = source.getRank();
     int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-    if (bytes != 1)
-      return rewriter.notifyMatchFailure(op, "expected elements of one byte");
 
     // The driver counts dimensions from the innermost; strides are in bytes
     // and begin with the second.
@@ -123,7 +135,7 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
     };
     callRuntime(
         builder, "mxTensorMapEncodeTiled", i32,
-        {map, enumerator(mx::target::TensorMapType::U8), builder.i32(rank),
+        {map, enumerator(*getMapType(type.getElementType())), builder.i32(rank),
          getPointer(builder, op.getSource()), storeArray(builder, dims, i64),
          storeArray(builder, strides, i64), storeArray(builder, box, i32),
          storeArray(builder, elementStrides, i32),
@@ -375,8 +387,10 @@ struct ConvertMXGPUHostToGPUPass final
   static LogicalResult verifySupport(Operation *op) {
     if (auto encode = dyn_cast<EncodeTensorMapOp>(op)) {
       Type type = encode.getType().getElementType();
-      if (type.getIntOrFloatBitWidth() != 8)
-        return op->emitOpError("expected elements of one byte, found ") << type;
+      if (!getMapType(type))
+        return op->emitOpError("expected elements of one byte, f16, bf16 or "
+                               "f32, found ")
+               << type;
     }
     if (auto launch = dyn_cast<LaunchOp>(op)) {
       auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(

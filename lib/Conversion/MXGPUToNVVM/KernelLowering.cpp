@@ -124,6 +124,8 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
     builder.prefetchTensorMap(map);
   for (RingOp ring : rings) {
     RingType type = ring.getType();
+    if (type.getScope() == Scope::Warp)
+      continue;
     for (int64_t i = 0; i < type.getStages(); ++i)
       builder.initBarrier(builder.shared(*ring.getBarriers() + 8 * i),
                           getFillingArrivals(type));
@@ -169,6 +171,10 @@ static void createStates(NVVMBuilder &builder, KernelOp kernel,
       return;
     auto ring = op->getOperand(0).getDefiningOp<RingOp>();
     context.rings[op->getResult(0)] = ring;
+    // All places that take a warp's own slots take them in turn.
+    if (ring.getType().getScope() == Scope::Warp &&
+        context.states.contains({getRole(op), ring}))
+      return;
     RingState state = {createCounter(), createCounter()};
     context.states[{op, ring}] = state;
     if (isa<AcquireOp>(op)) {

@@ -66,10 +66,17 @@ mlir::Value getFieldColumn(NVVMBuilder &builder, const KernelContext &kernel,
 /// producer's CTA ends, so that no arrival is still under way to its memory.
 void drainRing(NVVMBuilder &builder, RingOp ring, RingState state);
 
+/// Waits until what this warp has stored by bulk copies is written.
+void drainStores(NVVMBuilder &builder);
+
 /// A memref with identity layout from its pointer and dynamic sizes (index).
 mlir::Value buildIdentityMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                                 mlir::Value pointer,
                                 mlir::ValueRange dynamicSizes);
+
+/// On an acquire of a warp's ring: the slot is known, from this number of the
+/// iteration, or from the loop around it (a unit attribute).
+inline constexpr llvm::StringLiteral kSlotInLoop = "mxgpu.slot_in_loop";
 
 /// Unrolls the short ways of the epilogue, so that columns become immediates.
 void unrollFragments(KernelOp kernel);
@@ -98,6 +105,10 @@ void populateTensorCorePatterns(mlir::RewritePatternSet &patterns,
 void populateAccumulatorPatterns(mlir::RewritePatternSet &patterns,
                                  const mlir::TypeConverter &converter,
                                  KernelContext &kernel);
+/// Rings whose slots are a warp's own, which no barrier guards.
+void populateStagingPatterns(mlir::RewritePatternSet &patterns,
+                             const mlir::TypeConverter &converter,
+                             KernelContext &kernel);
 void populateStorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter,
                            KernelContext &kernel);

@@ -245,6 +245,40 @@ void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
       /*predicate=*/Value());
 }
 
+void NVVMBuilder::storeTensor(Value source, Value map, ArrayRef<Value> coords,
+                              bool add) {
+  if (add)
+    create<NVVM::CpAsyncBulkTensorReduceOp>(
+        map, source, NVVM::TMAReduxKind::ADD, NVVM::TMAStoreMode::TILE, coords,
+        /*l2CacheHint=*/Value());
+  else
+    create<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(
+        map, source, coords, /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE,
+        /*predicate=*/Value());
+}
+
+void NVVMBuilder::commitStores() { create<NVVM::CpAsyncBulkCommitGroupOp>(); }
+
+void NVVMBuilder::waitStores(int64_t groups, bool read) {
+  create<NVVM::CpAsyncBulkWaitGroupOp>(getI32IntegerAttr(groups),
+                                       read ? getUnitAttr() : UnitAttr());
+}
+
+void NVVMBuilder::fenceAsyncShared() {
+  create<NVVM::FenceProxyOp>(
+      NVVM::ProxyKindAttr::get(getContext(), NVVM::ProxyKind::async_shared),
+      NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
+}
+
+void NVVMBuilder::storeShared(Value pointer, ArrayRef<Value> words) {
+  auto type =
+      VectorType::get({static_cast<int64_t>(words.size())}, getI32Type());
+  Value vector = create<LLVM::PoisonOp>(type);
+  for (auto [i, word] : llvm::enumerate(words))
+    vector = create<LLVM::InsertElementOp>(vector, word, i32(i));
+  create<LLVM::StoreOp>(vector, pointer, /*alignment=*/16);
+}
+
 //===----------------------------------------------------------------------===//
 // tcgen05
 //===----------------------------------------------------------------------===//

@@ -92,6 +92,19 @@ public:
                         llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
                         bool multicast);
 
+  /// Copies shared memory to a box of a tensor, or adds it to that.
+  void storeTensor(mlir::Value source, mlir::Value map,
+                   llvm::ArrayRef<mlir::Value> coords, bool add);
+  /// Makes a group of this thread's stores since the last one.
+  void commitStores();
+  /// Waits until at most `groups` of them are under way: have not been read
+  /// from shared memory with `read`, else are not visible.
+  void waitStores(int64_t groups, bool read);
+  /// Lets copies read what this thread has written to shared memory.
+  void fenceAsyncShared();
+  /// Writes 4 words (i32) to shared memory.
+  void storeShared(mlir::Value pointer, llvm::ArrayRef<mlir::Value> words);
+
   // tcgen05 (PTX ISA, TensorCore 5th Generation Family Instructions). All of a
   // kernel are for CTA pairs, or none is.
   void allocTensorMemory(mlir::Value slot, int64_t columns, bool pair);
@@ -110,9 +123,9 @@ public:
   /// waits; the result cannot be used before the wait.
   mlir::Value loadTensorMemory(mlir::Value address, int64_t columns);
 
-  /// Writes one i16 or i32, or 4 or 8 i32, at `pointer` (global) plus `offset` bytes, which
-  /// is a multiple of their size, without taking place in the L1 cache, if
-  /// `condition` holds (i1; null: always).
+  /// Writes one i16 or i32, or 4 or 8 i32, at `pointer` (global) plus `offset`
+  /// bytes, which is a multiple of their size, without taking place in the L1
+  /// cache, if `condition` holds (i1; null: always).
   void storeGlobal(mlir::Value pointer, int64_t offset,
                    llvm::ArrayRef<mlir::Value> words, mlir::Value condition);
 

@@ -110,6 +110,8 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     RingOp ring = kernel.rings.lookup(op.getSlot());
+    if (ring.getType().getScope() == Scope::Warp)
+      return rewriter.notifyMatchFailure(op, "no barriers: see staging");
     Value slot =
         takeSlot(builder, ring, kernel.getState(op, ring), /*asProducer=*/true);
     switch (ring.getType().getProducer()) {
@@ -153,6 +155,8 @@ struct PublishLowering final : KernelPattern<PublishOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     RingOp ring = kernel.rings.lookup(op.getSlot());
+    if (ring.getType().getScope() == Scope::Warp)
+      return rewriter.notifyMatchFailure(op, "no barriers: see staging");
     Value barrier = getBarrier(builder, ring, /*full=*/true, adaptor.getSlot());
     switch (ring.getType().getProducer()) {
     case Agent::Tma:

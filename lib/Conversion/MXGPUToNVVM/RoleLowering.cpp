@@ -51,6 +51,8 @@ struct RoleLowering final : KernelPattern<RoleOp> {
     for (RingOp ring : kernel.produced.lookup(op))
       if (ring.getType().getConsumer() == Agent::Mma)
         drainRing(builder, ring, kernel.states.lookup({op, ring}));
+      else if (ring.getType().getConsumer() == Agent::TmaStore)
+        drainStores(builder);
     rewriter.inlineBlockBefore(&op.getBody().front(), ifOp.thenBlock(),
                                ifOp.thenBlock()->begin());
     rewriter.eraseOp(op);

@@ -12,25 +12,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
-
-void mx::mxgpu::unrollFragments(KernelOp kernel) {
-  SmallVector<scf::ForOp> loops;
-  kernel.walk([&](scf::ForOp loop) {
-    bool isLean = false;
-    for (auto store : loop.getBody()->getOps<StoreFragmentOp>())
-      isLean |= store.getAlignment().has_value();
-    if (isLean && loop.getStaticTripCount())
-      loops.push_back(loop);
-  });
-  for (scf::ForOp loop : loops)
-    (void)loopUnrollFull(loop);
-}
 
 /// `value` as a value plus a constant.
 static std::pair<Value, int64_t> splitConstant(Value value) {
@@ -81,10 +67,9 @@ static SmallVector<Value> getWords(NVVMBuilder &builder, Value fragment,
 
 /// One element as an integer.
 static Value getBits(NVVMBuilder &builder, Value fragment, int64_t position) {
-  Value element = builder.create<vector::ExtractOp>(
-      fragment, ArrayRef<int64_t>{position});
-  Type bits =
-      builder.getIntegerType(element.getType().getIntOrFloatBitWidth());
+  Value element =
+      builder.create<vector::ExtractOp>(fragment, ArrayRef<int64_t>{position});
+  Type bits = builder.getIntegerType(element.getType().getIntOrFloatBitWidth());
   return builder.create<arith::BitcastOp>(bits, element);
 }
 
@@ -136,20 +121,18 @@ private:
     int64_t bytes = getBytes(op);
     Value dest = op.getDest(), column = adaptor.getColumn();
     Value columns = builder.create<memref::DimOp>(dest, 1);
-    Value address =
-        getAddress(builder, dest, adaptor.getRow(), column, bytes);
+    Value address = getAddress(builder, dest, adaptor.getRow(), column, bytes);
     Value zero = builder.index(0);
     Value left = builder.create<arith::SelectOp>(
-        adaptor.getPresent(),
-        builder.create<arith::SubIOp>(columns, column), zero);
+        adaptor.getPresent(), builder.create<arith::SubIOp>(columns, column),
+        zero);
     Value base = builder.create<memref::ExtractAlignedPointerAsIndexOp>(dest);
     Value bits = builder.create<arith::OrIOp>(
         base, builder.mul(columns, builder.index(bytes)));
     Value low = builder.create<arith::AndIOp>(bits, builder.index(15));
-    Value isAligned = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                    low, zero);
-    Value leftAligned =
-        builder.create<arith::SelectOp>(isAligned, left, zero);
+    Value isAligned =
+        builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, low, zero);
+    Value leftAligned = builder.create<arith::SelectOp>(isAligned, left, zero);
     auto isMore = [&](Value a, int64_t than) {
       return builder.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, a,
                                            builder.index(than));
@@ -181,6 +164,5 @@ private:
 void mx::mxgpu::populateStorePatterns(RewritePatternSet &patterns,
                                       const TypeConverter &converter,
                                       KernelContext &kernel) {
-  patterns.add<StoreFragmentLowering>(converter, patterns.getContext(),
-                                      kernel);
+  patterns.add<StoreFragmentLowering>(converter, patterns.getContext(), kernel);
 }

@@ -48,8 +48,7 @@ Value mx::mxgpu::isAligned(KernelBuilder &builder, Value memref,
     include(builder.dim(memref, type.getRank() - 1));
   if (offset)
     include(offset);
-  Value low =
-      builder.create<arith::AndIOp>(bits, builder.index(alignment - 1));
+  Value low = builder.create<arith::AndIOp>(bits, builder.index(alignment - 1));
   return builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, low,
                                        builder.index(0));
 }
@@ -105,8 +104,7 @@ EpilogueRegion::EpilogueRegion(Block *block) : block(block) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(*block->getParent(), used);
   for (Value value : used)
-    (matchPattern(value, m_Constant()) ? constants : captures)
-        .push_back(value);
+    (matchPattern(value, m_Constant()) ? constants : captures).push_back(value);
 }
 
 EpilogueRegion::Kind EpilogueRegion::classify(Operation *op) {
@@ -128,11 +126,10 @@ EpilogueRegion::Kind EpilogueRegion::classify(Operation *op) {
 /// Numbers that a kernel computes with.
 static bool isNumber(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
-    return integer.isSignless() && (integer.getWidth() == 1 ||
-                                    integer.getWidth() == 8 ||
-                                    integer.getWidth() == 16 ||
-                                    integer.getWidth() == 32 ||
-                                    integer.getWidth() == 64);
+    return integer.isSignless() &&
+           (integer.getWidth() == 1 || integer.getWidth() == 8 ||
+            integer.getWidth() == 16 || integer.getWidth() == 32 ||
+            integer.getWidth() == 64);
   return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(
       type);
 }
@@ -160,8 +157,8 @@ LogicalResult EpilogueRegion::verify() {
       if (block->findAncestorOpInBlock(*candidate))
         user = candidate;
     auto memref = dyn_cast<MemRefType>(value.getType());
-    if (memref && memref.getLayout().isIdentity() &&
-        !memref.getMemorySpace() && isNumber(memref.getElementType()))
+    if (memref && memref.getLayout().isIdentity() && !memref.getMemorySpace() &&
+        isNumber(memref.getElementType()))
       continue;
     if (!isNumber(value.getType()))
       return fail(user) << "captured numbers or memrefs of numbers with "

@@ -60,6 +60,11 @@ public:
 
   explicit operator bool() const { return block; }
 
+  /// Whether anything but the sum depends on the column.
+  bool usesColumns() const {
+    return block && !block->getArgument(2).use_empty();
+  }
+
   /// Emits what is the same in all columns of `row`, which exists.
   void emitScalars(KernelBuilder &builder, mlir::Value row);
   /// Whether vectors that the region reads are aligned, for whole columns; null

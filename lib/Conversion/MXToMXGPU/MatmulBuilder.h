@@ -23,6 +23,10 @@ llvm::LogicalResult verifyMatmulSupport(MatmulOp op);
 llvm::LogicalResult verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
                                           const target::TargetInfo &target);
 
+/// Says why the result of `op` cannot be stored by bulk copies; empty if it
+/// can, as far as its type says.
+std::string explainDirectStores(MatmulOp op);
+
 class MatmulBuilder {
 public:
   MatmulBuilder(MatmulOp op, mlir::gpu::GPUModuleOp module,
@@ -37,11 +41,13 @@ private:
   void checkSizes();
   mlir::Value encodeOperand(mlir::Value operand, int64_t rows);
   mlir::Value encodeScales(mlir::Value scales, int64_t rows);
+  mlir::Value encodeResult();
 
   // The kernel (MatmulKernel.cpp).
   void buildKernel(mlir::TypeRange arguments);
   RingType getInputRingType();
   RingType getAccumulatorRingType();
+  RingType getStagingRingType();
   RingType getUnitRingType();
 
   void buildSchedule(mlir::Value units);
@@ -64,6 +70,9 @@ private:
                      mlir::Value empty);
   void storeColumns(ForEachWorkOp unit, mlir::Value slot, mlir::Value empty,
                     const Row &row, bool whole, int64_t begin, int64_t end);
+  void stage(ForEachWorkOp unit, mlir::Value finished, mlir::Value column,
+             mlir::Value empty);
+  bool isStaged() const { return schedule.getEpilogue() == Epilogue::TmaStore; }
 
   mlir::Value getOut() { return op.getOuts().front(); }
   /// An argument of the kernel.
@@ -92,6 +101,9 @@ private:
   /// The factor of the sums in the kernel, if the operation has one.
   mlir::Value alpha;
   mlir::Value work, inputs, accumulators;
+  /// The result's tensor map and the rows on their way to it, of an epilogue
+  /// that stores through shared memory.
+  mlir::Value resultMap, staging;
 };
 
 } // namespace mx::mxgpu

@@ -19,8 +19,9 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Most columns that an epilogue thread holds at a time.
-static constexpr int64_t kFragmentColumns = 32;
+/// Most columns that an epilogue thread holds at a time to store them, and most
+/// bytes of a row that it stages: those of the widest swizzle.
+static constexpr int64_t kFragmentColumns = 32, kStagedBytes = 128;
 
 /// The row of the result that this thread has, and whether it exists. A row
 /// that does not counts as the last one, so that whatever is read exists.
@@ -44,10 +45,12 @@ Value MatmulBuilder::isWhole(ForEachWorkOp unit, Value empty) {
   int64_t tileN = schedule.getTileN();
   if (!alignment || (!type.isDynamicDim(1) && type.getDimSize(1) < tileN))
     return {};
-  Value whole = isAligned(body, result, alignment);
+  Value whole;
   auto require = [&](Value condition) {
-    whole = body.create<arith::AndIOp>(whole, condition);
+    whole = whole ? body.create<arith::AndIOp>(whole, condition) : condition;
   };
+  if (!isStaged())
+    require(isAligned(body, result, alignment));
   if (type.isDynamicDim(1) || type.getDimSize(1) % tileN)
     require(body.create<arith::CmpIOp>(arith::CmpIPredicate::ule,
                                        body.add(unit.getColumn(), tileN),
@@ -60,7 +63,10 @@ Value MatmulBuilder::isWhole(ForEachWorkOp unit, Value empty) {
 }
 
 int64_t MatmulBuilder::getFragmentColumns() {
-  return std::gcd(schedule.getTileN(), kFragmentColumns);
+  auto type = cast<MemRefType>(getOut().getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  return std::gcd(schedule.getTileN(),
+                  isStaged() ? kStagedBytes / bytes : kFragmentColumns);
 }
 
 /// What is stored for the `sums` of some columns.
@@ -75,11 +81,11 @@ Value MatmulBuilder::finish(Value sums, const Row &row, const Columns &columns,
   Value factor;
   if (op.getAlpha())
     factor = body.create<vector::BroadcastOp>(vector, alpha);
-  if (op.getAccumulate()) {
+  if (op.getAccumulate() && !isStaged()) {
     Value old = widen(loadColumns(body, result, row.clamped, columns));
-    Value total =
-        factor ? body.create<math::FmaOp>(sums, factor, old).getResult()
-               : body.create<arith::AddFOp>(sums, old).getResult();
+    Value total = factor
+                      ? body.create<math::FmaOp>(sums, factor, old).getResult()
+                      : body.create<arith::AddFOp>(sums, old).getResult();
     // Nothing added leaves the value as it is, the sign of zero too.
     sums = body.create<arith::SelectOp>(empty, old, total);
   } else if (factor) {
@@ -112,12 +118,34 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
   Value sums = body.create<LoadAccumulatorOp>(
       VectorType::get({count}, body.getF32Type()), slot, "d", inTile, empty);
   Value finished = finish(sums, row, columns, empty);
+  if (isStaged())
+    return stage(unit, finished, columns.first, empty);
   IntegerAttr alignment;
   if (whole)
-    alignment = body.getI64IntegerAttr(getRowAlignment(
-        cast<MemRefType>(result.getType()), /*dynamic=*/32));
+    alignment = body.getI64IntegerAttr(
+        getRowAlignment(cast<MemRefType>(result.getType()), /*dynamic=*/32));
   body.create<StoreFragmentOp>(finished, result, row.own, columns.first,
                                row.isPresent, alignment);
+}
+
+/// Sends columns of the warp's 32 rows on their way through shared memory. The
+/// copy engine leaves out what lies outside the result.
+void MatmulBuilder::stage(ForEachWorkOp unit, Value finished, Value column,
+                          Value empty) {
+  // Nothing added leaves the value as it is: x + -0 = x for all x.
+  if (op.getAccumulate()) {
+    auto type = cast<VectorType>(finished.getType());
+    Value nothing = body.create<arith::ConstantOp>(DenseElementsAttr::get(
+        type, body.getFloatAttr(type.getElementType(), -0.0)));
+    finished = body.create<arith::SelectOp>(empty, nothing, finished);
+  }
+  Value warp = body.div(body.create<ThreadIdOp>(), 32);
+  Value row = body.add(unit.getRow(), body.mul(warp, body.index(32)));
+  Value slot = body.create<AcquireOp>(staging);
+  body.create<StoreSharedOp>(finished, slot, "c");
+  body.create<TmaStoreOp>(slot, "c", resultMap, ValueRange{row, column},
+                          op.getAccumulate());
+  body.create<PublishOp>(slot, Value());
 }
 
 void MatmulBuilder::buildEpilogue() {
@@ -127,9 +155,13 @@ void MatmulBuilder::buildEpilogue() {
   Value empty = isEmpty(unit);
   Row row = getEpilogueRow(unit);
   region.emitScalars(body, row.clamped);
-  Value whole = isWhole(unit, empty);
+  // Columns that do not exist matter to what reads or writes them here.
+  bool asks = !isStaged() || region.usesColumns();
+  Value whole = asks ? isWhole(unit, empty) : Value();
   Value slot = body.create<ConsumeOp>(accumulators);
   auto store = [&](int64_t begin, int64_t end) {
+    if (!asks)
+      return storeColumns(unit, slot, empty, row, true, begin, end);
     if (!whole)
       return storeColumns(unit, slot, empty, row, false, begin, end);
     auto ifOp = body.create<scf::IfOp>(whole, /*withElse=*/true);
@@ -140,8 +172,8 @@ void MatmulBuilder::buildEpilogue() {
     storeColumns(unit, slot, empty, row, false, begin, end);
   };
   // What the next accumulator overlaps goes first, so that it can start.
-  int64_t first = schedule.getOverlap() ? schedule.getOverlap()
-                                        : schedule.getTileN();
+  int64_t first =
+      schedule.getOverlap() ? schedule.getOverlap() : schedule.getTileN();
   store(0, first);
   body.create<ReleaseOp>(slot);
   if (first < schedule.getTileN())

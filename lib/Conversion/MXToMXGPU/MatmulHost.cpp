@@ -60,3 +60,54 @@ Value MatmulBuilder::encodeScales(Value scales, int64_t rows) {
                          source.getElementType(), Swizzle::None);
   return host.create<EncodeTensorMapOp>(type, split);
 }
+
+std::string mx::mxgpu::explainDirectStores(MatmulOp op) {
+  auto type = cast<MemRefType>(op.getOuts().front().getType());
+  Type element = type.getElementType();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (op.getAccumulate() && op.getEpilogueBlock())
+    os << "the epilogue region takes the sum with what the result holds, which "
+          "a bulk reduction adds too late";
+  else if (op.getAccumulate() && !element.isF32())
+    os << "a bulk reduction of " << element
+       << " would round the product before it is added";
+  else if (!type.isDynamicDim(1))
+    if (int64_t bytes =
+            type.getDimSize(1) * element.getIntOrFloatBitWidth() / 8;
+        bytes % 16)
+      os << "expected rows of a multiple of 16 bytes, found " << bytes
+         << "; pad the result to " << llvm::alignTo(bytes, 16)
+         << " bytes a row";
+  return text;
+}
+
+/// The copy engine needs rows and data at multiples of 16 bytes (CUDA Driver
+/// API, cuTensorMapEncodeTiled).
+Value MatmulBuilder::encodeResult() {
+  auto type = cast<MemRefType>(getOut().getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  Value low = host.create<arith::RemUIOp>(
+      host.mul(host.dim(getOut(), 1), host.index(bytes)), host.index(16));
+  auto require = [&](Value rest, const Twine &what, Value found) {
+    Value isZero = host.create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest,
+                                              host.index(0));
+    host.create<RequireOp>(
+        isZero,
+        ("expected " + what +
+         " at multiples of 16 bytes for epilogue = tma_store, found %lld; pad "
+         "the result or take epilogue = direct")
+            .str(),
+        ValueRange{found});
+  };
+  if (type.isDynamicDim(1))
+    require(low, "rows of the result", low);
+  Value data = host.create<memref::ExtractAlignedPointerAsIndexOp>(getOut());
+  Value rest = host.create<arith::RemUIOp>(data, host.index(16));
+  require(rest, "the result's data", rest);
+  int64_t columns = getFragmentColumns();
+  auto map = TensorMapType::get(
+      op.getContext(), {32, columns}, type.getElementType(),
+      *symbolizeSwizzle(static_cast<uint32_t>(columns * bytes)));
+  return host.create<EncodeTensorMapOp>(map, getOut());
+}

@@ -27,6 +27,8 @@ void MatmulBuilder::build() {
   if (op.getAlpha())
     arguments.push_back(op.getAlpha());
   llvm::append_range(arguments, region.getCaptures());
+  if (isStaged())
+    arguments.push_back(encodeResult());
   buildKernel(ValueRange(arguments).getTypes());
 
   Value rowTiles = host.ceilDiv(host.dim(getOut(), 0), schedule.getTileM());
@@ -54,9 +56,10 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
     alpha = captured.front();
     captured = captured.drop_front();
   }
-  for (auto [value, inKernel] :
-       llvm::zip_equal(region.getCaptures(), captured))
+  for (auto [value, inKernel] : llvm::zip(region.getCaptures(), captured))
     region.capture(value, inKernel);
+  if (isStaged())
+    resultMap = captured.back();
   Value rows = body.dim(result, 0), columns = body.dim(result, 1);
   auto createRing = [&](RingType type, StringRef name) -> Value {
     return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr());
@@ -77,6 +80,8 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
     units = createRing(getUnitRingType(), "units");
     createWork(units);
   }
+  if (isStaged())
+    staging = createRing(getStagingRingType(), "staging");
   buildEpilogue();
   buildLoad();
   buildMma();
@@ -131,6 +136,8 @@ void MatmulBuilder::buildSchedule(Value units) {
   body.forEachWork(work);
   Value slot = body.create<AcquireOp>(units);
   body.create<PublishOp>(slot, Value());
+  if (isStaged())
+    staging = createRing(getStagingRingType(), "staging");
 }
 
 /// Whether a unit has nothing to multiply.
@@ -148,6 +155,13 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOp op, gpu::GPUModuleOp module,
     return op.emitOpError("expected a schedule: run mx-select-schedule first");
   if (failed(verifyScheduleSupport(op, schedule, target)))
     return failure();
+  std::string why = explainDirectStores(op);
+  if (schedule.getEpilogue() == Epilogue::TmaStore && !why.empty()) {
+    op.emitRemark("epilogue = direct instead of tma_store: ") << why;
+    ScheduleParts parts = schedule.getParts();
+    parts.epilogue = Epilogue::Direct;
+    schedule = ScheduleAttr::get(op.getContext(), parts);
+  }
   MatmulBuilder(op, module, schedule).build();
   op.erase();
   return success();

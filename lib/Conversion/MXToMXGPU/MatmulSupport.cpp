@@ -29,8 +29,6 @@ checkBuilt(ScheduleAttr schedule,
     return fail("with 1 scale slot");
   if (schedule.getSplitK() != 1)
     return fail("with split_k = 1");
-  if (schedule.getEpilogue() != Epilogue::Direct)
-    return fail("with epilogue = direct");
   if (!schedule.getRegisters().empty())
     return fail("without registers");
   if (schedule.getL2A() != CacheHint::None ||

@@ -501,6 +501,53 @@ LogicalResult StoreFragmentOp::verify() {
   return success();
 }
 
+LogicalResult StoreSharedOp::verify() {
+  BufferType buffer = lookUpField(*this, getSlot(), getField());
+  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())) ||
+      failed(verifyBlock(*this, getValue().getType())))
+    return failure();
+  if (getSlot().getType().getRing().getScope() != Scope::Warp)
+    return emitOpError("expected a ring with scope = warp, found ")
+           << getSlot().getType().getRing();
+  auto type = cast<VectorType>(getValue().getType());
+  if (buffer.getShape() != ArrayRef<int64_t>{32, type.getNumElements()} ||
+      buffer.getElementType() != type.getElementType())
+    return emitOpError("expected a buffer of 32 rows like ")
+           << type << ", found " << buffer;
+  int64_t bytes = buffer.getSizeInBytes() / 32;
+  if (bytes % 16 || (buffer.getSwizzle() != Swizzle::None &&
+                     bytes != static_cast<int64_t>(buffer.getSwizzle())))
+    return emitOpError("expected rows of a multiple of 16 bytes, as long as "
+                       "their swizzle says, found ")
+           << buffer;
+  return success();
+}
+
+LogicalResult TmaStoreOp::verify() {
+  BufferType buffer = lookUpField(*this, getSlot(), getField());
+  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
+    return failure();
+  RingType ring = getSlot().getType().getRing();
+  if (ring.getConsumer() != Agent::TmaStore)
+    return emitOpError("expected a ring with consumer tma_store, found ")
+           << stringifyAgent(ring.getConsumer());
+  TensorMapType map = getMap().getType();
+  if (getCoords().size() != map.getBox().size())
+    return emitOpError("expected ")
+           << map.getBox().size() << " coordinates, found "
+           << getCoords().size();
+  if (map.getBox() != buffer.getShape() ||
+      map.getElementType() != buffer.getElementType() ||
+      map.getSwizzle() != buffer.getSwizzle())
+    return emitOpError("expected a map with the shape, type and swizzle of ")
+           << buffer << ", found " << map;
+  // PTX ISA, cp.reduce.async.bulk.tensor: what .add takes of these.
+  if (getAdd() && !map.getElementType().isF32())
+    return emitOpError("expected to add elements of f32, found ")
+           << map.getElementType();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Quantization
 //===----------------------------------------------------------------------===//

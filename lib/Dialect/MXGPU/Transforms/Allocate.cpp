@@ -102,24 +102,32 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     Builder builder(kernel.getContext());
     for (auto ring : kernel.getBody().getOps<RingOp>()) {
       SmallVector<int64_t> offsets;
-      int64_t stages = ring.getType().getStages();
+      int64_t stages = ring.getType().getStages(), copies = getCopies(ring);
       for (auto [name, buffer] : llvm::zip_equal(ring.getType().getNames(),
                                                  ring.getType().getBuffers())) {
         std::string row = llvm::formatv("{0} stages of {1}.{2}", stages,
                                         ring.getName(), name.getValue());
+        if (copies != 1)
+          row += llvm::formatv(" for each of {0} warps", copies);
         if (buffer.getSpace() == Space::Smem)
-          offsets.push_back(smem.take(row, stages * buffer.getSizeInBytes(),
+          offsets.push_back(smem.take(row,
+                                      copies * stages * buffer.getSizeInBytes(),
                                       getAlignment(buffer)));
         else
           offsets.push_back(tmem.take(row, stages * buffer.getShape()[1]));
       }
       ring.setOffsets(offsets);
     }
-    for (auto ring : kernel.getBody().getOps<RingOp>())
-      ring.setBarriers(
-          smem.take(("barriers of " + ring.getName()).str(),
-                    2 * ring.getType().getStages() * target::kMBarrierBytes,
-                    target::kMBarrierBytes));
+    for (auto ring : kernel.getBody().getOps<RingOp>()) {
+      // Nobody but its warp and the copy engine knows of a warp's slots.
+      bool hasBarriers = ring.getType().getScope() != Scope::Warp;
+      ring.setBarriers(hasBarriers
+                           ? smem.take(("barriers of " + ring.getName()).str(),
+                                       2 * ring.getType().getStages() *
+                                           target::kMBarrierBytes,
+                                       target::kMBarrierBytes)
+                           : 0);
+    }
     placeScales(kernel, tmem);
     if (failed(tmem.check(kernel, target)))
       return failure();
@@ -130,6 +138,16 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     }
     kernel.setSmemBytes(smem.getUsed());
     return smem.check(kernel, target);
+  }
+
+  /// How many times a ring's slots are there: once for each warp that uses
+  /// them if they are a warp's.
+  static int64_t getCopies(RingOp ring) {
+    if (ring.getType().getScope() == Scope::Warp)
+      for (Operation *user : ring.getResult().getUsers())
+        if (RoleOp role = getRole(user))
+          return role.getWarps();
+    return 1;
   }
 
   /// Scales of one field of one ring share their columns: copies and MMAs of

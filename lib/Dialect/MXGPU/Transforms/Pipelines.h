@@ -40,6 +40,14 @@ using RingSides = llvm::MapVector<mlir::Operation *, Sides>;
 /// The loops around `op` inside its role, outermost first.
 llvm::SmallVector<mlir::Operation *> getLoops(mlir::Operation *op);
 
+/// Whether a value is the same in all threads of a role, as far as one can tell
+/// from how it was computed.
+bool isUniform(mlir::Value value);
+
+/// Fails unless each slot of a warp's own ring is filled, copied and given away
+/// in this order.
+llvm::LogicalResult verifyStaging(RingOp ring);
+
 /// Fails if a role waits for something that happens only after the wait.
 llvm::LogicalResult verifyLiveness(const RingSides &rings);
 

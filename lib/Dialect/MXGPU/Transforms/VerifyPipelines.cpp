@@ -48,22 +48,6 @@ bool isSameValue(Value a, Value b, ArrayRef<Operation *> loopsA,
   return false;
 }
 
-/// Whether a value is the same in all threads of a role, as far as one can tell
-/// from how it was computed.
-bool isUniform(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    auto loop = dyn_cast<scf::ForOp>(parent);
-    if (loop && argument.getArgNumber() == 0)
-      return llvm::all_of(loop->getOperands().take_front(3), isUniform);
-    return isa<KernelOp, ForEachWorkOp, ForEachKOp>(parent);
-  }
-  Operation *op = value.getDefiningOp();
-  if (isa<ThreadIdOp>(op) || op->getNumRegions() || !isMemoryEffectFree(op))
-    return false;
-  return llvm::all_of(op->getOperands(), isUniform);
-}
-
 /// Whether two loop nests run the same number of iterations.
 bool isSameNest(ArrayRef<Operation *> loopsA, ArrayRef<Operation *> loopsB) {
   if (loopsA.size() != loopsB.size())
@@ -155,11 +139,18 @@ private:
   }
 
   LogicalResult collectPorts() {
-    for (auto ring : kernel.getBody().getOps<RingOp>())
-      rings[ring];
+    for (auto ring : kernel.getBody().getOps<RingOp>()) {
+      if (ring.getType().getScope() != Scope::Warp)
+        rings[ring];
+      else if (failed(verifyStaging(ring)))
+        return failure();
+    }
     WalkResult result = kernel.walk([&](Operation *op) {
       LogicalResult collected = success();
-      if (auto acquire = dyn_cast<AcquireOp>(op))
+      if (auto acquire = dyn_cast<AcquireOp>(op);
+          acquire && acquire.getRing().getType().getScope() == Scope::Warp)
+        return WalkResult::advance();
+      else if (acquire)
         collected = collect<AcquireOp, PublishOp>(acquire, &Sides::producer);
       else if (auto consume = dyn_cast<ConsumeOp>(op))
         collected = collect<ConsumeOp, ReleaseOp>(consume, &Sides::consumer);

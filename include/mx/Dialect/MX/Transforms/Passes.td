@@ -49,4 +49,21 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
               "Number of tensors whose layout became explicit">];
 }
 
+def MXExpandMath : Pass<"mx-expand-math"> {
+  let summary = "Compute transcendental functions by IEEE operations";
+  let description = [{
+    Replaces functions of the math dialect that the IEEE standard does not
+    define to the last bit (`exp`, `tanh`, `rsqrt`, ...) by a fixed sequence of
+    additions, multiplications, divisions and fused multiply-adds, in f32. Run
+    before anything that tells one target from another, it makes all of them
+    give the same bits. Operations of f64 are left to the target's library.
+
+    The sequences are those of upstream's polynomial approximations and
+    expansions, exact to a few units in the last place.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
 #endif // MX_DIALECT_MX_TRANSFORMS_PASSES_TD

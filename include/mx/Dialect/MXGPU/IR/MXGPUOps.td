@@ -453,6 +453,51 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
   let hasVerifier = 1;
 }
 
+def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared"> {
+  let summary = "write rows that the threads of a warp hold into a field";
+  let description = [{
+    Thread l of the warp writes row l of a matrix in shared memory, permuted as
+    its swizzle says.
+
+    Example:
+
+    ```mlir
+    mxgpu.store_shared %y, %s["c"] : vector<32xf32>, !slot
+    ```
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$value, MXGPU_SlotType:$slot,
+                       StrAttr:$field);
+  let assemblyFormat = [{
+    $value `,` $slot `` `[` $field `]` attr-dict
+    `:` type($value) `,` type($slot)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store"> {
+  let summary = "copy a field of a slot into a box of a tensor";
+  let description = [{
+    `coords` are the box's first element, outermost dimension first. What lies
+    outside the tensor is not written. With `add` the elements are added to
+    those of the tensor, each in one rounding. The slot is empty again when the
+    copy has read it.
+
+    Example:
+
+    ```mlir
+    mxgpu.tma_store %s["c"] to %c[%row, %column] : !slot, !mxgpu.tensor_map<32x32xf32, sw128>
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+                       MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
+                       UnitAttr:$add);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` `to` $map `` `[` $coords `]` (`add` $add^)?
+    attr-dict `:` type($slot) `,` type($map)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Quantization
 //===----------------------------------------------------------------------===//

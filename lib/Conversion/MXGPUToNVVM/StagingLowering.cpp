@@ -1,0 +1,188 @@
+//===- StagingLowering.cpp - Rows through shared memory to tensors --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A warp writes 32 rows to a slot of its own, and one of its threads starts a
+// bulk copy of them. That thread knows by its groups of copies which slots have
+// been read (PTX ISA, cp.async.bulk.wait_group: groups end in order), so that
+// no barrier is needed. elect.sync names the same thread each time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+static void byOneThread(NVVMBuilder &builder, llvm::function_ref<void()> body) {
+  auto ifOp = builder.create<scf::IfOp>(builder.electOne(), /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  body();
+}
+
+void mx::mxgpu::drainStores(NVVMBuilder &builder) {
+  byOneThread(builder, [&] { builder.waitStores(0, /*read=*/false); });
+}
+
+static bool isStaging(RingOp ring) {
+  return ring && ring.getType().getScope() == Scope::Warp;
+}
+
+/// Address of a field of this warp's slot.
+static Value getStagedField(NVVMBuilder &builder, Operation *op, RingOp ring,
+                            StringRef field, Value slot) {
+  RingType type = ring.getType();
+  int64_t index = type.getFieldIndex(field);
+  int64_t bytes = type.getBuffers()[index].getSizeInBytes();
+  Value warp =
+      builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
+  Value inRole = builder.create<arith::SubIOp>(
+      warp, builder.i32(*getRole(op).getFirstWarp()));
+  Value first = builder.mul(inRole, builder.i32(type.getStages() * bytes));
+  Value offset = builder.add(first, builder.i32((*ring.getOffsets())[index]));
+  return builder.add(offset, builder.mul(slot, builder.i32(bytes)));
+}
+
+namespace {
+
+struct AcquireStagingLowering final : KernelPattern<AcquireOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(AcquireOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    if (!isStaging(ring))
+      return rewriter.notifyMatchFailure(op, "other threads share the slots");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    int64_t stages = ring.getType().getStages();
+    byOneThread(builder,
+                [&] { builder.waitStores(stages - 1, /*read=*/true); });
+    builder.syncWarp();
+    rewriter.replaceOp(op, takeSlot(builder, op, ring));
+    return success();
+  }
+
+private:
+  Value takeSlot(NVVMBuilder &builder, AcquireOp op, RingOp ring) const {
+    int64_t stages = ring.getType().getStages();
+    Attribute known = op->getAttr(kSlotInLoop);
+    if (auto iteration = dyn_cast_if_present<IntegerAttr>(known))
+      return builder.i32(iteration.getInt() % stages);
+    if (known) {
+      auto loop = cast<scf::ForOp>(op->getParentOp());
+      Value done = builder.create<arith::SubIOp>(loop.getInductionVar(),
+                                                 loop.getLowerBound());
+      Value iteration = builder.create<arith::DivUIOp>(done, loop.getStep());
+      return builder.toI32(
+          builder.create<arith::RemUIOp>(iteration, builder.index(stages)));
+    }
+    RingState state = kernel.states.lookup({getRole(op), ring});
+    Value slot = builder.create<LLVM::LoadOp>(builder.getI32Type(), state.slot);
+    Value next = builder.add(slot, builder.i32(1));
+    Value wraps = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, next,
+                                                builder.i32(stages));
+    builder.create<LLVM::StoreOp>(
+        builder.create<arith::SelectOp>(wraps, builder.i32(0), next),
+        state.slot);
+    return slot;
+  }
+};
+
+/// What `tma_store` has started is all there is to give away.
+struct PublishStagingLowering final : KernelPattern<PublishOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(PublishOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isStaging(kernel.rings.lookup(op.getSlot())))
+      return rewriter.notifyMatchFailure(op, "other threads share the slots");
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Chunks of 16 bytes change places within 8 rows of the swizzle's length as
+/// the bits of their row say (PTX ISA, Swizzling modes): bits 7 and up of the
+/// address are added to bits 4 and up, without carry. A warp thereby writes to
+/// all banks equally.
+struct StoreSharedLowering final : KernelPattern<StoreSharedOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    BufferType buffer =
+        ring.getType()
+            .getBuffers()[ring.getType().getFieldIndex(op.getField())];
+    int64_t rowBytes = buffer.getSizeInBytes() / 32;
+    int64_t mask = 0;
+    if (buffer.getSwizzle() != Swizzle::None)
+      mask = static_cast<int64_t>(buffer.getSwizzle()) - 16;
+    Value start =
+        getStagedField(builder, op, ring, op.getField(), adaptor.getSlot());
+    Value lane =
+        builder.create<arith::AndIOp>(builder.threadId(), builder.i32(31));
+    Value row = builder.mul(lane, builder.i32(rowBytes));
+    Value permutation = builder.create<arith::AndIOp>(
+        builder.create<arith::ShRUIOp>(row, builder.i32(3)), builder.i32(mask));
+    Value permuted = builder.create<arith::XOrIOp>(row, permutation);
+    Value words = builder.create<vector::BitCastOp>(
+        VectorType::get({rowBytes / 4}, builder.getI32Type()),
+        adaptor.getValue());
+    for (int64_t chunk = 0; chunk < rowBytes / 16; ++chunk) {
+      // The chunk's bits are below those of the row, the slot's multiples of
+      // the whole pattern: this part is the same for all slots.
+      Value place =
+          builder.create<arith::XOrIOp>(permuted, builder.i32(chunk * 16));
+      SmallVector<Value> four;
+      for (int64_t i = 0; i < 4; ++i)
+        four.push_back(builder.create<vector::ExtractOp>(
+            words, ArrayRef<int64_t>{chunk * 4 + i}));
+      builder.storeShared(builder.shared(builder.add(place, start)), four);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct TmaStoreLowering final : KernelPattern<TmaStoreOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    SmallVector<Value> coords; // innermost first
+    for (Value coord : llvm::reverse(adaptor.getCoords()))
+      coords.push_back(builder.toI32(coord));
+    Value source = builder.shared(
+        getStagedField(builder, op, ring, op.getField(), adaptor.getSlot()));
+    builder.fenceAsyncShared();
+    builder.syncWarp();
+    byOneThread(builder, [&] {
+      builder.storeTensor(source, adaptor.getMap(), coords, op.getAdd());
+      builder.commitStores();
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateStagingPatterns(RewritePatternSet &patterns,
+                                        const TypeConverter &converter,
+                                        KernelContext &kernel) {
+  patterns.add<AcquireStagingLowering, PublishStagingLowering,
+               StoreSharedLowering, TmaStoreLowering>(
+      converter, patterns.getContext(), kernel);
+}

@@ -1,0 +1,69 @@
+//===- UnrollFragments.cpp - Columns of the epilogue as immediates --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The loops over a tile's columns run a few times. Without them columns, and
+// the slots that staged rows take, are constants.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+/// The short way that most tiles take. The way of tiles at the edge of the
+/// matrix is long as it is.
+static bool isShort(scf::ForOp loop) {
+  for (auto store : loop.getBody()->getOps<StoreFragmentOp>())
+    if (!store.getAlignment())
+      return false;
+  for (Operation &op : *loop.getBody())
+    if (isa<StoreFragmentOp, StoreSharedOp>(op))
+      return true;
+  return false;
+}
+
+/// Where each loop that takes slots of a warp's ring goes through all of them,
+/// and maybe several times, each begins with the first.
+static void fixSlots(RingOp ring) {
+  SmallVector<Operation *> acquires;
+  for (Operation *user : ring.getResult().getUsers()) {
+    auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
+    if (!isa<AcquireOp>(user) || !loop ||
+        !llvm::hasSingleElement(loop.getBody()->getOps<AcquireOp>()))
+      return;
+    std::optional<APInt> count = loop.getStaticTripCount();
+    if (!count || count->getZExtValue() % ring.getType().getStages())
+      return;
+    acquires.push_back(user);
+  }
+  Builder builder(ring.getContext());
+  for (Operation *acquire : acquires)
+    acquire->setAttr(kSlotInLoop, builder.getUnitAttr());
+}
+
+void mx::mxgpu::unrollFragments(KernelOp kernel) {
+  for (auto ring : kernel.getBody().getOps<RingOp>())
+    if (ring.getType().getScope() == Scope::Warp)
+      fixSlots(ring);
+  SmallVector<scf::ForOp> loops;
+  kernel.walk([&](scf::ForOp loop) {
+    if (isShort(loop) && loop.getStaticTripCount())
+      loops.push_back(loop);
+  });
+  for (scf::ForOp loop : loops) {
+    OpBuilder builder(loop);
+    for (auto acquire : loop.getBody()->getOps<AcquireOp>())
+      if (acquire->hasAttr(kSlotInLoop))
+        acquire->setAttr(kSlotInLoop, builder.getI64IntegerAttr(0));
+    auto setSlot = [](unsigned iteration, Operation *op, OpBuilder builder) {
+      if (op->hasAttr(kSlotInLoop))
+        op->setAttr(kSlotInLoop, builder.getI64IntegerAttr(iteration));
+    };
+    (void)loopUnrollByFactor(loop, loop.getStaticTripCount()->getZExtValue(),
+                             setSlot);
+  }
+}

@@ -1,0 +1,142 @@
+//===- VerifyStaging.cpp - The rings that warps have for themselves -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rows on their way through shared memory to a bulk copy. A role may take such
+// slots in several places, as long as whole warps take the same way.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pipelines.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+bool mx::mxgpu::isUniform(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (loop && argument.getArgNumber() == 0)
+      return llvm::all_of(loop->getOperands().take_front(3), isUniform);
+    return isa<KernelOp, ForEachWorkOp, ForEachKOp>(parent);
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<ThreadIdOp>(op) || op->getNumRegions() || !isMemoryEffectFree(op))
+    return false;
+  return llvm::all_of(op->getOperands(), isUniform);
+}
+
+template <typename UseOp>
+static LogicalResult findOnce(AcquireOp acquire, StringAttr name,
+                              SmallVectorImpl<Operation *> &uses) {
+  Operation *found = nullptr;
+  for (Operation *user : acquire.getSlot().getUsers()) {
+    auto use = dyn_cast<UseOp>(user);
+    if (use && use.getFieldAttr() == name && std::exchange(found, user))
+      return user->emitOpError("expected one of each field, found a second "
+                               "of ")
+             << name;
+  }
+  if (!found)
+    return acquire.emitOpError("expected a ")
+           << UseOp::getOperationName() << " of field " << name
+           << ", found none";
+  uses.push_back(found);
+  return success();
+}
+
+/// acquire, then for each field a store_shared and a tma_store, then publish,
+/// in one block that whole warps reach.
+static LogicalResult verifyStaged(AcquireOp acquire) {
+  for (Operation *parent = acquire->getParentOp(); !isa<RoleOp>(parent);
+       parent = parent->getParentOp()) {
+    auto ifOp = dyn_cast<scf::IfOp>(parent);
+    if (!isa<ForEachWorkOp, ForEachKOp, scf::ForOp>(parent) &&
+        !(ifOp && isUniform(ifOp.getCondition())))
+      return acquire.emitOpError("expected only loops and conditions that "
+                                 "threads agree on around it, found ")
+             << parent->getName().getStringRef();
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (loop && !isUniform(loop.getInductionVar()))
+      return acquire.emitOpError("expected loops whose bounds threads agree "
+                                 "on around it");
+  }
+  Operation *publish = nullptr;
+  for (Operation *user : acquire.getSlot().getUsers()) {
+    if (user->getBlock() != acquire->getBlock())
+      return user->emitOpError(
+          "expected to be in the block that takes the slot");
+    if (isa<PublishOp>(user) && std::exchange(publish, user))
+      return user->emitOpError("expected the slot to be given back once, "
+                               "found a second time");
+  }
+  if (!publish)
+    return acquire.emitOpError("expected the slot to be given back by "
+                               "mxgpu.publish, found no use of it");
+  for (StringAttr name : acquire.getRing().getType().getNames()) {
+    SmallVector<Operation *> uses = {acquire};
+    if (failed(findOnce<StoreSharedOp>(acquire, name, uses)) ||
+        failed(findOnce<TmaStoreOp>(acquire, name, uses)))
+      return failure();
+    uses.push_back(publish);
+    for (auto [first, second] : llvm::zip(uses, llvm::drop_begin(uses)))
+      if (!first->isBeforeInBlock(second)) {
+        InFlightDiagnostic diag = second->emitOpError("expected to come after ")
+                                  << first->getName().getStringRef();
+        diag.attachNote(first->getLoc()) << "this is later";
+        return diag;
+      }
+  }
+  return success();
+}
+
+/// A copy is counted when it starts: a slot that is taken before the copy of
+/// the one before would be taken too early.
+static LogicalResult verifyOneAtATime(AcquireOp acquire) {
+  for (Operation *op = acquire->getNextNode(); op; op = op->getNextNode()) {
+    if (isa<PublishOp>(op) && op->getOperand(0) == acquire.getSlot())
+      break;
+    WalkResult result = op->walk([&](AcquireOp other) {
+      if (other.getRing() != acquire.getRing())
+        return WalkResult::advance();
+      InFlightDiagnostic diag = other.emitOpError(
+          "expected the slot before to be published first");
+      diag.attachNote(acquire.getLoc()) << "it is taken here";
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+/// Nobody else waits for the slots, and the copies that a warp waits for wait
+/// for nobody: there is no order to prove beyond that of each slot's use.
+LogicalResult mx::mxgpu::verifyStaging(RingOp ring) {
+  if (ring.getType().getNames().size() != 1)
+    return ring.emitOpError("expected one field in a warp's own ring, found ")
+           << ring.getType().getNames().size();
+  RoleOp role;
+  for (Operation *user : ring.getResult().getUsers()) {
+    auto acquire = dyn_cast<AcquireOp>(user);
+    if (!acquire)
+      return user->emitOpError("expected a warp's own ring to be acquired, "
+                               "and emptied by tma_store");
+    if (role && getRole(acquire) != role)
+      return acquire.emitOpError("expected one role to use a warp's own "
+                                 "ring, found another");
+    role = getRole(acquire);
+    if (failed(verifyStaged(acquire)) || failed(verifyOneAtATime(acquire)))
+      return failure();
+  }
+  if (!role)
+    return ring.emitOpError("expected a role that produces its slots, found "
+                            "none");
+  int64_t threads = ring.getType().getProducerThreads();
+  if (role.getElected() || threads != 32)
+    return role.emitOpError("expected whole warps, and 32 threads for ring \"")
+           << ring.getName() << "\", found " << threads << " threads in "
+           << (role.getElected() ? "an elected role" : "warps");
+  return success();
+}
