@@ -278,8 +278,8 @@ compareEpilogue(Numbers out, const Stage &stage, const StageArrays &arrays,
     float limit =
         isBounded ? std::nextafter(float(bound.limit(sum, magnitude)), INFINITY)
                   : 0.0f;
-    for (auto [amount, sign] : llvm::zip(amounts, {-1.0f, 0.0f, 1.0f})) {
-      float value = sign * limit;
+    for (auto [end, amount] : llvm::enumerate(amounts)) {
+      float value = (float(end) - 1) * limit;
       std::memcpy(amount.data.data() + 4 * i, &value, 4);
     }
   }

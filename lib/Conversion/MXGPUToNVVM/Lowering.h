@@ -69,6 +69,12 @@ void drainRing(NVVMBuilder &builder, RingOp ring, RingState state);
 /// Waits until what this warp has stored by bulk copies is written.
 void drainStores(NVVMBuilder &builder);
 
+/// Elements `first` to `first + count` of a vector as i32s, rounded from f32 on
+/// the way if that is where they come from.
+llvm::SmallVector<mlir::Value> getWords(NVVMBuilder &builder,
+                                        mlir::Value vector, int64_t first,
+                                        int64_t count);
+
 /// A memref with identity layout from its pointer and dynamic sizes (index).
 mlir::Value buildIdentityMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                                 mlir::Value pointer,

@@ -415,6 +415,20 @@ Value NVVMBuilder::convertToE4M3(Value hi, Value lo) {
       Float8E4M3FNType::get(getContext()));
 }
 
+Value NVVMBuilder::convertToHalves(Value hi, Value lo, Type type) {
+  auto pairType = VectorType::get({2}, type);
+  Value pair;
+  if (type.isBF16())
+    pair = create<NVVM::ConvertF32x2ToBF16x2Op>(
+        pairType, hi, lo, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN,
+        NVVM::SaturationMode::NONE, /*relu=*/false);
+  else
+    pair = create<NVVM::ConvertF32x2ToF16x2Op>(
+        pairType, hi, lo, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN,
+        NVVM::SaturationMode::NONE, /*relu=*/false);
+  return create<LLVM::BitcastOp>(getI32Type(), pair);
+}
+
 Value NVVMBuilder::convertToE8M0Up(Value hi, Value lo) {
   return create<NVVM::ConvertF32x2ToF8x2Op>(
       getI16Type(), hi, lo, NVVM::FPRoundingMode::RP,

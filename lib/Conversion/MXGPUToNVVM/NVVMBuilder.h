@@ -131,6 +131,8 @@ public:
 
   // Conversions; `hi` becomes the upper byte of the i16.
   mlir::Value convertToE4M3(mlir::Value hi, mlir::Value lo);
+  /// Two f32 as f16 or bf16 in an i32.
+  mlir::Value convertToHalves(mlir::Value hi, mlir::Value lo, mlir::Type type);
   mlir::Value convertToE8M0Up(mlir::Value hi, mlir::Value lo);
 
 private:

@@ -12,7 +12,6 @@
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -124,7 +123,7 @@ struct StoreSharedLowering final : KernelPattern<StoreSharedOp> {
             .getBuffers()[ring.getType().getFieldIndex(op.getField())];
     int64_t rowBytes = buffer.getSizeInBytes() / 32;
     int64_t mask = 0;
-    if (buffer.getSwizzle() != Swizzle::None)
+    if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
       mask = static_cast<int64_t>(buffer.getSwizzle()) - 16;
     Value start =
         getStagedField(builder, op, ring, op.getField(), adaptor.getSlot());
@@ -134,19 +133,15 @@ struct StoreSharedLowering final : KernelPattern<StoreSharedOp> {
     Value permutation = builder.create<arith::AndIOp>(
         builder.create<arith::ShRUIOp>(row, builder.i32(3)), builder.i32(mask));
     Value permuted = builder.create<arith::XOrIOp>(row, permutation);
-    Value words = builder.create<vector::BitCastOp>(
-        VectorType::get({rowBytes / 4}, builder.getI32Type()),
-        adaptor.getValue());
+    SmallVector<Value> words =
+        getWords(builder, op.getValue(), 0, buffer.getShape()[1]);
     for (int64_t chunk = 0; chunk < rowBytes / 16; ++chunk) {
       // The chunk's bits are below those of the row, the slot's multiples of
       // the whole pattern: this part is the same for all slots.
       Value place =
           builder.create<arith::XOrIOp>(permuted, builder.i32(chunk * 16));
-      SmallVector<Value> four;
-      for (int64_t i = 0; i < 4; ++i)
-        four.push_back(builder.create<vector::ExtractOp>(
-            words, ArrayRef<int64_t>{chunk * 4 + i}));
-      builder.storeShared(builder.shared(builder.add(place, start)), four);
+      builder.storeShared(builder.shared(builder.add(place, start)),
+                          ArrayRef(words).slice(chunk * 4, 4));
     }
     rewriter.eraseOp(op);
     return success();

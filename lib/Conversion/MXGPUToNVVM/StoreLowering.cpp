@@ -47,20 +47,35 @@ static Value getAddress(NVVMBuilder &builder, Value matrix, Value row,
                                      ArrayRef<LLVM::GEPArg>{offset});
 }
 
-/// Elements `first` to `first + count` of a fragment as i32s.
-static SmallVector<Value> getWords(NVVMBuilder &builder, Value fragment,
-                                   int64_t first, int64_t count) {
-  auto type = cast<VectorType>(fragment.getType());
-  int64_t perWord = 32 / type.getElementType().getIntOrFloatBitWidth();
-  auto wordType = VectorType::get({1}, builder.getI32Type());
+SmallVector<Value> mx::mxgpu::getWords(NVVMBuilder &builder, Value vector,
+                                       int64_t first, int64_t count) {
+  Type element = getElementTypeOrSelf(vector.getType());
+  auto extract = [&](Value from, int64_t position) -> Value {
+    return builder.create<vector::ExtractOp>(from, ArrayRef<int64_t>{position});
+  };
   SmallVector<Value> words;
-  for (int64_t i = 0; i < count; i += perWord) {
-    Value part = builder.create<vector::ExtractStridedSliceOp>(
-        fragment, ArrayRef<int64_t>{first + i}, ArrayRef<int64_t>{perWord},
-        ArrayRef<int64_t>{1});
-    Value word = builder.create<vector::BitCastOp>(wordType, part);
+  if (element.getIntOrFloatBitWidth() == 32) {
+    for (int64_t i = first; i < first + count; ++i)
+      words.push_back(builder.create<arith::BitcastOp>(builder.getI32Type(),
+                                                       extract(vector, i)));
+    return words;
+  }
+  // Pairs from f32 in one instruction. Left to LLVM, it would put the f32s in
+  // pairs of registers first.
+  auto rounding = vector.getDefiningOp<arith::TruncFOp>();
+  bool isF32 = rounding && getElementTypeOrSelf(rounding.getIn()).isF32();
+  for (int64_t i = first; i < first + count; i += 2) {
+    if (isF32) {
+      words.push_back(builder.convertToHalves(extract(rounding.getIn(), i + 1),
+                                              extract(rounding.getIn(), i),
+                                              element));
+      continue;
+    }
+    Value pair = builder.create<vector::FromElementsOp>(
+        VectorType::get({2}, element),
+        ValueRange{extract(vector, i), extract(vector, i + 1)});
     words.push_back(
-        builder.create<vector::ExtractOp>(word, ArrayRef<int64_t>{0}));
+        builder.create<LLVM::BitcastOp>(builder.getI32Type(), pair));
   }
   return words;
 }
@@ -110,7 +125,7 @@ private:
         cast<VectorType>(op.getFragment().getType()).getNumElements();
     for (int64_t i = 0; i < count; i += step)
       builder.storeGlobal(address, (offset + i) * bytes,
-                          getWords(builder, adaptor.getFragment(), i, step),
+                          getWords(builder, op.getFragment(), i, step),
                           condition);
   }
 
@@ -147,7 +162,7 @@ private:
                                               /*withElse=*/true);
         builder.setInsertionPointToStart(ifOp.thenBlock());
         builder.storeGlobal(address, i * bytes,
-                            getWords(builder, adaptor.getFragment(), i, step),
+                            getWords(builder, op.getFragment(), i, step),
                             /*condition=*/{});
         builder.setInsertionPointToStart(ifOp.elseBlock());
       }

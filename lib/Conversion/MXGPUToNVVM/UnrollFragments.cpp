@@ -10,6 +10,7 @@
 #include "Lowering.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -65,5 +66,7 @@ void mx::mxgpu::unrollFragments(KernelOp kernel) {
     };
     (void)loopUnrollByFactor(loop, loop.getStaticTripCount()->getZExtValue(),
                              setSlot);
-  }
+  } // What was the loop's counter is a constant now.
+  if (!loops.empty())
+    (void)applyPatternsGreedily(kernel, RewritePatternSet(kernel.getContext()));
 }

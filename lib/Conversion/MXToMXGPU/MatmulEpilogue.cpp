@@ -107,14 +107,14 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
                                  int64_t end) {
   OpBuilder::InsertionGuard guard(body);
   int64_t count = getFragmentColumns();
+  Value last;
+  if (!whole)
+    last = body.create<arith::SubIOp>(body.dim(result, 1), body.index(1));
   auto loop = body.create<scf::ForOp>(body.index(begin), body.index(end),
                                       body.index(count));
   body.setInsertionPointToStart(loop.getBody());
   Value inTile = loop.getInductionVar();
-  Columns columns = {body.add(unit.getColumn(), inTile), count, {}};
-  if (!whole)
-    columns.last =
-        body.create<arith::SubIOp>(body.dim(result, 1), body.index(1));
+  Columns columns = {body.add(unit.getColumn(), inTile), count, last};
   Value sums = body.create<LoadAccumulatorOp>(
       VectorType::get({count}, body.getF32Type()), slot, "d", inTile, empty);
   Value finished = finish(sums, row, columns, empty);

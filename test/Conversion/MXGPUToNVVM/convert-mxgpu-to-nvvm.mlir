@@ -162,13 +162,9 @@ gpu.module @load [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           %[[F:.*]] = arith.bitcast %{{.*}} : vector<4xi32> to vector<4xf32>
 // CHECK-NEXT:      %[[G:.*]] = arith.truncf %[[F]] : vector<4xf32> to vector<4xbf16>
 
-// Whole fragments in rows of whole 16 bytes; else element by element.
-// CHECK:           scf.if
-// CHECK:             scf.if %{{.*}} {
-// CHECK-NEXT:          vector.store %[[G]]
-// CHECK-NEXT:        } else {
-// CHECK-COUNT-4:       memref.store
-// CHECK-NOT:           memref.store
+// Without an alignment each element asks whether its column exists.
+// CHECK-COUNT-4:   llvm.inline_asm has_side_effects "@$2 st.global.L1::no_allocate.b16 [$0+{{[0246]}}], $1;", "l,h,b,~{memory}"
+// CHECK-NOT:       llvm.inline_asm
 
 // release of threads: what they have read is read before the MMAs that follow.
 // CHECK:           nvvm.tcgen05.fence <before>
@@ -224,8 +220,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     mxgpu.role @epilogue warps(4) {
       %d = mxgpu.consume %acc : !acc
       %f = mxgpu.load_accumulator %d["d"] column(%n) : !mxgpu.slot<!acc> -> vector<4xf32>
-      %g = mxgpu.cast_fragment %f : vector<4xf32> -> vector<4xbf16>
-      mxgpu.store_fragment %g, %c[%n, %n] : vector<4xbf16>, memref<?x?xbf16>
+      %g = arith.truncf %f : vector<4xf32> to vector<4xbf16>
+      mxgpu.store_fragment %g, %c[%n, %n] when(%none) : vector<4xbf16>, memref<?x?xbf16>
       mxgpu.release %d : !mxgpu.slot<!acc>
     }
     mxgpu.role @mma warps(1) elected {
@@ -426,7 +422,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     mxgpu.role @epilogue warps(4) {
       %d = mxgpu.consume %acc : !acc
       %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !mxgpu.slot<!acc> -> vector<32xf32>
-      mxgpu.store_fragment %f, %c[%n, %n] : vector<32xf32>, memref<?x?xf32>
+      mxgpu.store_fragment %f, %c[%n, %n] when(%none) : vector<32xf32>, memref<?x?xf32>
       mxgpu.release %d : !mxgpu.slot<!acc>
     }
   }

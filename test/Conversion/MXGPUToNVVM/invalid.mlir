@@ -75,9 +75,9 @@ module attributes {gpu.container_module} {
 
 // -----
 
-func.func @main(%x: memref<?x?xf32>) {
-  // expected-error @below {{'mxgpu.encode_tensor_map' op expected elements of one byte, found 'f32'}}
-  %map = mxgpu.encode_tensor_map %x : memref<?x?xf32> -> !mxgpu.tensor_map<32x32xf32>
+func.func @main(%x: memref<?x?xf64>) {
+  // expected-error @below {{'mxgpu.encode_tensor_map' op expected elements of one byte, f16, bf16 or f32, found 'f64'}}
+  %map = mxgpu.encode_tensor_map %x : memref<?x?xf64> -> !mxgpu.tensor_map<32x32xf64>
   return
 }
 

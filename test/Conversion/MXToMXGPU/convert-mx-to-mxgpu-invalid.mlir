@@ -16,42 +16,6 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 !y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y, %f: f32) {
-  // expected-error @below {{'mx.matmul' op expected no alpha on the GPU, found one}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) alpha(%f) outs(%y : !y)
-  return
-}
-
-// -----
-
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-!y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{'mx.matmul' op expected no accumulate on the GPU, found it}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) accumulate
-  return
-}
-
-// -----
-
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-!y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{'mx.matmul' op expected no epilogue region on the GPU, found one}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
-  ^bb0(%acc: f32, %row: index, %column: index):
-    mx.yield %acc : f32
-  }
-  return
-}
-
-// -----
-
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-!y = memref<128x128xf32>
 func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E5M2>) {
   // expected-error @below {{'mx.matmul' op expected a of f8E4M3FN with identity layout on the GPU, found 'memref<128x64xf8E5M2>'}}
   mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E5M2>, !s, !a, !s) outs(%y : !y)
@@ -95,9 +59,9 @@ func.func @main(%a: !a, %s: !s, %y: !y, %l: memref<128x2xf8E8M0FNU>) {
 
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%a: !a, %s: !s, %z: memref<128x128xf16>) {
-  // expected-error @below {{'mx.matmul' op expected a result of f32 or bf16 with identity layout on the GPU, found 'memref<128x128xf16>'}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%z : memref<128x128xf16>)
+func.func @main(%a: !a, %s: !s, %z: memref<128x128xf16, strided<[256, 1]>>) {
+  // expected-error @below {{'mx.matmul' op expected a result with identity layout on the GPU, found 'memref<128x128xf16, strided<[256, 1]>>'}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%z : memref<128x128xf16, strided<[256, 1]>>)
   return
 }
 

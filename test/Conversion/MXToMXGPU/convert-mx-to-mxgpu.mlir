@@ -45,12 +45,27 @@
 // CHECK-NEXT:    mxgpu.role @epilogue warps(4) {
 // CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK-NEXT:        %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
+// CHECK-NEXT:        %[[THREAD:.*]] = mxgpu.thread_id
+// CHECK-NEXT:        %[[OWN:.*]] = arith.addi %[[ROW]], %[[THREAD]]
+// CHECK-NEXT:        %[[DATA:.*]] = memref.extract_aligned_pointer_as_index %[[R]]
+// CHECK-NEXT:        %[[LOW:.*]] = arith.andi %[[DATA]], %{{.*}}
+// CHECK-NEXT:        %[[ALIGNED:.*]] = arith.cmpi eq, %[[LOW]], %[[C0]]
+// CHECK-NEXT:        %[[SOME:.*]] = arith.cmpi ne, %[[START]], %[[END]]
+// CHECK-NEXT:        %[[WHOLE:.*]] = arith.andi %[[ALIGNED]], %[[SOME]]
 // CHECK-NEXT:        %[[D:.*]] = mxgpu.consume %[[ACC]]
-// CHECK-NEXT:        scf.for %[[J:.*]] = %[[C0]] to %[[C256]] step %[[C32]] {
-// CHECK-NEXT:          %[[F:.*]] = mxgpu.load_accumulator %[[D]]["d"] column(%[[J]]) empty(%[[NONE]]) : !mma_slot -> vector<32xf32>
-// CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[COLUMN]], %[[J]]
+// CHECK-NEXT:        scf.if %[[WHOLE]] {
+// CHECK-NEXT:          scf.for %[[J:.*]] = %[[C0]] to %[[C256]] step %[[C32]] {
+// CHECK-NEXT:            %[[AT:.*]] = arith.addi %[[COLUMN]], %[[J]]
+// CHECK-NEXT:            %[[F:.*]] = mxgpu.load_accumulator %[[D]]["d"] column(%[[J]]) empty(%[[NONE]]) : !mma_slot -> vector<32xf32>
 // An f32 result is stored as it was summed.
-// CHECK-NEXT:          mxgpu.store_fragment %[[F]], %[[R]][%[[ROW]], %[[AT]]] : vector<32xf32>, memref<256x768xf32>
+// CHECK-NEXT:            mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %[[AT]]] when(%[[TRUE]]) aligned(32) : vector<32xf32>, memref<256x768xf32>
+// CHECK-NEXT:          }
+// CHECK-NEXT:        } else {
+// CHECK-NEXT:          scf.for %[[J:.*]] = %[[C0]] to %[[C256]] step %[[C32]] {
+// CHECK-NEXT:            %[[AT:.*]] = arith.addi %[[COLUMN]], %[[J]]
+// CHECK-NEXT:            %[[F:.*]] = mxgpu.load_accumulator %[[D]]["d"] column(%[[J]]) empty(%[[NONE]]) : !mma_slot -> vector<32xf32>
+// CHECK-NEXT:            mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %[[AT]]] when(%[[TRUE]]) : vector<32xf32>, memref<256x768xf32>
+// CHECK-NEXT:          }
 // CHECK-NEXT:        }
 // CHECK-NEXT:        mxgpu.release %[[D]]
 // CHECK-NEXT:      }
@@ -135,7 +150,7 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK:         mxgpu.work_source static raster = linear tile [128, 128] of(%[[ROWS]], %[[COLUMNS]], %[[REDUCTION]])
 // A bf16 result is rounded once.
 // CHECK:         %[[F:.*]] = mxgpu.load_accumulator
-// CHECK-NEXT:    %[[G:.*]] = mxgpu.cast_fragment %[[F]] : vector<32xf32> -> vector<32xbf16>
+// CHECK-NEXT:    %[[G:.*]] = arith.truncf %[[F]] : vector<32xf32> to vector<32xbf16>
 // CHECK:         mxgpu.store_fragment %[[G]], %[[R]]
 func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?x32x4x4xf8E8M0FNU>,
                    %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?x32x4x4xf8E8M0FNU>, %y: memref<?x?xbf16>) {

@@ -438,3 +438,27 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+// Rows on their way through a warp's own slots.
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c128 = arith.constant 128 : index
+    %x = vector.broadcast %v : f32 to vector<32xf32>
+    %staging = mxgpu.ring "staging" : !ring
+    mxgpu.role @epilogue warps(4) {
+      scf.for %i = %c0 to %c128 step %c32 {
+        %s = mxgpu.acquire %staging : !ring
+        mxgpu.store_shared %x, %s["c"] : vector<32xf32>, !slot
+        mxgpu.tma_store %s["c"] to %map[%c0, %i] : !slot, !map
+        mxgpu.publish %s : !slot
+      }
+    }
+  }
+}

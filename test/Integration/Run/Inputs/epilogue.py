@@ -83,12 +83,12 @@ REGIONS = {
         """%zero = arith.constant 0 : index
            %b0 = tensor.extract %p0[%zero, %col] : tensor<1x{N}xf16>
            %b1 = arith.extf %b0 : f16 to f32
-           %x = arith.addf %acc, %b1 : f32
+           %xb = arith.addf %acc, %b1 : f32
            %one = arith.constant 1.0 : f32
-           %minus = arith.negf %x : f32
+           %minus = arith.negf %xb : f32
            %e = math.exp %minus : f32
            %d = arith.addf %one, %e : f32
-           %v = arith.divf %x, %d : f32""",
+           %v = arith.divf %xb, %d : f32""",
         lambda s, p: (s + p[0]) / (1 + np.exp(-(s + p[0]))),
     ),
     "mask": (
@@ -125,7 +125,7 @@ def save(name, array):
     path = f"{directory}/{name}.npy"
     if array.dtype == ml_dtypes.bfloat16:
         array = array.view(np.uint16)
-    np.save(path, np.ascontiguousarray(array))
+    np.save(path, array)
     return path
 
 
@@ -161,7 +161,7 @@ def run(case, rng):
         alpha="alpha(%alpha)" if case.alpha else "",
         accumulate="accumulate" if case.accumulate else "",
         tile=case.tile,
-        schedule=f"accumulators = 2, epilogue = {case.epilogue}",
+        schedule=f"accumulators = {1 if case.tile == 256 else 2}, epilogue = {case.epilogue}",
         region=region,
     )
     if case.alpha:
