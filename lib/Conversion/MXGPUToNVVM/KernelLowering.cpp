@@ -304,6 +304,12 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
   }
 
   divideRegisters(builder, kernel, function);
+  // Few such kernels fit an SM beside each other; told nothing, ptxas gives
+  // threads too few registers and spills.
+  if (kernel.getTmemColumns() &&
+      !function->hasAttr(NVVM::NVVMDialect::getMaxnregAttrName()))
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      builder.getI32IntegerAttr(1));
 
   // The body, then tear-down.
   entry->getOperations().splice(entry->end(),

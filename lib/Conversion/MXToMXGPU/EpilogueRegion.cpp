@@ -140,8 +140,7 @@ static bool hasInstruction(Operation *op) {
   return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
              math::CountLeadingZerosOp, math::CountTrailingZerosOp,
              math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
-             math::IsInfOp, math::IsNaNOp, math::IsNormalOp, math::RoundEvenOp,
-             math::SqrtOp, math::TruncOp>(op);
+             math::IsNaNOp, math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
 }
 
 static InFlightDiagnostic fail(Operation *op) {

@@ -23,10 +23,6 @@ llvm::LogicalResult verifyMatmulSupport(MatmulOp op);
 llvm::LogicalResult verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
                                           const target::TargetInfo &target);
 
-/// Says why the result of `op` cannot be stored by bulk copies; empty if it
-/// can, as far as its type says.
-std::string explainDirectStores(MatmulOp op);
-
 class MatmulBuilder {
 public:
   MatmulBuilder(MatmulOp op, mlir::gpu::GPUModuleOp module,

@@ -61,27 +61,6 @@ Value MatmulBuilder::encodeScales(Value scales, int64_t rows) {
   return host.create<EncodeTensorMapOp>(type, split);
 }
 
-std::string mx::mxgpu::explainDirectStores(MatmulOp op) {
-  auto type = cast<MemRefType>(op.getOuts().front().getType());
-  Type element = type.getElementType();
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (op.getAccumulate() && op.getEpilogueBlock())
-    os << "the epilogue region takes the sum with what the result holds, which "
-          "a bulk reduction adds too late";
-  else if (op.getAccumulate() && !element.isF32())
-    os << "a bulk reduction of " << element
-       << " would round the product before it is added";
-  else if (!type.isDynamicDim(1))
-    if (int64_t bytes =
-            type.getDimSize(1) * element.getIntOrFloatBitWidth() / 8;
-        bytes % 16)
-      os << "expected rows of a multiple of 16 bytes, found " << bytes
-         << "; pad the result to " << llvm::alignTo(bytes, 16)
-         << " bytes a row";
-  return text;
-}
-
 /// The copy engine needs rows and data at multiples of 16 bytes (CUDA Driver
 /// API, cuTensorMapEncodeTiled).
 Value MatmulBuilder::encodeResult() {

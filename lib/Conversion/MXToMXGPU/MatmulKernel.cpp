@@ -9,6 +9,7 @@
 #include "MatmulBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Dialect/MXGPU/IR/Schedule.h"
 
 using namespace mlir;
 using namespace mx;
@@ -155,7 +156,8 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOp op, gpu::GPUModuleOp module,
     return op.emitOpError("expected a schedule: run mx-select-schedule first");
   if (failed(verifyScheduleSupport(op, schedule, target)))
     return failure();
-  std::string why = explainDirectStores(op);
+  std::optional<MatmulProblem> problem = getMatmulProblem(op);
+  std::string why = problem ? explainDirectStores(*problem) : std::string();
   if (schedule.getEpilogue() == Epilogue::TmaStore && !why.empty()) {
     op.emitRemark("epilogue = direct instead of tma_store: ") << why;
     ScheduleParts parts = schedule.getParts();

@@ -83,7 +83,7 @@ func.func @accumulate(%a: !a, %s: !s, %alpha: f32, %y: memref<128x128xf16>) {
 // -----
 
 // Through shared memory: no question is asked, and nothing is read of the result
-// to add to it.
+// to add to it. Where nothing was multiplied -0 is added, which changes nothing.
 
 // CHECK-LABEL: func.func @staged(
 // CHECK-SAME:    %[[Y:[a-z0-9]*]]: memref<130x72xf32>
@@ -98,8 +98,9 @@ func.func @accumulate(%a: !a, %s: !s, %alpha: f32, %y: memref<128x128xf16>) {
 // CHECK:         scf.for
 // CHECK:           %[[SUM:.*]] = mxgpu.load_accumulator
 // CHECK-NOT:       vector.load
+// CHECK:           %[[SENT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SUM]]
 // CHECK:           %[[SLOT:.*]] = mxgpu.acquire %[[RING]]
-// CHECK-NEXT:      mxgpu.store_shared %[[SUM]], %[[SLOT]]["c"] : vector<32xf32>
+// CHECK-NEXT:      mxgpu.store_shared %[[SENT]], %[[SLOT]]["c"] : vector<32xf32>
 // CHECK-NEXT:      mxgpu.tma_store %[[SLOT]]["c"] to %[[C]][%{{.*}}, %{{.*}}] add
 // CHECK-NEXT:      mxgpu.publish %[[SLOT]]
 !a = memref<130x64xf8E4M3FN>
@@ -132,7 +133,7 @@ func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: memref<130x71xbf16>) {
 
 // -----
 
-// REMARK: remark: epilogue = direct instead of tma_store: a bulk reduction of 'bf16' would round the product before it is added
+// REMARK: remark: epilogue = direct instead of tma_store: a bulk reduction to 16 bits would round the product before it is added
 // CHECK-LABEL: mxgpu.kernel @roundings_matmul(
 // CHECK-SAME:    epilogue = direct
 !a = memref<128x64xf8E4M3FN>

@@ -77,7 +77,7 @@ func.func @functions(%a: !a, %s: !s, %y: memref<512x512xf32>) {
     %23 = arith.index_cast %row : index to i64
     %24 = arith.cmpi sle, %22, %23 : i64
     %25 = arith.select %24, %21, %11 : f32
-    %26 = math.isinf %25 : f32
+    %26 = arith.cmpf une, %25, %11 : f32
     %27 = math.isfinite %25 : f32
     %28 = arith.xori %26, %27 : i1
     %29 = arith.uitofp %28 : i1 to f32
