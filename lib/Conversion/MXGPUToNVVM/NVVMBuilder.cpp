@@ -264,12 +264,6 @@ void NVVMBuilder::waitStores(int64_t groups, bool read) {
                                        read ? getUnitAttr() : UnitAttr());
 }
 
-void NVVMBuilder::fenceAsyncShared() {
-  create<NVVM::FenceProxyOp>(
-      NVVM::ProxyKindAttr::get(getContext(), NVVM::ProxyKind::async_shared),
-      NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
-}
-
 void NVVMBuilder::storeShared(Value pointer, ArrayRef<Value> words) {
   auto type =
       VectorType::get({static_cast<int64_t>(words.size())}, getI32Type());

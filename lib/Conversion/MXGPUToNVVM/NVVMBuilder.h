@@ -100,8 +100,6 @@ public:
   /// Waits until at most `groups` of them are under way: have not been read
   /// from shared memory with `read`, else are not visible.
   void waitStores(int64_t groups, bool read);
-  /// Lets copies read what this thread has written to shared memory.
-  void fenceAsyncShared();
   /// Writes 4 words (i32) to shared memory.
   void storeShared(mlir::Value pointer, llvm::ArrayRef<mlir::Value> words);
 

@@ -137,8 +137,16 @@ void MatmulBuilder::buildSchedule(Value units) {
   body.forEachWork(work);
   Value slot = body.create<AcquireOp>(units);
   body.create<PublishOp>(slot, Value());
-  if (isStaged())
-    staging = createRing(getStagingRingType(), "staging");
+}
+
+RingType MatmulBuilder::getStagingRingType() {
+  auto map = cast<TensorMapType>(resultMap.getType());
+  return RingType::get(op.getContext(), schedule.getStaging(),
+                       {host.getStringAttr("c")},
+                       {getBuffer(Space::Smem, map.getBox(),
+                                  map.getElementType(), map.getSwizzle())},
+                       Agent::Threads, 32, Agent::TmaStore, 1, Scope::Warp,
+                       /*overlap=*/0);
 }
 
 /// Whether a unit has nothing to multiply.
