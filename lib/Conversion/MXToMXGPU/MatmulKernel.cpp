@@ -76,13 +76,13 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
     createWork(Value());
   inputs = createRing(getInputRingType(), "in");
   accumulators = createRing(getAccumulatorRingType(), "acc");
+  if (isStaged())
+    staging = createRing(getStagingRingType(), "staging");
   Value units;
   if (isClc) { // behind what is aligned more
     units = createRing(getUnitRingType(), "units");
     createWork(units);
   }
-  if (isStaged())
-    staging = createRing(getStagingRingType(), "staging");
   buildEpilogue();
   buildLoad();
   buildMma();

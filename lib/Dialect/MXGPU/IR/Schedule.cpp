@@ -151,8 +151,6 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
                   explainDirectStores(problem).empty();
   bool isClc = parts.tileLoop == TileLoop::Clc;
   constexpr int64_t kUnitSlots = 2, kUnitBytes = 16;
-  if (isClc)
-    takeSmem("units.unit", kUnitSlots, kUnitBytes, 128);
   takeSmem("in.a", parts.stages, tileM / ctas * rowBytes, swizzleAlign);
   takeSmem("in.b", parts.stages, tileN / ctas * rowBytes, swizzleAlign);
   takeSmem("in.sfa", parts.stages, aScaleTiles * kScaleTiles * kScaleTileBytes,
@@ -167,14 +165,16 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
     takeSmem("staging.c", parts.staging, kRows * rowBytes,
              std::max<int64_t>(8 * rowBytes, 128), kEpilogueWarps);
   }
+  if (isClc)
+    takeSmem("units.unit", kUnitSlots, kUnitBytes, 128);
   auto takeBarriers = [&](llvm::StringLiteral name, int64_t slots) {
     takeSmem(name, 1, 2 * slots * target::kMBarrierBytes,
              target::kMBarrierBytes);
   };
-  if (isClc)
-    takeBarriers("barriers of units", kUnitSlots);
   takeBarriers("barriers of in", parts.stages);
   takeBarriers("barriers of acc", parts.accumulators);
+  if (isClc)
+    takeBarriers("barriers of units", kUnitSlots);
   takeSmem("address of tensor memory", 1, 4, 4);
 
   auto takeTmem = [&](BudgetItem item, int64_t alignment) {
