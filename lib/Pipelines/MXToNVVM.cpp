@@ -60,6 +60,7 @@ void mx::buildMXToNVVMPipeline(OpPassManager &pm,
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(mxgpu::createConvertMXToMXGPUPass({options.chip}));
+  pm.addPass(mxgpu::createStoreAsBytesPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createVerifyPipelinesPass());

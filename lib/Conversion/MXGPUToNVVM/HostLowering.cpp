@@ -83,18 +83,28 @@ static Value storeArray(NVVMBuilder &builder, ArrayRef<Value> values,
 
 namespace {
 
-/// The driver's name of an element type. Bytes that are copied and not added
+/// The driver's name of a map's elements. Bytes that are copied and not added
 /// need none of their own.
-static std::optional<mx::target::TensorMapType> getMapType(Type type) {
+static std::optional<mx::target::TensorMapType>
+getMapType(mx::mxgpu::TensorMapType map) {
+  Type type = map.getElementType();
   if (type.isF32())
     return mx::target::TensorMapType::F32;
   if (type.isF16())
     return mx::target::TensorMapType::F16;
   if (type.isBF16())
     return mx::target::TensorMapType::BF16;
-  if (type.getIntOrFloatBitWidth() == 8)
+  switch (type.getIntOrFloatBitWidth()) {
+  case 8:
     return mx::target::TensorMapType::U8;
-  return std::nullopt;
+  case 6:
+    return mx::target::TensorMapType::U6Align16;
+  case 4:
+    return map.getPadded() ? mx::target::TensorMapType::U4Align16
+                           : mx::target::TensorMapType::U4Align8;
+  default:
+    return std::nullopt;
+  }
 }
 
 struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
@@ -107,7 +117,8 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
     mx::mxgpu::TensorMapType type = op.getType();
     auto source = cast<MemRefType>(op.getSource().getType());
     int64_t rank = source.getRank();
-    int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+    int64_t bits = type.getElementType().getIntOrFloatBitWidth();
+    int64_t bytes = source.getElementTypeBitWidth() / 8;
 
     // The driver counts dimensions from the innermost; strides are in bytes
     // and begin with the second.
@@ -115,7 +126,11 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
     Value stride = builder.i64(bytes);
     for (int64_t dim = rank - 1; dim >= 0; --dim) {
       Value size = getSize(builder, op.getSource(), dim);
-      dims.push_back(size);
+      Value elements = size;
+      if (dim + 1 == rank && bits < 8)
+        elements = builder.create<arith::DivUIOp>(
+            builder.mul(size, builder.i64(8)), builder.i64(bits));
+      dims.push_back(elements);
       stride = builder.mul(stride, size);
       if (dim > 0)
         strides.push_back(stride);
@@ -135,7 +150,7 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
     };
     callRuntime(
         builder, "mxTensorMapEncodeTiled", i32,
-        {map, enumerator(*getMapType(type.getElementType())), builder.i32(rank),
+        {map, enumerator(*getMapType(type)), builder.i32(rank),
          getPointer(builder, op.getSource()), storeArray(builder, dims, i64),
          storeArray(builder, strides, i64), storeArray(builder, box, i32),
          storeArray(builder, elementStrides, i32),
@@ -386,11 +401,14 @@ struct ConvertMXGPUHostToGPUPass final
 
   static LogicalResult verifySupport(Operation *op) {
     if (auto encode = dyn_cast<EncodeTensorMapOp>(op)) {
-      Type type = encode.getType().getElementType();
-      if (!getMapType(type))
+      // Narrower elements have become bytes.
+      Type element = encode.getType().getElementType();
+      Type stored =
+          cast<MemRefType>(encode.getSource().getType()).getElementType();
+      if (!getMapType(encode.getType()) || stored.getIntOrFloatBitWidth() < 8)
         return op->emitOpError("expected elements of one byte, f16, bf16 or "
                                "f32, found ")
-               << type;
+               << (getMapType(encode.getType()) ? stored : element);
     }
     if (auto launch = dyn_cast<LaunchOp>(op)) {
       auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(

@@ -223,24 +223,24 @@ void NVVMBuilder::prefetchTensorMap(Value map) {
 }
 
 void NVVMBuilder::loadTensor(Value dest, Value map, ArrayRef<Value> coords,
-                             Value barrier) {
+                             Value barrier, Value policy) {
   create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
       dest, map, coords, barrier, /*im2colOffsets=*/ValueRange(),
-      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
-      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true,
+      /*multicastMask=*/Value(), policy, NVVM::TMALoadMode::TILE,
+      /*isCTAOnly=*/true,
       /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
 }
 
 void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
                                    ArrayRef<Value> coords, Value barrier,
-                                   bool multicast) {
+                                   bool multicast, Value policy) {
   Value mask;
   if (multicast)
     mask = create<arith::ConstantOp>(getI16IntegerAttr(kBothCtas));
   create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
       inCluster(dest), map, coords, atLeader(barrier, 3),
-      /*im2colOffsets=*/ValueRange(), mask, /*l2CacheHint=*/Value(),
-      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+      /*im2colOffsets=*/ValueRange(), mask, policy, NVVM::TMALoadMode::TILE,
+      /*isCTAOnly=*/false,
       NVVM::CTAGroupKindAttr::get(getContext(), toGroup(/*pair=*/true)),
       /*predicate=*/Value());
 }
@@ -302,16 +302,32 @@ void NVVMBuilder::copyScaleTile(Value address, Value descriptor) {
       tensorPointer(address), descriptor);
 }
 
-void NVVMBuilder::mmaMXF8(Value d, Value a, Value b, uint32_t idesc,
-                          Value accumulate, Value aScales, Value bScales) {
+static NVVM::MMABlockScaleKind getBlockScaleKind(mx::target::MmaKind kind) {
+  switch (kind) {
+  case mx::target::MmaKind::MXF4:
+    return NVVM::MMABlockScaleKind::MXF4;
+  case mx::target::MmaKind::MXF4NVF4:
+    return NVVM::MMABlockScaleKind::MXF4NVF4;
+  default:
+    return NVVM::MMABlockScaleKind::MXF8F6F4;
+  }
+}
+
+void NVVMBuilder::mmaBlockScaled(const mx::target::InstrDescriptor &instruction,
+                                 Value d, Value a, Value b, Value accumulate,
+                                 Value aScales, Value bScales) {
+  // The spelling .block16 or .block32, which all chips of the family have.
+  auto blockScale = instruction.blockSize == 16
+                        ? NVVM::Tcgen05MMABlockScale::BLOCK16
+                        : NVVM::Tcgen05MMABlockScale::BLOCK32;
   Value accumulator = tensorPointer(d);
-  Value instruction = i32(static_cast<int32_t>(idesc));
+  Value word = i32(static_cast<int32_t>(mx::target::encode(instruction)));
   Value aScalesStart = tensorPointer(aScales);
   Value bScalesStart = tensorPointer(bScales);
   create<NVVM::Tcgen05MMABlockScaleOp>(
-      NVVM::MMABlockScaleKind::MXF8F6F4, NVVM::CTAGroupKind::CTA_1,
-      NVVM::Tcgen05MMABlockScale::BLOCK32, NVVM::Tcgen05MMACollectorOp::DISCARD,
-      accumulator, a, b, instruction, accumulate, aScalesStart, bScalesStart);
+      getBlockScaleKind(instruction.kind), toGroup(instruction.ctaGroup == 2),
+      blockScale, NVVM::Tcgen05MMACollectorOp::DISCARD, accumulator, a, b, word,
+      accumulate, aScalesStart, bScalesStart);
 }
 
 void NVVMBuilder::commit(Value barrier, bool pair) {

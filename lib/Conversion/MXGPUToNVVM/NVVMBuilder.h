@@ -11,6 +11,7 @@
 #define MX_LIB_CONVERSION_MXGPUTONVVM_NVVMBUILDER_H
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mx/Target/Descriptors.h"
 
 namespace mx::mxgpu {
 
@@ -82,15 +83,17 @@ public:
   /// Orders accesses to shared memory before asynchronous ones of later phases.
   void fenceAsyncShared();
 
-  // Bulk tensor copies. `coords` are i32, innermost first.
+  // Bulk tensor copies. `coords` are i32, innermost first; `policy` is an L2
+  // cache policy (i64), or null.
   void prefetchTensorMap(mlir::Value map);
   void loadTensor(mlir::Value dest, mlir::Value map,
-                  llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier);
+                  llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
+                  mlir::Value policy = {});
   /// For a CTA pair: the bytes count at the leader's barrier. With `multicast`
   /// both CTAs receive them.
   void loadTensorOfPair(mlir::Value dest, mlir::Value map,
                         llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
-                        bool multicast);
+                        bool multicast, mlir::Value policy = {});
 
   /// Copies shared memory to a box of a tensor, or adds it to that.
   void storeTensor(mlir::Value source, mlir::Value map,
@@ -111,9 +114,10 @@ public:
   void fenceAfterSync();
   /// Copies one tile of 128 x 4 scales to 4 columns.
   void copyScaleTile(mlir::Value address, mlir::Value descriptor);
-  void mmaMXF8(mlir::Value d, mlir::Value a, mlir::Value b, uint32_t idesc,
-               mlir::Value accumulate, mlir::Value aScales,
-               mlir::Value bScales);
+  /// One instruction with block scales; `a` and `b` are matrix descriptors.
+  void mmaBlockScaled(const target::InstrDescriptor &instruction, mlir::Value d,
+                      mlir::Value a, mlir::Value b, mlir::Value accumulate,
+                      mlir::Value aScales, mlir::Value bScales);
   /// Arrives when all that the thread started has completed; in a pair, at the
   /// barriers of both CTAs.
   void commit(mlir::Value barrier, bool pair);

@@ -124,7 +124,7 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
     case Agent::Clc:
       // In a pair each CTA at its own barrier, before or after the answer.
       builder.arriveExpectBytes(getBarrier(builder, ring, /*full=*/true, slot),
-                                ring.getType().getSlotBytes());
+                                ring.getType().getTransactionBytes());
       break;
     case Agent::Mma:
       builder.fenceAfterSync();

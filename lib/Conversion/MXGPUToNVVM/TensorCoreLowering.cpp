@@ -17,17 +17,60 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// The matrix descriptor of a buffer at a run-time address: its constant
-/// fields plus the 18 address bits that a descriptor holds.
-static Value getDescriptor(NVVMBuilder &builder,
-                           const target::SmemDescriptor &layout,
-                           Value pointer) {
-  Value address = builder.sharedAddress(pointer);
+/// The matrix descriptor of the start of shared memory: constant fields plus
+/// the 18 address bits that a descriptor holds. Loops leave it outside.
+static Value getBaseDescriptor(NVVMBuilder &builder,
+                               const target::SmemDescriptor &layout) {
+  Value address = builder.sharedAddress(builder.shared(int64_t(0)));
   Value inCta = builder.create<arith::AndIOp>(address, builder.i32(0x3FFFF));
   Value units = builder.create<arith::ShRUIOp>(inCta, builder.i32(4));
   Value wide = builder.create<arith::ExtUIOp>(builder.getI64Type(), units);
   return builder.create<arith::OrIOp>(wide,
                                       builder.i64(target::encode(layout)));
+}
+
+/// The matrix descriptor of a field of a slot. Addresses of a CTA's memory stay
+/// below the 18 bits, so that sums do not carry into other fields.
+static Value getFieldDescriptor(NVVMBuilder &builder,
+                                const target::SmemDescriptor &layout,
+                                RingOp ring, StringRef field, Value slot) {
+  int64_t index = ring.getType().getFieldIndex(field);
+  int64_t bytes = ring.getType().getBuffers()[index].getSizeInBytes();
+  Value first = builder.add(
+      getBaseDescriptor(builder, layout),
+      builder.i64((*ring.getOffsets())[index] / target::kDescriptorUnit));
+  Value wide = builder.create<arith::ExtUIOp>(builder.getI64Type(), slot);
+  return builder.add(
+      first, builder.mul(wide, builder.i64(bytes / target::kDescriptorUnit)));
+}
+
+/// A 64-bit L2 cache policy, the word that createpolicy.fractional would give
+/// for all of the accesses; CUTLASS (cute/arch/copy_sm90_desc.hpp,
+/// TMA::CacheHintSm90) and other libraries pass these words as they are.
+static Value getCachePolicy(NVVMBuilder &builder, CacheHint hint) {
+  switch (hint) {
+  case CacheHint::None:
+    return {};
+  case CacheHint::EvictFirst:
+    return builder.i64(0x12F0000000000000);
+  case CacheHint::EvictLast:
+    return builder.i64(0x14F0000000000000);
+  }
+  llvm_unreachable("all hints are listed");
+}
+
+static mx::Swizzle getSwizzle(mxgpu::Swizzle swizzle) {
+  switch (swizzle) {
+  case mxgpu::Swizzle::None:
+    return mx::Swizzle::None;
+  case mxgpu::Swizzle::Sw32:
+    return mx::Swizzle::B32;
+  case mxgpu::Swizzle::Sw64:
+    return mx::Swizzle::B64;
+  case mxgpu::Swizzle::Sw128:
+    return mx::Swizzle::B128;
+  }
+  llvm_unreachable("all swizzles are listed");
 }
 
 namespace {
@@ -47,15 +90,23 @@ struct TmaLoadLowering final : KernelPattern<TmaLoadOp> {
     std::reverse(coords.begin(), coords.end());
     Value dest =
         getFieldAddress(builder, ring, op.getField(), adaptor.getSlot());
+    if (Value part = adaptor.getPart()) {
+      Value bytes = builder.i32(op.getMap().getType().getSizeInBytes());
+      Value offset = builder.mul(builder.toI32(part), bytes);
+      dest = builder.create<LLVM::GEPOp>(dest.getType(), builder.getI8Type(),
+                                         dest, ArrayRef<LLVM::GEPArg>{offset});
+    }
     builder.loadTensor(dest, adaptor.getMap(), coords,
-                       getFullBarrier(builder, ring, adaptor.getSlot()));
+                       getFullBarrier(builder, ring, adaptor.getSlot()),
+                       getCachePolicy(builder, op.getCache()));
     rewriter.eraseOp(op);
     return success();
   }
 };
 
-/// 128 rows of scales are one tile of 512 bytes in shared memory and 4 columns
-/// of tensor memory.
+/// A tile of 128 rows by 4 scales is 512 bytes of shared memory and 4 columns
+/// of tensor memory. There, tiles of the same scales stand side by side, as one
+/// instruction reads them.
 struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
   using KernelPattern::KernelPattern;
 
@@ -66,23 +117,38 @@ struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
       return rewriter.notifyMatchFailure(op, "the scales have no column yet");
     NVVMBuilder builder(op.getLoc(), rewriter);
     RingOp ring = kernel.rings.lookup(op.getSlot());
-    Value source =
-        getFieldAddress(builder, ring, op.getField(), adaptor.getSlot());
     Value descriptor =
-        getDescriptor(builder, target::scaleTileDescriptor(), source);
+        getFieldDescriptor(builder, target::scaleTileDescriptor(), ring,
+                           op.getField(), adaptor.getSlot());
     Value column =
         builder.add(kernel.tensorMemory, builder.i32(*op.getColumn()));
-    int64_t tiles = op.getType().getRows() / target::kScaleRowsPerGroup;
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-      Value tileColumn = builder.add(
-          column, builder.i32(tile * target::kScaleColumnsPerGroup));
-      Value tileDescriptor =
-          builder.add(descriptor, builder.i64(tile * kScaleTileBytes /
-                                              target::kDescriptorUnit));
-      builder.copyScaleTile(tileColumn, tileDescriptor);
-    }
+    if (Value place = getPlace(builder, op, adaptor.getSlot()))
+      column = builder.add(
+          column, builder.mul(place, builder.i32(op.getType().getColumns())));
+    int64_t tiles = op.getType().getTiles();
+    int64_t groups = op.getType().getRows() / target::kScaleRowsPerGroup;
+    for (int64_t tile = 0; tile < tiles; ++tile)
+      for (int64_t group = 0; group < groups; ++group) {
+        Value tileColumn =
+            builder.add(column, builder.i32((tile * groups + group) *
+                                            target::kScaleColumnsPerGroup));
+        Value tileDescriptor = builder.add(
+            descriptor, builder.i64((group * tiles + tile) * kScaleTileBytes /
+                                    target::kDescriptorUnit));
+        builder.copyScaleTile(tileColumn, tileDescriptor);
+      }
     rewriter.replaceOp(op, column);
     return success();
+  }
+
+  /// Which of its places a slot's scales go to; null where there is one.
+  static Value getPlace(NVVMBuilder &builder, CopyScalesOp op, Value slot) {
+    int64_t places = op.getSlots();
+    if (places == 1)
+      return {};
+    if (places == op.getSlot().getType().getRing().getStages())
+      return slot;
+    return builder.create<arith::RemUIOp>(slot, builder.i32(places));
   }
 };
 
@@ -93,40 +159,37 @@ struct MmaLowering final : KernelPattern<MmaOp> {
   matchAndRewrite(MmaOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp inputs = kernel.rings.lookup(op.getInputs());
-    RingOp accumulators = kernel.rings.lookup(op.getAccumulator());
-    auto layout = target::kMajorDescriptor(mx::Swizzle::B128);
-    Value a = getDescriptor(
-        builder, layout,
-        getFieldAddress(builder, inputs, op.getA(), adaptor.getInputs()));
-    Value b = getDescriptor(
-        builder, layout,
-        getFieldAddress(builder, inputs, op.getB(), adaptor.getInputs()));
-    Value d = getFieldColumn(builder, kernel, accumulators, op.getD(),
-                             adaptor.getAccumulator());
-    target::InstrDescriptor instruction;
-    instruction.kind = target::MmaKind::MXF8F6F4;
-    instruction.m = op.getAScales().getType().getRows();
-    instruction.n = op.getBScales().getType().getRows();
-    instruction.a = instruction.b = target::MmaType::E4M3;
-    instruction.blockSize = kBlock;
-    if (std::string error = target::check(instruction); !error.empty())
+    std::string error;
+    FailureOr<target::InstrDescriptor> instruction = op.getInstruction(error);
+    if (failed(instruction))
       return op.emitOpError() << error;
-
-    for (int64_t block = 0; block < kTileK / kBlock; ++block) {
-      OpBuilder::InsertionGuard guard(builder);
-      // Blocks beyond the extent hold slack: they must not be multiplied.
-      if (block > 0 && op.getExtent())
-        enterIfWithin(builder, adaptor.getExtent(), block * kBlock);
-      Value accumulate = block == 0 && op.getAccumulate()
-                             ? adaptor.getAccumulate()
-                             : builder.i1(block > 0);
-      instruction.scaleIdA = instruction.scaleIdB = block;
-      Value step = builder.i64(block * target::kDescriptorKStep);
-      Value aBlock = builder.add(a, step);
-      Value bBlock = builder.add(b, step);
-      builder.mmaMXF8(d, aBlock, bBlock, target::encode(instruction),
-                      accumulate, adaptor.getAScales(), adaptor.getBScales());
+    Issue issue = getIssue(builder, op, adaptor, *instruction);
+    int64_t k = target::getInfo(instruction->kind).k;
+    int64_t steps = op.getAScales().getType().getTiles() * kScaleTileBlocks *
+                    instruction->blockSize / k;
+    auto issueAll = [&] {
+      for (int64_t step = 0; step < steps; ++step)
+        issue.step(builder, step);
+    };
+    if (!op.getExtent() || steps == 1) {
+      issueAll();
+      rewriter.eraseOp(op);
+      return success();
+    }
+    // A full tile asks once; in the last one, blocks beyond the extent hold
+    // slack and must not be multiplied.
+    OpBuilder::InsertionGuard guard(builder);
+    Value isFull = builder.create<arith::CmpIOp>(arith::CmpIPredicate::uge,
+                                                 adaptor.getExtent(),
+                                                 builder.index(steps * k));
+    auto ifOp = builder.create<scf::IfOp>(isFull, /*withElse=*/true);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    issueAll();
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    for (int64_t step = 0; step + 1 < steps; ++step) {
+      if (step > 0)
+        enterIfWithin(builder, adaptor.getExtent(), step * k);
+      issue.step(builder, step);
     }
     rewriter.eraseOp(op);
     return success();
@@ -139,9 +202,82 @@ struct MmaLowering final : KernelPattern<MmaOp> {
     builder.setInsertionPointToStart(ifOp.thenBlock());
   }
 
-  /// Elements of the reduction in one instruction, and in one tile of 128
-  /// bytes (verified by the operation).
-  static constexpr int64_t kBlock = 32, kTileK = 128;
+  /// An operand in shared memory: the panel after the next span of K begins
+  /// further on.
+  struct Operand {
+    Value descriptor;
+    int64_t stepsPerPanel, panelBytes;
+
+    Value at(NVVMBuilder &builder, int64_t step) const {
+      int64_t units =
+          step / stepsPerPanel * panelBytes / target::kDescriptorUnit +
+          step % stepsPerPanel * target::kDescriptorKStep;
+      return units ? builder.add(descriptor, builder.i64(units)) : descriptor;
+    }
+  };
+
+  /// What all instructions of a tile have in common.
+  struct Issue {
+    target::InstrDescriptor instruction;
+    int64_t scalesPerStep;
+    Operand a, b;
+    Value d, aScales, bScales, accumulate;
+    int64_t aTileColumns, bTileColumns;
+
+    /// Issues instruction number `step` of the tile.
+    void step(NVVMBuilder &builder, int64_t step) const {
+      int64_t scale = step * scalesPerStep;
+      target::InstrDescriptor word = instruction;
+      word.scaleIdA = word.scaleIdB = scale % kScaleTileBlocks;
+      int64_t tile = scale / kScaleTileBlocks;
+      auto atTile = [&](Value column, int64_t columns) {
+        return tile ? builder.add(column, builder.i32(tile * columns)) : column;
+      };
+      builder.mmaBlockScaled(
+          word, d, a.at(builder, step), b.at(builder, step),
+          step == 0 && accumulate ? accumulate : builder.i1(step > 0),
+          atTile(aScales, aTileColumns), atTile(bScales, bTileColumns));
+    }
+  };
+
+  Operand getOperand(NVVMBuilder &builder, RingOp ring, StringRef field,
+                     Value slot) const {
+    BufferType buffer =
+        ring.getType().getBuffers()[ring.getType().getFieldIndex(field)];
+    int64_t panels = buffer.getShape().size() == 3 ? buffer.getShape()[0] : 1;
+    return {getFieldDescriptor(
+                builder,
+                target::kMajorDescriptor(getSwizzle(buffer.getSwizzle())), ring,
+                field, slot),
+            static_cast<int64_t>(buffer.getSwizzle()) / target::kMmaKBytes,
+            buffer.getSizeInBytes() / panels};
+  }
+
+  Issue getIssue(NVVMBuilder &builder, MmaOp op, OpAdaptor adaptor,
+                 const target::InstrDescriptor &instruction) const {
+    RingOp inputs = kernel.rings.lookup(op.getInputs());
+    RingOp accumulators = kernel.rings.lookup(op.getAccumulator());
+    Value bScales = adaptor.getBScales();
+    if (Value offset = adaptor.getBOffset()) // a column holds 32 rows
+      bScales =
+          builder.add(bScales, builder.create<arith::ShRUIOp>(
+                                   builder.toI32(offset), builder.i32(5)));
+    auto getTileColumns = [](ScalesType type) {
+      return type.getColumns() / type.getTiles();
+    };
+    int64_t k = target::getInfo(instruction.kind).k;
+    return {instruction,
+            k / static_cast<int64_t>(instruction.blockSize),
+            getOperand(builder, inputs, op.getA(), adaptor.getInputs()),
+            getOperand(builder, inputs, op.getB(), adaptor.getInputs()),
+            getFieldColumn(builder, kernel, accumulators, op.getD(),
+                           adaptor.getAccumulator()),
+            adaptor.getAScales(),
+            bScales,
+            adaptor.getAccumulate(),
+            getTileColumns(op.getAScales().getType()),
+            getTileColumns(op.getBScales().getType())};
+  }
 };
 
 } // namespace

@@ -25,20 +25,6 @@ using namespace mlir;
 
 namespace {
 
-/// Why an array of packed elements cannot be stored as bytes, or nothing.
-std::optional<StringRef> getPackingFault(Type type) {
-  auto memref = dyn_cast<MemRefType>(type);
-  if (!memref || !isa<Float4E2M1FNType>(memref.getElementType()))
-    return {};
-  if (!memref.getLayout().isIdentity())
-    return "packed f4E2M1FN elements in an array with identity layout";
-  int64_t size = memref.getRank() ? memref.getShape().back() : 1;
-  if (!ShapedType::isDynamic(size) && size % 2 != 0)
-    return "an even number of f4E2M1FN elements in the last dimension, which "
-           "share bytes";
-  return {};
-}
-
 /// Reports what a user can have written and the conversion cannot do, in words
 /// that name the cause.
 LogicalResult checkInput(ModuleOp module) {
@@ -49,19 +35,10 @@ LogicalResult checkInput(ModuleOp module) {
                       "before lowering to the CPU");
       return WalkResult::interrupt();
     }
-    SmallVector<Type> types(op->getResultTypes());
-    if (auto function = dyn_cast<func::FuncOp>(op)) {
-      llvm::append_range(types, function.getArgumentTypes());
-      llvm::append_range(types, function.getResultTypes());
-    }
-    for (Type type : types)
-      if (std::optional<StringRef> expected = getPackingFault(type)) {
-        op->emitError() << "expected " << *expected << ", found " << type;
-        return WalkResult::interrupt();
-      }
     return WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  return failure(result.wasInterrupted() ||
+                 failed(mx::cpu::verifyStorage(module)));
 }
 
 struct ConvertMXToCPUPass final

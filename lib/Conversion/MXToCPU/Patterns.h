@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One pattern per mx operation, and those that give arrays of sub-byte elements
-// their storage type.
+// One pattern per mx operation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +11,7 @@
 
 #include "Emitter.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "mx/Conversion/MXToCPU/Storage.h"
 
 namespace mx::cpu {
 
@@ -21,12 +21,6 @@ void populateDequantizePatterns(const mlir::TypeConverter &converter,
                                 mlir::RewritePatternSet &patterns);
 void populateMatmulPatterns(const mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
-
-/// Gives memrefs of f4 and f6 elements a storage type of i8.
-void addStorageConversions(mlir::TypeConverter &converter);
-void populateStoragePatterns(const mlir::TypeConverter &converter,
-                             mlir::RewritePatternSet &patterns,
-                             mlir::ConversionTarget &target);
 
 /// The array that an operand has become: `original` is the operand before type
 /// conversion.

@@ -24,6 +24,20 @@ bool isPacked(Type type) {
   return memref && isa<Float4E2M1FNType>(memref.getElementType());
 }
 
+/// Why an array of packed elements cannot be stored as bytes, or nothing.
+std::optional<StringRef> getPackingFault(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!memref || !isa<Float4E2M1FNType>(memref.getElementType()))
+    return {};
+  if (!memref.getLayout().isIdentity())
+    return "packed f4E2M1FN elements in an array with identity layout";
+  int64_t size = memref.getRank() ? memref.getShape().back() : 1;
+  if (!ShapedType::isDynamic(size) && size % 2 != 0)
+    return "an even number of f4E2M1FN elements in the last dimension, which "
+           "share bytes";
+  return {};
+}
+
 /// The memref of bytes; null where f4 elements do not fill whole bytes.
 Type convertStorage(MemRefType type) {
   IntegerType storage = getStorageType(type.getElementType());
@@ -53,7 +67,8 @@ struct ConvertMemRefOp final : ConversionPattern {
                   ConversionPatternRewriter &rewriter) const override {
     if (!isa<memref::AllocOp, memref::AllocaOp, memref::DeallocOp,
              memref::CopyOp, memref::CastOp, memref::SubViewOp,
-             memref::ReinterpretCastOp>(op))
+             memref::ReinterpretCastOp, memref::ExtractAlignedPointerAsIndexOp>(
+            op))
       return rewriter.notifyMatchFailure(op,
                                          "not an operation on whole arrays");
     bool packed = llvm::any_of(op->getOperandTypes(), isPacked) ||
@@ -155,6 +170,23 @@ struct ConvertGetGlobal final : OpConversionPattern<memref::GetGlobalOp> {
 };
 
 } // namespace
+
+LogicalResult mx::cpu::verifyStorage(Operation *root) {
+  WalkResult result = root->walk([](Operation *op) {
+    SmallVector<Type> types(op->getResultTypes());
+    if (auto function = dyn_cast<func::FuncOp>(op)) {
+      llvm::append_range(types, function.getArgumentTypes());
+      llvm::append_range(types, function.getResultTypes());
+    }
+    for (Type type : types)
+      if (std::optional<StringRef> expected = getPackingFault(type)) {
+        op->emitError() << "expected " << *expected << ", found " << type;
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
 
 void mx::cpu::addStorageConversions(TypeConverter &converter) {
   converter.addConversion([](Type type) { return type; });

@@ -67,6 +67,11 @@ bool isBuilt(ScheduleAttr schedule);
 llvm::LogicalResult convertQuantize(QuantizeOp op,
                                     mlir::gpu::GPUModuleOp module);
 
+/// Launches a kernel that packs an operand of 6-bit elements, and returns the
+/// packed rows: device memory for the caller to free.
+mlir::Value packSixBits(KernelBuilder &host, mlir::Value operand,
+                        mlir::gpu::GPUModuleOp module);
+
 } // namespace mx::mxgpu
 
 #endif // MX_LIB_CONVERSION_MXTOMXGPU_KERNELBUILDER_H

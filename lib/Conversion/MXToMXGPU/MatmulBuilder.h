@@ -14,8 +14,13 @@
 #include "EpilogueRegion.h"
 #include "KernelBuilder.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Target/OperandForms.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mx::mxgpu {
+
+/// How the tensor core multiplies the operands of `op`, or none.
+std::optional<target::ProductForm> getProductForm(MatmulOp op);
 
 /// Says at `op` what kernels support where it asks for more.
 llvm::LogicalResult verifyMatmulSupport(MatmulOp op);
@@ -28,16 +33,20 @@ public:
   MatmulBuilder(MatmulOp op, mlir::gpu::GPUModuleOp module,
                 ScheduleAttr schedule)
       : op(op), module(module), schedule(schedule), host(op.getLoc(), op),
-        body(op.getLoc(), op), region(op.getEpilogueBlock()) {}
+        body(op.getLoc(), op), product(*getProductForm(op)),
+        region(op.getEpilogueBlock()) {}
 
   void build();
 
 private:
   // Host side (MatmulHost.cpp).
   void checkSizes();
-  mlir::Value encodeOperand(mlir::Value operand, int64_t rows);
+  void checkColumns();
+  mlir::Value encodeOperand(mlir::Value operand,
+                            const target::OperandForm &form, int64_t rows);
   mlir::Value encodeScales(mlir::Value scales, int64_t rows);
   mlir::Value encodeResult();
+  void freeTemporaries();
 
   // The kernel (MatmulKernel.cpp).
   void buildKernel(mlir::TypeRange arguments);
@@ -50,6 +59,8 @@ private:
 
   // Its roles (MatmulLoad.cpp, MatmulMma.cpp, MatmulEpilogue.cpp).
   void buildLoad();
+  void loadOperand(mlir::Value slot, mlir::StringRef field, mlir::Value map,
+                   mlir::Value row, mlir::Value k, CacheHint cache);
   void buildMma();
   void buildEpilogue();
 
@@ -78,9 +89,19 @@ private:
   /// Whether a unit has nothing to multiply.
   mlir::Value isEmpty(ForEachWorkOp unit);
 
-  /// Elements of the reduction that share a scale, and that a scale tile
-  /// covers.
-  static constexpr int64_t kBlock = 32, kScaleTileK = kScaleTileBlocks * kBlock;
+  /// Rows of scales that a tile's rows of B may touch: whole scale tiles, also
+  /// where it begins in the middle of one.
+  int64_t getBScaleRows() const {
+    return llvm::alignTo(schedule.getTileN(), kScaleTileRows);
+  }
+  /// Whether tiles of B can begin in the middle of a scale tile. Tiles of fewer
+  /// columns than half a scale tile have no second one.
+  bool startsWithinScaleTile() const {
+    return schedule.getTileN() % kScaleTileRows == kScaleTileRows / 2;
+  }
+  /// Reduction elements that the scales of a scale tile cover.
+  int64_t getScaleTileK() const { return kScaleTileBlocks * product.blockSize; }
+
   /// A warp reads the lanes of its quarter of tensor memory.
   static constexpr int64_t kEpilogueWarps = 4;
 
@@ -88,7 +109,10 @@ private:
   mlir::gpu::GPUModuleOp module;
   ScheduleAttr schedule;
   KernelBuilder host, body;
+  target::ProductForm product;
   KernelOp kernel;
+  /// Device memory that only this product needs.
+  llvm::SmallVector<mlir::Value> temporaries;
   /// The result as an argument of the kernel.
   mlir::Value result;
   EpilogueRegion region;

@@ -19,7 +19,7 @@ using namespace mx::mxgpu;
 void MatmulBuilder::checkSizes() {
   Value m = host.dim(op.getA(), 0), n = host.dim(op.getB(), 0);
   Value k = host.dim(op.getA(), 1);
-  host.requireMultiple(k, kBlock, "dimension 1 of a");
+  host.requireMultiple(k, product.reductionMultiple, "dimension 1 of a");
   host.requireSize(host.dim(op.getB(), 1), k, "dimension 1 of b");
   host.requireSize(host.dim(getOut(), 0), m, "dimension 0 of the result");
   host.requireSize(host.dim(getOut(), 1), n, "dimension 1 of the result");
@@ -28,17 +28,53 @@ void MatmulBuilder::checkSizes() {
     Value rowTiles = host.ceilDiv(rows, kScaleTileRows);
     host.requireSize(host.dim(scales, 0), rowTiles,
                      Twine("tiles of rows of the scales of ") + name);
-    Value blockTiles = host.ceilDiv(k, kScaleTileK);
+    Value blockTiles = host.ceilDiv(k, getScaleTileK());
     host.requireSize(host.dim(scales, 1), blockTiles,
                      Twine("tiles of blocks of the scales of ") + name);
   }
+  for (auto [operand, form, name] : {std::tuple(op.getA(), product.a, "a"),
+                                     std::tuple(op.getB(), product.b, "b")}) {
+    Value address =
+        host.create<memref::ExtractAlignedPointerAsIndexOp>(operand);
+    host.requireMultiple(address, form->alignment,
+                         Twine("the address of ") + name);
+  }
+  checkColumns();
 }
 
-Value MatmulBuilder::encodeOperand(Value operand, int64_t rows) {
-  auto type = TensorMapType::get(
-      op.getContext(), {rows, schedule.getTileK()},
-      cast<MemRefType>(operand.getType()).getElementType(), Swizzle::Sw128);
+/// A tile that is too narrow for scale tiles to begin at its like must cover
+/// the matrix.
+void MatmulBuilder::checkColumns() {
+  if (schedule.getTileN() >= kScaleTileRows / 2)
+    return;
+  Value n = host.dim(getOut(), 1), columns = host.index(schedule.getTileN());
+  Value fits =
+      host.create<arith::CmpIOp>(arith::CmpIPredicate::ule, n, columns);
+  host.create<RequireOp>(fits,
+                         "expected at most %lld columns with a tile of as "
+                         "many, found %lld",
+                         ValueRange{columns, n});
+}
+
+/// A box has the length of a swizzle's span, which is at most 128 bytes.
+Value MatmulBuilder::encodeOperand(Value operand,
+                                   const target::OperandForm &form,
+                                   int64_t rows) {
+  int64_t bits = target::getInfo(form.mapType).smemBits;
+  int64_t elements = std::min<int64_t>(schedule.getTileK(), 128 * 8 / bits);
+  auto swizzle = elements * bits / 8 == 128 ? Swizzle::Sw128 : Swizzle::Sw64;
+  auto type =
+      TensorMapType::get(op.getContext(), {rows, elements},
+                         cast<MemRefType>(operand.getType()).getElementType(),
+                         swizzle, form.padded);
+  if (form.repacked)
+    operand = temporaries.emplace_back(packSixBits(host, operand, module));
   return host.create<EncodeTensorMapOp>(type, operand);
+}
+
+void MatmulBuilder::freeTemporaries() {
+  for (Value temporary : temporaries)
+    host.create<memref::DeallocOp>(temporary);
 }
 
 /// A tile of 32 x 4 x 4 bytes is two rows of 256, the longest that a box can
@@ -55,9 +91,10 @@ Value MatmulBuilder::encodeScales(Value scales, int64_t rows) {
                                      host.getIndexAttr(256)};
   Value split = host.create<memref::ExpandShapeOp>(
       shape, flat, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}}, sizes);
-  auto type =
-      TensorMapType::get(op.getContext(), {rows / kScaleTileRows, 1, 2, 256},
-                         source.getElementType(), Swizzle::None);
+  auto type = TensorMapType::get(
+      op.getContext(),
+      {rows / kScaleTileRows, schedule.getTileK() / getScaleTileK(), 2, 256},
+      source.getElementType(), Swizzle::None);
   return host.create<EncodeTensorMapOp>(type, split);
 }
 

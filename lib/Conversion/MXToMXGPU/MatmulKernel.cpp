@@ -18,10 +18,10 @@ using namespace mx::mxgpu;
 void MatmulBuilder::build() {
   checkSizes();
   SmallVector<Value> arguments = {
-      encodeOperand(op.getA(), schedule.getTileM()),
-      encodeOperand(op.getB(), schedule.getTileN()),
+      encodeOperand(op.getA(), *product.a, schedule.getTileM()),
+      encodeOperand(op.getB(), *product.b, schedule.getTileN()),
       encodeScales(op.getAScales(), schedule.getTileM()),
-      encodeScales(op.getBScales(), schedule.getTileN()), getOut()};
+      encodeScales(op.getBScales(), getBScaleRows()), getOut()};
   if (cast<MemRefType>(op.getA().getType()).isDynamicDim(1))
     arguments.push_back(host.dim(op.getA(), 1));
   firstCapture = arguments.size();
@@ -40,6 +40,7 @@ void MatmulBuilder::build() {
   if (schedule.getTileLoop() == TileLoop::Static)
     grid = host.create<arith::MinUIOp>(units, host.create<SmCountOp>());
   host.launch(kernel, grid, arguments);
+  freeTemporaries();
 }
 
 void MatmulBuilder::buildKernel(TypeRange arguments) {
@@ -90,21 +91,20 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
     buildSchedule(units);
 }
 
-static BufferType getBuffer(Space space, ArrayRef<int64_t> shape,
-                            Type elementType, Swizzle swizzle = Swizzle::None) {
-  return BufferType::get(elementType.getContext(), space, shape, elementType,
-                         swizzle);
-}
-
 RingType MatmulBuilder::getInputRingType() {
   SmallVector<StringAttr> names;
-  for (StringRef name : {"a", "b", "sfa", "sfb"})
-    names.push_back(host.getStringAttr(name));
   SmallVector<BufferType> buffers;
-  for (BlockArgument map : kernel.getBody().getArguments().take_front(4)) {
-    auto type = cast<TensorMapType>(map.getType());
-    buffers.push_back(getBuffer(Space::Smem, type.getBox(),
-                                type.getElementType(), type.getSwizzle()));
+  for (StringRef name : {"a", "b", "sfa", "sfb"}) {
+    auto map = cast<TensorMapType>(getMap(names.size()).getType());
+    bool isOperand = names.size() < 2;
+    names.push_back(host.getStringAttr(name));
+    SmallVector<int64_t> shape(map.getBox());
+    if (int64_t panels = schedule.getTileK() / shape.back();
+        isOperand && panels > 1)
+      shape.insert(shape.begin(), panels);
+    buffers.push_back(BufferType::get(op.getContext(), Space::Smem, shape,
+                                      map.getElementType(), map.getSwizzle(),
+                                      map.getPadded()));
   }
   return RingType::get(op.getContext(), schedule.getStages(), names, buffers,
                        Agent::Tma, 1, Agent::Mma, 1, Scope::Cta,
@@ -114,8 +114,9 @@ RingType MatmulBuilder::getInputRingType() {
 RingType MatmulBuilder::getAccumulatorRingType() {
   return RingType::get(
       op.getContext(), schedule.getAccumulators(), {host.getStringAttr("d")},
-      {getBuffer(Space::Tmem, {schedule.getTileM(), schedule.getTileN()},
-                 host.getF32Type())},
+      {BufferType::get(op.getContext(), Space::Tmem,
+                       {schedule.getTileM(), schedule.getTileN()},
+                       host.getF32Type(), Swizzle::None)},
       Agent::Mma, 1, Agent::Threads, kEpilogueWarps * 32, Scope::Cta,
       /*overlap=*/0);
 }

@@ -15,20 +15,31 @@ using namespace mx::mxgpu;
 
 void MatmulBuilder::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
-  auto maps = kernel.getBody().getArguments().take_front(4);
   body.role("load", 1, /*elected=*/true);
   ForEachWorkOp unit = body.forEachWork(work);
   Value rowTile = body.div(unit.getRow(), kScaleTileRows);
   Value columnTile = body.div(unit.getColumn(), kScaleTileRows);
   ForEachKOp step =
       body.forEachK(unit.getStart(), unit.getEnd(), schedule.getTileK());
-  Value kTile = body.div(step.getK(), kScaleTileK);
+  Value kTile = body.div(step.getK(), getScaleTileK());
   Value slot = body.create<AcquireOp>(inputs);
-  for (auto [map, field, row, k] :
-       {std::tuple(maps[0], "a", unit.getRow(), Value(step.getK())),
-        std::tuple(maps[1], "b", unit.getColumn(), Value(step.getK()))})
-    body.create<TmaLoadOp>(map, ValueRange{row, k}, slot, field);
-  body.create<TmaLoadOp>(maps[2], ValueRange{rowTile, kTile}, slot, "sfa");
-  body.create<TmaLoadOp>(maps[3], ValueRange{columnTile, kTile}, slot, "sfb");
+  loadOperand(slot, "a", getMap(0), unit.getRow(), step.getK(),
+              schedule.getL2A());
+  loadOperand(slot, "b", getMap(1), unit.getColumn(), step.getK(),
+              schedule.getL2B());
+  body.create<TmaLoadOp>(getMap(2), ValueRange{rowTile, kTile}, slot, "sfa");
+  body.create<TmaLoadOp>(getMap(3), ValueRange{columnTile, kTile}, slot, "sfb");
   body.create<PublishOp>(slot, Value());
+}
+
+/// Loads the panels of an operand, a box each.
+void MatmulBuilder::loadOperand(Value slot, StringRef field, Value map,
+                                Value row, Value k, CacheHint cache) {
+  int64_t elements = cast<TensorMapType>(map.getType()).getBox().back();
+  int64_t panels = schedule.getTileK() / elements;
+  for (int64_t panel = 0; panel < panels; ++panel)
+    body.create<TmaLoadOp>(
+        map, ValueRange{row, panel ? body.add(k, panel * elements) : k}, slot,
+        body.getStringAttr(field), panels > 1 ? body.index(panel) : Value(),
+        CacheHintAttr::get(op.getContext(), cache));
 }

@@ -18,20 +18,32 @@ void MatmulBuilder::buildMma() {
   body.role("mma", 1, /*elected=*/true);
   ForEachWorkOp unit = body.forEachWork(work);
   Value empty = isEmpty(unit);
+  Value bOffset;
+  if (startsWithinScaleTile())
+    bOffset = body.create<arith::RemUIOp>(unit.getColumn(),
+                                          body.index(kScaleTileRows));
   Value accumulator = body.create<AcquireOp>(accumulators);
   ForEachKOp step =
       body.forEachK(unit.getStart(), unit.getEnd(), schedule.getTileK());
   Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
   Value accumulate = body.create<arith::XOrIOp>(step.getFirst(), yes);
   Value slot = body.create<ConsumeOp>(inputs);
+  Type scaleType = cast<MemRefType>(op.getAScales().getType()).getElementType();
   auto getScales = [&](StringRef field, int64_t rows) -> Value {
-    return body.create<CopyScalesOp>(ScalesType::get(op.getContext(), rows),
-                                     slot, field, IntegerAttr());
+    auto type =
+        ScalesType::get(op.getContext(), rows,
+                        schedule.getTileK() / getScaleTileK(), scaleType);
+    return body.create<CopyScalesOp>(type, slot, field,
+                                     schedule.getScaleSlots(), IntegerAttr());
   };
   Value aScales = getScales("sfa", schedule.getTileM());
-  Value bScales = getScales("sfb", schedule.getTileN());
+  Value bScales = getScales("sfb", getBScaleRows());
+  // Where every tile is full there is nothing to ask.
+  int64_t k = cast<MemRefType>(op.getA().getType()).getDimSize(1);
+  bool isWhole = !ShapedType::isDynamic(k) && k % schedule.getTileK() == 0;
   body.create<MmaOp>(slot, "a", "b", aScales, bScales, accumulator, "d",
-                     accumulate, step.getExtent());
+                     product.blockSize, bOffset, accumulate,
+                     isWhole ? Value() : Value(step.getExtent()));
   body.create<ReleaseOp>(slot);
   body.setInsertionPointAfter(step);
   body.create<PublishOp>(accumulator, empty);

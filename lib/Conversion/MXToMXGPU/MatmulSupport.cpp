@@ -19,21 +19,12 @@ checkBuilt(ScheduleAttr schedule,
            function_ref<LogicalResult(const Twine &)> fail) {
   if (schedule.getCtaPair())
     return fail("without cta_pair");
-  if (schedule.getTileN() != 128 && schedule.getTileN() != 256)
-    return fail("with a tile of 128 or 256 columns");
-  if (schedule.getTileK() != 128)
-    return fail("with a tile of 128 reduction elements");
   if (schedule.getOverlap())
     return fail("without overlap");
-  if (schedule.getScaleSlots() != 1)
-    return fail("with 1 scale slot");
   if (schedule.getSplitK() != 1)
     return fail("with split_k = 1");
   if (!schedule.getRegisters().empty())
     return fail("without registers");
-  if (schedule.getL2A() != CacheHint::None ||
-      schedule.getL2B() != CacheHint::None)
-    return fail("without l2");
   if (schedule.getPdl())
     return fail("without pdl");
   return success();
@@ -70,6 +61,44 @@ mx::mxgpu::verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
   return diag;
 }
 
+std::optional<target::ProductForm> mx::mxgpu::getProductForm(MatmulOp op) {
+  auto getElementType = [](Value value) {
+    return cast<MemRefType>(value.getType()).getElementType();
+  };
+  std::optional<target::MmaType> a = getMmaType(getElementType(op.getA()));
+  std::optional<target::MmaType> b = getMmaType(getElementType(op.getB()));
+  std::optional<target::ScaleFormat> format =
+      getScaleFormat(getElementType(op.getAScales()));
+  if (!a || !b || !format)
+    return {};
+  return target::lookupProduct(*a, *b, op.getBlockSize(), *format);
+}
+
+/// What a static reduction must be, and the nearest that it can.
+static LogicalResult verifyReduction(MatmulOp op,
+                                     const target::ProductForm &product) {
+  int64_t k = cast<MemRefType>(op.getA().getType()).getDimSize(1);
+  int64_t multiple = product.reductionMultiple;
+  if (ShapedType::isDynamic(k) || k % multiple == 0)
+    return success();
+  InFlightDiagnostic diag =
+      op.emitOpError("expected a reduction of a multiple of ")
+      << multiple
+      << " elements for kind::" << target::getInfo(product.kind).name << " of "
+      << target::getName(product.a->type) << " and "
+      << target::getName(product.b->type) << " on the GPU, found " << k;
+  diag.attachNote() << "the nearest are " << k / multiple * multiple << " and "
+                    << (k / multiple + 1) * multiple;
+  for (const target::OperandForm *form : {product.a, product.b})
+    if (k % form->rowMultiple) {
+      diag.attachNote() << "the copy engine takes rows of "
+                        << target::getName(form->type) << " in multiples of "
+                        << form->rowMultiple << " elements";
+      break;
+    }
+  return diag;
+}
+
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {
   if (failed(EpilogueRegion(op.getEpilogueBlock()).verify()))
     return failure();
@@ -78,17 +107,22 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {
         std::tuple(op.getB(), op.getBScales(), "b")}) {
     auto type = cast<MemRefType>(operand.getType());
     auto scaleType = cast<MemRefType>(scales.getType());
-    if (!isa<Float8E4M3FNType>(type.getElementType()) ||
-        !type.getLayout().isIdentity())
+    if (type.getRank() != 2 || !type.getLayout().isIdentity())
       return op.emitOpError("expected ")
-             << name << " of f8E4M3FN with identity layout on the GPU, found "
+             << name
+             << " to be a matrix with identity layout on the GPU, found "
              << type;
-    if (scaleType.getRank() != 5 || !scaleType.getLayout().isIdentity() ||
-        !isa<Float8E8M0FNUType>(scaleType.getElementType()))
+    if (scaleType.getRank() != 5 || !scaleType.getLayout().isIdentity())
       return op.emitOpError("expected scales of ")
-             << name << " as f8E8M0FNU in layout tcgen05 on the GPU, found "
-             << scaleType;
+             << name << " in layout tcgen05 on the GPU, found " << scaleType;
   }
+  std::optional<target::ProductForm> product = getProductForm(op);
+  if (!product)
+    return op.emitOpError("expected operands that the tensor core multiplies, "
+                          "found ")
+           << op.getA().getType() << " and " << op.getB().getType();
+  if (failed(verifyReduction(op, *product)))
+    return failure();
   auto out = cast<MemRefType>(op.getOuts().front().getType());
   if (!out.getLayout().isIdentity())
     return op.emitOpError("expected a result with identity layout on the GPU, "

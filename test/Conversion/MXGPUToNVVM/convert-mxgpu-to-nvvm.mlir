@@ -174,29 +174,37 @@ gpu.module @load [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           nvvm.elect.sync
 // CHECK:             nvvm.tcgen05.fence <after>
 // CHECK:             nvvm.tcgen05.fence <after>
-// CHECK:             %[[SF_D:.*]] = arith.ori %{{.*}}, %[[SCALE_LAYOUT]]
+// CHECK:             %[[SF_B:.*]] = arith.ori %{{.*}}, %[[SCALE_LAYOUT]]
+// CHECK:             %[[SF_F:.*]] = arith.addi %[[SF_B]], %{{.*}} : i64
+// CHECK:             %[[SF_D:.*]] = arith.addi %[[SF_F]], %{{.*}} : i64
 // CHECK-NEXT:        %[[SF_C:.*]] = arith.addi %[[TMEM]], %[[SCALE_COLUMN]]
 // CHECK-NEXT:        %[[SF:.*]] = llvm.inttoptr %[[SF_C]] : i32 to !llvm.ptr<6>
 // CHECK-NEXT:        nvvm.tcgen05.cp %[[SF]], %[[SF_D]] {multicast = #nvvm.tcgen05_cp_multicast<warpx4>, shape = #nvvm.tcgen05_cp_shape<shape_32x128b>}
-// CHECK:             %[[A:.*]] = arith.ori %{{.*}}, %[[TILE_LAYOUT]]
-// CHECK:             %[[D:.*]] = llvm.inttoptr %{{.*}} : i32 to !llvm.ptr<6>
-// The first block always lies within the extent; the others are asked for.
-// CHECK-NEXT:        nvvm.tcgen05.mma.block_scale %[[D]], %[[A]], %[[A]], %[[I0]], %[[MORE]], %[[SF]], %[[SF]] {blockScale = #nvvm.tcgen05_mma_block_scale<block32>, ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.block_scale_kind<mxf8f6f4>}
-// CHECK-NEXT:        %[[IN1:.*]] = arith.cmpi ugt, %[[EXTENT:.*]], %c32 : index
-// CHECK-NEXT:        scf.if %[[IN1]] {
+// CHECK:             %[[A_B:.*]] = arith.ori %{{.*}}, %[[TILE_LAYOUT]]
+// CHECK:             %[[A:.*]] = arith.addi %[[A_B]], %{{.*}} : i64
+// A full tile asks once for all its instructions.
+// CHECK:             %[[FULL:.*]] = arith.cmpi uge, %[[EXTENT:.*]], %c128 : index
+// CHECK-NEXT:        scf.if %[[FULL]] {
+// CHECK-NEXT:          %[[D:.*]] = llvm.inttoptr %{{.*}} : i32 to !llvm.ptr<6>
+// CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A]], %[[A]], %[[I0]], %[[MORE]], %[[SF]], %[[SF]] {blockScale = #nvvm.tcgen05_mma_block_scale<block32>, ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.block_scale_kind<mxf8f6f4>}
 // CHECK-NEXT:          %[[A1:.*]] = arith.addi %[[A]], %[[K1]]
 // CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A1]], %[[A1]], %[[I1]], %[[TRUE]],{{.*}}
-// CHECK-NEXT:        }
-// CHECK-NEXT:        %[[IN2:.*]] = arith.cmpi ugt, %[[EXTENT]], %c64 : index
-// CHECK-NEXT:        scf.if %[[IN2]] {
 // CHECK-NEXT:          %[[A2:.*]] = arith.addi %[[A]], %[[K2]]
 // CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A2]], %[[A2]], %[[I2]], %[[TRUE]],{{.*}}
-// CHECK-NEXT:        }
-// CHECK-NEXT:        %[[IN3:.*]] = arith.cmpi ugt, %[[EXTENT]], %c96 : index
-// CHECK-NEXT:        scf.if %[[IN3]] {
 // CHECK-NEXT:          %[[A3:.*]] = arith.addi %[[A]], %[[K3]]
 // CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A3]], %[[A3]], %[[I3]], %[[TRUE]],{{.*}}
-// CHECK-NEXT:        }
+// The first block always lies within the extent; the others are asked for, and
+// the last never does.
+// CHECK-NEXT:        } else {
+// CHECK-NEXT:          %[[D:.*]] = llvm.inttoptr
+// CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A]], %[[A]], %[[I0]], %[[MORE]],{{.*}}
+// CHECK-NEXT:          %[[IN1:.*]] = arith.cmpi ugt, %[[EXTENT]], %c32 : index
+// CHECK-NEXT:          scf.if %[[IN1]] {
+// CHECK:                 nvvm.tcgen05.mma.block_scale %[[D]], %{{.*}}, %{{.*}}, %[[I1]], %[[TRUE]],{{.*}}
+// CHECK-NEXT:            %[[IN2:.*]] = arith.cmpi ugt, %[[EXTENT]], %c64 : index
+// CHECK-NEXT:            scf.if %[[IN2]] {
+// CHECK:                   nvvm.tcgen05.mma.block_scale %[[D]], %{{.*}}, %{{.*}}, %[[I2]], %[[TRUE]],{{.*}}
+// CHECK-NOT:         nvvm.tcgen05.mma
 // CHECK:             nvvm.tcgen05.commit
 // publish: what was never started cannot complete.
 // CHECK:             scf.if %[[NONE]] {
@@ -242,8 +250,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-LABEL: llvm.func @two_tiles(
 // CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : i32
 // CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : i64
-// CHECK:         %[[DESCRIPTOR:.*]] = arith.ori
-// CHECK:         nvvm.tcgen05.cp %{{.*}}, %[[DESCRIPTOR]] {
+// CHECK:         nvvm.tcgen05.cp %{{.*}}, %[[DESCRIPTOR:.*]] {multicast
 // CHECK-DAG:     %[[NEXT:.*]] = arith.addi %{{.*}}, %[[C4]] : i32
 // CHECK-DAG:     %[[NEXT_D:.*]] = arith.addi %[[DESCRIPTOR]], %[[C32]] : i64
 // CHECK:         %[[NEXT_P:.*]] = llvm.inttoptr %[[NEXT]]

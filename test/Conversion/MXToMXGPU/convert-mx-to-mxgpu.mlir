@@ -94,7 +94,7 @@
 // CHECK-NEXT:          %[[S:.*]] = mxgpu.consume %[[IN]]
 // CHECK-NEXT:          %[[SFA:.*]] = mxgpu.copy_scales %[[S]]["sfa"] : !tma_slot -> !mxgpu.scales<128>
 // CHECK-NEXT:          %[[SFB:.*]] = mxgpu.copy_scales %[[S]]["sfb"] : !tma_slot -> !mxgpu.scales<256>
-// CHECK-NEXT:          mxgpu.mma %[[S]]["a", "b"] scales(%[[SFA]], %[[SFB]]) into %[[D]]["d"] accumulate(%[[MORE]]) extent(%[[EXTENT]])
+// CHECK-NEXT:          mxgpu.mma %[[S]]["a", "b"] scales(%[[SFA]], %[[SFB]]) into %[[D]]["d"] accumulate(%[[MORE]]) :
 // CHECK-NEXT:          mxgpu.release %[[S]]
 // CHECK-NEXT:        }
 // CHECK-NEXT:        mxgpu.publish %[[D]] empty(%[[NONE]])
@@ -137,6 +137,8 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK:         "expected tiles of blocks of the scales of a to be %lld, found %lld"(%[[KT]], %{{.*}})
 // CHECK:         "expected tiles of rows of the scales of b to be %lld, found %lld"
 // CHECK:         "expected tiles of blocks of the scales of b to be %lld, found %lld"
+// CHECK:         "expected the address of a to be a multiple of 16, found %lld"
+// CHECK:         "expected the address of b to be a multiple of 16, found %lld"
 // CHECK:         %[[UNITS:.*]] = arith.muli
 // CHECK:         %[[FEW:.*]] = arith.cmpi ule, %[[UNITS]], %[[MOST:.*]] : index
 // CHECK:         mxgpu.require %[[FEW]], "expected at most %lld units of work, found %lld"(%[[MOST]], %[[UNITS]])

@@ -42,8 +42,8 @@ def ConvertMXToMXGPUPass
 
     Supported: `mx.quantize` of bf16, f16 or f32 along the last dimension to
     `f8E4M3FN` with scales of 32 elements in `tcgen05` tiles; `mx.matmul` of
-    `f8E4M3FN` operands with such scales to f32 or bf16. Anything else is an
-    error that says what is supported.
+    all operands with scales in such tiles (docs/Matmul.md has the table).
+    Anything else is an error that says what is supported.
   }];
   let options = [MX_ChipOption];
   let dependentDialects = [
@@ -51,6 +51,19 @@ def ConvertMXToMXGPUPass
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mx::mxgpu::MXGPUDialect"];
+}
+
+def StoreAsBytesPass : Pass<"mx-store-as-bytes", "::mlir::ModuleOp"> {
+  let summary = "Give device arrays of f4 and f6 elements their bytes";
+  let description = [{
+    Memrefs of `f4E2M1FN` become `i8` with two elements, the lower one in the
+    low nibble, and half as many in the last dimension; those of `f6E3M2FN` and
+    `f6E2M3FN` become one `i8` each, in function signatures too: the bytes of
+    `convert-mx-to-cpu`. Runs when no operation is left that looks at elements.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 #endif // MX_CONVERSION_MXTOMXGPU_PASSES

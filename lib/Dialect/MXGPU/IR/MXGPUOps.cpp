@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OpChecks.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
@@ -304,130 +304,12 @@ LogicalResult AcquireOp::verify() { return verifyTake(*this, getRing()); }
 
 LogicalResult ConsumeOp::verify() { return verifyTake(*this, getRing()); }
 
-/// A slot is a linear token: whoever gives it away must have taken it.
-template <typename TakeOp>
-static LogicalResult verifyTakenBy(Operation *op, Value slot) {
-  if (slot.getDefiningOp<TakeOp>())
-    return success();
-  return op->emitOpError("expected a slot of ") << TakeOp::getOperationName();
-}
-
 LogicalResult PublishOp::verify() {
   return verifyTakenBy<AcquireOp>(*this, getSlot());
 }
 
 LogicalResult ReleaseOp::verify() {
   return verifyTakenBy<ConsumeOp>(*this, getSlot());
-}
-
-/// The buffer `field` of `slot`, or null after an error.
-static BufferType lookUpField(Operation *op, Value slot, StringRef field) {
-  RingType ring = cast<SlotType>(slot.getType()).getRing();
-  int64_t index = ring.getFieldIndex(field);
-  if (index >= 0)
-    return ring.getBuffers()[index];
-  InFlightDiagnostic diag = op->emitOpError("expected one of ");
-  llvm::interleaveComma(ring.getNames(), diag,
-                        [&](StringAttr name) { diag << name; });
-  diag << ", found \"" << field << '"';
-  return {};
-}
-
-//===----------------------------------------------------------------------===//
-// Loads and the tensor core
-//===----------------------------------------------------------------------===//
-
-LogicalResult TmaLoadOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
-    return failure();
-  TensorMapType map = getMap().getType();
-  if (getCoords().size() > map.getBox().size())
-    return emitOpError("expected at most ")
-           << map.getBox().size() << " coordinates, found "
-           << getCoords().size();
-  if (getSlot().getType().getRing().getProducer() != Agent::Tma)
-    return emitOpError("expected a ring with producer tma, found ")
-           << stringifyAgent(getSlot().getType().getRing().getProducer());
-  if (map.getSwizzle() != buffer.getSwizzle())
-    return emitOpError("expected a map with swizzle ")
-           << stringifySwizzle(buffer.getSwizzle()) << ", found "
-           << stringifySwizzle(map.getSwizzle());
-  int64_t bytes = map.getElementType().getIntOrFloatBitWidth() / 8;
-  for (int64_t size : map.getBox())
-    bytes *= size;
-  if (bytes != buffer.getSizeInBytes())
-    return emitOpError("expected a box of ")
-           << buffer.getSizeInBytes() << " bytes, found " << bytes;
-  return success();
-}
-
-LogicalResult CopyScalesOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<ConsumeOp>(*this, getSlot())))
-    return failure();
-  int64_t rows = getType().getRows();
-  if (rows < 1 || rows % 128)
-    return emitOpError("expected a multiple of 128 rows, found ") << rows;
-  if (buffer.getSpace() != Space::Smem || buffer.getSizeInBytes() != rows * 4)
-    return emitOpError("expected ")
-           << rows * 4 << " bytes of scales in shared memory, found "
-           << buffer.getSizeInBytes() << " in "
-           << stringifySpace(buffer.getSpace());
-  if (IntegerAttr column = getColumnAttr();
-      column && (column.getInt() < 0 || column.getInt() % 4))
-    return emitOpError("expected a column that is a multiple of 4, found ")
-           << column.getInt();
-  return success();
-}
-
-LogicalResult MmaOp::verify() {
-  BufferType a = lookUpField(*this, getInputs(), getA());
-  BufferType b = lookUpField(*this, getInputs(), getB());
-  BufferType d = lookUpField(*this, getAccumulator(), getD());
-  if (!a || !b || !d || failed(verifyTakenBy<ConsumeOp>(*this, getInputs())) ||
-      failed(verifyTakenBy<AcquireOp>(*this, getAccumulator())))
-    return failure();
-  for (auto [scales, name] :
-       {std::pair(getAScales(), "a"), std::pair(getBScales(), "b")}) {
-    auto copy = scales.getDefiningOp<CopyScalesOp>();
-    if (!copy || copy.getSlot() != getInputs())
-      return emitOpError("expected scales of ")
-             << name << " copied from the slot that holds " << name;
-  }
-  for (auto [buffer, space, name] :
-       {std::tuple(a, Space::Smem, "a"), std::tuple(b, Space::Smem, "b"),
-        std::tuple(d, Space::Tmem, "d")})
-    if (buffer.getSpace() != space || buffer.getShape().size() != 2)
-      return emitOpError("expected ")
-             << name << " to be a matrix in " << stringifySpace(space)
-             << ", found " << buffer;
-  if (a.getShape()[1] != b.getShape()[1])
-    return emitOpError("expected a and b with the same reduction, found ")
-           << a.getShape()[1] << " and " << b.getShape()[1];
-  if (d.getShape()[0] != a.getShape()[0] || d.getShape()[1] != b.getShape()[0])
-    return emitOpError("expected an accumulator of ")
-           << a.getShape()[0] << "x" << b.getShape()[0] << ", found "
-           << d.getShape()[0] << "x" << d.getShape()[1];
-  if (getAScales().getType().getRows() != a.getShape()[0])
-    return emitOpError("expected scales of ")
-           << a.getShape()[0] << " rows for a, found "
-           << getAScales().getType().getRows();
-  if (getBScales().getType().getRows() != b.getShape()[0])
-    return emitOpError("expected scales of ")
-           << b.getShape()[0] << " rows for b, found "
-           << getBScales().getType().getRows();
-  // PTX ISA, tcgen05.mma: shapes of kind mxf8f6f4; M is the 128 lanes.
-  if (b.getShape()[0] > 256)
-    return emitOpError("expected at most 256 rows of b, found ")
-           << b.getShape()[0];
-  for (BufferType buffer : {a, b})
-    if (!isa<Float8E4M3FNType>(buffer.getElementType()) ||
-        buffer.getShape()[1] != 128 || buffer.getSwizzle() != Swizzle::Sw128)
-      return emitOpError("expected operands of 128 elements of f8E4M3FN with "
-                         "swizzle sw128, found ")
-             << buffer;
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -606,22 +488,6 @@ LogicalResult StoreScalesOp::verify() {
 //===----------------------------------------------------------------------===//
 // Host side
 //===----------------------------------------------------------------------===//
-
-LogicalResult EncodeTensorMapOp::verify() {
-  auto source = cast<MemRefType>(getSource().getType());
-  if (!source.getLayout().isIdentity() || source.getMemorySpace())
-    return emitOpError("expected a memref with identity layout in the default "
-                       "memory space, found ")
-           << source;
-  if (source.getRank() != static_cast<int64_t>(getType().getBox().size()))
-    return emitOpError("expected a box of rank ")
-           << source.getRank() << ", found rank " << getType().getBox().size();
-  if (source.getElementType() != getType().getElementType())
-    return emitOpError("expected a map of ")
-           << source.getElementType() << ", found "
-           << getType().getElementType();
-  return success();
-}
 
 /// printf reads what its format names: anything but `%lld` and `%%` would read
 /// an argument that is not there.

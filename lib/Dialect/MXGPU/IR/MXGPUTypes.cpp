@@ -29,11 +29,13 @@ void MXGPUDialect::registerTypes() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// `<` dimensions `x` type (`,` swizzle)? `>`, the body of maps and buffers.
+/// `<` dimensions `x` type (`,` swizzle)? (`,` `padded`)? `>`, the body of maps
+/// and buffers.
 struct ShapedBody {
   SmallVector<int64_t> shape;
   Type elementType;
   Swizzle swizzle = Swizzle::None;
+  bool padded = false;
 };
 } // namespace
 
@@ -42,7 +44,10 @@ static ParseResult parseShapedBody(AsmParser &parser, ShapedBody &body) {
       parser.parseDimensionList(body.shape, /*allowDynamic=*/false) ||
       parser.parseType(body.elementType))
     return failure();
-  if (succeeded(parser.parseOptionalComma())) {
+  while (!body.padded && succeeded(parser.parseOptionalComma())) {
+    body.padded = succeeded(parser.parseOptionalKeyword("padded"));
+    if (body.padded || body.swizzle != Swizzle::None)
+      continue;
     FailureOr<Swizzle> swizzle = FieldParser<Swizzle>::parse(parser);
     if (failed(swizzle))
       return failure();
@@ -52,36 +57,64 @@ static ParseResult parseShapedBody(AsmParser &parser, ShapedBody &body) {
 }
 
 static void printShapedBody(AsmPrinter &printer, ArrayRef<int64_t> shape,
-                            Type elementType, Swizzle swizzle) {
+                            Type elementType, Swizzle swizzle, bool padded) {
   printer << '<';
   for (int64_t size : shape)
     printer << size << 'x';
   printer << elementType;
   if (swizzle != Swizzle::None)
     printer << ", " << stringifySwizzle(swizzle);
+  if (padded)
+    printer << ", padded";
   printer << '>';
+}
+
+/// Bits of one element in shared memory.
+static int64_t getSlotBits(Type elementType, bool padded) {
+  return padded ? 8 : elementType.getIntOrFloatBitWidth();
+}
+
+/// Bits of all elements of a shape, which is known to be small.
+static int64_t getBits(ArrayRef<int64_t> shape, int64_t elementBits) {
+  for (int64_t size : shape)
+    elementBits *= size;
+  return elementBits;
 }
 
 static constexpr int64_t kMaxBytes = int64_t(1) << 30;
 
 static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type elementType,
-                                 Swizzle swizzle) {
+                                 Swizzle swizzle, bool padded) {
   if (shape.empty())
     return emitError() << "expected at least 1 dimension, found none";
   for (int64_t size : shape)
     if (size < 1)
       return emitError() << "expected dimensions of at least 1, found " << size;
-  if (!elementType.isIntOrFloat() || elementType.getIntOrFloatBitWidth() % 8)
+  bool isPackable =
+      isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(elementType);
+  if (padded && !isPackable)
+    return emitError() << "expected elements of 4 or 6 bits with padded, found "
+                       << elementType;
+  if (!elementType.isIntOrFloat() ||
+      (elementType.getIntOrFloatBitWidth() % 8 && !isPackable))
     return emitError() << "expected elements of whole bytes, found "
                        << elementType;
   // Far beyond any memory on a chip, and sums of such sizes do not overflow.
-  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+  int64_t bits = getSlotBits(elementType, padded);
   for (int64_t size : shape)
-    if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxBytes)
+    if (llvm::MulOverflow(bits, size, bits) || bits > 8 * kMaxBytes)
       return emitError() << "expected at most " << kMaxBytes
                          << " bytes, found more";
-  int64_t rowBytes = shape.back() * elementType.getIntOrFloatBitWidth() / 8;
+  int64_t rowBits = shape.back() * getSlotBits(elementType, padded);
+  if (rowBits % 8)
+    return emitError() << "expected rows of whole bytes, found " << shape.back()
+                       << " elements of " << elementType;
+  if (padded && shape.back() % 16)
+    return emitError() << "expected padded rows of a multiple of 16 elements, "
+                          "found "
+                       << shape.back();
+  int64_t rowBytes = rowBits / 8;
   if (swizzle != Swizzle::None && rowBytes > static_cast<int64_t>(swizzle))
     return emitError() << "expected rows of at most "
                        << static_cast<int64_t>(swizzle)
@@ -99,18 +132,20 @@ Type TensorMapType::parse(AsmParser &parser) {
   if (parseShapedBody(parser, body))
     return {};
   return parser.getChecked<TensorMapType>(parser.getContext(), body.shape,
-                                          body.elementType, body.swizzle);
+                                          body.elementType, body.swizzle,
+                                          body.padded);
 }
 
 void TensorMapType::print(AsmPrinter &printer) const {
-  printShapedBody(printer, getBox(), getElementType(), getSwizzle());
+  printShapedBody(printer, getBox(), getElementType(), getSwizzle(),
+                  getPadded());
 }
 
 LogicalResult
 TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
-                      ArrayRef<int64_t> box, Type elementType,
-                      Swizzle swizzle) {
-  if (failed(verifyShape(emitError, box, elementType, swizzle)))
+                      ArrayRef<int64_t> box, Type elementType, Swizzle swizzle,
+                      bool padded) {
+  if (failed(verifyShape(emitError, box, elementType, swizzle, padded)))
     return failure();
   // Limits of the driver's cuTensorMapEncodeTiled.
   if (box.size() > 5)
@@ -120,11 +155,39 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (size > 256)
       return emitError() << "expected box dimensions of at most 256, found "
                          << size;
-  int64_t rowBytes = box.back() * elementType.getIntOrFloatBitWidth() / 8;
+  // 6-bit elements are never dense in shared memory, and the padded types move
+  // whole rows of 128 elements.
+  if (elementType.getIntOrFloatBitWidth() == 6 && !padded)
+    return emitError() << "expected 6-bit elements to be padded";
+  if (padded && box.back() != 128)
+    return emitError() << "expected padded box rows of 128 elements, found "
+                       << box.back();
+  if (padded && swizzle != Swizzle::None && swizzle != Swizzle::Sw128)
+    return emitError() << "expected no swizzle or sw128 with padded, found "
+                       << stringifySwizzle(swizzle);
+  int64_t rowBytes = box.back() * getSlotBits(elementType, padded) / 8;
   if (rowBytes % 16)
     return emitError() << "expected box rows of a multiple of 16 bytes, found "
                        << rowBytes;
   return success();
+}
+
+TensorMapType TensorMapType::get(MLIRContext *context, ArrayRef<int64_t> box,
+                                 Type elementType, Swizzle swizzle,
+                                 bool padded) {
+  return Base::get(context, box, elementType, swizzle, padded);
+}
+
+TensorMapType
+TensorMapType::getChecked(function_ref<InFlightDiagnostic()> emitError,
+                          MLIRContext *context, ArrayRef<int64_t> box,
+                          Type elementType, Swizzle swizzle, bool padded) {
+  return Base::getChecked(emitError, context, box, elementType, swizzle,
+                          padded);
+}
+
+int64_t TensorMapType::getSizeInBytes() const {
+  return getBits(getBox(), getSlotBits(getElementType(), getPadded())) / 8;
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,8 +199,9 @@ FailureOr<BufferType> BufferType::parseBody(AsmParser &parser) {
   ShapedBody body;
   if (failed(space) || parseShapedBody(parser, body))
     return failure();
-  auto type = parser.getChecked<BufferType>(
-      parser.getContext(), *space, body.shape, body.elementType, body.swizzle);
+  auto type = parser.getChecked<BufferType>(parser.getContext(), *space,
+                                            body.shape, body.elementType,
+                                            body.swizzle, body.padded);
   if (!type)
     return failure();
   return type;
@@ -145,7 +209,8 @@ FailureOr<BufferType> BufferType::parseBody(AsmParser &parser) {
 
 void BufferType::printBody(AsmPrinter &printer) const {
   printer << stringifySpace(getSpace());
-  printShapedBody(printer, getShape(), getElementType(), getSwizzle());
+  printShapedBody(printer, getShape(), getElementType(), getSwizzle(),
+                  getPadded());
 }
 
 Type BufferType::parse(AsmParser &parser) {
@@ -165,8 +230,9 @@ void BufferType::print(AsmPrinter &printer) const {
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  Space space, ArrayRef<int64_t> shape,
-                                 Type elementType, Swizzle swizzle) {
-  if (failed(verifyShape(emitError, shape, elementType, swizzle)))
+                                 Type elementType, Swizzle swizzle,
+                                 bool padded) {
+  if (failed(verifyShape(emitError, shape, elementType, swizzle, padded)))
     return failure();
   if (space == Space::Smem)
     return success();
@@ -183,11 +249,26 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+BufferType BufferType::get(MLIRContext *context, Space space,
+                           ArrayRef<int64_t> shape, Type elementType,
+                           Swizzle swizzle, bool padded) {
+  return Base::get(context, space, shape, elementType, swizzle, padded);
+}
+
+BufferType BufferType::getChecked(function_ref<InFlightDiagnostic()> emitError,
+                                  MLIRContext *context, Space space,
+                                  ArrayRef<int64_t> shape, Type elementType,
+                                  Swizzle swizzle, bool padded) {
+  return Base::getChecked(emitError, context, space, shape, elementType,
+                          swizzle, padded);
+}
+
 int64_t BufferType::getSizeInBytes() const {
-  int64_t bytes = getElementType().getIntOrFloatBitWidth() / 8;
-  for (int64_t size : getShape())
-    bytes *= size;
-  return bytes;
+  return getBits(getShape(), getSlotBits(getElementType(), getPadded())) / 8;
+}
+
+int64_t BufferType::getTransactionBytes() const {
+  return getBits(getShape(), getElementType().getIntOrFloatBitWidth()) / 8;
 }
 
 //===----------------------------------------------------------------------===//
@@ -387,4 +468,68 @@ int64_t RingType::getSlotBytes() const {
     if (buffer.getSpace() == Space::Smem)
       bytes += buffer.getSizeInBytes();
   return bytes;
+}
+
+int64_t RingType::getTransactionBytes() const {
+  int64_t bytes = 0;
+  for (BufferType buffer : getBuffers())
+    if (buffer.getSpace() == Space::Smem)
+      bytes += buffer.getTransactionBytes();
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// ScalesType
+//===----------------------------------------------------------------------===//
+
+ScalesType ScalesType::get(MLIRContext *context, int64_t rows) {
+  return get(context, rows, /*tiles=*/1, Float8E8M0FNUType::get(context));
+}
+
+Type ScalesType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType = Float8E8M0FNUType::get(parser.getContext());
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false,
+                                /*withTrailingX=*/false) ||
+      (succeeded(parser.parseOptionalComma()) &&
+       parser.parseType(elementType)) ||
+      parser.parseGreater())
+    return {};
+  if (shape.empty() || shape.size() > 2) {
+    parser.emitError(loc, "expected rows, or rows and tiles, found ")
+        << shape.size() << " sizes";
+    return {};
+  }
+  return parser.getChecked<ScalesType>(parser.getContext(), shape[0],
+                                       shape.size() > 1 ? shape[1] : 1,
+                                       elementType);
+}
+
+void ScalesType::print(AsmPrinter &printer) const {
+  printer << '<' << getRows();
+  if (getTiles() != 1)
+    printer << 'x' << getTiles();
+  if (!isa<Float8E8M0FNUType>(getElementType()))
+    printer << ", " << getElementType();
+  printer << '>';
+}
+
+LogicalResult ScalesType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t rows, int64_t tiles,
+                                 Type elementType) {
+  if (rows < 1 || rows % 128 || rows > kMaxBytes)
+    return emitError() << "expected a multiple of 128 rows, found " << rows;
+  if (tiles < 1 || tiles > kMaxStages)
+    return emitError() << "expected 1 to " << kMaxStages << " tiles, found "
+                       << tiles;
+  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(elementType))
+    return emitError() << "expected scales of f8E8M0FNU or f8E4M3FN, found "
+                       << elementType;
+  return success();
+}
+
+int64_t ScalesType::getColumns() const {
+  return getRows() / 128 * 4 * getTiles();
 }

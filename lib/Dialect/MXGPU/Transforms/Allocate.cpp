@@ -150,17 +150,21 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     return 1;
   }
 
-  /// Scales of one field of one ring share their columns: copies and MMAs of
-  /// a thread execute in order. A tile of 128 rows takes 4 columns.
+  /// Copies of one field of one ring share their columns: copies and MMAs of a
+  /// thread execute in order.
   void placeScales(KernelOp kernel, Budget &tmem) {
-    DenseMap<std::pair<Value, StringAttr>, int64_t> columns;
+    DenseMap<std::tuple<Value, StringAttr, Type, int64_t>, int64_t> columns;
     kernel.walk([&](CopyScalesOp copy) {
       Value ring = cast<ConsumeOp>(copy.getSlot().getDefiningOp()).getRing();
-      auto [it, isNew] = columns.try_emplace({ring, copy.getFieldAttr()}, 0);
-      if (isNew)
-        it->second =
-            tmem.take(("scales " + copy.getField()).str(),
-                      llvm::divideCeil(copy.getType().getRows(), 128) * 4, 4);
+      int64_t slots = copy.getSlots();
+      auto [it, isNew] = columns.try_emplace(
+          {ring, copy.getFieldAttr(), copy.getType(), slots}, 0);
+      if (isNew) {
+        std::string row =
+            slots > 1 ? llvm::formatv("{0} stages of ", slots) : std::string();
+        it->second = tmem.take((row + "scales " + copy.getField()).str(),
+                               slots * copy.getType().getColumns(), 4);
+      }
       copy.setColumn(it->second);
     });
   }

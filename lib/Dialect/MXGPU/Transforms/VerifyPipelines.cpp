@@ -11,6 +11,7 @@
 
 #include "Pipelines.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
 
 using namespace mlir;
@@ -250,10 +251,10 @@ private:
     return success();
   }
 
-  /// A bulk copy fills each field of its slot exactly once, as the expected
-  /// bytes say.
+  /// Bulk copies fill each part of each field of their slot exactly once, as
+  /// the expected bytes say.
   LogicalResult verifyLoaded(RingOp ring, Port producer) {
-    SmallVector<Operation *> loads(ring.getType().getNames().size());
+    SmallVector<SmallVector<bool>> loaded(ring.getType().getNames().size());
     for (Operation *user : producer.take->getUsers()) {
       auto load = dyn_cast<TmaLoadOp>(user);
       if (!load)
@@ -261,17 +262,27 @@ private:
       if (load->getBlock() != producer.take->getBlock())
         return load.emitOpError(
             "expected to be in the block that takes the slot");
-      Operation *&first = loads[ring.getType().getFieldIndex(load.getField())];
-      if (first)
+      APInt part(64, 0);
+      if (load.getPart() && !matchPattern(load.getPart(), m_ConstantInt(&part)))
+        return load.emitOpError("expected a constant part, found another");
+      auto &parts = loaded[ring.getType().getFieldIndex(load.getField())];
+      if (parts.empty())
+        parts.resize(load.getParts());
+      if (static_cast<int64_t>(parts.size()) != load.getParts())
+        return load.emitOpError("expected boxes of one size in \"")
+               << load.getField() << "\", found " << load.getMap().getType();
+      if (parts[part.getSExtValue()])
         return load.emitOpError("expected one load of each field, found a "
                                 "second of \"")
                << load.getField() << '"';
-      first = load;
+      parts[part.getSExtValue()] = true;
     }
-    for (auto [name, load] : llvm::zip_equal(ring.getType().getNames(), loads))
-      if (!load)
-        return producer.give->emitOpError("expected a load into field ")
-               << name << " before it, found none";
+    for (auto [name, parts] :
+         llvm::zip_equal(ring.getType().getNames(), loaded))
+      if (parts.empty() || llvm::is_contained(parts, false))
+        return producer.give->emitOpError("expected a load into ")
+               << (parts.empty() ? "field " : "every part of field ") << name
+               << " before it, found none";
     return success();
   }
 

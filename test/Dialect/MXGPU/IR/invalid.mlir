@@ -656,7 +656,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %slot = mxgpu.consume %in : !in
-      // expected-error @below {{'mxgpu.copy_scales' op expected a multiple of 128 rows, found 64}}
+      // expected-error @below {{expected a multiple of 128 rows, found 64}}
       %sfa = mxgpu.copy_scales %slot["sfa"] : !in_slot -> !mxgpu.scales<64>
     }
   }
@@ -671,7 +671,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %slot = mxgpu.consume %in : !in
-      // expected-error @below {{'mxgpu.copy_scales' op expected a multiple of 128 rows, found 0}}
+      // expected-error @below {{expected a multiple of 128 rows, found 0}}
       %sfa = mxgpu.copy_scales %slot["sfa"] : !in_slot -> !mxgpu.scales<0>
     }
   }
@@ -939,7 +939,7 @@ gpu.module @kernels {
       %s = mxgpu.consume %in : !in2
       %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<384>
-      // expected-error @below {{'mxgpu.mma' op expected at most 256 rows of b, found 384}}
+      // expected-error @below {{'mxgpu.mma' op expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 384 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<384x128xf8E4M3FN, sw128>>'}}
       mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<384>, !mxgpu.slot<!acc2>
     }
   }
@@ -947,7 +947,7 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E5M2, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xi8, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
 !acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -958,7 +958,7 @@ gpu.module @kernels {
       %s = mxgpu.consume %in : !in2
       %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
-      // expected-error @below {{'mxgpu.mma' op expected operands of 128 elements of f8E4M3FN with swizzle sw128, found '!mxgpu.buffer<smem<128x128xf8E5M2, sw128>>'}}
+      // expected-error @below {{'mxgpu.mma' op expected elements that the tensor core scales in '!mxgpu.buffer<smem<128x128xi8, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
       mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
     }
   }
@@ -977,7 +977,7 @@ gpu.module @kernels {
       %s = mxgpu.consume %in : !in2
       %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
-      // expected-error @below {{'mxgpu.mma' op expected operands of 128 elements of f8E4M3FN with swizzle sw128, found '!mxgpu.buffer<smem<128x128xf8E4M3FN>>'}}
+      // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x128xf8E4M3FN>>'}}
       mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
     }
   }
@@ -996,7 +996,7 @@ gpu.module @kernels {
       %s = mxgpu.consume %in : !in2
       %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
-      // expected-error @below {{'mxgpu.mma' op expected operands of 128 elements of f8E4M3FN with swizzle sw128, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
+      // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
       mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
     }
   }

@@ -23,7 +23,10 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Target/Descriptors.h"
 #include <array>
+#include <optional>
+#include <string>
 
 #include "mx/Dialect/MXGPU/IR/MXGPUDialect.h.inc"
 #include "mx/Dialect/MXGPU/IR/MXGPUEnums.h.inc"
@@ -72,6 +75,11 @@ inline constexpr int64_t kMaxStages = 1024;
 
 /// Most rows of tiles in a band of a raster: no grid has more.
 inline constexpr int64_t kMaxRasterGroup = int64_t(1) << 20;
+
+/// The tensor core's operand type of `type`, or none.
+std::optional<target::MmaType> getMmaType(mlir::Type type);
+/// The tensor core's scale format of `type`, or none.
+std::optional<target::ScaleFormat> getScaleFormat(mlir::Type type);
 
 /// The role that `op` is part of, or null.
 inline RoleOp getRole(mlir::Operation *op) {

@@ -336,39 +336,62 @@ def MXGPU_ReleaseOp : MXGPU_GiveSlotOp<"release"> {
 // Loads and the tensor core
 //===----------------------------------------------------------------------===//
 
-def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load"> {
+def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "copy a box of a tensor into a field of a slot";
   let description = [{
     `coords` are the box's first element, outermost dimension first; missing
-    trailing coordinates are 0.
+    trailing coordinates are 0. A field that holds several boxes is filled one
+    `part` at a time. `cache` says what the L2 cache should keep.
 
     Example:
 
     ```mlir
     mxgpu.tma_load %a[%row, %k] into %s["a"] : !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>, !slot
+    mxgpu.tma_load %b[%column, %k2] into %s["b"] part(%c1) cache = evict_last : !map, !slot
     ```
   }];
   let arguments = (ins MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
-                       MXGPU_SlotType:$slot, StrAttr:$field);
+                       MXGPU_SlotType:$slot, StrAttr:$field,
+                       Optional<Index>:$part,
+                       DefaultValuedAttr<MXGPU_CacheHintAttr, "::mx::mxgpu::CacheHint::None">:$cache);
   let assemblyFormat = [{
-    $map `` `[` $coords `]` `into` $slot `` `[` $field `]` attr-dict
+    $map `` `[` $coords `]` `into` $slot `` `[` $field `]`
+    (`part` `(` $part^ `)`)? (`cache` `=` $cache^)? attr-dict
     `:` type($map) `,` type($slot)
   }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$map, "::mlir::ValueRange":$coords,
+                   "::mlir::Value":$slot, "::llvm::StringRef":$field), [{
+      build($_builder, $_state, map, coords, slot,
+            $_builder.getStringAttr(field), ::mlir::Value());
+    }]>
+  ];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Boxes that the field holds.
+    int64_t getParts();
+  }];
 }
 
 def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [MXGPU_NamesResult]> {
   let summary = "copy scale factors from shared to tensor memory";
   let description = [{
+    The field holds tiles of 128 rows by 4 scales, all those of one group of 128
+    rows before those of the next.
+
     `column` is set by `mxgpu-allocate`. Copies and MMAs of a thread execute in
-    order, so that one buffer serves all slots (PTX ISA, tcgen05 pipelined
-    instructions).
+    order, so that one place in tensor memory serves all slots (PTX ISA, tcgen05
+    pipelined instructions). With `slots(n)` there are n places, and slot i of
+    the ring uses place i mod n: with as many places as slots, no copy needs
+    that order.
   }];
   let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+                       DefaultValuedAttr<I64Attr, "1">:$slots,
                        OptionalAttr<I64Attr>:$column);
   let results = (outs MXGPU_ScalesType:$result);
   let assemblyFormat = [{
-    $slot `` `[` $field `]` (`column` `(` $column^ `)`)? attr-dict
+    $slot `` `[` $field `]` (`slots` `(` $slots^ `)`)?
+    (`column` `(` $column^ `)`)? attr-dict
     `:` type($slot) `->` qualified(type($result))
   }];
   let hasVerifier = 1;
@@ -378,22 +401,44 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [AttrSizedOperandSegments]> {
   let summary = "multiply a tile of A by a tile of B with block scales";
   let description = [{
     `d (+)= (a * a_scales) * (b * b_scales)^T` over the first `extent`
-    elements of the tile's reduction dimension, a multiple of 32. Blocks beyond
-    `extent` are not multiplied, whatever they hold. Without `accumulate` true
-    the old accumulator is not read.
+    elements of the tile's reduction dimension, a multiple of what one
+    instruction multiplies. Elements beyond `extent` are not multiplied,
+    whatever they hold. Without `accumulate` true the old accumulator is not
+    read.
+
+    A scale belongs to `block_size` elements, 32 unless given. `b_offset` is
+    the row of `b_scales` that belongs to the first row of B: 0, the default,
+    or 64.
+
+    The kind of the instruction follows from the operands: mxf8f6f4 for 8-bit
+    and padded ones, mxf4 or mxf4nvf4 for dense f4E2M1FN (PTX ISA, tcgen05.mma).
   }];
   let arguments = (ins
     MXGPU_SlotType:$inputs, StrAttr:$a, StrAttr:$b,
     MXGPU_ScalesType:$a_scales, MXGPU_ScalesType:$b_scales,
     MXGPU_SlotType:$accumulator, StrAttr:$d,
+    DefaultValuedAttr<I64Attr, "32">:$block_size,
+    Optional<Index>:$b_offset,
     Optional<I1>:$accumulate, Optional<Index>:$extent);
   let assemblyFormat = [{
     $inputs `` `[` $a `,` $b `]` `scales` `(` $a_scales `,` $b_scales `)`
+    (`block_size` `(` $block_size^ `)`)? (`b_offset` `(` $b_offset^ `)`)?
     `into` $accumulator `` `[` $d `]`
     (`accumulate` `(` $accumulate^ `)`)? (`extent` `(` $extent^ `)`)? attr-dict
     `:` type($inputs) `,` qualified(type($a_scales)) `,` qualified(type($b_scales)) `,` type($accumulator)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Operands and accumulator of the operation.
+    ::mx::mxgpu::BufferType getABuffer();
+    ::mx::mxgpu::BufferType getBBuffer();
+    /// The instruction for scales at id 0. Fails with the rule that the
+    /// operands break.
+    ::mlir::FailureOr<::mx::target::InstrDescriptor>
+    getInstruction(std::string &error);
+    ::llvm::LogicalResult
+    verifyScales(const ::mx::target::InstrDescriptor &instruction);
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -573,7 +618,8 @@ def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map"> {
   let summary = "describe a tensor in device memory to the copy engine";
   let description = [{
     Dimensions and strides are those of the memref, whose layout is the
-    identity. A tensor without elements gives a map that no kernel uses.
+    identity; bytes (i8) stand for the elements of 4 or 6 bits that they hold
+    without gaps. A tensor without elements gives a map that no kernel uses.
   }];
   let arguments = (ins AnyMemRef:$source);
   let results = (outs MXGPU_TensorMapType:$result);

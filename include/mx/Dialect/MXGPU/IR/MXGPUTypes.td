@@ -19,34 +19,71 @@ def MXGPU_TensorMapType : MXGPU_Type<"TensorMap", "tensor_map"> {
     permutation that the copy applies to shared memory. Reads outside the
     tensor give zeros.
 
-    Example: `!mxgpu.tensor_map<128x128xf8E4M3FN, sw128>`.
+    Elements of 4 and 6 bits lie in global memory without gaps. With `padded`
+    the copy spreads each 16 of them over 16 bytes of shared memory, as the
+    tensor core reads them beside 8-bit operands (PTX ISA, cp.async.bulk.tensor:
+    b4x16_p64, b6x16_p32); such boxes are 128 elements wide.
+
+    Examples: `!mxgpu.tensor_map<128x128xf8E4M3FN, sw128>`,
+    `!mxgpu.tensor_map<128x128xf4E2M1FN, sw128, padded>`.
   }];
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$box,
     "::mlir::Type":$elementType,
-    "::mx::mxgpu::Swizzle":$swizzle);
+    "::mx::mxgpu::Swizzle":$swizzle,
+    "bool":$padded);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [
+    TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$box,
+                     "::mlir::Type":$elementType,
+                     "::mx::mxgpu::Swizzle":$swizzle,
+                     CArg<"bool", "false">:$padded)>
+  ];
+  let extraClassDeclaration = [{
+    /// Bytes of shared memory that one copy fills.
+    int64_t getSizeInBytes() const;
+  }];
 }
 
 def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
   let summary = "one field of a ring's slot";
   let description = [{
     Shape, element type and memory of a buffer. In a ring's type it is written
-    without the dialect's prefix.
+    without the dialect's prefix. `padded` is that of a tensor map: an element
+    takes a byte on average.
 
-    Example: `smem<128x128xf8E4M3FN, sw128>`, `tmem<128x256xf32>`.
+    Operands of the tensor core are `rows x elements`, or `panels x rows x
+    elements` where the rows are longer than the swizzle: panel i holds the i-th
+    part of each row.
+
+    Example: `smem<128x128xf8E4M3FN, sw128>`, `smem<2x128x128xf8E4M3FN, sw128>`,
+    `smem<128x256xf4E2M1FN, sw128>`, `smem<128x128xf4E2M1FN, sw128, padded>`,
+    `tmem<128x256xf32>`.
   }];
   let parameters = (ins
     "::mx::mxgpu::Space":$space,
     ArrayRefParameter<"int64_t">:$shape,
     "::mlir::Type":$elementType,
-    "::mx::mxgpu::Swizzle":$swizzle);
+    "::mx::mxgpu::Swizzle":$swizzle,
+    "bool":$padded);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [
+    TypeBuilder<(ins "::mx::mxgpu::Space":$space,
+                     "::llvm::ArrayRef<int64_t>":$shape,
+                     "::mlir::Type":$elementType,
+                     "::mx::mxgpu::Swizzle":$swizzle,
+                     CArg<"bool", "false">:$padded)>
+  ];
   let extraClassDeclaration = [{
-    /// Bytes of the buffer; elements are whole bytes.
+    /// Bytes of memory that the buffer takes.
     int64_t getSizeInBytes() const;
+    /// Bytes by which a copy that fills it completes a barrier: those of the
+    /// elements, without what `padded` puts between them.
+    int64_t getTransactionBytes() const;
     static ::mlir::FailureOr<BufferType> parseBody(::mlir::AsmParser &parser);
     void printBody(::mlir::AsmPrinter &printer) const;
   }];
@@ -94,6 +131,8 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     int64_t getSlotBytes() const;
     /// Whether the slots are those of a CTA pair.
     bool isPair() const { return getScope() == Scope::Pair; }
+    /// Bytes by which copies that fill a slot complete its barrier.
+    int64_t getTransactionBytes() const;
   }];
 }
 
@@ -114,11 +153,21 @@ def MXGPU_WorkSourceType : MXGPU_Type<"WorkSource", "work_source"> {
 def MXGPU_ScalesType : MXGPU_Type<"Scales", "scales"> {
   let summary = "scale factors of a tile in tensor memory";
   let description = [{
-    Scales of `rows` rows and 4 blocks of the reduction dimension, as
-    `mxgpu.mma` reads them.
+    Scales of `rows` rows, as `mxgpu.mma` reads them: `tiles` times 4 of each
+    row, f8E8M0FNU unless the type is given.
+
+    Example: `!mxgpu.scales<128>`, `!mxgpu.scales<256x2>`,
+    `!mxgpu.scales<128x4, f8E4M3FN>`.
   }];
-  let parameters = (ins "int64_t":$rows);
-  let assemblyFormat = "`<` $rows `>`";
+  let parameters = (ins "int64_t":$rows, "int64_t":$tiles,
+                        "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [TypeBuilder<(ins "int64_t":$rows)>];
+  let extraClassDeclaration = [{
+    /// Columns of tensor memory: 4 for each 128 rows of a tile.
+    int64_t getColumns() const;
+  }];
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUTYPES_TD

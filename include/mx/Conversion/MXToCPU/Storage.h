@@ -1,0 +1,29 @@
+//===- Storage.h - Arrays of elements narrower than a byte ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The bytes of arrays of f4 and f6 elements, the same on the host and on a GPU:
+// f4 two to a byte, the first in the low nibble; f6 one to a byte.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_CONVERSION_MXTOCPU_STORAGE_H
+#define MX_CONVERSION_MXTOCPU_STORAGE_H
+
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mx::cpu {
+
+/// Fails with an error where packed elements cannot be stored as bytes.
+llvm::LogicalResult verifyStorage(mlir::Operation *root);
+
+/// Gives memrefs of f4 and f6 elements a storage type of i8.
+void addStorageConversions(mlir::TypeConverter &converter);
+/// Converts the operations on arrays that do not look at the elements.
+void populateStoragePatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns,
+                             mlir::ConversionTarget &target);
+
+} // namespace mx::cpu
+
+#endif // MX_CONVERSION_MXTOCPU_STORAGE_H

@@ -1,0 +1,60 @@
+//===- OperandForms.h - how operands reach the tensor core ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// One table of the block-scaled products: which element types each kind of
+// tcgen05.mma multiplies, how their rows lie in global memory, how the copy
+// engine spreads them over shared memory, and what that asks of a matrix.
+//
+// Sources: PTX ISA, "tcgen05.mma" (kinds, packing of elements narrower than a
+// byte), "cp.async.bulk.tensor" (b4x16, b4x16_p64, b6x16_p32); CUDA driver API,
+// cuTensorMapEncodeTiled (alignment of addresses, strides and dimensions).
+//
+//===----------------------------------------------------------------------===//
+#ifndef MX_TARGET_OPERANDFORMS_H
+#define MX_TARGET_OPERANDFORMS_H
+
+#include "mx/Target/MmaShapes.h"
+#include "mx/Target/TensorMap.h"
+
+namespace mx::target {
+
+/// One operand type of one kind.
+struct OperandForm {
+  MmaKind kind;
+  MmaType type;
+  TensorMapType mapType;
+  /// Shared memory holds 16 elements in 16 bytes, whatever their width.
+  bool padded;
+  /// Memory has a byte for each element: a kernel of its own packs the rows
+  /// for the tensor map before.
+  bool repacked;
+  /// Rows in global memory have a multiple of this many elements.
+  unsigned rowMultiple;
+  /// Bytes; the first row begins at a multiple of it.
+  unsigned alignment;
+};
+
+const OperandForm *operandFormsBegin();
+size_t numOperandForms();
+/// The form of a type in a kind that multiplies it.
+const OperandForm &getOperandForm(MmaKind kind, MmaType type);
+
+/// A product of two operand types with scales.
+struct ProductForm {
+  MmaKind kind;
+  const OperandForm *a, *b;
+  unsigned blockSize;
+  ScaleFormat scaleFormat;
+  /// The reduction is a multiple of this many elements: those of an instruction
+  /// and of the rows of both operands.
+  unsigned reductionMultiple;
+};
+
+/// The product with the highest rate, or none.
+std::optional<ProductForm>
+lookupProduct(MmaType a, MmaType b, unsigned blockSize, ScaleFormat format);
+
+} // namespace mx::target
+
+#endif // MX_TARGET_OPERANDFORMS_H

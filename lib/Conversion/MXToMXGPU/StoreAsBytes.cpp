@@ -1,0 +1,63 @@
+//===- StoreAsBytes.cpp - Device arrays of f4 and f6 elements -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Kernels and tensor maps take bytes; only the host's types still speak of
+// elements narrower than that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Conversion/MXToCPU/Storage.h"
+#include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+using namespace mlir;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_STOREASBYTESPASS
+#include "mx/Conversion/MXToMXGPU/Passes.h.inc"
+} // namespace mx::mxgpu
+
+using namespace mx::mxgpu;
+
+namespace {
+
+struct ConvertEncode final : OpConversionPattern<EncodeTensorMapOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(EncodeTensorMapOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.modifyOpInPlace(
+        op, [&] { op.getSourceMutable().assign(adaptor.getSource()); });
+    return success();
+  }
+};
+
+struct StoreAsBytesPass final
+    : mx::mxgpu::impl::StoreAsBytesPassBase<StoreAsBytesPass> {
+  void runOnOperation() override {
+    if (failed(mx::cpu::verifyStorage(getOperation())))
+      return signalPassFailure();
+    TypeConverter converter;
+    mx::cpu::addStorageConversions(converter);
+    RewritePatternSet patterns(&getContext());
+    ConversionTarget target(getContext());
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addLegalDialect<arith::ArithDialect>();
+    mx::cpu::populateStoragePatterns(converter, patterns, target);
+    patterns.add<ConvertEncode>(converter, &getContext());
+    target.addDynamicallyLegalOp<EncodeTensorMapOp>([&](EncodeTensorMapOp op) {
+      return converter.isLegal(op.getOperation());
+    });
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,32 @@
+//===- OpChecks.h - Checks that verifiers share -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What the verifiers of operations on slots have in common.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_DIALECT_MXGPU_IR_OPCHECKS_H
+#define MX_LIB_DIALECT_MXGPU_IR_OPCHECKS_H
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+namespace mx::mxgpu {
+
+/// A slot is a linear token: whoever gives it away must have taken it.
+template <typename TakeOp>
+llvm::LogicalResult verifyTakenBy(mlir::Operation *op, mlir::Value slot) {
+  if (slot.getDefiningOp<TakeOp>())
+    return mlir::success();
+  return op->emitOpError("expected a slot of ") << TakeOp::getOperationName();
+}
+
+/// The buffer `field` of `slot`, or null.
+BufferType findField(mlir::Value slot, llvm::StringRef field);
+/// The same, null after an error at `op`.
+BufferType lookUpField(mlir::Operation *op, mlir::Value slot,
+                       llvm::StringRef field);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_DIALECT_MXGPU_IR_OPCHECKS_H

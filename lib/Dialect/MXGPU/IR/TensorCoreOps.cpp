@@ -1,0 +1,287 @@
+//===- TensorCoreOps.cpp - Loads, scale copies, MMAs, tensor maps ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What the copy engine and the tensor core can take, as verifiers. The rules
+// of instructions are those of mx/Target, so that they stand there once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpChecks.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+std::optional<target::MmaType> mxgpu::getMmaType(Type type) {
+  using target::MmaType;
+  return llvm::TypeSwitch<Type, std::optional<MmaType>>(type)
+      .Case([](Float8E4M3FNType) { return MmaType::E4M3; })
+      .Case([](Float8E5M2Type) { return MmaType::E5M2; })
+      .Case([](Float6E2M3FNType) { return MmaType::E2M3; })
+      .Case([](Float6E3M2FNType) { return MmaType::E3M2; })
+      .Case([](Float4E2M1FNType) { return MmaType::E2M1; })
+      .Default(std::optional<MmaType>());
+}
+
+std::optional<target::ScaleFormat> mxgpu::getScaleFormat(Type type) {
+  if (isa<Float8E8M0FNUType>(type))
+    return target::ScaleFormat::UE8M0;
+  if (isa<Float8E4M3FNType>(type))
+    return target::ScaleFormat::UE4M3;
+  return {};
+}
+
+BufferType mxgpu::findField(Value slot, StringRef field) {
+  RingType ring = cast<SlotType>(slot.getType()).getRing();
+  int64_t index = ring.getFieldIndex(field);
+  return index < 0 ? BufferType() : ring.getBuffers()[index];
+}
+
+BufferType mxgpu::lookUpField(Operation *op, Value slot, StringRef field) {
+  if (BufferType buffer = findField(slot, field))
+    return buffer;
+  RingType ring = cast<SlotType>(slot.getType()).getRing();
+  InFlightDiagnostic diag = op->emitOpError("expected one of ");
+  llvm::interleaveComma(ring.getNames(), diag,
+                        [&](StringAttr name) { diag << name; });
+  diag << ", found \"" << field << '"';
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+int64_t TmaLoadOp::getParts() {
+  return findField(getSlot(), getField()).getSizeInBytes() /
+         getMap().getType().getSizeInBytes();
+}
+
+LogicalResult TmaLoadOp::verify() {
+  BufferType buffer = lookUpField(*this, getSlot(), getField());
+  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
+    return failure();
+  TensorMapType map = getMap().getType();
+  if (getCoords().size() > map.getBox().size())
+    return emitOpError("expected at most ")
+           << map.getBox().size() << " coordinates, found "
+           << getCoords().size();
+  if (getSlot().getType().getRing().getProducer() != Agent::Tma)
+    return emitOpError("expected a ring with producer tma, found ")
+           << stringifyAgent(getSlot().getType().getRing().getProducer());
+  if (map.getSwizzle() != buffer.getSwizzle())
+    return emitOpError("expected a map with swizzle ")
+           << stringifySwizzle(buffer.getSwizzle()) << ", found "
+           << stringifySwizzle(map.getSwizzle());
+  // The bytes that a ring waits for follow from its own elements.
+  if (map.getElementType() != buffer.getElementType() ||
+      map.getPadded() != buffer.getPadded())
+    return emitOpError("expected a map of the elements of ")
+           << buffer << ", found " << map;
+  int64_t found = map.getSizeInBytes(), expected = buffer.getSizeInBytes();
+  if (!getPart() && found != expected)
+    return emitOpError("expected a box of ")
+           << expected << " bytes, found " << found;
+  if (getPart() && expected % found)
+    return emitOpError("expected a box of which a number fills ")
+           << expected << " bytes, found " << found;
+  IntegerAttr part;
+  if (getPart() && matchPattern(getPart(), m_Constant(&part)) &&
+      (part.getInt() < 0 || part.getInt() >= getParts()))
+    return emitOpError("expected a part from 0 to ")
+           << getParts() - 1 << ", found " << part.getInt();
+  return success();
+}
+
+LogicalResult EncodeTensorMapOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  if (!source.getLayout().isIdentity() || source.getMemorySpace())
+    return emitOpError("expected a memref with identity layout in the default "
+                       "memory space, found ")
+           << source;
+  if (source.getRank() != static_cast<int64_t>(getType().getBox().size()))
+    return emitOpError("expected a box of rank ")
+           << source.getRank() << ", found rank " << getType().getBox().size();
+  Type element = getType().getElementType();
+  bool isPacked = element.getIntOrFloatBitWidth() < 8 &&
+                  source.getElementType().isInteger(8);
+  if (source.getElementType() != element && !isPacked)
+    return emitOpError("expected a map of ")
+           << source.getElementType() << ", found " << element;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Scales
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyScalesOp::verify() {
+  BufferType buffer = lookUpField(*this, getSlot(), getField());
+  if (!buffer || failed(verifyTakenBy<ConsumeOp>(*this, getSlot())))
+    return failure();
+  int64_t bytes = getType().getRows() * 4 * getType().getTiles();
+  if (buffer.getSpace() != Space::Smem || buffer.getSizeInBytes() != bytes)
+    return emitOpError("expected ")
+           << bytes << " bytes of scales in shared memory, found "
+           << buffer.getSizeInBytes() << " in "
+           << stringifySpace(buffer.getSpace());
+  if (getScaleFormat(buffer.getElementType()) &&
+      buffer.getElementType() != getType().getElementType())
+    return emitOpError("expected scales of ")
+           << buffer.getElementType() << ", found "
+           << getType().getElementType();
+  int64_t stages = getSlot().getType().getRing().getStages();
+  if (int64_t slots = getSlots(); slots < 1 || slots > stages)
+    return emitOpError("expected 1 to ")
+           << stages << " slots, as many as the ring has at most, found "
+           << slots;
+  if (IntegerAttr column = getColumnAttr();
+      column && (column.getInt() < 0 || column.getInt() % 4))
+    return emitOpError("expected a column that is a multiple of 4, found ")
+           << column.getInt();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// MMA
+//===----------------------------------------------------------------------===//
+
+/// Rows and reduction elements of an operand.
+static int64_t getRows(BufferType buffer) {
+  return buffer.getShape()[buffer.getShape().size() - 2];
+}
+static int64_t getReduction(BufferType buffer) {
+  int64_t elements = buffer.getShape().back();
+  return buffer.getShape().size() == 3 ? buffer.getShape()[0] * elements
+                                       : elements;
+}
+
+BufferType MmaOp::getABuffer() { return findField(getInputs(), getA()); }
+BufferType MmaOp::getBBuffer() { return findField(getInputs(), getB()); }
+
+FailureOr<target::InstrDescriptor> MmaOp::getInstruction(std::string &error) {
+  using namespace target;
+  BufferType a = getABuffer(), b = getBBuffer();
+  std::optional<MmaType> aType = mxgpu::getMmaType(a.getElementType());
+  std::optional<MmaType> bType = mxgpu::getMmaType(b.getElementType());
+  std::optional<ScaleFormat> format =
+      getScaleFormat(getAScales().getType().getElementType());
+  if (!aType || !bType || !format) {
+    error = "expected elements that the tensor core scales";
+    return failure();
+  }
+  // Dense elements of 4 bits are those of the kinds with K = 64; all others
+  // take a byte each.
+  auto isDense = [](BufferType buffer) {
+    return buffer.getElementType().getIntOrFloatBitWidth() < 8 &&
+           !buffer.getPadded();
+  };
+  if (isDense(a) != isDense(b)) {
+    error = "expected a and b both padded or both dense";
+    return failure();
+  }
+  InstrDescriptor instruction;
+  if (isDense(a)) {
+    std::optional<MmaKind> kind =
+        selectBlockScaledKind(*aType, *bType, getBlockSize(), *format);
+    instruction.kind =
+        kind && *kind != MmaKind::MXF8F6F4 ? *kind : MmaKind::MXF4NVF4;
+  }
+  instruction.m = getRows(a);
+  instruction.n = getRows(b);
+  instruction.a = *aType;
+  instruction.b = *bType;
+  instruction.blockSize = getBlockSize();
+  instruction.scaleFormat = *format;
+  error = check(instruction);
+  if (!error.empty())
+    return failure();
+  return instruction;
+}
+
+LogicalResult MmaOp::verify() {
+  BufferType a = lookUpField(*this, getInputs(), getA());
+  BufferType b = lookUpField(*this, getInputs(), getB());
+  BufferType d = lookUpField(*this, getAccumulator(), getD());
+  if (!a || !b || !d || failed(verifyTakenBy<ConsumeOp>(*this, getInputs())) ||
+      failed(verifyTakenBy<AcquireOp>(*this, getAccumulator())))
+    return failure();
+  for (auto [scales, name] :
+       {std::pair(getAScales(), "a"), std::pair(getBScales(), "b")}) {
+    auto copy = scales.getDefiningOp<CopyScalesOp>();
+    if (!copy || copy.getSlot() != getInputs())
+      return emitOpError("expected scales of ")
+             << name << " copied from the slot that holds " << name;
+  }
+  for (auto [buffer, space, name] :
+       {std::tuple(a, Space::Smem, "a"), std::tuple(b, Space::Smem, "b"),
+        std::tuple(d, Space::Tmem, "d")}) {
+    size_t rank = buffer.getShape().size();
+    bool hasPanels = rank == 3 && space == Space::Smem;
+    if (buffer.getSpace() != space || (rank != 2 && !hasPanels))
+      return emitOpError("expected ")
+             << name << " to be a matrix in " << stringifySpace(space)
+             << ", found " << buffer;
+  }
+  int64_t reduction = getReduction(a);
+  if (reduction != getReduction(b))
+    return emitOpError("expected a and b with the same reduction, found ")
+           << reduction << " and " << getReduction(b);
+  if (d.getShape()[0] != getRows(a) || d.getShape()[1] != getRows(b))
+    return emitOpError("expected an accumulator of ")
+           << getRows(a) << "x" << getRows(b) << ", found " << d.getShape()[0]
+           << "x" << d.getShape()[1];
+  for (BufferType buffer : {a, b}) {
+    // Panel after panel of whole spans: what a descriptor's swizzle means.
+    int64_t rowBytes = buffer.getSizeInBytes() / getRows(buffer);
+    if (buffer.getShape().size() == 3)
+      rowBytes /= buffer.getShape()[0];
+    if (buffer.getSwizzle() == Swizzle::None ||
+        rowBytes != static_cast<int64_t>(buffer.getSwizzle()))
+      return emitOpError("expected rows of operands to be as long as their "
+                         "swizzle, found ")
+             << buffer;
+  }
+  std::string error;
+  FailureOr<target::InstrDescriptor> instruction = getInstruction(error);
+  if (failed(instruction))
+    return emitOpError() << error << " in " << a << " and " << b;
+  return verifyScales(*instruction);
+}
+
+LogicalResult MmaOp::verifyScales(const target::InstrDescriptor &instruction) {
+  bool hasOffset = static_cast<bool>(getBOffset());
+  int64_t aRows = getRows(getABuffer()), bRows = getRows(getBBuffer());
+  if (hasOffset && bRows % 128 != 64)
+    return emitOpError("expected an offset only where rows of b fill a tile "
+                       "of 128 by half, found ")
+           << bRows << " rows";
+  IntegerAttr offset;
+  if (hasOffset && matchPattern(getBOffset(), m_Constant(&offset)) &&
+      offset.getInt() != 0 && offset.getInt() != 64)
+    return emitOpError("expected an offset of 0 or 64 rows, found ")
+           << offset.getInt();
+  for (auto [type, rows, name] :
+       {std::tuple(getAScales().getType(), aRows, "a"),
+        std::tuple(getBScales().getType(), bRows, "b")}) {
+    int64_t expected = llvm::alignTo(rows, target::kScaleRowsPerGroup);
+    if (type.getRows() != expected)
+      return emitOpError("expected scales of ")
+             << expected << " rows for " << name << ", found "
+             << type.getRows();
+    if (type.getElementType() != getAScales().getType().getElementType())
+      return emitOpError("expected scales of a and b of one type, found ")
+             << getAScales().getType().getElementType() << " and "
+             << type.getElementType();
+    int64_t scales = type.getTiles() * 4 * instruction.blockSize;
+    if (scales != getReduction(getABuffer()))
+      return emitOpError("expected scales for ")
+             << getReduction(getABuffer()) << " elements of the reduction of "
+             << name << ", found those of " << scales;
+  }
+  return success();
+}

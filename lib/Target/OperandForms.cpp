@@ -1,0 +1,67 @@
+//===- OperandForms.cpp - how operands reach the tensor core --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The table, and what follows from two of its rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Target/OperandForms.h"
+#include <algorithm>
+#include <cassert>
+
+using namespace mx;
+using namespace mx::target;
+
+namespace {
+
+// Multiples: rows are strides of the tensor map, in bytes a multiple of 16, of
+// 32 for the padded types, whose rows also have a multiple of 128 elements.
+// Packing fills rows up, and reads 32 elements at a time.
+constexpr OperandForm kForms[] = {
+    // kind, type, in the tensor map, padded, repacked, row multiple, alignment
+    {MmaKind::MXF8F6F4, MmaType::E4M3, TensorMapType::U8, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E5M2, TensorMapType::U8, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E2M3, TensorMapType::U6Align16, true, true, 32,
+     16},
+    {MmaKind::MXF8F6F4, MmaType::E3M2, TensorMapType::U6Align16, true, true, 32,
+     16},
+    {MmaKind::MXF8F6F4, MmaType::E2M1, TensorMapType::U4Align16, true, false,
+     128, 32},
+    {MmaKind::MXF4, MmaType::E2M1, TensorMapType::U4Align8, false, false, 32,
+     16},
+    {MmaKind::MXF4NVF4, MmaType::E2M1, TensorMapType::U4Align8, false, false,
+     32, 16},
+};
+
+} // namespace
+
+const OperandForm *mx::target::operandFormsBegin() { return kForms; }
+size_t mx::target::numOperandForms() { return std::size(kForms); }
+
+const OperandForm &mx::target::getOperandForm(MmaKind kind, MmaType type) {
+  const OperandForm *found = std::find_if(
+      std::begin(kForms), std::end(kForms), [&](const OperandForm &form) {
+        return form.kind == kind && form.type == type;
+      });
+  assert(found != std::end(kForms) && "not an operand of this kind");
+  return *found;
+}
+
+std::optional<ProductForm> mx::target::lookupProduct(MmaType a, MmaType b,
+                                                     unsigned blockSize,
+                                                     ScaleFormat format) {
+  std::optional<MmaKind> kind = selectBlockScaledKind(a, b, blockSize, format);
+  if (!kind)
+    return std::nullopt;
+  ProductForm product{*kind,
+                      &getOperandForm(*kind, a),
+                      &getOperandForm(*kind, b),
+                      blockSize,
+                      format,
+                      0};
+  // All three are powers of two.
+  product.reductionMultiple = std::max(
+      {getInfo(*kind).k, product.a->rowMultiple, product.b->rowMultiple});
+  return product;
+}

@@ -1,0 +1,189 @@
+"""Runs mx.matmul on operands of every format and compares with numpy.
+
+usage: matmul_formats.py MX_RUN DEVICE DIRECTORY [--count=N] [--first=N]
+                         [--formats=A,B] [--schedule=PARTS] [--seed=N]
+
+Operands and scales are random codes, so that every value of a format occurs.
+Slack holds what must not matter: NaN scales in rows and blocks beyond the
+matrix. Case number i is the same whenever it runs: a long loop can be
+interrupted and resumed with --first.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+
+FORMATS = {
+    "f8E4M3FN": (ml_dtypes.float8_e4m3fn, 8),
+    "f8E5M2": (ml_dtypes.float8_e5m2, 8),
+    "f6E3M2FN": (ml_dtypes.float6_e3m2fn, 6),
+    "f6E2M3FN": (ml_dtypes.float6_e2m3fn, 6),
+    "f4E2M1FN": (ml_dtypes.float4_e2m1fn, 4),
+}
+OUTS = {"f32": 23, "bf16": 7}
+
+PROGRAM = """
+!a = tensor<{m}x{k}x{a}>
+!b = tensor<{n}x{k}x{b}>
+!as = tensor<{m}x{blocks}x{s}, #mx.scale_layout<tcgen05>>
+!bs = tensor<{n}x{blocks}x{s}, #mx.scale_layout<tcgen05>>
+!out = tensor<{m}x{n}x{out}>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs) -> !out {{
+  {empty}
+  %y = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%init : !out)
+      {block}{{{schedule}}} -> !out
+  return %y : !out
+}}
+"""
+DYNAMIC = """%c0 = arith.constant 0 : index
+  %m = tensor.dim %a, %c0 : !a
+  %n = tensor.dim %b, %c0 : !b
+  %init = tensor.empty(%m, %n) : !out"""
+
+
+def reduction_multiple(a, b):
+    """What the tensor core and the copy engine ask of K."""
+    if a == b == "f4E2M1FN":
+        return 64
+    narrow = any(FORMATS[f][1] < 8 for f in (a, b))
+    return 128 if "f4E2M1FN" in (a, b) else 32
+
+
+def make_codes(rng, rows, k, name, specials):
+    dtype, bits = FORMATS[name]
+    codes = rng.integers(0, 1 << bits, (rows, k)).astype(np.uint8)
+    values = codes.view(dtype).astype(np.float64)
+    if not specials:
+        codes[~np.isfinite(values)] = 1
+        values = codes.view(dtype).astype(np.float64)
+    packed = codes
+    if bits == 4:
+        packed = codes[:, 0::2] | codes[:, 1::2] << 4
+    return packed, values
+
+
+def make_scales(rng, rows, blocks, kind):
+    """The scales as values, and in tiles with NaN in all slack."""
+    if kind == "f8E8M0FNU":
+        bytes_ = rng.integers(121, 134, (rows, blocks)).astype(np.uint8)
+        values = np.ldexp(1.0, bytes_.astype(np.int64) - 127)
+        slack = 0xFF
+    else:
+        bytes_ = rng.integers(0, 0x7F, (rows, blocks)).astype(np.uint8)
+        values = bytes_.view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+        slack = 0x7F
+    tiled = np.full((-(-rows // 128), -(-blocks // 4), 32, 4, 4), slack, np.uint8)
+    r, c = np.indices(bytes_.shape)
+    tiled[r // 128, c // 4, r % 32, r // 32 % 4, c % 4] = bytes_
+    return values, tiled
+
+
+def compare(y, a, b, steps, mantissa):
+    """Elements beyond the bound of exact sums in each step."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        exact, total = a @ b.T, np.abs(a) @ np.abs(b).T
+        nan = np.isnan(exact)
+        wrong = int((nan != np.isnan(y)).sum())
+        inf = np.isinf(exact)
+        wrong += int((y[inf] != exact[inf]).sum())
+        use = ~nan & ~inf & ~np.isnan(y)
+        e, t, v = exact[use], total[use], y[use]
+        exponent = np.maximum(np.frexp(np.maximum(np.abs(v), np.abs(e)))[1] - 1, -126)
+        bound = steps * 2.0**-23 * t + np.ldexp(0.5, exponent - mantissa) * (1 + 1e-9)
+        ratio = np.abs(v - e) / bound
+        largest = float(ratio.max()) if ratio.size else 0.0
+        return wrong + int((~(ratio <= 1)).sum()), largest
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mx_run")
+    parser.add_argument("device")
+    parser.add_argument("directory")
+    parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--formats", default="")
+    parser.add_argument("--schedule", default="")
+    parser.add_argument("--shape", default="")
+    parser.add_argument("--seed", default="")
+    args = parser.parse_args()
+    os.makedirs(args.directory, exist_ok=True)
+    pairs = [(a, b, "f8E8M0FNU") for a in FORMATS for b in FORMATS]
+    pairs.append(("f4E2M1FN", "f4E2M1FN", "f8E4M3FN"))
+    if args.formats:
+        wanted = args.formats.split(",")
+        pairs = [p for p in pairs if list(p[: len(wanted)]) == wanted]
+    count = args.count or len(pairs)
+    failures = 0
+    for index in range(args.first, args.first + count):
+        failures += not run_case(args, index, *pairs[index % len(pairs)])
+        sys.stdout.flush()
+    print(f"{count} products, {failures} failures")
+    sys.exit(failures != 0)
+
+
+def run_case(args, index, a, b, s):
+    rng = np.random.default_rng(1000 + index)
+    multiple = reduction_multiple(a, b)
+    m = int(rng.choice([1, 31, 128, 129, rng.integers(1, 300)]))
+    n = int(rng.choice([1, 24, 128, 200, rng.integers(1, 300)]))
+    k = int(rng.choice([multiple, 128 + multiple, 256, 384, 512 + multiple]))
+    if args.shape:
+        m, n, k = map(int, args.shape.split("x"))
+    block = 32 if s == "f8E8M0FNU" else 16
+    out = list(OUTS)[index % len(OUTS)]
+    dynamic = index % 3 == 0 and not args.shape
+    specials = index % 4 == 1
+    a_codes, a_values = make_codes(rng, m, k, a, specials)
+    b_codes, b_values = make_codes(rng, n, k, b, specials)
+    a_scales, a_tiles = make_scales(rng, m, k // block, s)
+    b_scales, b_tiles = make_scales(rng, n, k // block, s)
+    size = "?" if dynamic else None
+    with open(f"{args.directory}/case.mlir", "w") as file:
+        file.write(
+            PROGRAM.format(
+                a=a, b=b, s=s, out=out, m=size or m, n=size or n, k=size or k,
+                blocks=size or k // block,
+                empty=DYNAMIC if dynamic else "%init = tensor.empty() : !out",
+                block="" if block == 32 else "block_size = 16 ",
+                schedule=f"mxgpu.schedule = #mxgpu.schedule<{args.schedule}>"
+                if args.schedule
+                else "",
+            )
+        )
+    command = [args.mx_run, f"{args.directory}/case.mlir"]
+    command += [f"--device={args.device}", "--check=cpu"]
+    for name, array in zip("abcd", (a_codes, a_tiles, b_codes, b_tiles)):
+        np.save(f"{args.directory}/{name}.npy", array)
+        command += ["--arg", f"{args.directory}/{name}.npy"]
+    result = f"{args.directory}/y.npy"
+    if os.path.exists(result):
+        os.remove(result)
+    seed = args.seed or str(index % 2)
+    env = dict(os.environ, MX_SIM_SEED=seed)
+    env.setdefault("MX_SIM_SM_COUNT", "3")
+    done = subprocess.run(
+        command + ["--result", result], capture_output=True, text=True, env=env
+    )
+    what = f"{index}: {a} x {b} scaled by {s}, {m} x {n} x {k} to {out}"
+    what += ", dynamic" if dynamic else ""
+    if done.returncode != 0:
+        print(f"{what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        return False
+    y = np.load(result)
+    y = (y.view(ml_dtypes.bfloat16) if out == "bf16" else y).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        x = a_values * a_scales.repeat(block, axis=1)
+        w = b_values * b_scales.repeat(block, axis=1)
+    k_mma = 64 if a == b == "f4E2M1FN" else 32
+    wrong, ratio = compare(y, x, w, -(-k // k_mma), OUTS[out])
+    print(f"{what}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
+    return wrong == 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+//===- OperandFormsTest.cpp - Tests of the table of operands --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The table against the rules of the instruction and of tensor maps, and
+// against the page that shows it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Target/OperandForms.h"
+#include "gtest/gtest.h"
+#include <fstream>
+#include <sstream>
+
+using namespace mx;
+using namespace mx::target;
+
+namespace {
+
+constexpr MmaType kNarrow[] = {MmaType::E4M3, MmaType::E5M2, MmaType::E2M3,
+                               MmaType::E3M2, MmaType::E2M1};
+
+/// A matrix of the form with rows of `k` elements.
+TensorMapDesc describe(const OperandForm &form, uint64_t k, uint64_t address) {
+  TensorMapDesc desc;
+  desc.type = form.mapType;
+  desc.rank = 2;
+  desc.globalAddress = address;
+  desc.dims = {k, 128};
+  desc.strides = {k * getInfo(form.mapType).bits / 8};
+  desc.box = {getInfo(form.mapType).smemBits == 4 ? 256u : 128u, 128};
+  desc.swizzle = Swizzle::B128;
+  return desc;
+}
+
+TEST(OperandForms, EveryOperandOfEveryKindHasOne) {
+  size_t count = 0;
+  for (MmaKind kind : {MmaKind::MXF8F6F4, MmaKind::MXF4, MmaKind::MXF4NVF4})
+    for (MmaType type : kNarrow)
+      if (checkMmaTypes(kind, type, type, AccumulatorType::F32).empty()) {
+        const OperandForm &form = getOperandForm(kind, type);
+        EXPECT_EQ(getInfo(form.mapType).bits, getBits(type));
+        // An instruction reads 32 bytes whatever its K.
+        EXPECT_EQ(getInfo(kind).k * getInfo(form.mapType).smemBits / 8,
+                  kMmaKBytes);
+        ++count;
+      }
+  EXPECT_EQ(count, numOperandForms());
+}
+
+/// Multiples and alignments are enough for the driver, and no less would be.
+TEST(OperandForms, MultiplesAreThoseOfTensorMaps) {
+  for (size_t i = 0; i < numOperandForms(); ++i) {
+    const OperandForm &form = operandFormsBegin()[i];
+    uint64_t multiple = form.repacked ? 128 : form.rowMultiple;
+    uint64_t alignment = form.repacked ? 32 : form.alignment;
+    for (uint64_t k = multiple; k < 1024; k += multiple)
+      EXPECT_EQ(check(describe(form, k, alignment)), "");
+    EXPECT_NE(check(describe(form, 1024 + multiple / 2, alignment)), "");
+    EXPECT_NE(check(describe(form, 1024, alignment / 2)), "");
+  }
+}
+
+TEST(OperandForms, ProductsTakeTheFastestKind) {
+  for (MmaType a : kNarrow)
+    for (MmaType b : kNarrow) {
+      auto product = lookupProduct(a, b, 32, ScaleFormat::UE8M0);
+      ASSERT_TRUE(product);
+      bool isFour = a == MmaType::E2M1 && b == MmaType::E2M1;
+      EXPECT_EQ(product->kind, isFour ? MmaKind::MXF4 : MmaKind::MXF8F6F4);
+      bool hasFour = a == MmaType::E2M1 || b == MmaType::E2M1;
+      EXPECT_EQ(product->reductionMultiple, isFour    ? 64u
+                                            : hasFour ? 128u
+                                                      : 32u);
+      EXPECT_EQ(lookupProduct(a, b, 16, ScaleFormat::UE4M3).has_value(),
+                isFour);
+    }
+}
+
+TEST(OperandForms, ThePageShowsTheTable) {
+  std::ifstream file(MX_FORMATS_PAGE);
+  std::stringstream page;
+  page << file.rdbuf();
+  ASSERT_FALSE(page.str().empty());
+  for (size_t i = 0; i < numOperandForms(); ++i) {
+    const OperandForm &form = operandFormsBegin()[i];
+    std::stringstream row;
+    row << "| " << getInfo(form.kind).name << " | " << getName(form.type)
+        << " | " << getInfo(form.mapType).name
+        << (form.repacked ? ", packed by a kernel" : "") << " | "
+        << (form.padded ? "16 in 16 bytes" : "dense") << " | "
+        << form.rowMultiple << " | " << form.alignment << " |\n";
+    EXPECT_NE(page.str().find(row.str()), std::string::npos) << row.str();
+  }
+  // The products by width of their operands.
+  auto width = [](MmaType type) {
+    return type == MmaType::E2M1 ? "e2m1" : "8 or 6 bits";
+  };
+  for (MmaType a : kNarrow)
+    for (MmaType b : kNarrow)
+      for (auto [block, format] : {std::pair(32u, ScaleFormat::UE8M0),
+                                   std::pair(16u, ScaleFormat::UE4M3)}) {
+        auto product = lookupProduct(a, b, block, format);
+        if (!product)
+          continue;
+        std::stringstream row;
+        row << "| " << width(a) << " | " << width(b) << " | " << getName(format)
+            << ", blocks of " << block << " | " << getInfo(product->kind).name
+            << " | " << getInfo(product->kind).k << " | "
+            << product->reductionMultiple << " |\n";
+        EXPECT_NE(page.str().find(row.str()), std::string::npos) << row.str();
+      }
+}
+
+} // namespace
