@@ -141,9 +141,9 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
   /// Each CTA of a pair announces what arrives in its own memory.
   static void expectBytes(NVVMBuilder &builder, RingType type, Value barrier) {
     if (type.isPair())
-      builder.arriveAtLeaderExpectBytes(barrier, type.getSlotBytes());
+      builder.arriveAtLeaderExpectBytes(barrier, type.getTransactionBytes());
     else
-      builder.arriveExpectBytes(barrier, type.getSlotBytes());
+      builder.arriveExpectBytes(barrier, type.getTransactionBytes());
   }
 };
 

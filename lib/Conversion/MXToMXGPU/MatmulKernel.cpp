@@ -124,11 +124,13 @@ RingType MatmulBuilder::getAccumulatorRingType() {
 /// Of answers of cluster launch control (16 bytes). Two, so that the loads can
 /// go on to the next unit while the epilogue of the last one runs.
 RingType MatmulBuilder::getUnitRingType() {
-  return RingType::get(
-      op.getContext(), /*stages=*/2, {host.getStringAttr("unit")},
-      {getBuffer(Space::Smem, {16}, host.getI8Type())}, Agent::Clc, 1,
-      Agent::Roles, 1, schedule.getCtaPair() ? Scope::Pair : Scope::Cta,
-      /*overlap=*/0);
+  return RingType::get(op.getContext(), /*stages=*/2,
+                       {host.getStringAttr("unit")},
+                       {BufferType::get(op.getContext(), Space::Smem, {16},
+                                        host.getI8Type(), Swizzle::None)},
+                       Agent::Clc, 1, Agent::Roles, 1,
+                       schedule.getCtaPair() ? Scope::Pair : Scope::Cta,
+                       /*overlap=*/0);
 }
 
 /// One thread asks for the unit that comes after each.
