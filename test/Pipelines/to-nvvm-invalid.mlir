@@ -41,7 +41,7 @@ func.func @slice(%x: tensor<256x64xbf16>) -> tensor<128x64xf8E4M3FN> {
 // -----
 
 func.func @linear(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
-  // expected-error @below {{'mx.matmul' op expected scales of a as f8E8M0FNU in layout tcgen05 on the GPU, found 'memref<128x4xf8E8M0FNU>'}}
+  // expected-error @below {{'mx.matmul' op expected scales of a in layout tcgen05 on the GPU, found 'memref<128x4xf8E8M0FNU>'}}
   %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>)
       outs(%y : tensor<128x128xf32>) -> tensor<128x128xf32>
   return %0 : tensor<128x128xf32>

@@ -58,11 +58,43 @@ struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
   }
 };
 
+/// The shared columns are the last of slot 0 and the first of slot 1.
+struct DrainColumnLowering final : KernelPattern<DrainColumnOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(DrainColumnOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    RingType ring = op.getSlot().getType().getRing();
+    int64_t columns = ring.getBuffers().front().getShape()[1];
+    Value place = adaptor.getPlace();
+    Value isFirst = builder.create<arith::CmpIOp>(
+        arith::CmpIPredicate::eq, adaptor.getSlot(), builder.i32(0));
+    auto inFirst = [&](int64_t shift) -> Value {
+      Value shiftInSlot = builder.create<arith::SelectOp>(
+          isFirst, builder.index(shift), builder.index(0));
+      return builder.add(place, shiftInSlot);
+    };
+    int64_t toShared = columns - ring.getOverlap();
+    int64_t toRest = -ring.getOverlap();
+    if (op.isShared() || op.isRest()) {
+      rewriter.replaceOp(op, inFirst(op.isShared() ? toShared : toRest));
+      return success();
+    }
+    Value isShared = builder.create<arith::CmpIOp>(
+        arith::CmpIPredicate::ult, place, builder.index(ring.getOverlap()));
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(
+        op, isShared, inFirst(toShared), inFirst(toRest));
+    return success();
+  }
+};
+
 } // namespace
 
 void mx::mxgpu::populateAccumulatorPatterns(RewritePatternSet &patterns,
                                             const TypeConverter &converter,
                                             KernelContext &kernel) {
-  patterns.add<LoadAccumulatorLowering>(converter, patterns.getContext(),
-                                        kernel);
+  patterns.add<DrainColumnLowering, LoadAccumulatorLowering>(
+      converter, patterns.getContext(), kernel);
 }

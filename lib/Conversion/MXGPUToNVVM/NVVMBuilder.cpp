@@ -108,6 +108,14 @@ void NVVMBuilder::setRegisters(int64_t count, bool more) {
                                       : NVVM::SetMaxRegisterAction::decrease);
 }
 
+void NVVMBuilder::waitForGrids() {
+  create<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::wait);
+}
+
+void NVVMBuilder::launchDependentGrids() {
+  create<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::launch_dependents);
+}
+
 //===----------------------------------------------------------------------===//
 // mbarrier
 //===----------------------------------------------------------------------===//
@@ -233,7 +241,7 @@ void NVVMBuilder::loadTensor(Value dest, Value map, ArrayRef<Value> coords,
 
 void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
                                    ArrayRef<Value> coords, Value barrier,
-                                   bool multicast, Value policy) {
+                                   Value policy, bool multicast) {
   Value mask;
   if (multicast)
     mask = create<arith::ConstantOp>(getI16IntegerAttr(kBothCtas));
@@ -295,11 +303,11 @@ void NVVMBuilder::fenceAfterSync() {
   create<NVVM::Tcgen05FenceOp>(NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
 }
 
-void NVVMBuilder::copyScaleTile(Value address, Value descriptor) {
-  create<NVVM::Tcgen05CpOp>(
-      NVVM::Tcgen05CpShape::SHAPE_32x128b, NVVM::CTAGroupKind::CTA_1,
-      NVVM::Tcgen05CpMulticast::WARPX4, NVVM::Tcgen05CpSrcFormatAttr(),
-      tensorPointer(address), descriptor);
+void NVVMBuilder::copyScaleTile(Value address, Value descriptor, bool pair) {
+  create<NVVM::Tcgen05CpOp>(NVVM::Tcgen05CpShape::SHAPE_32x128b, toGroup(pair),
+                            NVVM::Tcgen05CpMulticast::WARPX4,
+                            NVVM::Tcgen05CpSrcFormatAttr(),
+                            tensorPointer(address), descriptor);
 }
 
 static NVVM::MMABlockScaleKind getBlockScaleKind(mx::target::MmaKind kind) {

@@ -56,6 +56,10 @@ public:
   /// the kernel was launched with.
   void setRegisters(int64_t count, bool more);
 
+  // Other kernels (PTX ISA, griddepcontrol).
+  void waitForGrids();
+  void launchDependentGrids();
+
   // mbarrier (PTX ISA, Parallel Synchronization and Communication
   // Instructions: mbarrier).
   void initBarrier(mlir::Value barrier, int64_t count);
@@ -93,7 +97,7 @@ public:
   /// both CTAs receive them.
   void loadTensorOfPair(mlir::Value dest, mlir::Value map,
                         llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
-                        bool multicast, mlir::Value policy = {});
+                        mlir::Value policy, bool multicast);
 
   /// Copies shared memory to a box of a tensor, or adds it to that.
   void storeTensor(mlir::Value source, mlir::Value map,
@@ -113,7 +117,7 @@ public:
   void fenceBeforeSync();
   void fenceAfterSync();
   /// Copies one tile of 128 x 4 scales to 4 columns.
-  void copyScaleTile(mlir::Value address, mlir::Value descriptor);
+  void copyScaleTile(mlir::Value address, mlir::Value descriptor, bool pair);
   /// One instruction with block scales; `a` and `b` are matrix descriptors.
   void mmaBlockScaled(const target::InstrDescriptor &instruction, mlir::Value d,
                       mlir::Value a, mlir::Value b, mlir::Value accumulate,

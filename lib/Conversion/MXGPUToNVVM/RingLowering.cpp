@@ -50,13 +50,20 @@ static Value takeSlot(NVVMBuilder &builder, RingOp ring, RingState state,
                       bool asProducer) {
   Value slot = builder.create<LLVM::LoadOp>(builder.getI32Type(), state.slot);
   Value phase = builder.create<LLVM::LoadOp>(builder.getI32Type(), state.phase);
-  Value parity = phase;
-  if (asProducer)
+  Value awaited = slot, parity = phase;
+  if (asProducer && ring.getType().getOverlap()) {
+    // The slot before must be released, the other one of two: in this round if
+    // this is slot 1, in the round before if it is slot 0. What it does not
+    // share was read before that of this slot was.
+    awaited = builder.create<arith::XOrIOp>(slot, builder.i32(1));
+    parity = builder.create<arith::XOrIOp>(phase, awaited);
+  } else if (asProducer) {
     parity = builder.create<arith::XOrIOp>(phase, builder.i32(1));
+  }
   bool pair = ring.getType().isPair();
   auto wait = [&] {
-    builder.wait(getBarrier(builder, ring, /*full=*/!asProducer, slot), parity,
-                 pair);
+    builder.wait(getBarrier(builder, ring, /*full=*/!asProducer, awaited),
+                 parity, pair);
   };
   if (pair && asProducer && ring.getType().getProducer() == Agent::Clc) {
     // Only the leader fills slots of both CTAs, when both have emptied them.
@@ -97,7 +104,8 @@ Value mx::mxgpu::getFieldColumn(NVVMBuilder &builder,
   int64_t columns = ring.getType().getBuffers()[index].getShape()[1];
   Value start = builder.add(kernel.tensorMemory,
                             builder.i32((*ring.getOffsets())[index]));
-  return builder.add(start, builder.mul(slot, builder.i32(columns)));
+  int64_t step = columns - ring.getType().getOverlap();
+  return builder.add(start, builder.mul(slot, builder.i32(step)));
 }
 
 namespace {

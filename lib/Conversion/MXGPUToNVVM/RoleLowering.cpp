@@ -97,6 +97,30 @@ struct CtaRankLowering final : KernelPattern<CtaRankOp> {
   }
 };
 
+struct WaitDependenciesLowering final : KernelPattern<WaitDependenciesOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(WaitDependenciesOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder(op.getLoc(), rewriter).waitForGrids();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LaunchDependentsLowering final : KernelPattern<LaunchDependentsOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(LaunchDependentsOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder(op.getLoc(), rewriter).launchDependentGrids();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct ThreadIdLowering final : KernelPattern<ThreadIdOp> {
   using KernelPattern::KernelPattern;
 
@@ -127,6 +151,7 @@ void mx::mxgpu::populateRolePatterns(RewritePatternSet &patterns,
 void mx::mxgpu::populateLoopPatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      KernelContext &kernel) {
-  patterns.add<CtaRankLowering, ForEachKLowering, ThreadIdLowering>(
+  patterns.add<CtaRankLowering, ForEachKLowering, LaunchDependentsLowering,
+               ThreadIdLowering, WaitDependenciesLowering>(
       converter, patterns.getContext(), kernel);
 }

@@ -96,9 +96,13 @@ struct TmaLoadLowering final : KernelPattern<TmaLoadOp> {
       dest = builder.create<LLVM::GEPOp>(dest.getType(), builder.getI8Type(),
                                          dest, ArrayRef<LLVM::GEPArg>{offset});
     }
-    builder.loadTensor(dest, adaptor.getMap(), coords,
-                       getFullBarrier(builder, ring, adaptor.getSlot()),
-                       getCachePolicy(builder, op.getCache()));
+    Value barrier = getFullBarrier(builder, ring, adaptor.getSlot());
+    Value policy = getCachePolicy(builder, op.getCache());
+    if (ring.getType().isPair())
+      builder.loadTensorOfPair(dest, adaptor.getMap(), coords, barrier, policy,
+                               op.getMulticast());
+    else
+      builder.loadTensor(dest, adaptor.getMap(), coords, barrier, policy);
     rewriter.eraseOp(op);
     return success();
   }
@@ -135,7 +139,8 @@ struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
         Value tileDescriptor = builder.add(
             descriptor, builder.i64((group * tiles + tile) * kScaleTileBytes /
                                     target::kDescriptorUnit));
-        builder.copyScaleTile(tileColumn, tileDescriptor);
+        builder.copyScaleTile(tileColumn, tileDescriptor,
+                              ring.getType().isPair());
       }
     rewriter.replaceOp(op, column);
     return success();

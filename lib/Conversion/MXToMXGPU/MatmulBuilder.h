@@ -44,12 +44,16 @@ private:
   void checkColumns();
   mlir::Value encodeOperand(mlir::Value operand,
                             const target::OperandForm &form, int64_t rows);
-  mlir::Value encodeScales(mlir::Value scales, int64_t rows);
+  mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
   mlir::Value encodeResult();
   void freeTemporaries();
 
   // The kernel (MatmulKernel.cpp).
   void buildKernel(mlir::TypeRange arguments);
+  void divideRegisters();
+  Scope getScope() const {
+    return schedule.getCtaPair() ? Scope::Pair : Scope::Cta;
+  }
   RingType getInputRingType();
   RingType getAccumulatorRingType();
   RingType getStagingRingType();
@@ -59,6 +63,8 @@ private:
 
   // Its roles (MatmulLoad.cpp, MatmulMma.cpp, MatmulEpilogue.cpp).
   void buildLoad();
+  void loadBScales(mlir::Value slot, mlir::Value columnTile,
+                   mlir::Value kTile);
   void loadOperand(mlir::Value slot, mlir::StringRef field, mlir::Value map,
                    mlir::Value row, mlir::Value k, CacheHint cache);
   void buildMma();
@@ -86,6 +92,8 @@ private:
   mlir::Value getMap(unsigned index) {
     return kernel.getBody().getArgument(index);
   }
+  /// The first row of C, and of A, that this CTA computes of a unit.
+  mlir::Value getFirstRow(ForEachWorkOp unit);
   /// Whether a unit has nothing to multiply.
   mlir::Value isEmpty(ForEachWorkOp unit);
 
@@ -99,6 +107,14 @@ private:
   bool startsWithinScaleTile() const {
     return schedule.getTileN() % kScaleTileRows == kScaleTileRows / 2;
   }
+  /// Rows of A, and of B, that one CTA holds of a tile.
+  int64_t getARows() const { return schedule.getTileM() / schedule.getCtas(); }
+  int64_t getBRows() const { return schedule.getTileN() / schedule.getCtas(); }
+  /// Shape of the box by which a CTA loads scales: tiles of rows and of blocks,
+  /// and what of a tile of two rows of 256 bytes. Of a pair, each CTA loads half
+  /// of the scales of B.
+  llvm::SmallVector<int64_t> getAScaleBox() const;
+  llvm::SmallVector<int64_t> getBScaleBox() const;
   /// Reduction elements that the scales of a scale tile cover.
   int64_t getScaleTileK() const { return kScaleTileBlocks * product.blockSize; }
 
@@ -121,6 +137,8 @@ private:
   /// The factor of the sums in the kernel, if the operation has one.
   mlir::Value alpha;
   mlir::Value work, inputs, accumulators;
+  /// Number of this CTA in its pair, or null.
+  mlir::Value rank;
   /// The result's tensor map and the rows on their way to it, of an epilogue
   /// that stores through shared memory.
   mlir::Value resultMap, staging;

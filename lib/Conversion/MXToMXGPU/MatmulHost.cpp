@@ -77,9 +77,28 @@ void MatmulBuilder::freeTemporaries() {
     host.create<memref::DeallocOp>(temporary);
 }
 
+SmallVector<int64_t> MatmulBuilder::getAScaleBox() const {
+  return {getARows() / kScaleTileRows, schedule.getTileK() / getScaleTileK(), 2,
+          256};
+}
+
+SmallVector<int64_t> MatmulBuilder::getBScaleBox() const {
+  SmallVector<int64_t> box = {getBScaleRows() / kScaleTileRows,
+                              schedule.getTileK() / getScaleTileK(), 2, 256};
+  if (!schedule.getCtaPair())
+    return box;
+  // The first half must lie before the second in shared memory.
+  for (int64_t &size : box)
+    if (size > 1) {
+      size /= 2;
+      break;
+    }
+  return box;
+}
+
 /// A tile of 32 x 4 x 4 bytes is two rows of 256, the longest that a box can
 /// have.
-Value MatmulBuilder::encodeScales(Value scales, int64_t rows) {
+Value MatmulBuilder::encodeScales(Value scales, ArrayRef<int64_t> box) {
   auto source = cast<MemRefType>(scales.getType());
   Value flat = host.create<memref::CollapseShapeOp>(
       scales, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3, 4}});
@@ -91,10 +110,8 @@ Value MatmulBuilder::encodeScales(Value scales, int64_t rows) {
                                      host.getIndexAttr(256)};
   Value split = host.create<memref::ExpandShapeOp>(
       shape, flat, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}}, sizes);
-  auto type = TensorMapType::get(
-      op.getContext(),
-      {rows / kScaleTileRows, schedule.getTileK() / getScaleTileK(), 2, 256},
-      source.getElementType(), Swizzle::None);
+  auto type = TensorMapType::get(op.getContext(), box, source.getElementType(),
+                                 Swizzle::None);
   return host.create<EncodeTensorMapOp>(type, split);
 }
 

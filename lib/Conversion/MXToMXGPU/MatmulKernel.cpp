@@ -18,10 +18,10 @@ using namespace mx::mxgpu;
 void MatmulBuilder::build() {
   checkSizes();
   SmallVector<Value> arguments = {
-      encodeOperand(op.getA(), *product.a, schedule.getTileM()),
-      encodeOperand(op.getB(), *product.b, schedule.getTileN()),
-      encodeScales(op.getAScales(), schedule.getTileM()),
-      encodeScales(op.getBScales(), getBScaleRows()), getOut()};
+      encodeOperand(op.getA(), *product.a, getARows()),
+      encodeOperand(op.getB(), *product.b, getBRows()),
+      encodeScales(op.getAScales(), getAScaleBox()),
+      encodeScales(op.getBScales(), getBScaleBox()), getOut()};
   if (cast<MemRefType>(op.getA().getType()).isDynamicDim(1))
     arguments.push_back(host.dim(op.getA(), 1));
   firstCapture = arguments.size();
@@ -36,9 +36,13 @@ void MatmulBuilder::build() {
   Value columnTiles = host.ceilDiv(host.dim(getOut(), 1), schedule.getTileN());
   Value units = host.mul(rowTiles, columnTiles);
   host.requireUnits(units);
-  Value grid = units;
-  if (schedule.getTileLoop() == TileLoop::Static)
-    grid = host.create<arith::MinUIOp>(units, host.create<SmCountOp>());
+  Value clusters = units;
+  if (schedule.getTileLoop() == TileLoop::Static) { // as many as run at once
+    Value sms = host.create<SmCountOp>();
+    clusters =
+        host.create<arith::MinUIOp>(units, host.div(sms, schedule.getCtas()));
+  }
+  Value grid = host.mul(clusters, host.index(schedule.getCtas()));
   host.launch(kernel, grid, arguments);
   freeTemporaries();
 }
@@ -47,12 +51,15 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   kernel = host.kernel(module, (function.getName() + "_matmul").str(),
                        arguments, schedule);
+  kernel.setCluster(schedule.getCtas());
   body.setInsertionPointToStart(&kernel.getBody().front());
   result = kernel.getBody().getArgument(4);
   Value reduction =
       firstCapture > 5
           ? Value(kernel.getBody().getArgument(5))
           : body.index(cast<MemRefType>(op.getA().getType()).getDimSize(1));
+  if (schedule.getCtaPair())
+    rank = body.create<CtaRankOp>();
   auto captured = kernel.getBody().getArguments().drop_front(firstCapture);
   if (op.getAlpha()) {
     alpha = captured.front();
@@ -84,11 +91,24 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
     units = createRing(getUnitRingType(), "units");
     createWork(units);
   }
+  if (schedule.getPdl())
+    body.create<WaitDependenciesOp>();
   buildEpilogue();
   buildLoad();
   buildMma();
   if (isClc)
     buildSchedule(units);
+  divideRegisters();
+}
+
+/// The warpgroup of the epilogue holds accumulators in its registers, the other
+/// needs few.
+void MatmulBuilder::divideRegisters() {
+  if (schedule.getRegisters().empty())
+    return;
+  for (RoleOp role : kernel.getBody().getOps<RoleOp>())
+    role.setRegisters(
+        schedule.getRegisters()[role.getWarps() == kEpilogueWarps ? 0 : 1]);
 }
 
 RingType MatmulBuilder::getInputRingType() {
@@ -102,23 +122,33 @@ RingType MatmulBuilder::getInputRingType() {
     if (int64_t panels = schedule.getTileK() / shape.back();
         isOperand && panels > 1)
       shape.insert(shape.begin(), panels);
+    // This CTA's part and the other's.
+    if (name == "sfb")
+      shape = {getBScaleRows() / kScaleTileRows,
+               schedule.getTileK() / getScaleTileK(), 2, 256};
     buffers.push_back(BufferType::get(op.getContext(), Space::Smem, shape,
                                       map.getElementType(), map.getSwizzle(),
                                       map.getPadded()));
   }
   return RingType::get(op.getContext(), schedule.getStages(), names, buffers,
-                       Agent::Tma, 1, Agent::Mma, 1, Scope::Cta,
+                       Agent::Tma, 1, Agent::Mma, 1, getScope(),
                        /*overlap=*/0);
 }
 
 RingType MatmulBuilder::getAccumulatorRingType() {
-  return RingType::get(
-      op.getContext(), schedule.getAccumulators(), {host.getStringAttr("d")},
-      {BufferType::get(op.getContext(), Space::Tmem,
-                       {schedule.getTileM(), schedule.getTileN()},
-                       host.getF32Type(), Swizzle::None)},
-      Agent::Mma, 1, Agent::Threads, kEpilogueWarps * 32, Scope::Cta,
-      /*overlap=*/0);
+  return RingType::get(op.getContext(), schedule.getAccumulators(),
+                       {host.getStringAttr("d")},
+                       {BufferType::get(op.getContext(), Space::Tmem,
+                                        {getARows(), schedule.getTileN()},
+                                        host.getF32Type(), Swizzle::None)},
+                       Agent::Mma, 1, Agent::Threads, kEpilogueWarps * 32,
+                       getScope(), schedule.getOverlap());
+}
+
+Value MatmulBuilder::getFirstRow(ForEachWorkOp unit) {
+  if (!rank)
+    return unit.getRow();
+  return body.add(unit.getRow(), body.mul(rank, body.index(getARows())));
 }
 
 /// Of answers of cluster launch control (16 bytes). Two, so that the loads can
@@ -128,8 +158,7 @@ RingType MatmulBuilder::getUnitRingType() {
                        {host.getStringAttr("unit")},
                        {BufferType::get(op.getContext(), Space::Smem, {16},
                                         host.getI8Type(), Swizzle::None)},
-                       Agent::Clc, 1, Agent::Roles, 1,
-                       schedule.getCtaPair() ? Scope::Pair : Scope::Cta,
+                       Agent::Clc, 1, Agent::Roles, 1, getScope(),
                        /*overlap=*/0);
 }
 
@@ -144,12 +173,12 @@ void MatmulBuilder::buildSchedule(Value units) {
 
 RingType MatmulBuilder::getStagingRingType() {
   auto map = cast<TensorMapType>(resultMap.getType());
-  return RingType::get(op.getContext(), schedule.getStaging(),
-                       {host.getStringAttr("c")},
-                       {getBuffer(Space::Smem, map.getBox(),
-                                  map.getElementType(), map.getSwizzle())},
-                       Agent::Threads, 32, Agent::TmaStore, 1, Scope::Warp,
-                       /*overlap=*/0);
+  return RingType::get(
+      op.getContext(), schedule.getStaging(), {host.getStringAttr("c")},
+      {BufferType::get(op.getContext(), Space::Smem, map.getBox(),
+                       map.getElementType(), map.getSwizzle())},
+      Agent::Threads, 32, Agent::TmaStore, 1, Scope::Warp,
+      /*overlap=*/0);
 }
 
 /// Whether a unit has nothing to multiply.

@@ -17,19 +17,44 @@ void MatmulBuilder::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
   body.role("load", 1, /*elected=*/true);
   ForEachWorkOp unit = body.forEachWork(work);
-  Value rowTile = body.div(unit.getRow(), kScaleTileRows);
+  Value row = getFirstRow(unit), column = unit.getColumn();
+  if (rank)
+    column = body.add(column, body.mul(rank, body.index(getBRows())));
+  Value rowTile = body.div(row, kScaleTileRows);
   Value columnTile = body.div(unit.getColumn(), kScaleTileRows);
   ForEachKOp step =
       body.forEachK(unit.getStart(), unit.getEnd(), schedule.getTileK());
   Value kTile = body.div(step.getK(), getScaleTileK());
   Value slot = body.create<AcquireOp>(inputs);
-  loadOperand(slot, "a", getMap(0), unit.getRow(), step.getK(),
-              schedule.getL2A());
-  loadOperand(slot, "b", getMap(1), unit.getColumn(), step.getK(),
-              schedule.getL2B());
+  loadOperand(slot, "a", getMap(0), row, step.getK(), schedule.getL2A());
+  loadOperand(slot, "b", getMap(1), column, step.getK(), schedule.getL2B());
   body.create<TmaLoadOp>(getMap(2), ValueRange{rowTile, kTile}, slot, "sfa");
-  body.create<TmaLoadOp>(getMap(3), ValueRange{columnTile, kTile}, slot, "sfb");
+  loadBScales(slot, columnTile, kTile);
   body.create<PublishOp>(slot, Value());
+  if (!schedule.getPdl())
+    return;
+  body.setInsertionPointAfter(unit);
+  body.create<LaunchDependentsOp>();
+}
+
+/// Both CTAs of a pair need the scales of all of B: each loads half for both.
+void MatmulBuilder::loadBScales(Value slot, Value columnTile, Value kTile) {
+  SmallVector<Value> coords = {columnTile, kTile};
+  if (!rank) {
+    body.create<TmaLoadOp>(getMap(3), coords, slot, "sfb");
+    return;
+  }
+  SmallVector<int64_t> box = getBScaleBox();
+  int64_t rowTiles = getBScaleRows() / kScaleTileRows;
+  int64_t blockTiles = schedule.getTileK() / getScaleTileK();
+  if (box[0] < rowTiles)
+    coords[0] = body.add(columnTile, rank);
+  else if (box[1] < blockTiles)
+    coords[1] = body.add(kTile, body.mul(rank, body.index(box[1])));
+  else
+    coords.push_back(rank);
+  body.create<TmaLoadOp>(getMap(3), coords, slot, "sfb", rank,
+                         /*multicast=*/true, CacheHint::None);
 }
 
 /// Loads the panels of an operand, a box each.
@@ -40,6 +65,6 @@ void MatmulBuilder::loadOperand(Value slot, StringRef field, Value map,
   for (int64_t panel = 0; panel < panels; ++panel)
     body.create<TmaLoadOp>(
         map, ValueRange{row, panel ? body.add(k, panel * elements) : k}, slot,
-        body.getStringAttr(field), panels > 1 ? body.index(panel) : Value(),
-        CacheHintAttr::get(op.getContext(), cache));
+        field, panels > 1 ? body.index(panel) : Value(),
+        /*multicast=*/false, cache);
 }

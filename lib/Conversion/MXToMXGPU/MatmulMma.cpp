@@ -15,7 +15,7 @@ using namespace mx::mxgpu;
 
 void MatmulBuilder::buildMma() {
   OpBuilder::InsertionGuard guard(body);
-  body.role("mma", 1, /*elected=*/true);
+  body.role("mma", 1, /*elected=*/true, /*onLeader=*/schedule.getCtaPair());
   ForEachWorkOp unit = body.forEachWork(work);
   Value empty = isEmpty(unit);
   Value bOffset;
@@ -36,7 +36,7 @@ void MatmulBuilder::buildMma() {
     return body.create<CopyScalesOp>(type, slot, field,
                                      schedule.getScaleSlots(), IntegerAttr());
   };
-  Value aScales = getScales("sfa", schedule.getTileM());
+  Value aScales = getScales("sfa", getARows());
   Value bScales = getScales("sfb", getBScaleRows());
   // Where every tile is full there is nothing to ask.
   int64_t k = cast<MemRefType>(op.getA().getType()).getDimSize(1);

@@ -17,16 +17,8 @@ using namespace mx::mxgpu;
 static LogicalResult
 checkBuilt(ScheduleAttr schedule,
            function_ref<LogicalResult(const Twine &)> fail) {
-  if (schedule.getCtaPair())
-    return fail("without cta_pair");
-  if (schedule.getOverlap())
-    return fail("without overlap");
   if (schedule.getSplitK() != 1)
     return fail("with split_k = 1");
-  if (!schedule.getRegisters().empty())
-    return fail("without registers");
-  if (schedule.getPdl())
-    return fail("without pdl");
   return success();
 }
 

@@ -8,8 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
@@ -270,6 +272,8 @@ LogicalResult CtaRankOp::verify() {
   return emitOpError("expected to be inside a kernel with cluster(2)");
 }
 
+LogicalResult LaunchDependentsOp::verify() { return verifyInRole(*this); }
+
 LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }
 
 //===----------------------------------------------------------------------===//
@@ -315,6 +319,51 @@ LogicalResult ReleaseOp::verify() {
 //===----------------------------------------------------------------------===//
 // Epilogue
 //===----------------------------------------------------------------------===//
+
+LogicalResult DrainColumnOp::verify() {
+  if (failed(verifyTakenBy<ConsumeOp>(*this, getSlot())))
+    return failure();
+  BufferType buffer = getSlot().getType().getRing().getBuffers().front();
+  if (buffer.getSpace() != Space::Tmem)
+    return emitOpError("expected a slot in tensor memory, found ") << buffer;
+  return success();
+}
+
+OpFoldResult DrainColumnOp::fold(FoldAdaptor) {
+  return getSlot().getType().getRing().getOverlap() ? Value() : getPlace();
+}
+
+/// Least and greatest value of a constant or of the counter of a loop with
+/// constant bounds.
+static std::optional<std::pair<int64_t, int64_t>> getRange(Value value) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return std::pair(*constant, *constant);
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto loop =
+      argument
+          ? dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp())
+          : LoopLikeOpInterface();
+  if (!loop || loop.getSingleInductionVar() != value)
+    return {};
+  auto getBound = [](std::optional<OpFoldResult> bound) {
+    return bound ? getConstantIntValue(*bound) : std::nullopt;
+  };
+  std::optional<int64_t> first = getBound(loop.getSingleLowerBound());
+  std::optional<int64_t> end = getBound(loop.getSingleUpperBound());
+  if (!first || !end)
+    return {};
+  return std::pair(*first, std::max(*first, *end - 1));
+}
+
+bool DrainColumnOp::isRest() {
+  auto range = getRange(getPlace());
+  return range && range->first >= getSlot().getType().getRing().getOverlap();
+}
+
+bool DrainColumnOp::isShared() {
+  auto range = getRange(getPlace());
+  return range && range->second < getSlot().getType().getRing().getOverlap();
+}
 
 /// Elements of whole bytes in a vector of one dimension, as one thread reads or
 /// writes them.

@@ -89,6 +89,11 @@ LogicalResult TmaLoadOp::verify() {
   if (getPart() && expected % found)
     return emitOpError("expected a box of which a number fills ")
            << expected << " bytes, found " << found;
+  if (getMulticast() &&
+      (!getSlot().getType().getRing().isPair() || !getPart() ||
+       !getPart().getDefiningOp<CtaRankOp>() || getParts() != 2))
+    return emitOpError("expected a multicast of 2 parts to a pair, this CTA's "
+                       "being its mxgpu.cta_rank");
   IntegerAttr part;
   if (getPart() && matchPattern(getPart(), m_Constant(&part)) &&
       (part.getInt() < 0 || part.getInt() >= getParts()))
@@ -191,8 +196,10 @@ FailureOr<target::InstrDescriptor> MmaOp::getInstruction(std::string &error) {
     instruction.kind =
         kind && *kind != MmaKind::MXF8F6F4 ? *kind : MmaKind::MXF4NVF4;
   }
-  instruction.m = getRows(a);
-  instruction.n = getRows(b);
+  // Each CTA of a pair holds half of the rows of A and of B.
+  instruction.ctaGroup = getAccumulator().getType().getRing().isPair() ? 2 : 1;
+  instruction.m = getRows(a) * instruction.ctaGroup;
+  instruction.n = getRows(b) * instruction.ctaGroup;
   instruction.a = *aType;
   instruction.b = *bType;
   instruction.blockSize = getBlockSize();
@@ -231,9 +238,14 @@ LogicalResult MmaOp::verify() {
   if (reduction != getReduction(b))
     return emitOpError("expected a and b with the same reduction, found ")
            << reduction << " and " << getReduction(b);
-  if (d.getShape()[0] != getRows(a) || d.getShape()[1] != getRows(b))
+  bool pair = getAccumulator().getType().getRing().isPair();
+  if (pair != getInputs().getType().getRing().isPair())
+    return emitOpError("expected inputs and accumulator both of a pair or both "
+                       "of a CTA");
+  int64_t columns = getRows(b) * (pair ? 2 : 1);
+  if (d.getShape()[0] != getRows(a) || d.getShape()[1] != columns)
     return emitOpError("expected an accumulator of ")
-           << getRows(a) << "x" << getRows(b) << ", found " << d.getShape()[0]
+           << getRows(a) << "x" << columns << ", found " << d.getShape()[0]
            << "x" << d.getShape()[1];
   for (BufferType buffer : {a, b}) {
     // Panel after panel of whole spans: what a descriptor's swizzle means.
@@ -255,7 +267,8 @@ LogicalResult MmaOp::verify() {
 
 LogicalResult MmaOp::verifyScales(const target::InstrDescriptor &instruction) {
   bool hasOffset = static_cast<bool>(getBOffset());
-  int64_t aRows = getRows(getABuffer()), bRows = getRows(getBBuffer());
+  // A CTA of a pair has the scales of its own rows of A, and of all of B.
+  int64_t aRows = getRows(getABuffer()), bRows = instruction.n;
   if (hasOffset && bRows % 128 != 64)
     return emitOpError("expected an offset only where rows of b fill a tile "
                        "of 128 by half, found ")

@@ -114,7 +114,9 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
                                       copies * stages * buffer.getSizeInBytes(),
                                       getAlignment(buffer)));
         else
-          offsets.push_back(tmem.take(row, stages * buffer.getShape()[1]));
+          offsets.push_back(
+              tmem.take(row, stages * buffer.getShape()[1] -
+                                 (stages - 1) * ring.getType().getOverlap()));
       }
       ring.setOffsets(offsets);
     }

@@ -129,7 +129,8 @@ private:
           "expected to be in the block that takes the slot");
     for (Operation *user : take.getSlot().getUsers()) {
       Operation *ancestor = take->getBlock()->findAncestorOpInBlock(*user);
-      if (user != port.give && !ancestor->isBeforeInBlock(port.give)) {
+      if (user != port.give && !ancestor->isBeforeInBlock(port.give) &&
+          !isReadOfRest(user)) {
         InFlightDiagnostic diag = user->emitOpError(
             "expected to use the slot before it is given back");
         diag.attachNote(port.give->getLoc()) << "given back here";
@@ -137,6 +138,22 @@ private:
       }
     }
     return success();
+  }
+
+  /// Whether `op` reads columns of an accumulator that are not shared with the
+  /// next one: its release does not speak of them.
+  static bool isReadOfRest(Operation *op) {
+    if (auto column = dyn_cast<DrainColumnOp>(op))
+      return column.getSlot().getType().getRing().getOverlap() &&
+             column.isRest();
+    auto load = dyn_cast<LoadAccumulatorOp>(op);
+    auto column =
+        load ? load.getColumn().getDefiningOp<DrainColumnOp>() : nullptr;
+    return column && column.getSlot() == load.getSlot() &&
+           isReadOfRest(column) &&
+           column.getSlot().getType().getRing().getOverlap() %
+                   cast<VectorType>(load.getType()).getNumElements() ==
+               0;
   }
 
   LogicalResult collectPorts() {
@@ -263,6 +280,16 @@ private:
         return load.emitOpError(
             "expected to be in the block that takes the slot");
       APInt part(64, 0);
+      if (load.getMulticast()) {
+        // The other CTA's role, which is the same, loads the other part.
+        auto &parts = loaded[ring.getType().getFieldIndex(load.getField())];
+        if (!parts.empty())
+          return load.emitOpError("expected one load of each field, found a "
+                                  "second of \"")
+                 << load.getField() << '"';
+        parts.assign(load.getParts(), true);
+        continue;
+      }
       if (load.getPart() && !matchPattern(load.getPart(), m_ConstantInt(&part)))
         return load.emitOpError("expected a constant part, found another");
       auto &parts = loaded[ring.getType().getFieldIndex(load.getField())];

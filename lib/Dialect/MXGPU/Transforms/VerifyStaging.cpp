@@ -100,8 +100,8 @@ static LogicalResult verifyOneAtATime(AcquireOp acquire) {
     WalkResult result = op->walk([&](AcquireOp other) {
       if (other.getRing() != acquire.getRing())
         return WalkResult::advance();
-      InFlightDiagnostic diag = other.emitOpError(
-          "expected the slot before to be published first");
+      InFlightDiagnostic diag =
+          other.emitOpError("expected the slot before to be published first");
       diag.attachNote(acquire.getLoc()) << "it is taken here";
       return WalkResult::interrupt();
     });

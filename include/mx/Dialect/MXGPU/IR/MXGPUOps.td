@@ -260,6 +260,30 @@ def MXGPU_ThreadIdOp : MXGPU_Op<"thread_id", [Pure, MXGPU_NamesResult]> {
 }
 
 //===----------------------------------------------------------------------===//
+// Other kernels
+//===----------------------------------------------------------------------===//
+
+def MXGPU_WaitDependenciesOp : MXGPU_Op<"wait_dependencies", [
+    HasParent<"KernelOp">]> {
+  let summary = "wait for the kernels that this one was launched behind";
+  let description = [{
+    Nothing that they write is read before (PTX ISA, griddepcontrol.wait). The
+    kernel is launched so that its set-up runs while they still do.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def MXGPU_LaunchDependentsOp : MXGPU_Op<"launch_dependents"> {
+  let summary = "let kernels that are launched behind this one begin";
+  let description = [{
+    They begin when all CTAs have said so or ended (PTX ISA,
+    griddepcontrol.launch_dependents).
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Rings
 //===----------------------------------------------------------------------===//
 
@@ -341,7 +365,9 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
   let description = [{
     `coords` are the box's first element, outermost dimension first; missing
     trailing coordinates are 0. A field that holds several boxes is filled one
-    `part` at a time. `cache` says what the L2 cache should keep.
+    `part` at a time. `cache` says what the L2 cache should keep. With
+    `multicast` both CTAs of a pair receive the box: each loads the part that
+    has its number.
 
     Example:
 
@@ -352,18 +378,19 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
                        MXGPU_SlotType:$slot, StrAttr:$field,
-                       Optional<Index>:$part,
+                       Optional<Index>:$part, UnitAttr:$multicast,
                        DefaultValuedAttr<MXGPU_CacheHintAttr, "::mx::mxgpu::CacheHint::None">:$cache);
   let assemblyFormat = [{
     $map `` `[` $coords `]` `into` $slot `` `[` $field `]`
-    (`part` `(` $part^ `)`)? (`cache` `=` $cache^)? attr-dict
+    (`part` `(` $part^ `)`)? (`multicast` $multicast^)? (`cache` `=` $cache^)? attr-dict
     `:` type($map) `,` type($slot)
   }];
   let builders = [
     OpBuilder<(ins "::mlir::Value":$map, "::mlir::ValueRange":$coords,
                    "::mlir::Value":$slot, "::llvm::StringRef":$field), [{
       build($_builder, $_state, map, coords, slot,
-            $_builder.getStringAttr(field), ::mlir::Value());
+            $_builder.getStringAttr(field), ::mlir::Value(),
+            /*multicast=*/false);
     }]>
   ];
   let hasVerifier = 1;
@@ -468,6 +495,34 @@ def MXGPU_LoadAccumulatorOp : MXGPU_Op<"load_accumulator", [MXGPU_NamesResult]> 
     attr-dict `:` type($slot) `->` type($result)
   }];
   let hasVerifier = 1;
+}
+
+def MXGPU_DrainColumnOp : MXGPU_Op<"drain_column", [Pure]> {
+  let summary = "column of an accumulator that is read at a given place";
+  let description = [{
+    Accumulators that overlap are read beginning with the columns that they
+    share, so that the next one can be written soon: place 0 is the first shared
+    column, wherever it lies in this slot. The columns from place `overlap` on
+    may be read after the slot is released. Without overlap column and place are
+    the same.
+
+    Example:
+
+    ```mlir
+    %column = mxgpu.drain_column %d, %place : !slot
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, Index:$place);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$slot `,` $place attr-dict `:` type($slot)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// Whether the place is known to be behind the shared columns, or among
+    /// them.
+    bool isRest();
+    bool isShared();
+  }];
 }
 
 def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
