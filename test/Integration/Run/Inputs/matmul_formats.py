@@ -117,6 +117,8 @@ def main():
     if args.formats:
         wanted = args.formats.split(",")
         pairs = [p for p in pairs if list(p[: len(wanted)]) == wanted]
+        if not pairs:
+            sys.exit(f"no such formats: {args.formats}")
     count = args.count or len(pairs)
     failures = 0
     for index in range(args.first, args.first + count):
