@@ -84,7 +84,8 @@ public:
   mlir::Value isCluster(mlir::Value answer);
   /// Number of that cluster's first CTA.
   mlir::Value getFirstCta(mlir::Value answer);
-  /// Orders accesses to shared memory before asynchronous ones of later phases.
+  /// Lets asynchronous accesses to shared memory come after this thread's own,
+  /// and copies read what it has written.
   void fenceAsyncShared();
 
   // Bulk tensor copies. `coords` are i32, innermost first; `policy` is an L2

@@ -62,8 +62,6 @@ public:
 /// an error at the operation where it is not supported.
 llvm::LogicalResult convertMatmul(MatmulOp op, mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
-/// Whether kernels have all parts of a schedule.
-bool isBuilt(ScheduleAttr schedule);
 llvm::LogicalResult convertQuantize(QuantizeOp op,
                                     mlir::gpu::GPUModuleOp module);
 

@@ -36,7 +36,12 @@ public:
         body(op.getLoc(), op), product(*getProductForm(op)),
         region(op.getEpilogueBlock()) {}
 
-  void build();
+  void build() {
+    if (schedule.getSplitK() > 1)
+      return buildSplit();
+    checkSizes();
+    buildProduct();
+  }
 
 private:
   // Host side (MatmulHost.cpp).
@@ -48,7 +53,19 @@ private:
   mlir::Value encodeResult();
   void freeTemporaries();
 
+  // A reduction in parts (MatmulSplit.cpp).
+  void buildSplit();
+  void buildSum(mlir::Value parts);
+  void buildSumRole(mlir::Value parts);
+  mlir::Value addParts(mlir::Value parts, mlir::Value row,
+                       const Columns &columns);
+  void storeSums(mlir::Value sums, mlir::Value row, mlir::Value column,
+                 mlir::Value empty);
+
   // The kernel (MatmulKernel.cpp).
+  void buildProduct();
+  void appendCaptures(llvm::SmallVectorImpl<mlir::Value> &arguments);
+  void mapCaptures();
   void buildKernel(mlir::TypeRange arguments);
   void divideRegisters();
   Scope getScope() const {
@@ -63,8 +80,7 @@ private:
 
   // Its roles (MatmulLoad.cpp, MatmulMma.cpp, MatmulEpilogue.cpp).
   void buildLoad();
-  void loadBScales(mlir::Value slot, mlir::Value columnTile,
-                   mlir::Value kTile);
+  void loadBScales(mlir::Value slot, mlir::Value columnTile, mlir::Value kTile);
   void loadOperand(mlir::Value slot, mlir::StringRef field, mlir::Value map,
                    mlir::Value row, mlir::Value k, CacheHint cache);
   void buildMma();
@@ -94,6 +110,9 @@ private:
   }
   /// The first row of C, and of A, that this CTA computes of a unit.
   mlir::Value getFirstRow(ForEachWorkOp unit);
+  /// The row of the result where what this CTA computes of a unit begins: parts
+  /// of the reduction lie one below the other.
+  mlir::Value getResultRow(ForEachWorkOp unit);
   /// Whether a unit has nothing to multiply.
   mlir::Value isEmpty(ForEachWorkOp unit);
 
@@ -111,8 +130,8 @@ private:
   int64_t getARows() const { return schedule.getTileM() / schedule.getCtas(); }
   int64_t getBRows() const { return schedule.getTileN() / schedule.getCtas(); }
   /// Shape of the box by which a CTA loads scales: tiles of rows and of blocks,
-  /// and what of a tile of two rows of 256 bytes. Of a pair, each CTA loads half
-  /// of the scales of B.
+  /// and what of a tile of two rows of 256 bytes. Of a pair, each CTA loads
+  /// half of the scales of B.
   llvm::SmallVector<int64_t> getAScaleBox() const;
   llvm::SmallVector<int64_t> getBScaleBox() const;
   /// Reduction elements that the scales of a scale tile cover.

@@ -26,7 +26,7 @@ static constexpr int64_t kFragmentColumns = 32, kStagedBytes = 128;
 /// The row of the result that this thread has, and whether it exists. A row
 /// that does not counts as the last one, so that whatever is read exists.
 MatmulBuilder::Row MatmulBuilder::getEpilogueRow(ForEachWorkOp unit) {
-  Value own = body.add(getFirstRow(unit), body.create<ThreadIdOp>());
+  Value own = body.add(getResultRow(unit), body.create<ThreadIdOp>());
   auto type = cast<MemRefType>(result.getType());
   if (!type.isDynamicDim(0) && type.getDimSize(0) % schedule.getTileM() == 0)
     return {own, own, body.create<arith::ConstantOp>(body.getBoolAttr(true))};
@@ -142,7 +142,7 @@ void MatmulBuilder::stage(ForEachWorkOp unit, Value finished, Value column,
     finished = body.create<arith::SelectOp>(empty, nothing, finished);
   }
   Value warp = body.div(body.create<ThreadIdOp>(), 32);
-  Value row = body.add(getFirstRow(unit), body.mul(warp, body.index(32)));
+  Value row = body.add(getResultRow(unit), body.mul(warp, body.index(32)));
   Value slot = body.create<AcquireOp>(staging);
   body.create<StoreSharedOp>(finished, slot, "c");
   body.create<TmaStoreOp>(slot, "c", resultMap, ValueRange{row, column},

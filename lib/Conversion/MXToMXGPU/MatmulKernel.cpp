@@ -15,8 +15,26 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-void MatmulBuilder::build() {
-  checkSizes();
+/// What the epilogue needs from outside.
+void MatmulBuilder::appendCaptures(SmallVectorImpl<Value> &arguments) {
+  firstCapture = arguments.size();
+  if (op.getAlpha())
+    arguments.push_back(op.getAlpha());
+  llvm::append_range(arguments, region.getCaptures());
+}
+
+/// Finds it among the kernel's arguments.
+void MatmulBuilder::mapCaptures() {
+  auto captured = kernel.getBody().getArguments().drop_front(firstCapture);
+  if (op.getAlpha()) {
+    alpha = captured.front();
+    captured = captured.drop_front();
+  }
+  for (auto [value, inKernel] : llvm::zip(region.getCaptures(), captured))
+    region.capture(value, inKernel);
+}
+
+void MatmulBuilder::buildProduct() {
   SmallVector<Value> arguments = {
       encodeOperand(op.getA(), *product.a, getARows()),
       encodeOperand(op.getB(), *product.b, getBRows()),
@@ -24,10 +42,7 @@ void MatmulBuilder::build() {
       encodeScales(op.getBScales(), getBScaleBox()), getOut()};
   if (cast<MemRefType>(op.getA().getType()).isDynamicDim(1))
     arguments.push_back(host.dim(op.getA(), 1));
-  firstCapture = arguments.size();
-  if (op.getAlpha())
-    arguments.push_back(op.getAlpha());
-  llvm::append_range(arguments, region.getCaptures());
+  appendCaptures(arguments);
   if (isStaged())
     arguments.push_back(encodeResult());
   buildKernel(ValueRange(arguments).getTypes());
@@ -60,16 +75,12 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
           : body.index(cast<MemRefType>(op.getA().getType()).getDimSize(1));
   if (schedule.getCtaPair())
     rank = body.create<CtaRankOp>();
-  auto captured = kernel.getBody().getArguments().drop_front(firstCapture);
-  if (op.getAlpha()) {
-    alpha = captured.front();
-    captured = captured.drop_front();
-  }
-  for (auto [value, inKernel] : llvm::zip(region.getCaptures(), captured))
-    region.capture(value, inKernel);
+  mapCaptures();
   if (isStaged())
-    resultMap = captured.back();
+    resultMap = kernel.getBody().getArguments().back();
   Value rows = body.dim(result, 0), columns = body.dim(result, 1);
+  if (schedule.getSplitK() > 1)
+    rows = body.div(rows, schedule.getSplitK());
   auto createRing = [&](RingType type, StringRef name) -> Value {
     return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr());
   };
@@ -77,7 +88,7 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
     work = body.create<WorkSourceOp>(
         rows, columns, reduction,
         ArrayRef<int64_t>{schedule.getTileM(), schedule.getTileN()},
-        schedule.getRaster(), units);
+        schedule.getRaster(), units, schedule.getSplitK(), schedule.getTileK());
   };
   bool isClc = schedule.getTileLoop() == TileLoop::Clc;
   if (!isClc)
@@ -162,6 +173,16 @@ RingType MatmulBuilder::getUnitRingType() {
                        /*overlap=*/0);
 }
 
+RingType MatmulBuilder::getStagingRingType() {
+  auto map = cast<TensorMapType>(resultMap.getType());
+  return RingType::get(
+      op.getContext(), schedule.getStaging(), {host.getStringAttr("c")},
+      {BufferType::get(op.getContext(), Space::Smem, map.getBox(),
+                       map.getElementType(), map.getSwizzle())},
+      Agent::Threads, 32, Agent::TmaStore, 1, Scope::Warp,
+      /*overlap=*/0);
+}
+
 /// One thread asks for the unit that comes after each.
 void MatmulBuilder::buildSchedule(Value units) {
   OpBuilder::InsertionGuard guard(body);
@@ -171,14 +192,12 @@ void MatmulBuilder::buildSchedule(Value units) {
   body.create<PublishOp>(slot, Value());
 }
 
-RingType MatmulBuilder::getStagingRingType() {
-  auto map = cast<TensorMapType>(resultMap.getType());
-  return RingType::get(
-      op.getContext(), schedule.getStaging(), {host.getStringAttr("c")},
-      {BufferType::get(op.getContext(), Space::Smem, map.getBox(),
-                       map.getElementType(), map.getSwizzle())},
-      Agent::Threads, 32, Agent::TmaStore, 1, Scope::Warp,
-      /*overlap=*/0);
+Value MatmulBuilder::getResultRow(ForEachWorkOp unit) {
+  if (schedule.getSplitK() == 1)
+    return getFirstRow(unit);
+  auto source = work.getDefiningOp<WorkSourceOp>();
+  return body.add(getFirstRow(unit),
+                  body.mul(unit.getSlice(), source.getRows()));
 }
 
 /// Whether a unit has nothing to multiply.

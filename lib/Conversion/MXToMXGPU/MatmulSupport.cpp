@@ -13,20 +13,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Parts of schedules that kernels do not have yet.
-static LogicalResult
-checkBuilt(ScheduleAttr schedule,
-           function_ref<LogicalResult(const Twine &)> fail) {
-  if (schedule.getSplitK() != 1)
-    return fail("with split_k = 1");
-  return success();
-}
-
-bool mx::mxgpu::isBuilt(ScheduleAttr schedule) {
-  return succeeded(
-      checkBuilt(schedule, [](const Twine &) { return failure(); }));
-}
-
 LogicalResult
 mx::mxgpu::verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
                                  const target::TargetInfo &target) {
@@ -34,8 +20,14 @@ mx::mxgpu::verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
     return op.emitOpError("expected a schedule ")
            << expected << " on the GPU, found " << schedule;
   };
-  if (failed(checkBuilt(schedule, fail)))
-    return failure();
+  auto a = cast<MemRefType>(op.getA().getType());
+  if (!a.isDynamicDim(1) && schedule.getSplitK() > 1) {
+    int64_t steps = std::max<int64_t>(
+        llvm::divideCeil(a.getDimSize(1), schedule.getTileK()), 1);
+    if (schedule.getSplitK() > steps)
+      return fail("with split_k of at most " + Twine(steps) +
+                  ", the tiles of the reduction,");
+  }
   if (!schedule.getStages())
     return fail("with a number of stages (run mx-select-schedule first)");
   std::optional<MatmulProblem> problem = getMatmulProblem(op);

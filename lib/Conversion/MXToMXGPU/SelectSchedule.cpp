@@ -64,12 +64,8 @@ struct SelectSchedulePass final
     auto given = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
     bool isExplained = explain || isExplainRequested();
     std::vector<Candidate> candidates;
-    if (!given || isExplained) {
+    if (!given || isExplained)
       candidates = rankSchedules(*problem, target);
-      llvm::erase_if(candidates, [&](const Candidate &candidate) {
-        return !isBuilt(ScheduleAttr::get(op.getContext(), candidate.parts));
-      });
-    }
     if (!given && candidates.empty())
       return;
     ScheduleParts parts = given ? given.getParts() : candidates.front().parts;

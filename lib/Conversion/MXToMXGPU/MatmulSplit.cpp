@@ -1,0 +1,164 @@
+//===- MatmulSplit.cpp - A reduction in parts, and their sum --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// With few tiles most multiprocessors would stand idle, so several share one:
+// each multiplies a part of the reduction. The parts go to device memory as
+// f32, in whole tiles, so that the product has no tails to look after. A second
+// kernel adds them, always in the same order, and does what else the operation
+// asks for: its result is rounded once and is the same every time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MatmulBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// A warp of the kernel that adds has a row, a thread 8 columns of it: two
+/// loads of 16 bytes from each part.
+static constexpr int64_t kSumWarps = 8, kSumColumns = 8;
+
+/// CTAs of so many warps that an SM has at a time, if it has 2048 threads.
+static constexpr int64_t kSumCtas = 64 / kSumWarps;
+
+void MatmulBuilder::buildSplit() {
+  checkSizes();
+  auto out = cast<MemRefType>(getOut().getType());
+  SmallVector<int64_t> shape;
+  SmallVector<Value> sizes;
+  for (auto [dim, tile, parts] :
+       {std::tuple(0, schedule.getTileM(), schedule.getSplitK()),
+        std::tuple(1, schedule.getTileN(), int64_t(1))}) {
+    if (!out.isDynamicDim(dim)) {
+      shape.push_back(llvm::alignTo(out.getDimSize(dim), tile) * parts);
+      continue;
+    }
+    shape.push_back(ShapedType::kDynamic);
+    sizes.push_back(host.mul(host.ceilDiv(host.dim(getOut(), dim), tile),
+                             host.index(tile * parts)));
+  }
+  Value parts = host.create<memref::AllocOp>(
+      MemRefType::get(shape, host.getF32Type()), sizes);
+
+  // What the first kernel computes: the parts one below the other.
+  auto product = host.create<MatmulOp>(
+      TypeRange(), op.getA(), op.getAScales(), op.getB(), op.getBScales(),
+      /*alpha=*/Value(), parts, op.getBlockSize(), /*accumulate=*/false,
+      /*epilogueCount=*/0u);
+  MatmulBuilder(product, module, schedule).buildProduct();
+  product.erase();
+  buildSum(parts);
+  host.create<memref::DeallocOp>(parts);
+}
+
+void MatmulBuilder::buildSum(Value parts) {
+  ScheduleParts direct = schedule.getParts();
+  direct.epilogue = Epilogue::Direct;
+  direct.staging = ScheduleParts().staging;
+  schedule = ScheduleAttr::get(op.getContext(), direct);
+  SmallVector<Value> arguments = {parts, getOut()};
+  if (cast<MemRefType>(op.getA().getType()).isDynamicDim(1))
+    arguments.push_back(host.dim(op.getA(), 1));
+  appendCaptures(arguments);
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  kernel = host.kernel(module, (function.getName() + "_matmul_sum").str(),
+                       ValueRange(arguments).getTypes());
+  body.setInsertionPointToStart(&kernel.getBody().front());
+  result = kernel.getBody().getArgument(1);
+  mapCaptures();
+  buildSumRole(kernel.getBody().getArgument(0));
+
+  constexpr int64_t kTileN = kSumColumns * 32;
+  Value units = host.mul(host.ceilDiv(host.dim(getOut(), 0), kSumWarps),
+                         host.ceilDiv(host.dim(getOut(), 1), kTileN));
+  host.requireUnits(units);
+  Value most = host.mul(host.create<SmCountOp>(), host.index(kSumCtas));
+  host.launch(kernel, host.create<arith::MinUIOp>(units, most), arguments);
+}
+
+void MatmulBuilder::buildSumRole(Value parts) {
+  Value reduction =
+      firstCapture > 2
+          ? Value(kernel.getBody().getArgument(2))
+          : body.index(cast<MemRefType>(op.getA().getType()).getDimSize(1));
+  Value rows = body.dim(result, 0), columns = body.dim(result, 1);
+  work = body.create<WorkSourceOp>(
+      rows, columns, reduction, ArrayRef<int64_t>{kSumWarps, kSumColumns * 32},
+      RasterAttr::get(op.getContext(), RasterOrder::Linear, 1));
+  body.role("sum", kSumWarps, /*elected=*/false);
+  Value thread = body.create<ThreadIdOp>();
+  Value warp = body.div(thread, 32);
+  Value lane = body.create<arith::RemUIOp>(thread, body.index(32));
+  ForEachWorkOp unit = body.forEachWork(work);
+  Value row = body.add(unit.getRow(), warp);
+  Value column =
+      body.add(unit.getColumn(), body.mul(lane, body.index(kSumColumns)));
+  auto isBelow = [&](Value value, Value bound) -> Value {
+    return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, value, bound);
+  };
+  Value exists =
+      body.create<arith::AndIOp>(isBelow(row, rows), isBelow(column, columns));
+  auto ifOp = body.create<scf::IfOp>(exists, /*withElse=*/false);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  region.emitScalars(body, row);
+  Value empty = isEmpty(unit);
+  Value sums = addParts(parts, row, {column, kSumColumns, {}});
+  storeSums(sums, row, column, empty);
+}
+
+/// The sum of all parts in `columns` of a row; behind the last column of the
+/// result there may be others, of the same tile.
+Value MatmulBuilder::addParts(Value parts, Value row, const Columns &columns) {
+  OpBuilder::InsertionGuard guard(body);
+  Value first = loadColumns(body, parts, row, columns);
+  Value height = body.div(body.dim(parts, 0), schedule.getSplitK());
+  Value one = body.index(1);
+  auto loop = body.create<scf::ForOp>(one, body.index(schedule.getSplitK()),
+                                      one, ValueRange(first));
+  body.setInsertionPointToStart(loop.getBody());
+  Value inPart = body.add(row, body.mul(loop.getInductionVar(), height));
+  Value next = loadColumns(body, parts, inPart, columns);
+  Value sum =
+      body.create<arith::AddFOp>(loop.getRegionIterArgs().front(), next);
+  body.create<scf::YieldOp>(sum);
+  return loop.getResult(0);
+}
+
+/// Finishes and stores the sums of a row that exists, from a column that does.
+void MatmulBuilder::storeSums(Value sums, Value row, Value column,
+                              Value empty) {
+  auto type = cast<MemRefType>(result.getType());
+  Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
+  Row inResult = {row, row, yes};
+  Value last = body.create<arith::SubIOp>(body.dim(result, 1), body.index(1));
+  auto store = [&](bool isWhole) {
+    Columns columns = {column, kSumColumns, isWhole ? Value() : last};
+    IntegerAttr alignment;
+    if (isWhole)
+      alignment = body.getI64IntegerAttr(16);
+    body.create<StoreFragmentOp>(finish(sums, inResult, columns, empty), result,
+                                 row, column, yes, alignment);
+  };
+  if (!getRowAlignment(type, /*dynamic=*/16))
+    return store(/*isWhole=*/false);
+  Value whole = body.create<arith::CmpIOp>(arith::CmpIPredicate::ule,
+                                           body.add(column, kSumColumns),
+                                           body.dim(result, 1));
+  auto require = [&](Value condition) {
+    whole = body.create<arith::AndIOp>(whole, condition);
+  };
+  require(isAligned(body, result, 16));
+  if (Value aligned = region.areLoadsAligned(body, kSumColumns))
+    require(aligned);
+  auto ifOp = body.create<scf::IfOp>(whole, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  store(/*isWhole=*/true);
+  body.setInsertionPointToStart(ifOp.elseBlock());
+  store(/*isWhole=*/false);
+}
