@@ -66,6 +66,8 @@ config.substitutions += [
     ("%cxx", config.mx_cxx_compiler),
     ("%mlir_dir", config.mlir_dir),
     ("%env_path", config.environment["PATH"]),
+    # How many schedules sweep.test runs.
+    ("%sweep_sample", os.environ.get("MX_SWEEP_SAMPLE", "48")),
     ("%examples", os.path.join(config.mx_src_root, "examples")),
 ]
 
