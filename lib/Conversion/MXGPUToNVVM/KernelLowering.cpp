@@ -201,10 +201,11 @@ static bool isAllocated(KernelOp kernel) {
   return allocated;
 }
 
-/// Gives each warpgroup the registers that its roles ask for. All its warps
-/// must execute the same setmaxnreg, so this comes before the roles part.
+/// Launches with as many registers as the warpgroups have on average. Each role
+/// then takes its own: ptxas counts with them only in code behind setmaxnreg
+/// that no other role runs.
 static void divideRegisters(NVVMBuilder &builder, KernelOp kernel,
-                            LLVM::LLVMFuncOp function) {
+                            LLVM::LLVMFuncOp function, KernelContext &context) {
   SmallVector<int64_t> groups; // registers of a thread, by warpgroup
   int64_t warps = 0;
   for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
@@ -222,17 +223,18 @@ static void divideRegisters(NVVMBuilder &builder, KernelOp kernel,
       llvm::alignTo(llvm::divideCeil(sum, groups.size()), kRegisterStep);
   function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                     builder.getI32IntegerAttr(launched));
-  Value group = builder.create<arith::ShRUIOp>(
-      builder.threadId(), builder.i32(llvm::Log2_64(32 * kWarpgroupWarps)));
-  for (auto [index, registers] : llvm::enumerate(groups)) {
-    if (registers == launched)
-      continue;
-    Value isGroup = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                  group, builder.i32(index));
-    auto ifOp = builder.create<scf::IfOp>(isGroup, /*withElse=*/false);
+  context.launchedRegisters = launched;
+  // Warps without a role belong to the last warpgroup too.
+  if (int64_t idle = groups.size() * kWarpgroupWarps - warps;
+      idle && groups.back() != launched) {
+    Value warp =
+        builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
+    Value isIdle = builder.create<arith::CmpIOp>(arith::CmpIPredicate::uge,
+                                                 warp, builder.i32(warps));
+    auto ifOp = builder.create<scf::IfOp>(isIdle, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.setRegisters(registers, /*more=*/registers > launched);
+    builder.setRegisters(groups.back(), /*more=*/groups.back() > launched);
   }
 }
 
@@ -303,7 +305,7 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
         builder.getI32Type(), builder.shared(*kernel.getTmemSlot()));
   }
 
-  divideRegisters(builder, kernel, function);
+  divideRegisters(builder, kernel, function, context);
   // Few such kernels fit an SM beside each other; told nothing, ptxas gives
   // threads too few registers and spills.
   if (kernel.getTmemColumns() &&

@@ -26,6 +26,8 @@ struct RingState {
 
 /// What the patterns inside one kernel need.
 struct KernelContext {
+  /// Registers of a thread at launch, where roles ask for others.
+  int64_t launchedRegisters = 0;
   /// First column of the kernel's tensor memory (i32), if it has any.
   mlir::Value tensorMemory;
   /// State of a ring where it is acquired or consumed, and in the role that

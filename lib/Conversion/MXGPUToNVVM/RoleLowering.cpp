@@ -34,13 +34,16 @@ struct RoleLowering final : KernelPattern<RoleOp> {
         builder.create<arith::SubIOp>(warp, builder.i32(*op.getFirstWarp()));
     Value isRole = builder.create<arith::CmpIOp>(
         arith::CmpIPredicate::ult, relative, builder.i32(op.getWarps()));
-    if (op.getOnLeader()) {
-      Value leads = builder.create<arith::CmpIOp>(
-          arith::CmpIPredicate::eq, builder.ctaRank(), builder.i32(0));
-      isRole = builder.create<arith::AndIOp>(isRole, leads);
-    }
     auto ifOp = builder.create<scf::IfOp>(isRole, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
+    // All warps of a warpgroup, whatever their roles.
+    if (op.getRegisters() && *op.getRegisters() != kernel.launchedRegisters)
+      builder.setRegisters(*op.getRegisters(), /*more=*/*op.getRegisters() >
+                                                   kernel.launchedRegisters);
+    if (op.getOnLeader()) {
+      ifOp = builder.create<scf::IfOp>(builder.isLeader(), /*withElse=*/false);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+    }
     if (op.getElected()) {
       auto elected =
           builder.create<scf::IfOp>(builder.electOne(), /*withElse=*/false);

@@ -254,3 +254,15 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{'mx.matmul' op expected no registers, which ptxas cannot divide among the roles of a matmul without spilling, found registers = [208, 56]}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, registers = [208, 56]>}
+  return
+}

@@ -256,6 +256,15 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
     return ScheduleError{error, {}};
   if (auto error = checkColumns(problem, parts.tile[1]))
     return error;
+  // ptxas 13.0 spills, or gives up (C7600), where roles that share a function
+  // have different numbers of registers.
+  if (!parts.registers.empty())
+    return ScheduleError{
+        llvm::formatv("expected no registers, which ptxas cannot divide among "
+                      "the roles of a matmul without spilling, found "
+                      "registers = [{0}, {1}]",
+                      parts.registers[0], parts.registers[1]),
+        {}};
   ScheduleParts chosen = parts;
   chosen.stages = std::max<int64_t>(parts.stages, 1);
   // The copies of a step are done when its slot is released.
