@@ -10,10 +10,19 @@
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/InitAll.h"
 
+#ifdef MX_INCLUDE_TESTS
+namespace mx::test {
+void registerBreakPasses();
+} // namespace mx::test
+#endif
+
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mx::registerAllPasses();
   mx::mxgpu::registerExplainOption();
+#ifdef MX_INCLUDE_TESTS
+  mx::test::registerBreakPasses();
+#endif
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

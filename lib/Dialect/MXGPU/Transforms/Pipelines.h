@@ -48,6 +48,18 @@ bool isUniform(mlir::Value value);
 /// in this order.
 llvm::LogicalResult verifyStaging(RingOp ring);
 
+/// Fails unless the right CTAs of a pair produce and consume the slots of a
+/// ring, equally often.
+llvm::LogicalResult verifyPair(RingOp ring, const Sides &sides);
+
+/// Whether `op` reads columns of an accumulator that are not shared with the
+/// next one: its release does not speak of them.
+bool isReadOfRest(mlir::Operation *op);
+
+/// Fails if a load is known to read beyond its accumulator, or if threads may
+/// not agree on where.
+llvm::LogicalResult verifyColumns(LoadAccumulatorOp load);
+
 /// Fails if a role waits for something that happens only after the wait.
 llvm::LogicalResult verifyLiveness(const RingSides &rings);
 

@@ -140,22 +140,6 @@ private:
     return success();
   }
 
-  /// Whether `op` reads columns of an accumulator that are not shared with the
-  /// next one: its release does not speak of them.
-  static bool isReadOfRest(Operation *op) {
-    if (auto column = dyn_cast<DrainColumnOp>(op))
-      return column.getSlot().getType().getRing().getOverlap() &&
-             column.isRest();
-    auto load = dyn_cast<LoadAccumulatorOp>(op);
-    auto column =
-        load ? load.getColumn().getDefiningOp<DrainColumnOp>() : nullptr;
-    return column && column.getSlot() == load.getSlot() &&
-           isReadOfRest(column) &&
-           column.getSlot().getType().getRing().getOverlap() %
-                   cast<VectorType>(load.getType()).getNumElements() ==
-               0;
-  }
-
   LogicalResult collectPorts() {
     for (auto ring : kernel.getBody().getOps<RingOp>()) {
       if (ring.getType().getScope() != Scope::Warp)
@@ -206,6 +190,8 @@ private:
                              ring.getType().getConsumerThreads())))
         return failure();
     }
+    if (failed(verifyPair(ring, sides)))
+      return failure();
     return verifyFilled(ring, sides);
   }
 
@@ -351,6 +337,8 @@ private:
       if (publish.getEmpty() && !load.getEmpty())
         return load.emitOpError("expected `empty`, because the slot may be "
                                 "published empty, found none");
+      if (failed(verifyColumns(load)))
+        return failure();
       // PTX ISA, tcgen05.ld: all threads of a warp execute it together.
       for (Operation *parent = load->getParentOp(); !isa<RoleOp>(parent);
            parent = parent->getParentOp()) {

@@ -1,0 +1,100 @@
+//===- VerifyColumns.cpp - What is read of an accumulator -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Columns beyond those of a slot belong to the next one, which the tensor core
+// may be writing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pipelines.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace {
+/// First and last of the indices that a loop counts, and how far apart they
+/// are.
+struct IndexRange {
+  int64_t first, last, step;
+};
+} // namespace
+
+/// The values of a constant, or of the counter of a loop with constant bounds.
+static std::optional<IndexRange> getIndexRange(Value value) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return IndexRange{*constant, *constant, 1};
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto loop = argument
+                  ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                  : scf::ForOp();
+  if (!loop || loop.getInductionVar() != value)
+    return {};
+  std::optional<int64_t> first = getConstantIntValue(loop.getLowerBound());
+  std::optional<int64_t> end = getConstantIntValue(loop.getUpperBound());
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  // Of greater ones no sum could be formed.
+  constexpr int64_t kMost = int64_t(1) << 60;
+  if (!first || !end || !step || *step < 1 || *first < -kMost ||
+      *first > kMost || *end < -kMost || *end > kMost)
+    return {};
+  int64_t steps = std::max<int64_t>(*end - 1 - *first, 0) / *step;
+  return IndexRange{*first, *first + steps * *step, *step};
+}
+
+/// Whether `count` columns from each place of `drain` on are known to be behind
+/// the shared ones.
+static bool isRest(DrainColumnOp drain, int64_t count) {
+  RingType ring = drain.getSlot().getType().getRing();
+  std::optional<IndexRange> range = getIndexRange(drain.getPlace());
+  return range && ring.getOverlap() && range->first >= ring.getOverlap() &&
+         range->last + count <= ring.getBuffers().front().getShape()[1];
+}
+
+static DrainColumnOp getDrain(LoadAccumulatorOp load) {
+  auto drain = load.getColumn().getDefiningOp<DrainColumnOp>();
+  return drain && drain.getSlot() == load.getSlot() ? drain : DrainColumnOp();
+}
+
+static int64_t getCount(LoadAccumulatorOp load) {
+  return cast<VectorType>(load.getType()).getNumElements();
+}
+
+bool mx::mxgpu::isReadOfRest(Operation *op) {
+  if (auto drain = dyn_cast<DrainColumnOp>(op))
+    return isRest(drain, 1);
+  auto load = dyn_cast<LoadAccumulatorOp>(op);
+  DrainColumnOp drain = load ? getDrain(load) : DrainColumnOp();
+  return drain && isRest(drain, getCount(load));
+}
+
+LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
+  DrainColumnOp drain = getDrain(load);
+  Value column = drain ? drain.getPlace() : load.getColumn();
+  // PTX ISA, tcgen05.ld: all threads of a warp execute it together, with one
+  // address.
+  if (!isUniform(column) || (load.getEmpty() && !isUniform(load.getEmpty())))
+    return load.emitOpError("expected the threads of a role to agree on ")
+           << (isUniform(column) ? "`empty`" : "the column")
+           << ", found one that may depend on the thread";
+  std::optional<IndexRange> range = getIndexRange(column);
+  if (!range)
+    return success();
+  RingType ring = load.getSlot().getType().getRing();
+  int64_t columns =
+      ring.getBuffers()[ring.getFieldIndex(load.getField())].getShape()[1];
+  int64_t count = getCount(load), overlap = drain ? ring.getOverlap() : 0;
+  if (range->first < 0 || range->last > columns - count)
+    return load.emitOpError("expected columns 0 to ")
+           << columns - 1 << ", found columns " << range->first << " to "
+           << range->last + count - 1;
+  // Shared columns and the rest do not adjoin in the order of places.
+  for (int64_t place = range->first; place <= range->last; place += range->step)
+    if (place < overlap && place + count > overlap)
+      return load.emitOpError("expected places that are all shared or none, "
+                              "found places ")
+             << place << " to " << place + count - 1 << " around " << overlap;
+  return success();
+}

@@ -1,0 +1,62 @@
+//===- VerifyPairs.cpp - Both CTAs of a pair do their part ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A pair shares its tensor cores' instructions (PTX ISA, tcgen05 CTA pair): the
+// leader issues them for both, and each CTA fills and reads its own memory. So
+// barriers of a pair count arrivals from certain CTAs, and one that does not
+// come, or comes too often, is a deadlock or a race.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pipelines.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+/// Whether `value` may differ between the CTAs of a pair.
+static bool dependsOnRank(Value value) {
+  // Arguments of loops follow from their operands, which are asked for too.
+  Operation *op = value.getDefiningOp();
+  return op &&
+         (isa<CtaRankOp>(op) || llvm::any_of(op->getOperands(), dependsOnRank));
+}
+
+/// What an agent does in a pair: the leader alone, or both.
+static LogicalResult verifyPort(RingOp ring, const Port &port, Agent agent) {
+  RoleOp role = port.role;
+  bool leads = agent == Agent::Mma;
+  if (agent != Agent::Roles && role.getOnLeader() != leads)
+    return role.emitOpError(leads ? "expected a role on_leader for "
+                                  : "expected a role of both CTAs for ")
+           << stringifyAgent(agent) << " of ring \"" << ring.getName()
+           << "\", found one " << (leads ? "of both CTAs" : "on_leader");
+  for (Operation *loop : getLoops(port.take))
+    if (llvm::any_of(loop->getOperands(), dependsOnRank)) {
+      InFlightDiagnostic diag =
+          loop->emitOpError("expected equally many iterations in both CTAs of "
+                            "a pair, found operands that depend on "
+                            "mxgpu.cta_rank");
+      diag.attachNote(ring.getLoc()) << "the ring is shared by the pair";
+      return diag;
+    }
+  return success();
+}
+
+LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
+  RingType type = ring.getType();
+  auto kernel = ring->getParentOfType<KernelOp>();
+  if (type.isPair() != kernel.isPair())
+    return ring.emitOpError("expected scope = ")
+           << (kernel.isPair() ? "pair" : "cta") << " in a kernel with cluster("
+           << kernel.getCluster()
+           << "), found scope = " << stringifyScope(type.getScope());
+  if (!type.isPair())
+    return success();
+  if (failed(verifyPort(ring, sides.producer, type.getProducer())))
+    return failure();
+  for (const Port &consumer : sides.getConsumers())
+    if (failed(verifyPort(ring, consumer, type.getConsumer())))
+      return failure();
+  return success();
+}

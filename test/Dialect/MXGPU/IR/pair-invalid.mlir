@@ -1,0 +1,77 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics
+
+// What pairs, overlapped accumulators and divided registers ask of operations.
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    // expected-error @below {{'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2)}}
+    %rank = mxgpu.cta_rank
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    // expected-error @below {{'mxgpu.role' op expected a kernel with cluster(2) around a role on_leader, found cluster(1)}}
+    mxgpu.role @role warps(1) elected on_leader {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    mxgpu.role @epilogue warps(4) registers(240) {
+    }
+    mxgpu.role @load warps(1) elected registers(40) {
+    }
+    // expected-error @below {{'mxgpu.role' op expected 40 registers, as in the other roles of its warpgroup, found 48}}
+    mxgpu.role @mma warps(1) elected registers(48) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    mxgpu.role @epilogue warps(4) registers(240) {
+    }
+    // expected-error @below {{'mxgpu.role' op expected registers in every role or in none}}
+    mxgpu.role @load warps(1) elected {
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<64x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      %s = mxgpu.acquire %ring : !ring
+      // expected-error @below {{'mxgpu.tma_load' op expected a multicast of 2 parts to a pair, this CTA's being its mxgpu.cta_rank}}
+      mxgpu.tma_load %map[%n] into %s["a"] part(%n) multicast : !map, !mxgpu.slot<!ring>
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @mma warps(1) elected {
+      %s = mxgpu.consume %ring : !ring
+      // expected-error @below {{'mxgpu.drain_column' op expected a slot in tensor memory, found '!mxgpu.buffer<smem<128x16xi8>>'}}
+      %column = mxgpu.drain_column %s, %n : !mxgpu.slot<!ring>
+    }
+  }
+}

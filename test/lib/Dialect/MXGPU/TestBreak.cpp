@@ -1,0 +1,303 @@
+//===- TestBreak.cpp - Break kernels, to see them rejected ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What proves kernels safe must refuse those that are not. A test cannot wait
+// for such kernels to come along: these passes make them of good ones.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mx/Dialect/MXGPU/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace {
+
+bool isTake(Operation *op) { return isa<AcquireOp, ConsumeOp>(op); }
+bool isGive(Operation *op) { return isa<PublishOp, ReleaseOp>(op); }
+
+Operation *findGive(Operation *take) {
+  for (Operation *user : take->getUsers())
+    if (isGive(user))
+      return user;
+  return nullptr;
+}
+
+/// The next take in the same block.
+Operation *findNextTake(Operation *take) {
+  for (Operation *op = take->getNextNode(); op; op = op->getNextNode())
+    if (isTake(op))
+      return op;
+  return nullptr;
+}
+
+/// The user of a slot that is the only one but for where it is given back, if
+/// it is deeper in loops than both.
+Operation *findInnerUser(Operation *take) {
+  Operation *inner = nullptr;
+  for (Operation *user : take->getUsers())
+    if (!isGive(user) && std::exchange(inner, user))
+      return nullptr;
+  return inner && inner->getBlock() != take->getBlock() ? inner : nullptr;
+}
+
+/// The loop over places of an accumulator that `drain` reads, if it reads those
+/// that are not shared.
+scf::ForOp findLoopOverRest(DrainColumnOp drain) {
+  auto argument = dyn_cast<BlockArgument>(drain.getPlace());
+  auto loop = argument
+                  ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
+                  : scf::ForOp();
+  return loop && drain.isRest() ? loop : scf::ForOp();
+}
+
+struct Breakage {
+  StringRef kind;
+  /// Whether it can break `op`, and does.
+  bool (*applies)(Operation *op);
+  void (*apply)(Operation *op);
+};
+
+void erase(Operation *op) { op->erase(); }
+
+/// Leaves one slot.
+void shrink(Operation *op) {
+  auto ring = cast<RingOp>(op);
+  RingType old = ring.getType();
+  auto type = RingType::getChecked(
+      [&] { return ring.emitOpError(); }, op->getContext(), int64_t(1),
+      old.getNames(), old.getBuffers(), old.getProducer(),
+      old.getProducerThreads(), old.getConsumer(), old.getConsumerThreads(),
+      old.getScope(), old.getOverlap());
+  if (!type)
+    return;
+  ring.getResult().setType(type);
+  for (Operation *user : ring->getUsers())
+    if (isTake(user))
+      user->getResult(0).setType(SlotType::get(op->getContext(), type));
+}
+
+void giveTwice(Operation *op) {
+  OpBuilder builder(op);
+  builder.setInsertionPointAfter(op);
+  builder.clone(*op);
+}
+
+void giveAtOnce(Operation *op) {
+  Operation *take = op->getOperand(0).getDefiningOp();
+  op->moveAfter(take);
+}
+
+bool canGiveAtOnce(Operation *op) {
+  Operation *take = op->getOperand(0).getDefiningOp();
+  return llvm::any_of(take->getUsers(),
+                      [&](Operation *user) { return user != op; });
+}
+
+void takeInside(Operation *op) {
+  Operation *inner = findInnerUser(op), *give = findGive(op);
+  op->moveBefore(inner);
+  give->moveAfter(inner);
+}
+
+/// Begins one step earlier, at columns that are shared.
+void drainEarlier(Operation *op) {
+  scf::ForOp loop = findLoopOverRest(cast<DrainColumnOp>(op));
+  OpBuilder builder(loop);
+  loop.setLowerBound(arith::ConstantIndexOp::create(
+      builder, loop.getLoc(),
+      *getConstantIntValue(loop.getLowerBound()) -
+          *getConstantIntValue(loop.getStep())));
+}
+
+/// Begins half a step later, across the end of what is shared.
+void drainAskew(Operation *op) {
+  scf::ForOp loop = findLoopOverRest(cast<DrainColumnOp>(op));
+  OpBuilder builder(loop);
+  loop.setLowerBound(arith::ConstantIndexOp::create(
+      builder, loop.getLoc(),
+      *getConstantIntValue(loop.getLowerBound()) +
+          *getConstantIntValue(loop.getStep()) / 2));
+}
+
+bool readsRest(Operation *op) {
+  auto drain = dyn_cast<DrainColumnOp>(op);
+  return drain && findLoopOverRest(drain);
+}
+
+void dropEmpty(Operation *op) {
+  if (auto publish = dyn_cast<PublishOp>(op))
+    publish.getEmptyMutable().clear();
+  else
+    cast<LoadAccumulatorOp>(op).getEmptyMutable().clear();
+}
+
+/// Lets one CTA of a pair go another number of times round than the other, in
+/// roles that still agree with each other.
+void countByRank(Operation *op) {
+  auto kernel = cast<KernelOp>(op);
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Value rank = CtaRankOp::create(builder, op->getLoc());
+  kernel.walk([&](ForEachKOp loop) { loop->setOperand(0, rank); });
+}
+
+const Breakage kBreakages[] = {
+    {"drop-release", [](Operation *op) { return isa<ReleaseOp>(op); }, erase},
+    {"drop-publish", [](Operation *op) { return isa<PublishOp>(op); }, erase},
+    {"drop-load", [](Operation *op) { return isa<TmaLoadOp>(op); }, erase},
+    {"drop-store",
+     [](Operation *op) { return isa<StoreSharedOp, TmaStoreOp>(op); }, erase},
+    {"drop-mma", [](Operation *op) { return isa<MmaOp>(op); }, erase},
+    {"drop-empty",
+     [](Operation *op) {
+       return isa<PublishOp, LoadAccumulatorOp>(op) &&
+              llvm::any_of(op->getOperandTypes(),
+                           [](Type type) { return type.isInteger(1); });
+     },
+     dropEmpty},
+    {"drop-multicast",
+     [](Operation *op) {
+       auto load = dyn_cast<TmaLoadOp>(op);
+       return load && load.getMulticast();
+     },
+     [](Operation *op) { cast<TmaLoadOp>(op).setMulticast(false); }},
+    {"double-release", [](Operation *op) { return isGive(op); }, giveTwice},
+    {"read-after-release",
+     [](Operation *op) { return isGive(op) && canGiveAtOnce(op); }, giveAtOnce},
+    {"late-acquire",
+     [](Operation *op) { return isTake(op) && findInnerUser(op); }, takeInside},
+    {"swap-acquires",
+     [](Operation *op) { return isTake(op) && findNextTake(op); },
+     [](Operation *op) { findNextTake(op)->moveBefore(op); }},
+    {"shrink-ring", [](Operation *op) { return isa<RingOp>(op); }, shrink},
+    {"flip-leader",
+     [](Operation *op) {
+       auto role = dyn_cast<RoleOp>(op);
+       return role && role->getParentOfType<KernelOp>().isPair();
+     },
+     [](Operation *op) {
+       auto role = cast<RoleOp>(op);
+       role.setOnLeader(!role.getOnLeader());
+     }},
+    {"flip-scope",
+     [](Operation *op) {
+       auto ring = dyn_cast<RingOp>(op);
+       return ring && ring->getParentOfType<KernelOp>().isPair() &&
+              ring.getType().isPair();
+     },
+     [](Operation *op) { op->getParentOfType<KernelOp>().setCluster(1); }},
+    {"count-by-rank",
+     [](Operation *op) {
+       auto kernel = dyn_cast<KernelOp>(op);
+       return kernel && kernel.isPair();
+     },
+     countByRank},
+    {"drain-earlier", readsRest, drainEarlier},
+    {"drain-askew", readsRest, drainAskew},
+};
+
+/// The places of `root` that a breakage can break, in program order.
+SmallVector<Operation *> findPlaces(Operation *root, const Breakage &breakage) {
+  SmallVector<Operation *> places;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (breakage.applies(op))
+      places.push_back(op);
+  });
+  return places;
+}
+
+/// Breaks one place of the kernels.
+struct TestBreakPass final
+    : PassWrapper<TestBreakPass, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestBreakPass)
+  TestBreakPass() = default;
+  TestBreakPass(const TestBreakPass &other) : PassWrapper(other) {}
+
+  StringRef getArgument() const override { return "test-mxgpu-break"; }
+  StringRef getDescription() const override {
+    return "break the n-th place of a kind in kernels";
+  }
+
+  void runOnOperation() override {
+    const auto *breakage = llvm::find_if(
+        kBreakages, [&](const Breakage &b) { return b.kind == kind; });
+    if (breakage == std::end(kBreakages)) {
+      getOperation().emitError("unknown kind of breakage '") << kind << "'";
+      return signalPassFailure();
+    }
+    SmallVector<Operation *> places = findPlaces(getOperation(), *breakage);
+    if (n >= places.size()) {
+      getOperation().emitError("expected a place below ")
+          << places.size() << " of " << kind << ", found " << n;
+      return signalPassFailure();
+    }
+    breakage->apply(places[n]);
+  }
+
+  Option<std::string> kind{*this, "kind", llvm::cl::desc("What to break")};
+  Option<unsigned> n{*this, "n", llvm::cl::desc("Which place, from 0"),
+                     llvm::cl::init(0)};
+};
+
+/// Breaks each place of the kernels in turn and says what mx makes of each.
+struct TestBreakEachPass final
+    : PassWrapper<TestBreakEachPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestBreakEachPass)
+
+  StringRef getArgument() const override { return "test-mxgpu-break-each"; }
+  StringRef getDescription() const override {
+    return "print what becomes of kernels that are broken, place by place";
+  }
+
+  void runOnOperation() override {
+    for (auto module : getOperation().getOps<gpu::GPUModuleOp>()) {
+      llvm::outs() << "as it is: " << check(module, nullptr, 0) << "\n";
+      for (const Breakage &breakage : kBreakages)
+        for (size_t n : llvm::seq(findPlaces(module, breakage).size()))
+          llvm::outs() << breakage.kind << " " << n << ": "
+                       << check(module, &breakage, n) << "\n";
+    }
+    markAllAnalysesPreserved();
+  }
+
+private:
+  /// The first error that a copy of `module` gives once it is broken, or that
+  /// it is accepted.
+  static std::string check(gpu::GPUModuleOp module, const Breakage *breakage,
+                           size_t n) {
+    std::string error;
+    ScopedDiagnosticHandler handler(module.getContext(),
+                                    [&](Diagnostic &diagnostic) {
+                                      if (error.empty())
+                                        error = diagnostic.str();
+                                    });
+    OwningOpRef<gpu::GPUModuleOp> copy = module.clone();
+    if (breakage)
+      breakage->apply(findPlaces(*copy, *breakage)[n]);
+    PassManager passes(module.getContext(),
+                       gpu::GPUModuleOp::getOperationName());
+    passes.addPass(createVerifyPipelinesPass());
+    passes.addPass(createAllocatePass());
+    if (error.empty() && succeeded(verify(*copy)) &&
+        succeeded(passes.run(*copy)))
+      return "accepted";
+    return "rejected, " + error;
+  }
+};
+
+} // namespace
+
+namespace mx::test {
+void registerBreakPasses() {
+  PassRegistration<TestBreakPass>();
+  PassRegistration<TestBreakEachPass>();
+}
+} // namespace mx::test
