@@ -1,0 +1,20 @@
+// RUN: mx-opt %s --test-mxgpu-break="kind=drop-release" | FileCheck %s
+// RUN: not mx-opt %s --test-mxgpu-break="kind=drop-release n=1" 2>&1 | FileCheck %s --check-prefix=BEYOND
+// RUN: not mx-opt %s --test-mxgpu-break="kind=nothing" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// The pass that breaks kernels breaks the place that it is told.
+
+// CHECK:     mxgpu.consume
+// CHECK-NOT: mxgpu.release
+// BEYOND: error: expected a place below 1 of drop-release, found 1
+// UNKNOWN: error: unknown kind of breakage 'nothing'
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @mma warps(1) elected {
+      %s = mxgpu.consume %ring : !ring
+      mxgpu.release %s : !mxgpu.slot<!ring>
+    }
+  }
+}
