@@ -236,7 +236,7 @@ struct TestBreakPass final
     SmallVector<Operation *> places = findPlaces(getOperation(), *breakage);
     if (n >= places.size()) {
       getOperation().emitError("expected a place below ")
-          << places.size() << " of " << kind << ", found " << n;
+          << places.size() << " of " << kind << ", found " << n.getValue();
       return signalPassFailure();
     }
     breakage->apply(places[n]);
