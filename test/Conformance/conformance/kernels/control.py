@@ -204,6 +204,7 @@ def branches(group):
         mad.wide.u32 %rd4, %r1, 16, %rd2;
         ld.global.b32 %r2, [%rd3];
         mov.u32 %r3, 0;
+        mov.u32 %r5, 0;
         and.b32 %r4, %r2, 31;
         setp.ne.u32 %p3, %r3, 0;
         OUTER:
