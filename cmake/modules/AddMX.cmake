@@ -47,11 +47,35 @@ function(mx_add_library name)
   set_property(GLOBAL APPEND PROPERTY MX_LIBRARIES ${name})
 endfunction()
 
+# mx_precompile_headers(target): MLIR's headers take most of the time that a file
+# of the compiler takes. What a file uses it includes nevertheless: it must
+# compile without this, too.
+function(mx_precompile_headers target)
+  if(NOT MX_PRECOMPILE_HEADERS OR NOT MX_BUILD_COMPILER)
+    return()
+  endif()
+  if(NOT TARGET mx-precompiled)
+    add_library(mx-precompiled OBJECT ${CMAKE_SOURCE_DIR}/cmake/Precompiled.cpp)
+    target_precompile_headers(mx-precompiled PRIVATE
+      ${CMAKE_SOURCE_DIR}/cmake/Precompiled.h)
+    # What ccache compares instead of a gigabyte.
+    file(SHA256 ${CMAKE_SOURCE_DIR}/cmake/Precompiled.h sum)
+    file(WRITE
+      ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/mx-precompiled.dir/cmake_pch.hxx.gch.sum
+      "LLVM ${LLVM_PACKAGE_VERSION}, ${sum}\n")
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM mx-precompiled)
+endfunction()
+
 # mx_add_mlir_library(name SOURCES... [LINK libs...] [DEPENDS targets...])
 # A static library of the compiler; users of it link libMLIR and libLLVM.
 function(mx_add_mlir_library name)
   mx_add_library(${name} ${ARGN})
   target_link_libraries(${name} PUBLIC MLIR LLVM)
+  mx_precompile_headers(${name})
   set_property(GLOBAL APPEND PROPERTY MX_MLIR_LIBRARIES ${name})
 endfunction()
 

@@ -1,0 +1,1 @@
+// What there is to compile is the header that CMake includes.
