@@ -178,6 +178,24 @@ TEST(ScheduleModel, LargeSquareTakesPairsThatOverlap) {
   }
 }
 
+// What the model cannot tell from the fastest comes with the fewest steps.
+TEST(ScheduleModel, OfEqualsTheLeanestComesFirst) {
+  for (const Format &format : kFormats)
+    for (int64_t size : {2048, 8192, 16384}) {
+      std::vector<Candidate> ranked =
+          rankSchedules(getProblem(format, size, size, size), getTarget());
+      int64_t fastest = ranked.front().cost.total;
+      for (const Candidate &candidate : ranked)
+        fastest = std::min(fastest, candidate.cost.total);
+      EXPECT_LE(ranked.front().cost.total, fastest + fastest / 256);
+      for (const Candidate &candidate : ranked) {
+        if (candidate.cost.total <= fastest + fastest / 256) {
+          EXPECT_LE(ranked.front().cost.kSteps, candidate.cost.kSteps);
+        }
+      }
+    }
+}
+
 TEST(ScheduleModel, FewTilesOfALongReductionAreSplit) {
   for (auto [m, n, k] :
        {std::tuple(128, 128, 65536), std::tuple(256, 256, 131072),

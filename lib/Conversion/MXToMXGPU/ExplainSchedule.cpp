@@ -110,6 +110,14 @@ static int64_t getPipe(const ModelledCost &cost, StringRef name) {
 static void printReason(raw_ostream &os, const ModelledCost &winner,
                         const ModelledCost &loser) {
   int64_t difference = loser.total - winner.total;
+  if (difference < 0) {
+    os << "  2 is faster by " << -difference
+       << " modelled cycles, less than the model can tell, and takes more "
+          "steps "
+          "along K: "
+       << loser.kSteps << " against " << winner.kSteps << '\n';
+    return;
+  }
   if (!difference) {
     os << "  2 takes as long and "
        << (loser.hbm != winner.hbm ? "moves more bytes of memory"
@@ -143,12 +151,11 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
 // Memory map
 //===----------------------------------------------------------------------===//
 
-/// "in.a: 4 x 16384".
+/// "in.a: 16384", "more slots of in: 4 x 34816".
 static std::string getLabel(const BudgetItem &item) {
-  std::string text = (item.name + ": ").str();
-  if (item.warps != 1)
-    text += llvm::formatv("{0} warps x ", item.warps);
-  if (item.count != 1 || item.warps != 1)
+  std::string text =
+      llvm::formatv("{0}{1}: ", item.isRest ? "more slots of " : "", item.name);
+  if (item.count != 1)
     text += llvm::formatv("{0} x ", item.count);
   text += std::to_string(item.size);
   if (item.shared)

@@ -29,6 +29,7 @@ struct ModelledCost {
   int64_t exposed = 0;  ///< of it, what the next unit waits for
   // The whole problem.
   int64_t units = 0, waves = 0;
+  int64_t kSteps = 0; ///< slots filled, in all units together
   int64_t period = 0; ///< from one unit to the next
   int64_t l2 = 0, hbm = 0;
   int64_t ends = 0; ///< set-up, first load and last epilogue
@@ -63,7 +64,8 @@ struct Candidate {
   ModelledCost cost;
 };
 
-/// Every legal schedule worth considering for `problem`, best first.
+/// Every legal schedule worth considering for `problem`, best first: of those
+/// that the model cannot tell from the fastest, the one of fewest `kSteps`.
 std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
                                      const target::TargetInfo &target);
 
