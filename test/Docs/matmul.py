@@ -28,9 +28,10 @@ def expect(expected, found, what):
 BYTES = {"f8E4M3FN": 1, "f8E8M0FNU": 1, "f32": 4}
 smem, tmem, barriers = [], [], []
 for alias, stages, fields in re.findall(r"^(!\w+) = !mxgpu\.ring<(\d+) x \((.*?)\), producer", ir, re.M):
-    name, offsets, barrier = re.search(
-        rf'mxgpu\.ring "(\w+)" offsets \[(.*?)\] barriers\((\d+)\) : {alias}$', ir, re.M
+    name, offsets, barrier, stride = re.search(
+        rf'mxgpu\.ring "(\w+)" offsets \[(.*?)\] barriers\((\d+)\) stride\((\d+)\) : {alias}$', ir, re.M
     ).groups()
+    stages, barrier, stride = int(stages), int(barrier), int(stride)
     for offset, (field, space, shape, element) in zip(
         offsets.split(", "), re.findall(r"(\w+): (\w+)<((?:\d+x)+)(\w+)", fields)
     ):
@@ -40,12 +41,19 @@ for alias, stages, fields in re.findall(r"^(!\w+) = !mxgpu\.ring<(\d+) x \((.*?)
             size = BYTES[element]
             for n in sizes:
                 size *= n
-        unit = "bytes" if space == "smem" else "columns"
-        where = smem if space == "smem" else tmem
-        end = int(offset) + int(stages) * size - 1
-        where.append((int(offset), end, f"{stages} stages of `{name}.{field}`, {size} {unit} each"))
-    end = int(barrier) + 16 * int(stages) - 1
-    barriers.append((int(barrier), end, f"barriers of `{name}`: {stages} full, {stages} empty"))
+        if space == "smem":
+            smem.append((int(offset), int(offset) + size - 1, f"`{name}.{field}` of the first slot"))
+        else:
+            end = int(offset) + stages * size - 1
+            tmem.append((int(offset), end, f"{stages} stages of `{name}.{field}`, {size} columns each"))
+    if space == "smem":
+        smem.append((barrier, barrier + 15, f"full and empty barrier of the first slot of `{name}`"))
+        start = int(offsets.split(", ")[0])
+        end = start + stages * stride - 1
+        smem.append((start + stride, end, f"{stages - 1} more slots of `{name}`, {stride} bytes each"))
+    else:
+        end = barrier + stride * stages - 1
+        barriers.append((barrier, end, f"barriers of `{name}`: {stages} full, {stages} empty"))
 total, columns, slot = map(int, re.search(r"smem\((\d+)\) tmem\((\d+) at (\d+)\)", ir).groups())
 barriers.append((slot, total - 1, "the address of tensor memory"))
 for field, column, rows in re.findall(r'copy_scales %\w+\["(\w+)"\] column\((\d+)\).*scales<(\d+)>', ir):

@@ -53,7 +53,7 @@ struct ConvertMXGPUToNVVMPass final
       return LLVM::LLVMPointerType::get(type.getContext());
     });
     converter.addConversion(
-        [](SlotType type) { return IntegerType::get(type.getContext(), 32); });
+        [](SlotType type) { return getSlotType(type.getRing()); });
     converter.addConversion([](ScalesType type) {
       return IntegerType::get(type.getContext(), 32);
     });

@@ -110,8 +110,8 @@ static int64_t getEmptyingArrivals(RingOp ring) {
   return arrivals;
 }
 
-/// Initializes all barriers, of full slots and then of empty ones, by one
-/// thread and makes them visible to the copy engine and the tensor core.
+/// Initializes all barriers by one thread and makes them visible to the copy
+/// engine and the tensor core.
 static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
                          ArrayRef<Value> maps) {
   Value thread = builder.threadId();
@@ -126,13 +126,12 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
     RingType type = ring.getType();
     if (type.getScope() == Scope::Warp)
       continue;
-    for (int64_t i = 0; i < type.getStages(); ++i)
-      builder.initBarrier(builder.shared(*ring.getBarriers() + 8 * i),
-                          getFillingArrivals(type));
-    for (int64_t i = 0; i < type.getStages(); ++i)
-      builder.initBarrier(
-          builder.shared(*ring.getBarriers() + 8 * (type.getStages() + i)),
-          getEmptyingArrivals(ring));
+    for (int64_t i = 0; i < type.getStages(); ++i) {
+      int64_t full = *ring.getBarriers() + i * *ring.getStride();
+      builder.initBarrier(builder.shared(full), getFillingArrivals(type));
+      builder.initBarrier(builder.shared(full + mx::target::kMBarrierBytes),
+                          getEmptyingArrivals(ring));
+    }
   }
   builder.fenceBarrierInit();
 }
@@ -155,18 +154,15 @@ static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
   return builder.create<scf::IfOp>(isWarp, /*withElse=*/false);
 }
 
-/// Two counters for each ring wherever a role takes its slots.
+/// The next slot and parity of each ring wherever a role takes its slots.
 static void createStates(NVVMBuilder &builder, KernelOp kernel,
                          KernelContext &context) {
-  auto createCounter = [&]() -> Value {
-    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    Value one = builder.create<LLVM::ConstantOp>(builder.getI32Type(), 1);
-    Value counter =
-        builder.create<LLVM::AllocaOp>(pointer, builder.getI32Type(), one);
-    builder.create<LLVM::StoreOp>(builder.i32(0), counter);
-    return counter;
-  };
   kernel.walk([&](Operation *op) {
+    if (auto copy = dyn_cast<CopyScalesOp>(op); copy && copy.getSlots() > 1) {
+      Value place = builder.variable(builder.getI32Type());
+      builder.create<LLVM::StoreOp>(builder.i32(0), place);
+      context.places[op] = place;
+    }
     if (!isa<AcquireOp, ConsumeOp>(op))
       return;
     auto ring = op->getOperand(0).getDefiningOp<RingOp>();
@@ -175,7 +171,8 @@ static void createStates(NVVMBuilder &builder, KernelOp kernel,
     if (ring.getType().getScope() == Scope::Warp &&
         context.states.contains({getRole(op), ring}))
       return;
-    RingState state = {createCounter(), createCounter()};
+    RingState state = createRingState(builder, ring, getRole(op),
+                                      /*asProducer=*/isa<AcquireOp>(op));
     context.states[{op, ring}] = state;
     if (isa<AcquireOp>(op)) {
       context.produced[getRole(op)].push_back(ring);
@@ -189,7 +186,7 @@ static bool isAllocated(KernelOp kernel) {
   bool allocated = kernel.getSmemBytes().has_value();
   kernel.walk([&](Operation *op) {
     if (auto ring = dyn_cast<RingOp>(op)) {
-      allocated &= ring.getOffsets() && ring.getBarriers();
+      allocated &= ring.getOffsets().has_value();
       for (BufferType buffer : ring.getType().getBuffers())
         allocated &= buffer.getSpace() == Space::Smem || kernel.getTmemSlot();
     } else if (auto role = dyn_cast<RoleOp>(op)) {

@@ -17,11 +17,12 @@
 
 namespace mx::mxgpu {
 
-/// Where a role stands in a ring: the slot it takes next, and the parity of
-/// the phase in which that slot is filled. Two i32 on the stack, which LLVM
-/// keeps in registers.
+/// Where a role stands in a ring: the slot it takes next, and the parity that
+/// it waits for there. Variables on the stack, which LLVM keeps in registers.
+/// Behind the last slot, `end`, comes the first one.
 struct RingState {
   mlir::Value slot, phase;
+  mlir::Value first, end;
 };
 
 /// What the patterns inside one kernel need.
@@ -36,6 +37,9 @@ struct KernelContext {
       states;
   /// The rings that each role fills.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<RingOp>> produced;
+  /// The number of the place to which a slot's scales go next, where there are
+  /// several: an i32 on the stack.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> places;
   /// The ring of each slot.
   llvm::DenseMap<mlir::Value, RingOp> rings;
 
@@ -53,10 +57,21 @@ struct KernelPattern : public mlir::OpConversionPattern<OpT> {
   KernelContext &kernel;
 };
 
-/// The barrier whose phase completes when the slot is full.
+/// Whether roles know a slot by the pointer into shared memory at which it
+/// starts, not by its number.
+bool isKnownByAddress(RingType type);
+/// What a slot becomes: such a pointer, or an i32.
+mlir::Type getSlotType(RingType type);
+
+/// Makes the variables here, and lets the role begin at the first slot.
+RingState createRingState(NVVMBuilder &builder, RingOp ring, RoleOp role,
+                          bool asProducer);
+
+/// The barrier whose phase completes when bulk copies have filled the slot: of
+/// a pair, the leader's.
 mlir::Value getFullBarrier(NVVMBuilder &builder, RingOp ring, mlir::Value slot);
 
-/// Address in shared memory of a field of the slot with number `slot` (i32).
+/// Address in shared memory of a field of a slot.
 mlir::Value getFieldAddress(NVVMBuilder &builder, RingOp ring,
                             llvm::StringRef field, mlir::Value slot);
 /// Column in tensor memory of a field of a slot.

@@ -57,10 +57,31 @@ Value NVVMBuilder::shared(Value offset) {
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
+Value NVVMBuilder::offset(Value pointer, int64_t bytes) {
+  return create<LLVM::GEPOp>(
+      pointer.getType(), getI8Type(), pointer,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+}
+
 Value NVVMBuilder::shared(int64_t offset) { return shared(i32(offset)); }
 
 Value NVVMBuilder::sharedAddress(Value pointer) {
   return create<LLVM::PtrToIntOp>(getI32Type(), pointer);
+}
+
+Value NVVMBuilder::variable(Type type) {
+  Value one = create<LLVM::ConstantOp>(getI32Type(), 1);
+  return create<LLVM::AllocaOp>(LLVM::LLVMPointerType::get(getContext()), type,
+                                one);
+}
+
+Value NVVMBuilder::keep(Value pointer) {
+  return create<LLVM::InlineAsmOp>(
+             pointer.getType(), ValueRange(pointer), "mov.b64 $0, $1;", "=l,l",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, /*asm_dialect=*/LLVM::AsmDialectAttr(),
+             /*operand_attrs=*/ArrayAttr())
+      .getRes();
 }
 
 Value NVVMBuilder::tensorPointer(Value address) {
@@ -142,24 +163,24 @@ Value NVVMBuilder::inCluster(Value pointer) {
                                   address);
 }
 
-Value NVVMBuilder::atLeader(Value pointer, unsigned space) {
+Value NVVMBuilder::atLeader(Value pointer) {
   // Bit 24 of a shared-memory address is bit 0 of the CTA's rank (measured on
   // hardware; CUTLASS calls the mask Sm100MmaPeerBitMask).
   Value address = create<LLVM::PtrToIntOp>(getI64Type(), pointer);
   Value leader = create<arith::AndIOp>(address, i64(0xFEFFFFFF));
-  return create<LLVM::IntToPtrOp>(
-      LLVM::LLVMPointerType::get(getContext(), space), leader);
+  return create<LLVM::IntToPtrOp>(LLVM::LLVMPointerType::get(getContext(), 3),
+                                  leader);
 }
 
-void NVVMBuilder::arriveAtLeader(Value barrier) {
-  create<NVVM::MBarrierArriveOp>(/*res=*/Type(), atLeader(barrier, 7),
+void NVVMBuilder::arriveInCluster(Value barrier) {
+  create<NVVM::MBarrierArriveOp>(/*res=*/Type(), inCluster(barrier),
                                  /*count=*/Value(), NVVM::MemScopeKind::CLUSTER,
                                  /*relaxed=*/false);
 }
 
-void NVVMBuilder::arriveAtLeaderExpectBytes(Value barrier, int64_t bytes) {
+void NVVMBuilder::arriveExpectBytesInCluster(Value barrier, int64_t bytes) {
   create<NVVM::MBarrierArriveExpectTxOp>(
-      /*res=*/Type(), atLeader(barrier, 7), i32(bytes),
+      /*res=*/Type(), inCluster(barrier), i32(bytes),
       NVVM::MemScopeKind::CLUSTER, /*relaxed=*/false, /*predicate=*/Value());
 }
 
@@ -246,7 +267,7 @@ void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
   if (multicast)
     mask = create<arith::ConstantOp>(getI16IntegerAttr(kBothCtas));
   create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
-      inCluster(dest), map, coords, atLeader(barrier, 3),
+      inCluster(dest), map, coords, barrier,
       /*im2colOffsets=*/ValueRange(), mask, policy, NVVM::TMALoadMode::TILE,
       /*isCTAOnly=*/false,
       NVVM::CTAGroupKindAttr::get(getContext(), toGroup(/*pair=*/true)),

@@ -35,6 +35,15 @@ public:
   mlir::Value shared(int64_t offset);
   /// The 32-bit address of a shared-memory pointer.
   mlir::Value sharedAddress(mlir::Value pointer);
+  /// `bytes` behind a pointer.
+  mlir::Value offset(mlir::Value pointer, int64_t bytes);
+  /// The same place of shared memory in the leading CTA of the pair.
+  mlir::Value atLeader(mlir::Value pointer);
+  /// A variable of the thread, on the stack until LLVM puts it into registers.
+  mlir::Value variable(mlir::Type type);
+  /// The same pointer, in a register: LLVM would compute a sum again wherever
+  /// it is used, also in loops that leave it alone.
+  mlir::Value keep(mlir::Value pointer);
 
   // Threads.
   mlir::Value threadId();
@@ -66,10 +75,10 @@ public:
   void fenceBarrierInit();
   void arrive(mlir::Value barrier);
   void arriveExpectBytes(mlir::Value barrier, int64_t bytes);
-  /// The same at the place of `barrier` in the leading CTA of the pair, and in
-  /// the CTA of the given rank.
-  void arriveAtLeader(mlir::Value barrier);
-  void arriveAtLeaderExpectBytes(mlir::Value barrier, int64_t bytes);
+  /// The same at a barrier of any CTA of the cluster, and at the place of this
+  /// CTA's `barrier` in the CTA of the given rank.
+  void arriveInCluster(mlir::Value barrier);
+  void arriveExpectBytesInCluster(mlir::Value barrier, int64_t bytes);
   void arriveAt(mlir::Value barrier, int64_t rank);
   /// Spins until the phase of the given parity has completed. With `cluster`,
   /// what threads of the cluster did before they arrived is visible.
@@ -94,8 +103,8 @@ public:
   void loadTensor(mlir::Value dest, mlir::Value map,
                   llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
                   mlir::Value policy = {});
-  /// For a CTA pair: the bytes count at the leader's barrier. With `multicast`
-  /// both CTAs receive them.
+  /// For a CTA pair: the bytes count at `barrier`, the leader's. With
+  /// `multicast` both CTAs receive them.
   void loadTensorOfPair(mlir::Value dest, mlir::Value map,
                         llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
                         mlir::Value policy, bool multicast);
@@ -146,8 +155,6 @@ private:
   mlir::Value tensorPointer(mlir::Value address);
   /// A pointer to shared memory of this CTA as one of the cluster's.
   mlir::Value inCluster(mlir::Value pointer);
-  /// The same place in the leading CTA of the pair, as a `!llvm.ptr<space>`.
-  mlir::Value atLeader(mlir::Value pointer, unsigned space);
 };
 
 /// Name of the global that stands for dynamic shared memory.

@@ -4,43 +4,99 @@
 //
 // The only place that touches an mbarrier after set-up. Each slot has two: one
 // whose phase completes when the slot is full, one when it is empty. A role
-// keeps the number of its next slot and the parity of the current round; a
-// producer waits for the phase before the first, which is complete from the
-// start (PTX ISA, mbarrier.test_wait), so that all slots begin empty.
+// keeps its next slot and the parity that it will wait for; a producer begins
+// with the phase before the first, which is complete from the start (PTX ISA,
+// mbarrier.test_wait), so that all slots begin empty.
+//
+// A slot in shared memory is known by the address at which it starts, so that
+// its fields and barriers are constants away; one in tensor memory, or of a
+// warp (StagingLowering.cpp), by its number.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
 
+bool mx::mxgpu::isKnownByAddress(RingType type) {
+  return type.getSpace() == Space::Smem && type.getScope() != Scope::Warp;
+}
+
+Type mx::mxgpu::getSlotType(RingType type) {
+  MLIRContext *context = type.getContext();
+  if (isKnownByAddress(type))
+    return LLVM::LLVMPointerType::get(context, 3);
+  return IntegerType::get(context, 32);
+}
+
+/// What is `offset` bytes from the start of shared memory for the first slot,
+/// in this CTA or in the leader of the pair. The constant is added last, where
+/// instructions take it as part of the address.
+static Value getInSlot(NVVMBuilder &builder, RingOp ring, int64_t offset,
+                       Value slot, bool ofLeader = false) {
+  Value start;
+  if (isKnownByAddress(ring.getType())) {
+    start = slot;
+    offset -= ring.getOffsets()->front();
+  } else {
+    start = builder.shared(builder.mul(slot, builder.i32(*ring.getStride())));
+  }
+  if (ofLeader)
+    start = builder.atLeader(start);
+  return builder.offset(start, offset);
+}
+
 static Value getBarrier(NVVMBuilder &builder, RingOp ring, bool full,
-                        Value slot) {
-  int64_t start = *ring.getBarriers();
-  if (!full)
-    start += 8 * ring.getType().getStages();
-  Value first = builder.i32(start);
-  Value offset = builder.mul(slot, builder.i32(8));
-  return builder.shared(builder.add(first, offset));
+                        Value slot, bool ofLeader = false) {
+  int64_t offset =
+      *ring.getBarriers() + (full ? 0 : mx::target::kMBarrierBytes);
+  return getInSlot(builder, ring, offset, slot, ofLeader);
+}
+
+/// The slot with number `index`, as roles keep it.
+static Value getSlot(NVVMBuilder &builder, RingOp ring, int64_t index) {
+  if (!isKnownByAddress(ring.getType()))
+    return builder.i32(index);
+  int64_t offset = ring.getOffsets()->front() + index * *ring.getStride();
+  return builder.keep(builder.shared(offset));
+}
+
+RingState mx::mxgpu::createRingState(NVVMBuilder &builder, RingOp ring,
+                                     RoleOp role, bool asProducer) {
+  Type slotType = getSlotType(ring.getType());
+  RingState state;
+  state.slot = builder.variable(slotType);
+  state.phase = builder.variable(builder.getI32Type());
+  // In the role, so that others do not keep registers for it.
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&role.getBody().front());
+  state.first = getSlot(builder, ring, 0);
+  state.end = getSlot(builder, ring, ring.getType().getStages());
+  builder.create<LLVM::StoreOp>(state.first, state.slot);
+  builder.create<LLVM::StoreOp>(builder.i32(asProducer), state.phase);
+  return state;
 }
 
 Value mx::mxgpu::getFullBarrier(NVVMBuilder &builder, RingOp ring, Value slot) {
-  return getBarrier(builder, ring, /*full=*/true, slot);
+  return getBarrier(builder, ring, /*full=*/true, slot,
+                    /*ofLeader=*/ring.getType().isPair());
 }
 
 /// Steps to the next slot; the parity changes with each round.
 static void advance(NVVMBuilder &builder, RingOp ring, RingState state,
                     Value slot, Value phase) {
-  Value one = builder.i32(1);
-  Value next = builder.add(slot, one);
-  Value wraps = builder.create<arith::CmpIOp>(
-      arith::CmpIPredicate::eq, next, builder.i32(ring.getType().getStages()));
-  Value wrapped = builder.create<arith::SelectOp>(wraps, builder.i32(0), next);
-  Value flipped = builder.create<arith::SelectOp>(
-      wraps, builder.create<arith::XOrIOp>(phase, one), phase);
+  Value next = isKnownByAddress(ring.getType())
+                   ? builder.offset(slot, *ring.getStride())
+                   : builder.add(slot, builder.i32(1));
+  Value wraps =
+      builder.create<LLVM::ICmpOp>(LLVM::ICmpPredicate::eq, next, state.end);
+  Value wrapped = builder.create<arith::SelectOp>(wraps, state.first, next);
+  Value flip = builder.create<arith::ExtUIOp>(builder.getI32Type(), wraps);
+  Value flipped = builder.create<arith::XOrIOp>(phase, flip);
   builder.create<LLVM::StoreOp>(wrapped, state.slot);
   builder.create<LLVM::StoreOp>(flipped, state.phase);
 }
@@ -48,7 +104,8 @@ static void advance(NVVMBuilder &builder, RingOp ring, RingState state,
 /// Waits for the next slot, as producer or as consumer, and steps on.
 static Value takeSlot(NVVMBuilder &builder, RingOp ring, RingState state,
                       bool asProducer) {
-  Value slot = builder.create<LLVM::LoadOp>(builder.getI32Type(), state.slot);
+  Value slot =
+      builder.create<LLVM::LoadOp>(getSlotType(ring.getType()), state.slot);
   Value phase = builder.create<LLVM::LoadOp>(builder.getI32Type(), state.phase);
   Value awaited = slot, parity = phase;
   if (asProducer && ring.getType().getOverlap()) {
@@ -56,9 +113,7 @@ static Value takeSlot(NVVMBuilder &builder, RingOp ring, RingState state,
     // this is slot 1, in the round before if it is slot 0. What it does not
     // share was read before that of this slot was.
     awaited = builder.create<arith::XOrIOp>(slot, builder.i32(1));
-    parity = builder.create<arith::XOrIOp>(phase, awaited);
-  } else if (asProducer) {
-    parity = builder.create<arith::XOrIOp>(phase, builder.i32(1));
+    parity = builder.create<arith::XOrIOp>(phase, slot);
   }
   bool pair = ring.getType().isPair();
   auto wait = [&] {
@@ -91,10 +146,7 @@ void mx::mxgpu::drainRing(NVVMBuilder &builder, RingOp ring, RingState state) {
 Value mx::mxgpu::getFieldAddress(NVVMBuilder &builder, RingOp ring,
                                  StringRef field, Value slot) {
   int64_t index = ring.getType().getFieldIndex(field);
-  int64_t bytes = ring.getType().getBuffers()[index].getSizeInBytes();
-  Value first = builder.i32((*ring.getOffsets())[index]);
-  Value offset = builder.mul(slot, builder.i32(bytes));
-  return builder.shared(builder.add(first, offset));
+  return getInSlot(builder, ring, (*ring.getOffsets())[index], slot);
 }
 
 Value mx::mxgpu::getFieldColumn(NVVMBuilder &builder,
@@ -126,8 +178,7 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
     case Agent::Tma:
       // The arrival that goes with the bytes of all copies; before any of
       // them, so that the count can only fall to zero when all are in.
-      expectBytes(builder, ring.getType(),
-                  getBarrier(builder, ring, /*full=*/true, slot));
+      expectBytes(builder, ring.getType(), getFullBarrier(builder, ring, slot));
       break;
     case Agent::Clc:
       // In a pair each CTA at its own barrier, before or after the answer.
@@ -149,7 +200,7 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
   /// Each CTA of a pair announces what arrives in its own memory.
   static void expectBytes(NVVMBuilder &builder, RingType type, Value barrier) {
     if (type.isPair())
-      builder.arriveAtLeaderExpectBytes(barrier, type.getTransactionBytes());
+      builder.arriveExpectBytesInCluster(barrier, type.getTransactionBytes());
     else
       builder.arriveExpectBytes(barrier, type.getTransactionBytes());
   }
@@ -245,9 +296,11 @@ struct ReleaseLowering final : KernelPattern<ReleaseOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     RingOp ring = kernel.rings.lookup(op.getSlot());
-    Value barrier =
-        getBarrier(builder, ring, /*full=*/false, adaptor.getSlot());
     bool pair = ring.getType().isPair();
+    // The tensor core tells both CTAs of a pair; threads tell the leader.
+    Value barrier =
+        getBarrier(builder, ring, /*full=*/false, adaptor.getSlot(),
+                   pair && ring.getType().getConsumer() != Agent::Mma);
     switch (ring.getType().getConsumer()) {
     case Agent::Mma:
       builder.commit(barrier, pair);
@@ -271,7 +324,7 @@ struct ReleaseLowering final : KernelPattern<ReleaseOp> {
 
   static void arrive(NVVMBuilder &builder, Value barrier, bool pair) {
     if (pair)
-      builder.arriveAtLeader(barrier);
+      builder.arriveInCluster(barrier);
     else
       builder.arrive(barrier);
   }

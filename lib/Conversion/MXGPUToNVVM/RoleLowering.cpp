@@ -70,18 +70,24 @@ struct ForEachKLowering final : KernelPattern<ForEachKOp> {
   matchAndRewrite(ForEachKOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value step = builder.index(op.getStep());
-    auto loop =
-        builder.create<scf::ForOp>(adaptor.getStart(), adaptor.getEnd(), step);
+    // Coordinates of bulk copies have 32 bits, so K has no more.
+    Value start = builder.toI32(adaptor.getStart());
+    Value end = builder.toI32(adaptor.getEnd());
+    Value step = builder.i32(op.getStep());
+    auto loop = builder.create<scf::ForOp>(start, end, step);
     builder.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
-    Value left = builder.create<arith::SubIOp>(adaptor.getEnd(), k);
+    Value left = builder.create<arith::SubIOp>(end, k);
     Value extent = builder.create<arith::MinUIOp>(left, step);
-    Value first = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, k,
-                                                adaptor.getStart());
+    Value first =
+        builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, k, start);
+    auto toIndex = [&](Value value) -> Value {
+      return builder.create<arith::IndexCastUIOp>(builder.getIndexType(),
+                                                  value);
+    };
     rewriter.inlineBlockBefore(&op.getBody().front(),
                                loop.getBody()->getTerminator(),
-                               {k, extent, first});
+                               {toIndex(k), toIndex(extent), first});
     rewriter.eraseOp(op);
     return success();
   }

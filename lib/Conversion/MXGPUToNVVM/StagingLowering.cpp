@@ -34,16 +34,16 @@ static bool isStaging(RingOp ring) {
 /// Address of a field of this warp's slot.
 static Value getStagedField(NVVMBuilder &builder, Operation *op, RingOp ring,
                             StringRef field, Value slot) {
-  RingType type = ring.getType();
-  int64_t index = type.getFieldIndex(field);
-  int64_t bytes = type.getBuffers()[index].getSizeInBytes();
+  int64_t index = ring.getType().getFieldIndex(field);
+  int64_t stride = *ring.getStride();
   Value warp =
       builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
   Value inRole = builder.create<arith::SubIOp>(
       warp, builder.i32(*getRole(op).getFirstWarp()));
-  Value first = builder.mul(inRole, builder.i32(type.getStages() * bytes));
+  Value first =
+      builder.mul(inRole, builder.i32(ring.getType().getStages() * stride));
   Value offset = builder.add(first, builder.i32((*ring.getOffsets())[index]));
-  return builder.add(offset, builder.mul(slot, builder.i32(bytes)));
+  return builder.add(offset, builder.mul(slot, builder.i32(stride)));
 }
 
 namespace {

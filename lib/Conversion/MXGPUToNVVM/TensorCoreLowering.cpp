@@ -17,31 +17,20 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// The matrix descriptor of the start of shared memory: constant fields plus
-/// the 18 address bits that a descriptor holds. Loops leave it outside.
-static Value getBaseDescriptor(NVVMBuilder &builder,
-                               const target::SmemDescriptor &layout) {
-  Value address = builder.sharedAddress(builder.shared(int64_t(0)));
-  Value inCta = builder.create<arith::AndIOp>(address, builder.i32(0x3FFFF));
-  Value units = builder.create<arith::ShRUIOp>(inCta, builder.i32(4));
-  Value wide = builder.create<arith::ExtUIOp>(builder.getI64Type(), units);
-  return builder.create<arith::OrIOp>(wide,
-                                      builder.i64(target::encode(layout)));
-}
-
-/// The matrix descriptor of a field of a slot. Addresses of a CTA's memory stay
+/// The matrix descriptor of a field of a slot: the 18 address bits of the slot
+/// that a descriptor holds, plus constants. Addresses of a CTA's memory stay
 /// below the 18 bits, so that sums do not carry into other fields.
 static Value getFieldDescriptor(NVVMBuilder &builder,
                                 const target::SmemDescriptor &layout,
                                 RingOp ring, StringRef field, Value slot) {
   int64_t index = ring.getType().getFieldIndex(field);
-  int64_t bytes = ring.getType().getBuffers()[index].getSizeInBytes();
-  Value first = builder.add(
-      getBaseDescriptor(builder, layout),
-      builder.i64((*ring.getOffsets())[index] / target::kDescriptorUnit));
-  Value wide = builder.create<arith::ExtUIOp>(builder.getI64Type(), slot);
-  return builder.add(
-      first, builder.mul(wide, builder.i64(bytes / target::kDescriptorUnit)));
+  ArrayRef<int64_t> offsets = *ring.getOffsets();
+  int64_t inSlot = offsets[index] - offsets.front();
+  Value address = builder.create<LLVM::PtrToIntOp>(builder.getI64Type(), slot);
+  Value inCta = builder.create<arith::AndIOp>(address, builder.i64(0x3FFFF));
+  Value units = builder.create<arith::ShRUIOp>(inCta, builder.i64(4));
+  return builder.add(units, builder.i64(target::encode(layout) +
+                                        inSlot / target::kDescriptorUnit));
 }
 
 /// A 64-bit L2 cache policy, the word that createpolicy.fractional would give
@@ -126,9 +115,10 @@ struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
                            op.getField(), adaptor.getSlot());
     Value column =
         builder.add(kernel.tensorMemory, builder.i32(*op.getColumn()));
-    if (Value place = getPlace(builder, op, adaptor.getSlot()))
-      column = builder.add(
-          column, builder.mul(place, builder.i32(op.getType().getColumns())));
+    if (Value state = kernel.places.lookup(op))
+      column = builder.add(column,
+                           builder.mul(takePlace(builder, op, state),
+                                       builder.i32(op.getType().getColumns())));
     int64_t tiles = op.getType().getTiles();
     int64_t groups = op.getType().getRows() / target::kScaleRowsPerGroup;
     for (int64_t tile = 0; tile < tiles; ++tile)
@@ -146,14 +136,15 @@ struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
     return success();
   }
 
-  /// Which of its places a slot's scales go to; null where there is one.
-  static Value getPlace(NVVMBuilder &builder, CopyScalesOp op, Value slot) {
-    int64_t places = op.getSlots();
-    if (places == 1)
-      return {};
-    if (places == op.getSlot().getType().getRing().getStages())
-      return slot;
-    return builder.create<arith::RemUIOp>(slot, builder.i32(places));
+  /// Slots take the places in turn.
+  static Value takePlace(NVVMBuilder &builder, CopyScalesOp op, Value state) {
+    Value place = builder.create<LLVM::LoadOp>(builder.getI32Type(), state);
+    Value next = builder.add(place, builder.i32(1));
+    Value wraps = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, next,
+                                                builder.i32(op.getSlots()));
+    builder.create<LLVM::StoreOp>(
+        builder.create<arith::SelectOp>(wraps, builder.i32(0), next), state);
+    return place;
   }
 };
 

@@ -49,12 +49,13 @@ void KernelBuilder::requireSize(Value found, Value expected,
                     ValueRange{expected, found});
 }
 
-void KernelBuilder::requireUnits(Value units) {
-  constexpr int64_t kMaxUnits = std::numeric_limits<int32_t>::max();
-  Value most = index(kMaxUnits);
-  Value fits = create<arith::CmpIOp>(arith::CmpIPredicate::ule, units, most);
-  create<RequireOp>(fits, "expected at most %lld units of work, found %lld",
-                    ValueRange{most, units});
+void KernelBuilder::requireAtMost(Value found, int64_t limit,
+                                  const Twine &what) {
+  Value most = index(limit);
+  Value fits = create<arith::CmpIOp>(arith::CmpIPredicate::ule, found, most);
+  create<RequireOp>(fits,
+                    ("expected at most %lld " + what + ", found %lld").str(),
+                    ValueRange{most, found});
 }
 
 void KernelBuilder::requireMultiple(Value found, int64_t factor,

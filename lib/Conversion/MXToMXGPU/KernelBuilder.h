@@ -16,6 +16,14 @@
 
 namespace mx::mxgpu {
 
+/// CTAs that a grid can have; kernels number units of work in 32 bits.
+inline constexpr int64_t kMaxUnits = std::numeric_limits<int32_t>::max();
+
+/// Rows and columns that tiles of up to 256 can cover: coordinates of bulk
+/// copies are signed and have 32 bits (PTX ISA, cp.async.bulk.tensor).
+inline constexpr int64_t kMaxExtent =
+    std::numeric_limits<int32_t>::max() / 256 * 256;
+
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
@@ -37,9 +45,8 @@ public:
   void requireMultiple(mlir::Value found, int64_t factor,
                        const llvm::Twine &what);
 
-  /// Requires at run time that a grid can have as many CTAs as there are units
-  /// of work (2^31 - 1), which kernels number in 32 bits.
-  void requireUnits(mlir::Value units);
+  /// Requires at run time that there are not more of `what` than `limit`.
+  void requireAtMost(mlir::Value found, int64_t limit, const llvm::Twine &what);
 
   /// A kernel with an empty body and `arguments`, in the module's gpu.module;
   /// the builder's insertion point does not move. Its name begins with `name`.

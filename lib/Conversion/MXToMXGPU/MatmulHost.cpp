@@ -19,6 +19,9 @@ using namespace mx::mxgpu;
 void MatmulBuilder::checkSizes() {
   Value m = host.dim(op.getA(), 0), n = host.dim(op.getB(), 0);
   Value k = host.dim(op.getA(), 1);
+  host.requireAtMost(m, kMaxExtent, "rows of a");
+  host.requireAtMost(n, kMaxExtent, "rows of b");
+  host.requireAtMost(k, kMaxExtent, "columns of a");
   host.requireMultiple(k, product.reductionMultiple, "dimension 1 of a");
   host.requireSize(host.dim(op.getB(), 1), k, "dimension 1 of b");
   host.requireSize(host.dim(getOut(), 0), m, "dimension 0 of the result");

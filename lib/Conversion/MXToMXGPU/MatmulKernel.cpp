@@ -50,7 +50,7 @@ void MatmulBuilder::buildProduct() {
   Value rowTiles = host.ceilDiv(host.dim(getOut(), 0), schedule.getTileM());
   Value columnTiles = host.ceilDiv(host.dim(getOut(), 1), schedule.getTileN());
   Value units = host.mul(rowTiles, columnTiles);
-  host.requireUnits(units);
+  host.requireAtMost(units, kMaxUnits, "units of work");
   Value clusters = units;
   if (schedule.getTileLoop() == TileLoop::Static) { // as many as run at once
     Value sms = host.create<SmCountOp>();
@@ -82,7 +82,8 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
   if (schedule.getSplitK() > 1)
     rows = body.div(rows, schedule.getSplitK());
   auto createRing = [&](RingType type, StringRef name) -> Value {
-    return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr());
+    return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
+                               IntegerAttr());
   };
   auto createWork = [&](Value units) {
     work = body.create<WorkSourceOp>(

@@ -76,7 +76,7 @@ void MatmulBuilder::buildSum(Value parts) {
   constexpr int64_t kTileN = kSumColumns * 32;
   Value units = host.mul(host.ceilDiv(host.dim(getOut(), 0), kSumWarps),
                          host.ceilDiv(host.dim(getOut(), 1), kTileN));
-  host.requireUnits(units);
+  host.requireAtMost(units, kMaxUnits, "units of work");
   Value most = host.mul(host.create<SmCountOp>(), host.index(kSumCtas));
   host.launch(kernel, host.create<arith::MinUIOp>(units, most), arguments);
 }

@@ -1,157 +1,84 @@
 // RUN: mx-opt %s -split-input-file --mxgpu-allocate --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
 
-// Set-up, a producer that is the copy engine, and a consumer that is the tensor
-// core. Shared memory: a at 0, sf at 65536, full barriers at 67584, empty ones
-// at 67616.
-
-// CHECK-LABEL: gpu.module @load
-// CHECK-SAME:    llvm.data_layout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
-// CHECK:         llvm.mlir.global external @mx_dynamic_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
-// CHECK:         llvm.func @load(
-// CHECK-SAME:      %[[MAP:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %[[SCALES:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %[[N:.*]]: i64)
-// CHECK-SAME:      attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 64, 1, 1>}
-// CHECK-DAG:       %[[C0:.*]] = arith.constant 0 : i32
-// CHECK-DAG:       %[[C1:.*]] = arith.constant 1 : i32
-// CHECK-DAG:       %[[C4:.*]] = arith.constant 4 : i32
-// CHECK-DAG:       %[[C8:.*]] = arith.constant 8 : i32
-// CHECK-DAG:       %[[C16384:.*]] = arith.constant 16384 : i32
-// CHECK-DAG:       %[[SLOT_BYTES:.*]] = arith.constant 16896 : i32
-// CHECK-DAG:       %[[FULL:.*]] = arith.constant 67584 : i32
-// CHECK-DAG:       %[[EMPTY:.*]] = arith.constant 67616 : i32
-// CHECK-DAG:       %[[TRUE:.*]] = arith.constant true
-// CHECK-DAG:       %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared : !llvm.ptr<3>
-
-// One thread initializes the barriers and makes them visible to the copy engine;
-// the CTA waits for it.
-// CHECK:           %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
-// CHECK:           %[[FIRST:.*]] = arith.cmpi eq, %[[TID]], %[[C0]]
-// CHECK:           scf.if %[[FIRST]] {
-// CHECK-NEXT:        nvvm.prefetch tensormap, %[[MAP]]
-// CHECK-NEXT:        nvvm.prefetch tensormap, %[[SCALES]]
-// CHECK-NEXT:        %[[B:.*]] = llvm.getelementptr %[[SHARED]][67584]
-// CHECK-NEXT:        nvvm.mbarrier.init %[[B]], %[[C1]]
-// CHECK-COUNT-7:     nvvm.mbarrier.init %{{.*}}, %[[C1]]
-// CHECK-NOT:         nvvm.mbarrier.init
-// CHECK:             nvvm.fence.mbarrier.init
-// CHECK-NEXT:      }
-// CHECK-NEXT:      nvvm.bar.warp.sync
-// CHECK-NEXT:      nvvm.barrier
-
-// The role is warp 0, and one thread of it.
-// CHECK:           %[[WARP:.*]] = arith.shrui %[[TID]]
-// CHECK:           %[[IS_LOAD:.*]] = arith.cmpi ult, %[[WARP]], %[[C1]]
-// CHECK:           scf.if %[[IS_LOAD]] {
-// CHECK-NEXT:        %[[ELECTED:.*]] = nvvm.elect.sync
-// CHECK-NEXT:        scf.if %[[ELECTED]] {
-
-// acquire: waits for the phase before, which is complete at first; announces
-// the bytes before anything can arrive.
-// CHECK-NEXT:          %[[SLOT:.*]] = llvm.load %[[SLOT_P:.*]] : !llvm.ptr -> i32
-// CHECK-NEXT:          %[[PHASE:.*]] = llvm.load %[[PHASE_P:.*]] : !llvm.ptr -> i32
-// CHECK-NEXT:          %[[PARITY:.*]] = arith.xori %[[PHASE]], %[[C1]]
-// CHECK-NEXT:          %[[OFFSET:.*]] = arith.muli %[[SLOT]], %[[C8]]
-// CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[OFFSET]], %[[EMPTY]]
-// CHECK-NEXT:          %[[EMPTY_B:.*]] = llvm.getelementptr %[[SHARED]][%[[AT]]]
-// CHECK-NEXT:          scf.while : () -> () {
-// CHECK-NEXT:            %[[DONE:.*]] = nvvm.mbarrier.try_wait %[[EMPTY_B]], %[[PARITY]]
-// CHECK-NEXT:            %[[AGAIN:.*]] = arith.xori %[[DONE]], %[[TRUE]]
-// CHECK-NEXT:            scf.condition(%[[AGAIN]])
-// CHECK:               %[[NEXT:.*]] = arith.addi %[[SLOT]], %[[C1]]
-// CHECK-NEXT:          %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %[[C4]]
-// CHECK-NEXT:          %[[NEXT_SLOT:.*]] = arith.select %[[WRAPS]], %[[C0]], %[[NEXT]]
-// CHECK-NEXT:          %[[NEXT_PHASE:.*]] = arith.select %[[WRAPS]], %[[PARITY]], %[[PHASE]]
-// CHECK-NEXT:          llvm.store %[[NEXT_SLOT]], %[[SLOT_P]]
-// CHECK-NEXT:          llvm.store %[[NEXT_PHASE]], %[[PHASE_P]]
-// CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[OFFSET]], %[[FULL]]
-// CHECK-NEXT:          %[[FULL_B:.*]] = llvm.getelementptr %[[SHARED]][%[[AT]]]
-// CHECK-NEXT:          nvvm.mbarrier.arrive.expect_tx %[[FULL_B]], %[[SLOT_BYTES]]
-
-// Copies: innermost coordinate first, missing ones 0. publish is nothing more.
-// CHECK:               %[[A_OFFSET:.*]] = arith.muli %[[SLOT]], %[[C16384]]
-// CHECK-NEXT:          %[[A:.*]] = llvm.getelementptr %[[SHARED]][%[[A_OFFSET]]]
-// CHECK-NEXT:          nvvm.cp.async.bulk.tensor.shared.cluster.global %[[A]], %[[MAP]], %[[FULL_B]], box[%[[K:.*]], %[[ROW:.*]]] {isCTAOnly = true}
-// CHECK:               nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[SCALES]], %[[FULL_B]], box[%[[C0]], %[[C0]], %[[C0]], %[[ROW]]] {isCTAOnly = true}
-
-// Before the CTA ends every slot has been emptied: no arrival is under way.
-// CHECK-NEXT:          scf.for %{{.*}} = %[[C0]] to %[[C4]] step %[[C1]]
-// CHECK:                 nvvm.mbarrier.try_wait
-// CHECK:             nvvm.bar.warp.sync
-
-// consume and release of the tensor core.
-// CHECK:             nvvm.elect.sync
-// CHECK:               %[[SLOT:.*]] = llvm.load %[[SLOT_P:.*]] : !llvm.ptr -> i32
-// CHECK-NEXT:          %[[PHASE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
-// CHECK-NEXT:          %[[OFFSET:.*]] = arith.muli %[[SLOT]], %[[C8]]
-// CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[OFFSET]], %[[FULL]]
-// CHECK-NEXT:          %[[FULL_B:.*]] = llvm.getelementptr %[[SHARED]][%[[AT]]]
-// CHECK:                 nvvm.mbarrier.try_wait %[[FULL_B]], %[[PHASE]]
-// CHECK:               nvvm.tcgen05.fence <after>
-// CHECK-NEXT:          %[[AT:.*]] = arith.addi %[[OFFSET]], %[[EMPTY]]
-// CHECK-NEXT:          %[[EMPTY_B:.*]] = llvm.getelementptr %[[SHARED]][%[[AT]]]
-// CHECK-NEXT:          nvvm.tcgen05.commit %[[EMPTY_B]]
-// CHECK-NOT:       nvvm.tcgen05.{{alloc|dealloc}}
-// CHECK:           llvm.return
-!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!scale_map = !mxgpu.tensor_map<1x1x2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
-gpu.module @load [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
-  mxgpu.kernel @load(%map: !map, %sf: !scale_map, %n: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @load warps(1) elected {
-      %c64 = arith.constant 64 : index
-      %s = mxgpu.acquire %in : !in
-      mxgpu.tma_load %map[%n, %c64] into %s["a"] : !map, !mxgpu.slot<!in>
-      mxgpu.tma_load %sf[%n] into %s["sf"] : !scale_map, !mxgpu.slot<!in>
-      mxgpu.publish %s : !mxgpu.slot<!in>
-    }
-    mxgpu.role @mma warps(1) elected {
-      %s = mxgpu.consume %in : !in
-      mxgpu.release %s : !mxgpu.slot<!in>
-    }
-  }
-}
-
-// -----
-
-// The tensor core and the epilogue. Barriers: in.full 67584, in.empty 67616,
-// acc.full 67648, acc.empty 67664; the address of tensor memory at 67680.
+// The tensor core and the epilogue. 4 slots of in, 17408 bytes from one to the
+// next; in each, a at 0, sf at 16384, the full barrier at 16896, the empty one at
+// 16904 (rings.mlir has more of them). Behind them the barriers of acc, 16 bytes from
+// one slot to the next: full at 69632, empty at 69640; the address of tensor memory
+// at 69664.
 
 // CHECK-LABEL: llvm.func @mma(
 // CHECK-SAME:    %[[OUT:.*]]: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %[[NONE:.*]]: i1, %[[MORE:.*]]: i1, %{{.*}}: i64)
 // CHECK-SAME:    nvvm.reqntid = array<i32: 160, 1, 1>
-// CHECK-DAG:     %[[WARPS:.*]] = arith.constant 4 : i32
+// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : i32
+// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : i32
+// CHECK-DAG:     %[[C2:.*]] = arith.constant 2 : i32
+// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : i32
+// CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : i32
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : i32
 // CHECK-DAG:     %[[COLUMNS:.*]] = arith.constant 512 : i32
 // CHECK-DAG:     %[[TRUE:.*]] = arith.constant true
 // CHECK-DAG:     %[[SCALE_COLUMN:.*]] = arith.constant 256 : i32
 // Descriptors (PTX ISA, tcgen05 shared memory descriptor): a tile of scales, 8
 // rows 128 bytes apart; a tile of elements, swizzle 128B, groups of 8 rows 1024
-// bytes apart.
-// CHECK-DAG:     %[[SCALE_LAYOUT:.*]] = arith.constant 70403103916032 : i64
-// CHECK-DAG:     %[[TILE_LAYOUT:.*]] = arith.constant 4611756662049472512 : i64
+// bytes apart. Their last 14 bits are an address in units of 16 bytes, so that a
+// field's place in its slot is in the constant, too: 16384 / 16 for sf, 0 for a.
+// Blocks of a are 32 bytes apart.
+// CHECK-DAG:     %[[SF_LAYOUT:.*]] = arith.constant 70403103917056 : i64
+// CHECK-DAG:     %[[A_LAYOUT:.*]] = arith.constant 4611756662049472512 : i64
+// CHECK-DAG:     %[[A_LAYOUT1:.*]] = arith.constant 4611756662049472514 : i64
+// CHECK-DAG:     %[[A_LAYOUT2:.*]] = arith.constant 4611756662049472516 : i64
+// CHECK-DAG:     %[[A_LAYOUT3:.*]] = arith.constant 4611756662049472518 : i64
+// CHECK-DAG:     %[[IN_CTA:.*]] = arith.constant 262143 : i64
+// CHECK-DAG:     %[[UNIT_BITS:.*]] = arith.constant 4 : i64
 // Instruction descriptors: M = 128, N = 128, E4M3, UE8M0, scales 0 to 3.
 // CHECK-DAG:     %[[I0:.*]] = arith.constant 144703488 : i32
 // CHECK-DAG:     %[[I1:.*]] = arith.constant 681574416 : i32
 // CHECK-DAG:     %[[I2:.*]] = arith.constant 1218445344 : i32
 // CHECK-DAG:     %[[I3:.*]] = arith.constant 1755316272 : i32
-// CHECK-DAG:     %[[K1:.*]] = arith.constant 2 : i64
-// CHECK-DAG:     %[[K2:.*]] = arith.constant 4 : i64
-// CHECK-DAG:     %[[K3:.*]] = arith.constant 6 : i64
+// CHECK-DAG:     %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared : !llvm.ptr<3>
 
-// The epilogue's four warps arrive at the empty barriers.
-// CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %[[WARPS]]
-// CHECK:         nvvm.fence.mbarrier.init
+// The epilogue's four warps arrive at the empty barriers of acc.
+// CHECK:           %[[B:.*]] = llvm.getelementptr %[[SHARED]][69632]
+// CHECK-NEXT:      nvvm.mbarrier.init %[[B]], %[[C1]] :
+// CHECK-NEXT:      %[[B:.*]] = llvm.getelementptr %[[SHARED]][69640]
+// CHECK-NEXT:      nvvm.mbarrier.init %[[B]], %[[C4]] :
+// CHECK-NEXT:      %[[B:.*]] = llvm.getelementptr %[[SHARED]][69648]
+// CHECK-NEXT:      nvvm.mbarrier.init %[[B]], %[[C1]] :
+// CHECK-NEXT:      %[[B:.*]] = llvm.getelementptr %[[SHARED]][69656]
+// CHECK-NEXT:      nvvm.mbarrier.init %[[B]], %[[C4]] :
+// CHECK-NEXT:      nvvm.fence.mbarrier.init
 
 // The warp of the role that fills tensor memory allocates it.
 // CHECK:         %[[IS_MMA:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : i32
 // CHECK-NEXT:    scf.if %[[IS_MMA]] {
-// CHECK-NEXT:      %[[ADDRESS:.*]] = llvm.getelementptr %{{.*}}[67680]
+// CHECK-NEXT:      %[[ADDRESS:.*]] = llvm.getelementptr %[[SHARED]][69664]
 // CHECK-NEXT:      nvvm.tcgen05.alloc %[[ADDRESS]], %[[COLUMNS]]
 // CHECK-NEXT:      nvvm.tcgen05.relinquish_alloc_permit
 // CHECK-NEXT:    }
 // CHECK-NEXT:    nvvm.tcgen05.fence <before>
 // CHECK-NEXT:    nvvm.barrier
 // CHECK-NEXT:    nvvm.tcgen05.fence <after>
-// CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+// CHECK-NEXT:    %[[ADDRESS:.*]] = llvm.getelementptr %[[SHARED]][69664]
+// CHECK-NEXT:    %[[TMEM:.*]] = llvm.load %[[ADDRESS]] : !llvm.ptr<3> -> i32
+
+// A slot in tensor memory is a number; its barriers lie 16 bytes times that behind
+// those of the first.
+// CHECK:           llvm.store %[[C0]], %[[SLOT_P:.*]] : i32, !llvm.ptr
+// CHECK-NEXT:      llvm.store %[[C0]], %[[PARITY_P:.*]] : i32, !llvm.ptr
+// CHECK-NEXT:      %[[SLOT:.*]] = llvm.load %[[SLOT_P]] : !llvm.ptr -> i32
+// CHECK-NEXT:      %[[PARITY:.*]] = llvm.load %[[PARITY_P]] : !llvm.ptr -> i32
+// CHECK-NEXT:      %[[OFFSET:.*]] = arith.muli %[[SLOT]], %[[C16]]
+// CHECK-NEXT:      %[[BARRIERS:.*]] = llvm.getelementptr %[[SHARED]][%[[OFFSET]]]
+// CHECK-NEXT:      %[[FULL_B:.*]] = llvm.getelementptr %[[BARRIERS]][69632]
+// CHECK:             nvvm.mbarrier.try_wait %[[FULL_B]], %[[PARITY]] :
+// CHECK:           %[[NEXT:.*]] = arith.addi %[[SLOT]], %[[C1]]
+// CHECK-NEXT:      %[[WRAPS:.*]] = llvm.icmp "eq" %[[NEXT]], %[[C2]]
+// CHECK-NEXT:      %[[NEXT_SLOT:.*]] = arith.select %[[WRAPS]], %[[C0]], %[[NEXT]]
+// CHECK-NEXT:      %[[FLIP:.*]] = arith.extui %[[WRAPS]] : i1 to i32
+// CHECK-NEXT:      %[[NEXT_PARITY:.*]] = arith.xori %[[PARITY]], %[[FLIP]]
+// CHECK-NEXT:      llvm.store %[[NEXT_SLOT]], %[[SLOT_P]] :
+// CHECK-NEXT:      llvm.store %[[NEXT_PARITY]], %[[PARITY_P]] :
+// CHECK-NEXT:      nvvm.tcgen05.fence <after>
 
 // A load and its wait; nothing uses what the load gives but an empty asm behind
 // the wait.
@@ -167,50 +94,68 @@ gpu.module @load [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-NOT:       llvm.inline_asm
 
 // release of threads: what they have read is read before the MMAs that follow.
-// CHECK:           nvvm.tcgen05.fence <before>
+// CHECK:           %[[EMPTY_B:.*]] = llvm.getelementptr %[[BARRIERS]][69640]
+// CHECK-NEXT:      nvvm.tcgen05.fence <before>
 // CHECK:           scf.if
-// CHECK-NEXT:        nvvm.mbarrier.arrive
+// CHECK-NEXT:        nvvm.mbarrier.arrive %[[EMPTY_B]] :
 
 // CHECK:           nvvm.elect.sync
+// CHECK:             llvm.store %{{.*}}, %[[IN_P:.*]] : !llvm.ptr<3>, !llvm.ptr
+// CHECK-NEXT:        llvm.store %[[C0]], %{{.*}} : i32, !llvm.ptr
+// CHECK-NEXT:        llvm.store %[[C0]], %[[SLOT_P:.*]] : i32, !llvm.ptr
+// CHECK-NEXT:        llvm.store %[[C1]], %[[PARITY_P:.*]] : i32, !llvm.ptr
+// CHECK-NEXT:        %[[ACC:.*]] = llvm.load %[[SLOT_P]] : !llvm.ptr -> i32
+// CHECK-NEXT:        %[[PARITY:.*]] = llvm.load %[[PARITY_P]] : !llvm.ptr -> i32
+// CHECK-NEXT:        %[[OFFSET:.*]] = arith.muli %[[ACC]], %[[C16]]
+// CHECK-NEXT:        %[[BARRIERS:.*]] = llvm.getelementptr %[[SHARED]][%[[OFFSET]]]
+// CHECK-NEXT:        %[[EMPTY_B:.*]] = llvm.getelementptr %[[BARRIERS]][69640]
+// CHECK:               nvvm.mbarrier.try_wait %[[EMPTY_B]], %[[PARITY]] :
 // CHECK:             nvvm.tcgen05.fence <after>
+// CHECK-NEXT:        %[[IN:.*]] = llvm.load %[[IN_P]] : !llvm.ptr -> !llvm.ptr<3>
 // CHECK:             nvvm.tcgen05.fence <after>
-// CHECK:             %[[SF_B:.*]] = arith.ori %{{.*}}, %[[SCALE_LAYOUT]]
-// CHECK:             %[[SF_F:.*]] = arith.addi %[[SF_B]], %{{.*}} : i64
-// CHECK:             %[[SF_D:.*]] = arith.addi %[[SF_F]], %{{.*}} : i64
+// CHECK-NEXT:        %[[IN64:.*]] = llvm.ptrtoint %[[IN]] : !llvm.ptr<3> to i64
+// CHECK-NEXT:        %[[IN18:.*]] = arith.andi %[[IN64]], %[[IN_CTA]]
+// CHECK-NEXT:        %[[UNITS:.*]] = arith.shrui %[[IN18]], %[[UNIT_BITS]]
+// CHECK-NEXT:        %[[SF_D:.*]] = arith.addi %[[UNITS]], %[[SF_LAYOUT]]
 // CHECK-NEXT:        %[[SF_C:.*]] = arith.addi %[[TMEM]], %[[SCALE_COLUMN]]
 // CHECK-NEXT:        %[[SF:.*]] = llvm.inttoptr %[[SF_C]] : i32 to !llvm.ptr<6>
 // CHECK-NEXT:        nvvm.tcgen05.cp %[[SF]], %[[SF_D]] {multicast = #nvvm.tcgen05_cp_multicast<warpx4>, shape = #nvvm.tcgen05_cp_shape<shape_32x128b>}
-// CHECK:             %[[A_B:.*]] = arith.ori %{{.*}}, %[[TILE_LAYOUT]]
-// CHECK:             %[[A:.*]] = arith.addi %[[A_B]], %{{.*}} : i64
+// CHECK-NEXT:        %[[A:.*]] = arith.addi %[[UNITS]], %[[A_LAYOUT]]
+// CHECK-NEXT:        %[[D_C:.*]] = arith.muli %[[ACC]], %[[C128]]
+// CHECK-NEXT:        %[[D_A:.*]] = arith.addi %[[TMEM]], %[[D_C]]
 // A full tile asks once for all its instructions.
-// CHECK:             %[[FULL:.*]] = arith.cmpi uge, %[[EXTENT:.*]], %c128 : index
+// CHECK-NEXT:        %[[FULL:.*]] = arith.cmpi uge, %[[EXTENT:.*]], %c128 : index
 // CHECK-NEXT:        scf.if %[[FULL]] {
-// CHECK-NEXT:          %[[D:.*]] = llvm.inttoptr %{{.*}} : i32 to !llvm.ptr<6>
+// CHECK-NEXT:          %[[D:.*]] = llvm.inttoptr %[[D_A]] : i32 to !llvm.ptr<6>
 // CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A]], %[[A]], %[[I0]], %[[MORE]], %[[SF]], %[[SF]] {blockScale = #nvvm.tcgen05_mma_block_scale<block32>, ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.block_scale_kind<mxf8f6f4>}
-// CHECK-NEXT:          %[[A1:.*]] = arith.addi %[[A]], %[[K1]]
+// CHECK-NEXT:          %[[A1:.*]] = arith.addi %[[UNITS]], %[[A_LAYOUT1]]
 // CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A1]], %[[A1]], %[[I1]], %[[TRUE]],{{.*}}
-// CHECK-NEXT:          %[[A2:.*]] = arith.addi %[[A]], %[[K2]]
+// CHECK-NEXT:          %[[A2:.*]] = arith.addi %[[UNITS]], %[[A_LAYOUT2]]
 // CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A2]], %[[A2]], %[[I2]], %[[TRUE]],{{.*}}
-// CHECK-NEXT:          %[[A3:.*]] = arith.addi %[[A]], %[[K3]]
+// CHECK-NEXT:          %[[A3:.*]] = arith.addi %[[UNITS]], %[[A_LAYOUT3]]
 // CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A3]], %[[A3]], %[[I3]], %[[TRUE]],{{.*}}
 // The first block always lies within the extent; the others are asked for, and
 // the last never does.
 // CHECK-NEXT:        } else {
-// CHECK-NEXT:          %[[D:.*]] = llvm.inttoptr
+// CHECK-NEXT:          %[[D:.*]] = llvm.inttoptr %[[D_A]] : i32 to !llvm.ptr<6>
 // CHECK-NEXT:          nvvm.tcgen05.mma.block_scale %[[D]], %[[A]], %[[A]], %[[I0]], %[[MORE]],{{.*}}
 // CHECK-NEXT:          %[[IN1:.*]] = arith.cmpi ugt, %[[EXTENT]], %c32 : index
 // CHECK-NEXT:          scf.if %[[IN1]] {
-// CHECK:                 nvvm.tcgen05.mma.block_scale %[[D]], %{{.*}}, %{{.*}}, %[[I1]], %[[TRUE]],{{.*}}
+// CHECK-NEXT:            %[[A1:.*]] = arith.addi %[[UNITS]], %[[A_LAYOUT1]]
+// CHECK-NEXT:            nvvm.tcgen05.mma.block_scale %[[D]], %[[A1]], %[[A1]], %[[I1]], %[[TRUE]],{{.*}}
 // CHECK-NEXT:            %[[IN2:.*]] = arith.cmpi ugt, %[[EXTENT]], %c64 : index
 // CHECK-NEXT:            scf.if %[[IN2]] {
-// CHECK:                   nvvm.tcgen05.mma.block_scale %[[D]], %{{.*}}, %{{.*}}, %[[I2]], %[[TRUE]],{{.*}}
+// CHECK-NEXT:              %[[A2:.*]] = arith.addi %[[UNITS]], %[[A_LAYOUT2]]
+// CHECK-NEXT:              nvvm.tcgen05.mma.block_scale %[[D]], %[[A2]], %[[A2]], %[[I2]], %[[TRUE]],{{.*}}
 // CHECK-NOT:         nvvm.tcgen05.mma
-// CHECK:             nvvm.tcgen05.commit
+// CHECK:             %[[IN_EMPTY:.*]] = llvm.getelementptr %[[IN]][16904]
+// CHECK-NEXT:        nvvm.tcgen05.commit %[[IN_EMPTY]] :
 // publish: what was never started cannot complete.
-// CHECK:             scf.if %[[NONE]] {
-// CHECK-NEXT:          nvvm.mbarrier.arrive
+// CHECK-NEXT:        %[[FULL_B:.*]] = llvm.getelementptr %[[BARRIERS]][69632]
+// CHECK-NEXT:        scf.if %[[NONE]] {
+// CHECK-NEXT:          nvvm.mbarrier.arrive %[[FULL_B]] :
 // CHECK-NEXT:        } else {
-// CHECK-NEXT:          nvvm.tcgen05.commit
+// CHECK-NEXT:          nvvm.tcgen05.commit %[[FULL_B]] :
 // CHECK-NEXT:        }
 
 // Tear-down, by the warp that allocated.
@@ -249,11 +194,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // CHECK-LABEL: llvm.func @two_tiles(
 // CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : i32
-// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : i64
-// CHECK:         nvvm.tcgen05.cp %{{.*}}, %[[DESCRIPTOR:.*]] {multicast
-// CHECK-DAG:     %[[NEXT:.*]] = arith.addi %{{.*}}, %[[C4]] : i32
-// CHECK-DAG:     %[[NEXT_D:.*]] = arith.addi %[[DESCRIPTOR]], %[[C32]] : i64
-// CHECK:         %[[NEXT_P:.*]] = llvm.inttoptr %[[NEXT]]
+// CHECK-DAG:     %[[LAYOUT:.*]] = arith.constant 70403103916032 : i64
+// CHECK-DAG:     %[[NEXT_LAYOUT:.*]] = arith.constant 70403103916064 : i64
+// CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+// CHECK:         %[[DESCRIPTOR:.*]] = arith.addi %[[UNITS:.*]], %[[LAYOUT]] : i64
+// CHECK-NEXT:    %[[FIRST_P:.*]] = llvm.inttoptr %[[TMEM]]
+// CHECK-NEXT:    nvvm.tcgen05.cp %[[FIRST_P]], %[[DESCRIPTOR]] {multicast
+// CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[TMEM]], %[[C4]] : i32
+// CHECK-NEXT:    %[[NEXT_D:.*]] = arith.addi %[[UNITS]], %[[NEXT_LAYOUT]] : i64
+// CHECK-NEXT:    %[[NEXT_P:.*]] = llvm.inttoptr %[[NEXT]]
 // CHECK-NEXT:    nvvm.tcgen05.cp %[[NEXT_P]], %[[NEXT_D]] {
 // CHECK-NOT:     nvvm.tcgen05.cp
 !in = !mxgpu.ring<1 x (sf: smem<1024xi8>), producer = tma, consumer = mma>
@@ -263,6 +212,66 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     mxgpu.role @mma warps(1) elected {
       %s = mxgpu.consume %in : !in
       %sf = mxgpu.copy_scales %s["sf"] : !mxgpu.slot<!in> -> !mxgpu.scales<256>
+      mxgpu.release %s : !mxgpu.slot<!in>
+    }
+  }
+}
+
+// -----
+
+// Several places for scales: slots take them in turn, however many slots there are.
+// A counter for each copy, which begins at 0: 2 places of 4 columns from column 0,
+// 3 of 8 from column 8.
+
+// CHECK-LABEL: llvm.func @places(
+// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : i32
+// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : i32
+// CHECK-DAG:     %[[C2:.*]] = arith.constant 2 : i32
+// CHECK-DAG:     %[[C3:.*]] = arith.constant 3 : i32
+// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : i32
+// CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : i32
+// Rows 128 bytes apart; sfa at 0, the two tiles of sfb at 512 and 1024 in the slot.
+// CHECK-DAG:     %[[SFA_LAYOUT:.*]] = arith.constant 70403103916032 : i64
+// CHECK-DAG:     %[[SFB_LAYOUT:.*]] = arith.constant 70403103916064 : i64
+// CHECK-DAG:     %[[SFB_LAYOUT1:.*]] = arith.constant 70403103916096 : i64
+// CHECK:         llvm.store %[[C0]], %[[SFA_P:.*]] : i32, !llvm.ptr
+// CHECK:         llvm.store %[[C0]], %[[SFB_P:.*]] : i32, !llvm.ptr
+// CHECK:         %[[TMEM:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+// CHECK:         %[[UNITS:.*]] = arith.shrui %{{.*}}, %{{.*}} : i64
+// CHECK-NEXT:    %[[SFA:.*]] = arith.addi %[[UNITS]], %[[SFA_LAYOUT]]
+// CHECK-NEXT:    %[[PLACE:.*]] = llvm.load %[[SFA_P]] : !llvm.ptr -> i32
+// CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[PLACE]], %[[C1]]
+// CHECK-NEXT:    %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %[[C2]]
+// CHECK-NEXT:    %[[NEXT_PLACE:.*]] = arith.select %[[WRAPS]], %[[C0]], %[[NEXT]]
+// CHECK-NEXT:    llvm.store %[[NEXT_PLACE]], %[[SFA_P]] :
+// CHECK-NEXT:    %[[OFFSET:.*]] = arith.muli %[[PLACE]], %[[C4]]
+// CHECK-NEXT:    %[[COLUMN:.*]] = arith.addi %[[TMEM]], %[[OFFSET]]
+// CHECK-NEXT:    %[[AT:.*]] = llvm.inttoptr %[[COLUMN]]
+// CHECK-NEXT:    nvvm.tcgen05.cp %[[AT]], %[[SFA]] {
+// CHECK-NEXT:    %[[SFB:.*]] = arith.addi %[[UNITS]], %[[SFB_LAYOUT]]
+// CHECK-NEXT:    %[[FIRST:.*]] = arith.addi %[[TMEM]], %[[C8]]
+// CHECK-NEXT:    %[[PLACE:.*]] = llvm.load %[[SFB_P]] : !llvm.ptr -> i32
+// CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[PLACE]], %[[C1]]
+// CHECK-NEXT:    %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %[[C3]]
+// CHECK-NEXT:    %[[NEXT_PLACE:.*]] = arith.select %[[WRAPS]], %[[C0]], %[[NEXT]]
+// CHECK-NEXT:    llvm.store %[[NEXT_PLACE]], %[[SFB_P]] :
+// CHECK-NEXT:    %[[OFFSET:.*]] = arith.muli %[[PLACE]], %[[C8]]
+// CHECK-NEXT:    %[[COLUMN:.*]] = arith.addi %[[FIRST]], %[[OFFSET]]
+// CHECK-NEXT:    %[[AT:.*]] = llvm.inttoptr %[[COLUMN]]
+// CHECK-NEXT:    nvvm.tcgen05.cp %[[AT]], %[[SFB]] {
+// CHECK-NEXT:    %[[COLUMN1:.*]] = arith.addi %[[COLUMN]], %[[C4]]
+// CHECK-NEXT:    %[[SFB1:.*]] = arith.addi %[[UNITS]], %[[SFB_LAYOUT1]]
+// CHECK-NEXT:    %[[AT1:.*]] = llvm.inttoptr %[[COLUMN1]]
+// CHECK-NEXT:    nvvm.tcgen05.cp %[[AT1]], %[[SFB1]] {
+// CHECK-NOT:     nvvm.tcgen05.cp
+!in = !mxgpu.ring<3 x (sfa: smem<512xi8>, sfb: smem<1024xi8>), producer = tma, consumer = mma>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @places() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @mma warps(1) elected {
+      %s = mxgpu.consume %in : !in
+      %sfa = mxgpu.copy_scales %s["sfa"] slots(2) : !mxgpu.slot<!in> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s["sfb"] slots(3) : !mxgpu.slot<!in> -> !mxgpu.scales<256>
       mxgpu.release %s : !mxgpu.slot<!in>
     }
   }
@@ -301,9 +310,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           scf.while
 // CHECK:             %[[TILE:.*]] = arith.index_castui %{{.*}} : i32 to index
 // CHECK-NEXT:        %[[FIRST_ROW:.*]] = arith.muli %[[TILE]], %[[C128]]
-// CHECK-NEXT:        scf.for %[[K:.*]] = %[[C0]] to %[[C64]] step %[[C32]] {
-// CHECK-NEXT:          %[[LEFT:.*]] = arith.subi %[[C64]], %[[K]]
-// CHECK-NEXT:          %[[EXTENT:.*]] = arith.minui %[[LEFT]], %[[C32]]
+// K in 32 bits, as bulk copies have it; what the body sees are indices.
+// CHECK-NEXT:        scf.for %[[K32:.*]] = %c0_i32 to %c64_i32 step %c32_i32 : i32 {
+// CHECK-NEXT:          %[[LEFT:.*]] = arith.subi %c64_i32, %[[K32]] : i32
+// CHECK-NEXT:          %[[EXTENT32:.*]] = arith.minui %[[LEFT]], %c32_i32 : i32
+// CHECK-NEXT:          %[[K:.*]] = arith.index_castui %[[K32]] : i32 to index
+// CHECK-NEXT:          %[[EXTENT:.*]] = arith.index_castui %[[EXTENT32]] : i32 to index
 // CHECK-NEXT:          %[[ROW:.*]] = arith.addi %[[FIRST_ROW]], %[[THREAD]]
 // CHECK:               %[[INSIDE:.*]] = arith.andi
 // CHECK-NEXT:          %[[BLOCK:.*]] = scf.if %[[INSIDE]] -> (vector<32xbf16>) {

@@ -37,7 +37,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
   mxgpu.kernel @kernel() smem(1024) {
-    %acc = mxgpu.ring "acc" offsets [0] barriers(0) : !acc
+    %acc = mxgpu.ring "acc" offsets [0] barriers(0) stride(16) : !acc
     mxgpu.role @role warps(1) first_warp(0) {
     }
   }
@@ -49,7 +49,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
   mxgpu.kernel @kernel() smem(1024) tmem(32 at 1020) {
-    %in = mxgpu.ring "in" offsets [0] barriers(512) : !in
+    %in = mxgpu.ring "in" offsets [0] barriers(512) stride(640) : !in
     mxgpu.role @role warps(1) first_warp(0) {
       %s = mxgpu.consume %in : !in
       %sf = mxgpu.copy_scales %s["sf"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>

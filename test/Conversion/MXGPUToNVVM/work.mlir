@@ -104,38 +104,79 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // Cluster launch control: the first unit is the CTA's own, the next is in the
 // answer, and only an answer that is a cluster is asked for its number. Two
-// warps and a thread empty a slot.
+// warps and a thread empty a slot. Slots are 128 bytes from one to the next; in
+// each, the answer at 0, the full barrier at 16, the empty one at 24.
 
 // CHECK-LABEL: llvm.func @clc(
 // CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : i32
 // CHECK-DAG:     %[[C3:.*]] = arith.constant 3 : i32
-// CHECK:         nvvm.mbarrier.init %{{.*}}, %c1_i32
-// CHECK:         nvvm.mbarrier.init %{{.*}}, %c1_i32
-// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C3]]
-// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C3]]
+// CHECK-DAG:     %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared : !llvm.ptr<3>
+// CHECK:         %[[B:.*]] = llvm.getelementptr %[[SHARED]][16]
+// CHECK-NEXT:    nvvm.mbarrier.init %[[B]], %c1_i32 :
+// CHECK-NEXT:    %[[B:.*]] = llvm.getelementptr %[[SHARED]][24]
+// CHECK-NEXT:    nvvm.mbarrier.init %[[B]], %[[C3]] :
+// CHECK-NEXT:    %[[B:.*]] = llvm.getelementptr %[[SHARED]][144]
+// CHECK-NEXT:    nvvm.mbarrier.init %[[B]], %c1_i32 :
+// CHECK-NEXT:    %[[B:.*]] = llvm.getelementptr %[[SHARED]][152]
+// CHECK-NEXT:    nvvm.mbarrier.init %[[B]], %[[C3]] :
+// CHECK:         %[[FIRST_SLOT:.*]] = llvm.inline_asm "mov.b64 $0, $1;", "=l,l" %[[SHARED]] :
+// CHECK-NEXT:    %[[BEHIND:.*]] = llvm.getelementptr %[[SHARED]][256]
+// CHECK-NEXT:    %[[END:.*]] = llvm.inline_asm "mov.b64 $0, $1;", "=l,l" %[[BEHIND]] :
+// CHECK-NEXT:    llvm.store %[[FIRST_SLOT]], %[[SLOT_P:.*]] : !llvm.ptr<3>, !llvm.ptr
+// CHECK-NEXT:    llvm.store %c0_i32, %{{.*}} : i32, !llvm.ptr
 // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // CHECK:         scf.while (%[[UNIT:.*]] = %[[CTA]]) : (i32) -> i128 {
 // CHECK:           arith.divui %[[UNIT]], %{{.*}} : i32
 // CHECK:           memref.store
-// CHECK:           nvvm.mbarrier.try_wait
-// CHECK:           %[[ANSWER:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> i128
+// CHECK-NEXT:      %[[SLOT:.*]] = llvm.load %[[SLOT_P]] : !llvm.ptr -> !llvm.ptr<3>
+// CHECK-NEXT:      %[[PARITY:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
+// CHECK-NEXT:      %[[FULL_B:.*]] = llvm.getelementptr %[[SLOT]][16]
+// CHECK:             nvvm.mbarrier.try_wait %[[FULL_B]], %[[PARITY]] :
+// CHECK:           %[[NEXT:.*]] = llvm.getelementptr %[[SLOT]][128]
+// CHECK-NEXT:      %[[WRAPS:.*]] = llvm.icmp "eq" %[[NEXT]], %[[END]]
+// CHECK-NEXT:      arith.select %[[WRAPS]], %[[FIRST_SLOT]], %[[NEXT]]
+// CHECK:           %[[ANSWER:.*]] = llvm.load %[[SLOT]] {alignment = 16 : i64} : !llvm.ptr<3> -> i128
 // CHECK-NEXT:      %[[MORE:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = is_canceled, %[[ANSWER]] : i1
-// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK-NEXT:      %[[EMPTY_B:.*]] = llvm.getelementptr %[[SLOT]][24]
+// CHECK-NEXT:      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK-NEXT:      nvvm.bar.warp.sync
 // CHECK:           scf.if
-// CHECK-NEXT:        nvvm.mbarrier.arrive
+// CHECK-NEXT:        nvvm.mbarrier.arrive %[[EMPTY_B]] :
 // CHECK:           scf.condition(%[[MORE]]) %[[ANSWER]] : i128
 // CHECK-NEXT:    } do {
 // CHECK-NEXT:    ^bb0(%[[NEXT:.*]]: i128):
 // CHECK-NEXT:      %[[NUMBER:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = get_first_cta_id_x, %[[NEXT]] : i32
 // CHECK-NEXT:      scf.yield %[[NUMBER]] : i32
 // The role that asks expects 16 bytes, asks, and waits for the answer.
+// CHECK:         %[[FIRST_SLOT:.*]] = llvm.inline_asm "mov.b64 $0, $1;", "=l,l" %[[SHARED]] :
+// CHECK-NEXT:    %[[BEHIND:.*]] = llvm.getelementptr %[[SHARED]][256]
+// CHECK-NEXT:    %[[END:.*]] = llvm.inline_asm "mov.b64 $0, $1;", "=l,l" %[[BEHIND]] :
+// CHECK-NEXT:    llvm.store %[[FIRST_SLOT]], %[[ANSWER_P:.*]] : !llvm.ptr<3>, !llvm.ptr
+// CHECK-NEXT:    llvm.store %c0_i32, %{{.*}} : i32, !llvm.ptr
+// CHECK-NEXT:    llvm.store %[[FIRST_SLOT]], %[[REQUEST_P:.*]] : !llvm.ptr<3>, !llvm.ptr
+// CHECK-NEXT:    llvm.store %c1_i32, %{{.*}} : i32, !llvm.ptr
 // CHECK:         scf.while
-// CHECK:           nvvm.mbarrier.try_wait
-// CHECK:           nvvm.mbarrier.arrive.expect_tx %[[BARRIER:.*]], %[[C16]]
-// CHECK:           nvvm.clusterlaunchcontrol.try.cancel %{{.*}}, %{{.*}}
-// CHECK:           nvvm.mbarrier.try_wait
-// CHECK:           nvvm.clusterlaunchcontrol.query.cancel query = is_canceled
+// CHECK-NEXT:      %[[SLOT:.*]] = llvm.load %[[REQUEST_P]] : !llvm.ptr -> !llvm.ptr<3>
+// CHECK-NEXT:      %[[PARITY:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
+// CHECK-NEXT:      %[[EMPTY_B:.*]] = llvm.getelementptr %[[SLOT]][24]
+// CHECK:             nvvm.mbarrier.try_wait %[[EMPTY_B]], %[[PARITY]] :
+// CHECK:           %[[NEXT:.*]] = llvm.getelementptr %[[SLOT]][128]
+// CHECK-NEXT:      %[[WRAPS:.*]] = llvm.icmp "eq" %[[NEXT]], %[[END]]
+// CHECK-NEXT:      arith.select %[[WRAPS]], %[[FIRST_SLOT]], %[[NEXT]]
+// CHECK:           %[[FULL_B:.*]] = llvm.getelementptr %[[SLOT]][16]
+// CHECK-NEXT:      nvvm.mbarrier.arrive.expect_tx %[[FULL_B]], %[[C16]]
+// CHECK-NEXT:      nvvm.clusterlaunchcontrol.try.cancel %[[SLOT]], %[[FULL_B]]
+// CHECK-NEXT:      %[[SLOT:.*]] = llvm.load %[[ANSWER_P]] : !llvm.ptr -> !llvm.ptr<3>
+// CHECK-NEXT:      %[[PARITY:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
+// CHECK-NEXT:      %[[FULL_B:.*]] = llvm.getelementptr %[[SLOT]][16]
+// CHECK:             nvvm.mbarrier.try_wait %[[FULL_B]], %[[PARITY]] :
+// CHECK:           %[[NEXT:.*]] = llvm.getelementptr %[[SLOT]][128]
+// CHECK-NEXT:      %[[WRAPS:.*]] = llvm.icmp "eq" %[[NEXT]], %[[END]]
+// CHECK-NEXT:      arith.select %[[WRAPS]], %[[FIRST_SLOT]], %[[NEXT]]
+// CHECK:           %[[ANSWER:.*]] = llvm.load %[[SLOT]] {alignment = 16 : i64} : !llvm.ptr<3> -> i128
+// CHECK-NEXT:      nvvm.clusterlaunchcontrol.query.cancel query = is_canceled, %[[ANSWER]] : i1
+// CHECK-NEXT:      %[[EMPTY_B:.*]] = llvm.getelementptr %[[SLOT]][24]
+// CHECK:           nvvm.mbarrier.arrive %[[EMPTY_B]] :
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
 !slot = !mxgpu.slot<!ring>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {

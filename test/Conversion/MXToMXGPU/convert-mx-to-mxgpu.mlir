@@ -123,6 +123,10 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK:         %[[M:.*]] = memref.dim %[[A]], %[[C0]]
 // CHECK:         %[[N:.*]] = memref.dim %[[B]], %[[C0]]
 // CHECK:         %[[K:.*]] = memref.dim %[[A]], %[[C1]]
+// CHECK:         %[[REACHED:.*]] = arith.cmpi ule, %[[M]], %[[LIMIT:.*]] : index
+// CHECK:         mxgpu.require %[[REACHED]], "expected at most %lld rows of a, found %lld"(%[[LIMIT]], %[[M]])
+// CHECK:         "expected at most %lld rows of b, found %lld"(%[[LIMIT]], %[[N]])
+// CHECK:         "expected at most %lld columns of a, found %lld"(%[[LIMIT]], %[[K]])
 // CHECK:         %[[REST:.*]] = arith.remui %[[K]], %[[C32]]
 // CHECK:         %[[OK:.*]] = arith.cmpi eq, %[[REST]], %[[C0]]
 // CHECK:         mxgpu.require %[[OK]], "expected dimension 1 of a to be a multiple of 32, found %lld"(%[[K]])

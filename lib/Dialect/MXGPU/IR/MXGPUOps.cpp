@@ -285,8 +285,14 @@ LogicalResult RingOp::verify() {
   if (getOffsets() && getOffsets()->size() != fields)
     return emitOpError("expected ")
            << fields << " offsets, found " << getOffsets()->size();
-  if (getOffsets().has_value() != getBarriers().has_value())
-    return emitOpError("expected offsets and barriers together");
+  bool placed = getOffsets().has_value();
+  if (getStride().has_value() != placed)
+    return emitOpError("expected offsets and a stride together");
+  bool hasBarriers = getType().getScope() != Scope::Warp;
+  if (getBarriers().has_value() != (placed && hasBarriers))
+    return emitOpError(hasBarriers
+                           ? "expected offsets and barriers together"
+                           : "expected no barriers for the slots of a warp");
   if (DenseI64ArrayAttr offsets = getOffsetsAttr())
     for (int64_t start : offsets.asArrayRef())
       if (start < 0)
@@ -294,6 +300,9 @@ LogicalResult RingOp::verify() {
   if (IntegerAttr start = getBarriersAttr(); start && start.getInt() < 0)
     return emitOpError("expected barriers at 0 or above, found ")
            << start.getInt();
+  if (IntegerAttr stride = getStrideAttr(); stride && stride.getInt() < 1)
+    return emitOpError("expected a stride of at least 1, found ")
+           << stride.getInt();
   return success();
 }
 

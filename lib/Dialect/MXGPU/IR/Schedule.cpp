@@ -108,13 +108,13 @@ bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
 //===----------------------------------------------------------------------===//
 
 std::string BudgetItem::describe() const {
-  if (count == 1 && warps == 1)
+  if (count == 1 && !isRest)
     return name.str();
+  if (isRest)
+    return llvm::formatv("{0} more slots of {1}", count, name);
   std::string text = llvm::formatv("{0} stages of {1}", count, name);
   if (shared)
     text += llvm::formatv(" overlapped by {0}", shared);
-  if (warps != 1)
-    text += llvm::formatv(" for each of {0} warps", warps);
   return text;
 }
 
@@ -124,6 +124,38 @@ static int64_t place(SmallVectorImpl<BudgetItem> &items, int64_t end,
   item.offset = llvm::alignTo(end, alignment);
   items.push_back(item);
   return item.offset + item.getTotal();
+}
+
+static void takeSmem(ScheduleBudget &budget, BudgetItem item,
+                     int64_t alignment) {
+  budget.smemBytes = place(budget.smem, budget.smemBytes, item, alignment);
+}
+
+namespace {
+/// A part of a slot of a ring.
+struct SlotPart {
+  llvm::StringLiteral name;
+  int64_t size, alignment;
+};
+} // namespace
+
+/// The full and the empty barrier of a slot.
+static constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
+
+/// Slots one behind the other, the first one part by part.
+static void takeSlots(ScheduleBudget &budget, llvm::StringLiteral ring,
+                      int64_t slots, ArrayRef<SlotPart> parts) {
+  int64_t alignment = 1;
+  for (const SlotPart &part : parts)
+    alignment = std::max(alignment, part.alignment);
+  int64_t start = llvm::alignTo(budget.smemBytes, alignment);
+  for (const SlotPart &part : parts)
+    takeSmem(budget, {part.name, 1, part.size},
+             &part == parts.begin() ? alignment : part.alignment);
+  int64_t stride = llvm::alignTo(budget.smemBytes - start, alignment);
+  if (slots > 1)
+    takeSmem(budget, {ring, slots - 1, stride, 0, 0, /*isRest=*/true},
+             alignment);
 }
 
 ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
@@ -142,40 +174,32 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
   // Swizzles repeat after 8 rows (PTX ISA, shared memory matrix descriptor);
   // bulk tensor copies need 128 bytes.
   int64_t swizzleAlign = 8 * std::min<int64_t>(rowBytes, 128);
-  int64_t &end = budget.smemBytes;
-  auto takeSmem = [&](llvm::StringLiteral name, int64_t count, int64_t size,
-                      int64_t alignment, int64_t warps = 1) {
-    end = place(budget.smem, end, {name, count, size, 0, 0, warps}, alignment);
-  };
   bool isStaged = parts.epilogue == Epilogue::TmaStore &&
                   explainDirectStores(problem).empty();
   bool isClc = parts.tileLoop == TileLoop::Clc;
   constexpr int64_t kUnitSlots = 2, kUnitBytes = 16;
-  takeSmem("in.a", parts.stages, tileM / ctas * rowBytes, swizzleAlign);
-  takeSmem("in.b", parts.stages, tileN / ctas * rowBytes, swizzleAlign);
-  takeSmem("in.sfa", parts.stages, aScaleTiles * kScaleTiles * kScaleTileBytes,
-           128);
-  takeSmem("in.sfb", parts.stages, bScaleTiles * kScaleTiles * kScaleTileBytes,
-           128);
+  takeSlots(budget, "in", parts.stages,
+            {{"in.a", tileM / ctas * rowBytes, swizzleAlign},
+             {"in.b", tileN / ctas * rowBytes, swizzleAlign},
+             {"in.sfa", aScaleTiles * kScaleTiles * kScaleTileBytes, 128},
+             {"in.sfb", bScaleTiles * kScaleTiles * kScaleTileBytes, 128},
+             {"barriers of in", kBarrierBytes, target::kMBarrierBytes}});
   if (isStaged) {
     // A buffer is 32 rows of up to 128 bytes, swizzled over their length.
     constexpr int64_t kRows = 32, kSpanBits = 128 * 8;
     int64_t rowBytes =
         std::gcd(tileN, kSpanBits / problem.outBits) * problem.outBits / 8;
-    takeSmem("staging.c", parts.staging, kRows * rowBytes,
-             std::max<int64_t>(8 * rowBytes, 128), kEpilogueWarps);
+    takeSlots(budget, "staging", kEpilogueWarps * parts.staging,
+              {{"staging.c", kRows * rowBytes,
+                std::max<int64_t>(8 * rowBytes, 128)}});
   }
   if (isClc)
-    takeSmem("units.unit", kUnitSlots, kUnitBytes, 128);
-  auto takeBarriers = [&](llvm::StringLiteral name, int64_t slots) {
-    takeSmem(name, 1, 2 * slots * target::kMBarrierBytes,
-             target::kMBarrierBytes);
-  };
-  takeBarriers("barriers of in", parts.stages);
-  takeBarriers("barriers of acc", parts.accumulators);
-  if (isClc)
-    takeBarriers("barriers of units", kUnitSlots);
-  takeSmem("address of tensor memory", 1, 4, 4);
+    takeSlots(budget, "units", kUnitSlots,
+              {{"units.unit", kUnitBytes, 128},
+               {"barriers of units", kBarrierBytes, target::kMBarrierBytes}});
+  takeSmem(budget, {"barriers of acc", 1, parts.accumulators * kBarrierBytes},
+           target::kMBarrierBytes);
+  takeSmem(budget, {"address of tensor memory", 1, 4}, 4);
 
   auto takeTmem = [&](BudgetItem item, int64_t alignment) {
     budget.tmemColumns =
@@ -200,7 +224,7 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
     trial.stages = stages;
     return getBudget(problem, trial, target).smemBytes;
   };
-  int64_t one = getBytes(1), step = getBytes(2) - one;
+  int64_t one = getBytes(1), step = getBytes(3) - getBytes(2);
   if (one > target.smemPerCta)
     return 0;
   int64_t stages = std::min<int64_t>(

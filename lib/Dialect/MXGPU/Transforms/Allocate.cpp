@@ -79,6 +79,9 @@ private:
   SmallVector<std::string> rows;
 };
 
+/// The full and the empty barrier of a slot.
+constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
+
 /// The pattern of a swizzle repeats after 8 rows (PTX ISA, shared memory
 /// matrix descriptor: base offset 0); bulk tensor copies need 128 bytes.
 int64_t getAlignment(BufferType buffer) {
@@ -99,37 +102,18 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
                              const target::TargetInfo &target) {
     Budget smem("bytes of shared memory", target.smemPerCta);
     Budget tmem("columns of tensor memory", target.tmemColumns);
-    Builder builder(kernel.getContext());
-    for (auto ring : kernel.getBody().getOps<RingOp>()) {
-      SmallVector<int64_t> offsets;
-      int64_t stages = ring.getType().getStages(), copies = getCopies(ring);
-      for (auto [name, buffer] : llvm::zip_equal(ring.getType().getNames(),
-                                                 ring.getType().getBuffers())) {
-        std::string row = llvm::formatv("{0} stages of {1}.{2}", stages,
-                                        ring.getName(), name.getValue());
-        if (copies != 1)
-          row += llvm::formatv(" for each of {0} warps", copies);
-        if (buffer.getSpace() == Space::Smem)
-          offsets.push_back(smem.take(row,
-                                      copies * stages * buffer.getSizeInBytes(),
-                                      getAlignment(buffer)));
-        else
-          offsets.push_back(
-              tmem.take(row, stages * buffer.getShape()[1] -
-                                 (stages - 1) * ring.getType().getOverlap()));
+    for (auto ring : kernel.getBody().getOps<RingOp>())
+      if (ring.getType().getSpace() == Space::Smem)
+        placeSlots(ring, smem);
+      else
+        placeColumns(ring, tmem);
+    for (auto ring : kernel.getBody().getOps<RingOp>())
+      if (ring.getType().getSpace() == Space::Tmem) {
+        ring.setBarriers(smem.take(("barriers of " + ring.getName()).str(),
+                                   ring.getType().getStages() * kBarrierBytes,
+                                   target::kMBarrierBytes));
+        ring.setStride(kBarrierBytes);
       }
-      ring.setOffsets(offsets);
-    }
-    for (auto ring : kernel.getBody().getOps<RingOp>()) {
-      // Nobody but its warp and the copy engine knows of a warp's slots.
-      bool hasBarriers = ring.getType().getScope() != Scope::Warp;
-      ring.setBarriers(hasBarriers
-                           ? smem.take(("barriers of " + ring.getName()).str(),
-                                       2 * ring.getType().getStages() *
-                                           target::kMBarrierBytes,
-                                       target::kMBarrierBytes)
-                           : 0);
-    }
     placeScales(kernel, tmem);
     if (failed(tmem.check(kernel, target)))
       return failure();
@@ -140,6 +124,48 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     }
     kernel.setSmemBytes(smem.getUsed());
     return smem.check(kernel, target);
+  }
+
+  /// Slots one behind the other, each with all its fields and barriers: what a
+  /// slot needs lies at constant distances from its start.
+  static void placeSlots(RingOp ring, Budget &smem) {
+    RingType type = ring.getType();
+    auto inRing = [&](const Twine &part) {
+      return (ring.getName() + "." + part).str();
+    };
+    int64_t alignment = target::kMBarrierBytes;
+    for (BufferType buffer : type.getBuffers())
+      alignment = std::max(alignment, getAlignment(buffer));
+    SmallVector<int64_t> offsets;
+    for (auto [name, buffer] :
+         llvm::zip_equal(type.getNames(), type.getBuffers()))
+      offsets.push_back(
+          smem.take(inRing(name.getValue()), buffer.getSizeInBytes(),
+                    offsets.empty() ? alignment : getAlignment(buffer)));
+    // Nobody but its warp and the copy engine knows of a warp's slots.
+    if (type.getScope() != Scope::Warp)
+      ring.setBarriers(smem.take("barriers of " + ring.getName().str(),
+                                 kBarrierBytes, target::kMBarrierBytes));
+    int64_t stride = llvm::alignTo(smem.getUsed() - offsets.front(), alignment);
+    int64_t others = getCopies(ring) * type.getStages() - 1;
+    if (others)
+      smem.take(llvm::formatv("{0} more slots of {1}", others, ring.getName()),
+                others * stride, alignment);
+    ring.setOffsets(offsets);
+    ring.setStride(stride);
+  }
+
+  static void placeColumns(RingOp ring, Budget &tmem) {
+    RingType type = ring.getType();
+    int64_t stages = type.getStages();
+    SmallVector<int64_t> offsets;
+    for (auto [name, buffer] :
+         llvm::zip_equal(type.getNames(), type.getBuffers()))
+      offsets.push_back(tmem.take(
+          llvm::formatv("{0} stages of {1}.{2}", stages, ring.getName(),
+                        name.getValue()),
+          stages * buffer.getShape()[1] - (stages - 1) * type.getOverlap()));
+    ring.setOffsets(offsets);
   }
 
   /// How many times a ring's slots are there: once for each warp that uses

@@ -348,7 +348,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // expected-error @below {{'mxgpu.ring' op expected 4 offsets, found 1}}
-    %in = mxgpu.ring "in" offsets [0] barriers(0) : !in
+    %in = mxgpu.ring "in" offsets [0] barriers(0) stride(16) : !in
     mxgpu.role @role warps(1) {
     }
   }
@@ -360,7 +360,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // expected-error @below {{'mxgpu.ring' op expected offsets and barriers together}}
-    %acc = mxgpu.ring "acc" offsets [0] : !acc
+    %acc = mxgpu.ring "acc" offsets [0] stride(16) : !acc
     mxgpu.role @role warps(1) {
     }
   }
@@ -372,7 +372,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // expected-error @below {{'mxgpu.ring' op expected offsets of at least 0, found -4}}
-    %acc = mxgpu.ring "acc" offsets [-4] barriers(0) : !acc
+    %acc = mxgpu.ring "acc" offsets [-4] barriers(0) stride(16) : !acc
     mxgpu.role @role warps(1) {
     }
   }
@@ -384,7 +384,43 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // expected-error @below {{'mxgpu.ring' op expected barriers at 0 or above, found -8}}
-    %acc = mxgpu.ring "acc" offsets [0] barriers(-8) : !acc
+    %acc = mxgpu.ring "acc" offsets [0] barriers(-8) stride(16) : !acc
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.ring' op expected offsets and a stride together}}
+    %acc = mxgpu.ring "acc" offsets [0] barriers(0) : !acc
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.ring' op expected a stride of at least 1, found 0}}
+    %acc = mxgpu.ring "acc" offsets [0] barriers(0) stride(0) : !acc
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+!staging = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(128), consumer = tma_store, scope = warp>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.ring' op expected no barriers for the slots of a warp}}
+    %staging = mxgpu.ring "staging" offsets [0] barriers(0) stride(4096) : !staging
     mxgpu.role @role warps(1) {
     }
   }

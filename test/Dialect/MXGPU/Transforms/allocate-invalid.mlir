@@ -3,11 +3,12 @@
 !in = !mxgpu.ring<7 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // expected-error @below {{'mxgpu.kernel' op expected at most 232448 bytes of shared memory on sm_100a, found 233108}}
-  // expected-note @below {{7 stages of in.a: 114688}}
-  // expected-note @below {{7 stages of in.b: 114688}}
-  // expected-note @below {{7 stages of in.sf: 3584}}
-  // expected-note @below {{barriers of in: 112}}
+  // expected-error @below {{'mxgpu.kernel' op expected at most 232448 bytes of shared memory on sm_100a, found 236580}}
+  // expected-note @below {{in.a: 16384}}
+  // expected-note @below {{in.b: 16384}}
+  // expected-note @below {{in.sf: 512}}
+  // expected-note @below {{barriers of in: 16}}
+  // expected-note @below {{6 more slots of in: 202752}}
   // expected-note @below {{barriers of acc: 32}}
   // expected-note @below {{address of tensor memory: 4}}
   mxgpu.kernel @smem() {
@@ -43,10 +44,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // The largest sizes that the types allow add up without wrapping around.
 !in = !mxgpu.ring<1024 x (a: smem<1073741824xi8>, b: smem<1073741824xi8>), producer = tma, consumer = mma>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // expected-error @below {{'mxgpu.kernel' op expected at most 232448 bytes of shared memory on sm_100a, found 2199023271936}}
-  // expected-note @below {{1024 stages of in.a: 1099511627776}}
-  // expected-note @below {{1024 stages of in.b: 1099511627776}}
-  // expected-note @below {{barriers of in: 16384}}
+  // expected-error @below {{'mxgpu.kernel' op expected at most 232448 bytes of shared memory on sm_100a, found 2199023386624}}
+  // expected-note @below {{in.a: 1073741824}}
+  // expected-note @below {{in.b: 1073741824}}
+  // expected-note @below {{barriers of in: 16}}
+  // expected-note @below {{1023 more slots of in: 2196875902848}}
   mxgpu.kernel @huge() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @mma warps(1) {

@@ -1,23 +1,25 @@
 // RUN: mx-opt %s --mxgpu-allocate | FileCheck %s
 // RUN: mx-opt %s --mxgpu-allocate | mx-opt --mxgpu-allocate | FileCheck %s
 
-// Buffers lie in the order of the rings and their fields, stages of a field side
-// by side. Swizzled buffers start at multiples of 1024 bytes, others of 128.
-// Barriers follow, a full and an empty one for each slot, then 4 bytes for the
-// address of tensor memory, whose columns are rounded up to a power of two.
+// Buffers lie in the order of the rings, slot by slot: the fields of a slot in
+// their order, then its full and its empty barrier. Swizzled buffers start at
+// multiples of 1024 bytes, others of 128. Barriers of slots in tensor memory
+// follow, then 4 bytes for the address of tensor memory, whose columns are rounded
+// up to a power of two.
 
 !in = !mxgpu.ring<3 x (sf: smem<512xf8E8M0FNU>, a: smem<128x128xf8E4M3FN, sw128>, pad: smem<144xi8>, b: smem<32x32xi8, sw32>), producer = tma, consumer = mma>
 !acc = !mxgpu.ring<2 x (d: tmem<128x48xf32>, e: tmem<128x16xf32>), producer = mma, consumer = threads(128)>
 !slot = !mxgpu.slot<!in>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // sf 0, a 2048 (1536 rounded up), pad 51200, b 51712 (51632 rounded up to
-  // 256 bytes, 8 rows of swizzle sw32), barriers 54784 (51712 + 3 * 1024) and
-  // 54832, address 54864. Columns: 2 * 48 + 2 * 16 + 4 for scales = 132.
+  // sf 0, a 1024 (512 rounded up), pad 17408, b 17664 (17552 rounded up to 256
+  // bytes, 8 rows of swizzle sw32), barriers 18688 (17664 + 1024), the next slot
+  // 19456 (18704 rounded up to 1024); barriers of acc 58368 (3 * 19456), address
+  // 58400. Columns: 2 * 48 + 2 * 16 + 4 for scales = 132.
   // CHECK-LABEL: mxgpu.kernel @all(
-  // CHECK-SAME:    smem(54868) tmem(256 at 54864) {
-  // CHECK:         mxgpu.ring "in" offsets [0, 2048, 51200, 51712] barriers(54784)
-  // CHECK:         mxgpu.ring "acc" offsets [0, 96] barriers(54832)
+  // CHECK-SAME:    smem(58404) tmem(256 at 58400) {
+  // CHECK:         mxgpu.ring "in" offsets [0, 1024, 17408, 17664] barriers(18688) stride(19456)
+  // CHECK:         mxgpu.ring "acc" offsets [0, 96] barriers(58368) stride(16)
   // CHECK:         mxgpu.role @epilogue warps(4) first_warp(0)
   // CHECK:         mxgpu.role @load warps(1) elected first_warp(4)
   // CHECK:         mxgpu.role @mma warps(1) elected first_warp(5)

@@ -290,10 +290,13 @@ def MXGPU_LaunchDependentsOp : MXGPU_Op<"launch_dependents"> {
 def MXGPU_RingOp : MXGPU_Op<"ring", [HasParent<"KernelOp">, MXGPU_NamesResult]> {
   let summary = "make a ring of buffers between two roles";
   let description = [{
-    `mxgpu-allocate` adds where it lies: `offsets` gives each field's bytes
-    from the start of shared memory (stages of a field are adjacent) or column
-    of tensor memory, `barriers` the bytes where its full barriers, then its
-    empty barriers, start.
+    `mxgpu-allocate` adds where it lies. `offsets` gives where each field of the
+    first slot starts: bytes from the start of shared memory, or a column of
+    tensor memory. `barriers` gives the bytes where the full barrier of the first
+    slot lies, with its empty barrier behind it, and `stride` the bytes of shared
+    memory from one slot to the next. A slot in shared memory holds its fields
+    and its barriers, so that one address is all that a role has to keep of it.
+    A slot of a warp (`scope = warp`) has no barriers.
 
     Example:
 
@@ -303,11 +306,12 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [HasParent<"KernelOp">, MXGPU_NamesResult]> 
     ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$offsets,
-                       OptionalAttr<I64Attr>:$barriers);
+                       OptionalAttr<I64Attr>:$barriers,
+                       OptionalAttr<I64Attr>:$stride);
   let results = (outs MXGPU_RingType:$result);
   let assemblyFormat = [{
     $name (`offsets` $offsets^)? (`barriers` `(` $barriers^ `)`)?
-    attr-dict `:` type($result)
+    (`stride` `(` $stride^ `)`)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }

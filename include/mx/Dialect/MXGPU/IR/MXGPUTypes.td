@@ -127,6 +127,8 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
   let extraClassDeclaration = [{
     /// Position of a field, or -1.
     int64_t getFieldIndex(::llvm::StringRef name) const;
+    /// The memory in which the slots lie, all fields of them.
+    ::mx::mxgpu::Space getSpace() const { return getBuffers()[0].getSpace(); }
     /// Bytes in shared memory of one slot.
     int64_t getSlotBytes() const;
     /// Whether the slots are those of a CTA pair.

@@ -51,13 +51,11 @@ struct BudgetItem {
   int64_t offset = 0;
   /// What neighbours of the things share (overlapped accumulators).
   int64_t shared = 0;
-  /// Warps that have such things each.
-  int64_t warps = 1;
+  /// Whether these are the slots of a ring behind the first.
+  bool isRest = false;
 
-  int64_t getTotal() const {
-    return warps * count * size - (count - 1) * shared;
-  }
-  /// "5 stages of in.a", "barriers of in".
+  int64_t getTotal() const { return count * size - (count - 1) * shared; }
+  /// "in.a", "4 more slots of in", "2 stages of acc.d".
   std::string describe() const;
 };
 
