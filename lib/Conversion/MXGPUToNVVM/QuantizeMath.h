@@ -1,0 +1,112 @@
+//===- QuantizeMath.h - Numbers of a quantizer in registers -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// From the words that a thread holds to maxima, scales and packed elements: the
+// recipes of mx.quantize (mx/Support/BlockQuantize.h) for every input, element
+// type and target. How threads share a block is up to those who call.
+//
+// A word is an i32 with two bf16 or f16, the first in the low half, or with one
+// f32. Along a row, words hold consecutive elements. Of halves, words may also
+// hold two columns, one row each; every column then has a scale of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXGPUTONVVM_QUANTIZEMATH_H
+#define MX_LIB_CONVERSION_MXGPUTONVVM_QUANTIZEMATH_H
+
+#include "NVVMBuilder.h"
+#include "mx/Support/FloatFormats.h"
+
+namespace mx::mxgpu {
+
+/// The values of the dialect's `scale_rounding`.
+enum class ScaleMode { Ceil, Floor, Even };
+
+/// What is quantized to what, and what the target does by itself.
+struct QuantizeRecipe {
+  mlir::Type input;   ///< bf16, f16 or f32
+  mlir::Type element; ///< one of the five float types, or i8
+  ScaleMode rounding = ScaleMode::Ceil;
+  bool nvfp4 = false; ///< E4M3 scales with a factor for the tensor
+  /// The target has cvt to e2m1, e2m3, e3m2 and ue8m0.
+  bool narrowConversions = false;
+
+  /// For an operation inside a gpu.module, whose target decides.
+  static QuantizeRecipe get(mlir::Operation *op, mlir::Type input,
+                            mlir::Type element, mlir::Type scale,
+                            ScaleMode rounding);
+
+  /// Numbers in a word of the input: 2 or 1.
+  int64_t inWord() const { return input.isF32() ? 1 : 2; }
+  /// Bits that an element takes in memory: 4 or 8.
+  int64_t elementBits() const;
+};
+
+/// The scale of a block.
+struct BlockScale {
+  mlir::Value byte;   ///< i32
+  mlir::Value factor; ///< f32: what elements are multiplied with
+  mlir::Value isNaN;  ///< i1: all elements become the type's NaN
+};
+
+/// Builds the instructions of one recipe.
+class QuantizeMath {
+public:
+  QuantizeMath(NVVMBuilder &builder, const QuantizeRecipe &recipe)
+      : builder(builder), recipe(recipe) {}
+
+  /// Largest magnitudes in `words`, as a word: of the low and of the high
+  /// halves, or of all.
+  mlir::Value getMaximum(llvm::ArrayRef<mlir::Value> words);
+  /// Of two such words, of two threads for instance.
+  mlir::Value combine(mlir::Value a, mlir::Value b);
+  /// The maximum of a row's block as the bits of an f32, from such a word.
+  mlir::Value getRowMaximum(mlir::Value maximum);
+  /// That of a column: of the low (0) or of the high halves (1).
+  mlir::Value getColumnMaximum(mlir::Value maximum, unsigned half);
+
+  /// The scale of a block whose largest magnitude has these bits (i32);
+  /// `encode` is NVFP4's factor of the tensor (f32).
+  BlockScale getScale(mlir::Value maximumBits, mlir::Value encode = {});
+
+  /// The elements of a row's words, packed into words in their order. There are
+  /// as many as make whole words.
+  llvm::SmallVector<mlir::Value> convertRow(llvm::ArrayRef<mlir::Value> words,
+                                            const BlockScale &scale);
+  /// The elements of two columns, likewise: of the low and of the high halves.
+  std::array<llvm::SmallVector<mlir::Value>, 2>
+  convertColumns(llvm::ArrayRef<mlir::Value> words,
+                 const std::array<BlockScale, 2> &scales);
+
+private:
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  // Scales.
+  mlir::Value getScaleByte(mlir::Value bits);
+  BlockScale getPowerOfTwoScale(mlir::Value bits);
+  BlockScale getNVFP4Scale(mlir::Value bits, mlir::Value encode);
+  mlir::Value divideByScale(mlir::Value encode, mlir::Value scale);
+
+  // Elements as f32, and as they stand in pairs of bf16.
+  bool isScaledInPairs() const;
+  bool isConvertedByTarget() const;
+  mlir::Value toFloat(mlir::Value word, unsigned half);
+  mlir::Value getPairFactor(mlir::Value factor);
+  Values scaleNumbers(llvm::ArrayRef<mlir::Value> words, unsigned half,
+                      const BlockScale &scale);
+  mlir::Value scalePair(mlir::Value word, mlir::Value pairFactor);
+
+  // Packing.
+  Values packFloats(llvm::ArrayRef<mlir::Value> numbers,
+                    const BlockScale &scale);
+  Values packByTarget(llvm::ArrayRef<mlir::Value> numbers);
+  Values packCodes(llvm::ArrayRef<mlir::Value> codes);
+
+  NVVMBuilder &builder;
+  QuantizeRecipe recipe;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXGPUTONVVM_QUANTIZEMATH_H
