@@ -103,9 +103,10 @@ MX_API int mxCanRunTarget(const char *target);
 
 /* Options of the simulator, as text: "seed", "checks" (all, none or a list of
  * names), "sm-count", "instruction-limit", "tensor-sums" (exact or truncated),
- * "report" (a file for a report of all launches in JSON). MX_SIM_SEED,
- * MX_SIM_CHECKS, MX_SIM_SM_COUNT, MX_SIM_INSTRUCTION_LIMIT, MX_SIM_TENSOR_SUMS
- * and MX_SIM_REPORT set them from outside. Without effect on a GPU. */
+ * "report" (a file for a report of all launches in JSON), "record" (a directory
+ * for launches as files that mx-sim repeats). MX_SIM_SEED, MX_SIM_CHECKS,
+ * MX_SIM_SM_COUNT, MX_SIM_INSTRUCTION_LIMIT, MX_SIM_TENSOR_SUMS, MX_SIM_REPORT
+ * and MX_SIM_RECORD set them from outside. Without effect on a GPU. */
 MX_API int mxSetSimulatorOption(const char *option, const char *value);
 
 /* Counters of the simulator, summed over all launches of the process. */

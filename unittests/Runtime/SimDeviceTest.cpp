@@ -188,7 +188,7 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "'all,none'"},
       {"speed", "9",
        "expected a simulator option out of seed, checks, sm-count, "
-       "instruction-limit, tensor-sums and report, found 'speed'"},
+       "instruction-limit, tensor-sums, report and record, found 'speed'"},
       {"tensor-sums", "fast",
        "simulator option tensor-sums: expected exact or truncated, found "
        "'fast'"},

@@ -9,6 +9,7 @@
 #include "../Image.h"
 #include "SimOptions.h"
 
+#include "mx/Simulator/LaunchRecord.h"
 #include "mx/Simulator/Report.h"
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <sys/mman.h>
 #include <tuple>
@@ -39,10 +41,11 @@ bool onDevice(const void *pointer) {
 }
 
 class SimDevice;
+class SimModule;
 
 class SimFunction : public Function {
 public:
-  mx::sim::Module *module = nullptr;
+  SimModule *module = nullptr;
   const mx::sim::KernelInfo *kernel = nullptr;
 };
 
@@ -55,6 +58,7 @@ public:
 
   SimDevice &device;
   std::unique_ptr<mx::sim::Module> module;
+  std::string ptx;
 };
 
 class SimDevice : public Device {
@@ -120,6 +124,7 @@ private:
 
   void warn(const std::string &kernel, const mx::sim::LaunchReport &report);
   Error write(const mx::sim::LaunchReport &report);
+  Error write(const mx::sim::LaunchRecord &record, const SimFunction &function);
 
   DeviceMemory memory;
   std::map<void *, Handle> handles;
@@ -343,6 +348,7 @@ Error SimDevice::load(Image &image, int, std::unique_ptr<Module> &module) {
   std::lock_guard<std::mutex> lock(mutex);
   if (std::string text = result->module->load(memory); !text.empty())
     return {MX_ERROR_BAD_MODULE, image.name + ": " + text};
+  result->ptx = std::move(image.bytes);
   module = std::move(result);
   return {};
 }
@@ -367,7 +373,7 @@ Error SimModule::getFunction(const char *name,
   }
   auto function = std::make_unique<SimFunction>();
   function->name = name;
-  function->module = module.get();
+  function->module = this;
   function->kernel = kernel;
   result = std::move(function);
   return {};
@@ -428,6 +434,17 @@ Error SimDevice::write(const mx::sim::LaunchReport &report) {
               "' cannot be written: " + strerror(errno)};
 }
 
+/// DIRECTORY/NUMBER-KERNEL, with no more of the name than file systems take.
+Error SimDevice::write(const mx::sim::LaunchRecord &record,
+                       const SimFunction &function) {
+  std::string path = options.record + "/" + std::to_string(counters.launches) +
+                     "-" + function.name.substr(0, 100);
+  std::string why = record.write(path, function.module->ptx);
+  if (why.empty())
+    return {};
+  return {MX_ERROR_INVALID_VALUE, "simulator option record: " + why};
+}
+
 Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
                         int64_t count) {
   if (Error error = check(Handle::Stream, launch.stream))
@@ -466,8 +483,14 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
   // bugs.
   bool isLenient = launch.isForeign && !options.looksForBugs;
   config.keepsPace = isLenient;
+  std::optional<mx::sim::LaunchRecord> record;
+  if (!options.record.empty())
+    record.emplace(memory, kernel, config);
   mx::sim::LaunchReport report =
-      mx::sim::launch(*function.module, memory, config);
+      mx::sim::launch(*function.module->module, memory, config);
+  if (record)
+    if (Error error = write(*record, function); error && report.clean())
+      return error;
   ++counters.launches;
   counters.warpInstructions += report.statistics.warpInstructions;
   counters.mmas += report.statistics.mmas;

@@ -28,6 +28,7 @@ const OptionName kOptions[] = {
     {"instruction-limit", "MX_SIM_INSTRUCTION_LIMIT"},
     {"tensor-sums", "MX_SIM_TENSOR_SUMS"},
     {"report", "MX_SIM_REPORT"},
+    {"record", "MX_SIM_RECORD"},
 };
 
 /// Decimal digits only, within [low, high].
@@ -103,6 +104,10 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     report = value;
     return {};
   }
+  if (option == "record") {
+    record = value;
+    return {};
+  }
   if (option == "checks") {
     uint32_t parsed = 0;
     if (Error error = parseChecks(value, parsed))
@@ -113,7 +118,7 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
   }
   return {MX_ERROR_INVALID_VALUE,
           "expected a simulator option out of seed, checks, sm-count, "
-          "instruction-limit, tensor-sums and report, found '" +
+          "instruction-limit, tensor-sums, report and record, found '" +
               std::string(option) + "'"};
 }
 

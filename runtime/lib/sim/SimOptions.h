@@ -20,6 +20,7 @@ struct SimOptions {
   uint64_t maxInstructions = 10'000'000'000ull;
   bool truncatesTensorSums = false;
   std::string report; ///< file for reports of all launches; empty: none
+  std::string record; ///< directory for launches as files; empty: none
 
   /// Sets one option from text; on error nothing changes.
   Error set(std::string_view option, std::string_view value);
