@@ -195,6 +195,8 @@ void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
   WarpOrder &o = of(w);
   Epoch e(o.self, o.step(), instrNumber(i), isAtomic, false);
   visitShared(w, i, lanes, e, o.known, false, cta, offset, bytes, touch);
+  if (touch == Touch::Read && !answers.empty())
+    noteReaderOfAnswer(cta, offset, e);
 }
 
 void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,

@@ -198,6 +198,8 @@ public:
   EngineScope wgmmaScope(Warp &w, const Instr *i, uint32_t lanes);
   EngineScope transferScope(Warp &w, const Instr *i, uint32_t lanes);
   void engineShared(Cta &cta, uint32_t offset, uint32_t bytes, bool isWrite);
+  /// An answer of clusterlaunchcontrol is about to be written.
+  void engineAnswer(Cta &cta, uint32_t offset, uint32_t bytes);
   void engineGlobal(uint64_t address, uint64_t bytes, bool isWrite);
   void engineTensor(Cta &cta, unsigned lane, unsigned lanes, unsigned column,
                     unsigned columns, bool isWrite);
@@ -240,6 +242,7 @@ private:
                 bool isTensor, bool isWrite, const Conflict &c,
                 const std::string &what);
   void nameOther(const Conflict &c);
+  void noteReaderOfAnswer(const Cta &cta, uint32_t offset, Epoch e);
   void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, Cta &cta,
                    uint32_t offset, uint32_t bytes, Touch touch);
@@ -254,6 +257,8 @@ private:
   std::vector<Agent> agents;
   std::vector<std::unique_ptr<WarpOrder>> warps;
   std::unordered_map<uint64_t, Knowledge> cells; ///< in shared memory
+  /// Warps that have read an answer of clusterlaunchcontrol, by its place.
+  std::unordered_map<uint64_t, std::vector<Epoch>> answers;
   /// The last record of an access to global memory, to use it again.
   Epoch lastEpoch;
   uint32_t lastRecord = 0;

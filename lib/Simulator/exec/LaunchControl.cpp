@@ -55,7 +55,7 @@ const Instr *tryCancel(Warp &w, const Instr *i, uint32_t mask) {
         if (target->tracker)
           target->tracker->markWritten(offset, kAnswerBytes);
         if (Order *order = w.order())
-          order->engineShared(*target, offset, kAnswerBytes, true);
+          order->engineAnswer(*target, offset, kAnswerBytes);
         return TmaResult{Fault(), kAnswerBytes};
       });
     }

@@ -1,0 +1,56 @@
+//===- Answers.cpp - who has read answers of clusterlaunchcontrol ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CUDA programming guide, "Cluster Launch Control": who has read an answer
+// releases it to the async proxy before the next one may be written over it. Of
+// other memory that copies write over nobody does so, and chips do not need it.
+//===----------------------------------------------------------------------===//
+
+#include "Order.h"
+
+#include "../machine/Machine.h"
+
+using namespace mx::sim;
+
+static uint64_t placeOfAnswer(const Cta &cta, uint32_t offset) {
+  return uint64_t(cta.rank) << 32 | offset / 16;
+}
+
+void Order::noteReaderOfAnswer(const Cta &cta, uint32_t offset, Epoch e) {
+  auto found = answers.find(placeOfAnswer(cta, offset));
+  if (found == answers.end())
+    return;
+  for (Epoch &reader : found->second)
+    if (reader.agent() == e.agent()) {
+      reader = e;
+      return;
+    }
+  found->second.push_back(e);
+}
+
+void Order::engineAnswer(Cta &cta, uint32_t offset, uint32_t bytes) {
+  if (!scope)
+    return;
+  const Knowledge &known = *scope->known;
+  std::vector<Epoch> readers;
+  readers.swap(answers[placeOfAnswer(cta, offset)]);
+  size_t before = cluster.findings.size();
+  for (Epoch e : readers) {
+    bool isOrdered = known.generic[e.agent()] >= e.step(); // else a race
+    if (!isOrdered || known.async[e.agent()] >= e.step())
+      continue;
+    Conflict conflict{e, false, 0};
+    scope->warp->note(
+        scope->instr, FindingKind::ProxyFence,
+        "the answer in shared memory at " +
+            machine.describeSharedOffset(offset) + ofRank(cta.rank) +
+            ", written by the async proxy, is not ordered with " +
+            describeEarlier(conflict) +
+            " of the generic proxy: expected fence.proxy.async between them",
+        scope->lanes, /*isWarning=*/true);
+    if (cluster.findings.size() > before)
+      nameOther(conflict);
+    break;
+  }
+  engineShared(cta, offset, bytes, true);
+}
