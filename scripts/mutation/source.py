@@ -31,6 +31,11 @@ class Statement:
         return found[k][1:-1].split(",")[0].strip()
 
 
+# Of a body, with a semicolon at the end.
+DECLARATIONS = ("reg", "param", "local", "shared", "pragma", "callprototype")
+DECLARATIONS += ("branchtargets", "calltargets")
+
+
 def blank_comments(text):
     """The same text with comments as spaces, so that places stay."""
     return re.sub(
@@ -59,6 +64,7 @@ class Source:
 
     def __init__(self, text, kernel):
         self.text = text
+        self.kernel = kernel
         plain = blank_comments(text)
         head = re.search(rf"\.entry\s+{re.escape(kernel)}\s*\(", plain)
         if not head:
@@ -73,7 +79,8 @@ class Source:
         self.statements = []
         at = self.body
         pattern = re.compile(
-            r"(?:[A-Za-z_$%][\w$]*\s*:(?!:)|[{}]|\s)*"  # labels and scopes
+            # Labels, scopes, and lines of the source, which end without a semicolon.
+            r"(?:[A-Za-z_$%][\w$]*\s*:(?!:)|[{}]|\s|\.loc\s[^\n]*)*"
             r"(?P<all>(?P<p>@!?%?[\w$]+\s+)?(?P<op>[\w.:]+)(?P<args>[^;]*);)"
         )
         while True:
@@ -82,6 +89,9 @@ class Source:
                 break
             at = found.end()
             if found["op"].startswith("."):
+                if found["op"].split(".")[1] not in DECLARATIONS:
+                    line = plain.count("\n", 0, found.start("op")) + 1
+                    raise SystemExit(f"mutants: error: line {line}: unknown {found['op']}")
                 continue
             self.statements.append(
                 Statement(
