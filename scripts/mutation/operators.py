@@ -1,7 +1,7 @@
 """What is changed: one small mistake at a time, as people make them."""
 
-import copy
 import dataclasses
+import typing
 
 
 @dataclasses.dataclass
@@ -11,7 +11,9 @@ class Mutant:
     what: str  # "tcgen05.fence::after_thread_sync", "A: SBO x 2"
     statement: object = None
     ptx: str = None
-    launch: dict = None
+    map: str = None  # of the launch file, that `edit` changes
+    edit: typing.Callable = None
+    kernel: str = None  # of the statement
 
 
 # Synchronisation that is deleted. Waits by test have a result, see below.
@@ -174,28 +176,40 @@ def descriptors(source):
 SWIZZLES = ["none", "32b", "64b", "128b", "128b_atom32", "128b_atom64"]
 
 
-def tensor_maps(launch):
-    def changed(name, key, value):
-        new = copy.deepcopy(launch)
-        new["tensor_maps"][name][key] = value
-        return new
+def with_swizzle(name, swizzle):
+    def edit(launch):
+        launch["tensor_maps"][name]["swizzle"] = swizzle
 
+    return edit
+
+
+def with_stride(name, k, step):
+    def edit(launch):
+        launch["tensor_maps"][name]["strides"][k] += step
+
+    return edit
+
+
+def tensor_maps(launch):
+    """Of the first launch; the same is done to the others that have the map."""
     for name, entry in launch.get("tensor_maps", {}).items():
         for swizzle in SWIZZLES:
             if swizzle != entry.get("swizzle", "none"):
                 what = f"tensor map {name}: swizzle {swizzle}"
-                new = changed(name, "swizzle", swizzle)
-                yield Mutant("map-swizzle", 0, what, launch=new)
-        for k, stride in enumerate(entry.get("strides", [])):
+                edit = with_swizzle(name, swizzle)
+                yield Mutant("map-swizzle", 0, what, map=name, edit=edit)
+        for k in range(len(entry.get("strides", []))):
             for step in (16, -16):
-                strides = list(entry["strides"])
-                strides[k] = stride + step
                 what = f"tensor map {name}: stride {k} {step:+} bytes"
-                new = changed(name, "strides", strides)
-                yield Mutant("map-stride", 0, what, launch=new)
+                edit = with_stride(name, k, step)
+                yield Mutant("map-stride", 0, what, map=name, edit=edit)
 
 
-def all_mutants(source, launch):
-    for make in (delete, parity, expected_bytes, counts, scale_ids, descriptors):
-        yield from make(source)
+def all_mutants(sources, launch):
+    """Of kernels, and of a launch file that runs them."""
+    for source in sources:
+        for make in (delete, parity, expected_bytes, counts, scale_ids, descriptors):
+            for mutant in make(source):
+                mutant.kernel = source.kernel
+                yield mutant
     yield from tensor_maps(launch)

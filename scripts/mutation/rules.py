@@ -4,6 +4,8 @@ Each rule is a sentence and a test on the text or on the trace of the original.
 None asks the simulator's checks, so a rule that is wrong shows: a mutant that
 it calls equivalent and that a check flags is counted as a contradiction."""
 
+import itertools
+
 from .trace import WAITS
 
 FENCES = ("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync")
@@ -35,21 +37,51 @@ def everywhere(test):
     return all_of
 
 
-@rule("a warp barrier between lanes that exchange nothing through memory", "delete")
-def warp_barrier(trace, mutant):
-    if not is_warp_barrier(mutant.statement):
+ACCESSES = ("ld", "st", "atom", "red")
+RELEASES = ("mbarrier.arrive", "mbarrier.arrive_drop", "tcgen05.commit", "cp.async", "cp.reduce")
+ACQUIRES = WAITS + ("cp.async.bulk.wait_group", "cp.async.wait_group", "cp.async.wait_all")
+
+
+def needs_warp_barrier(trace, a, b):
+    """Whether a lane's `b` relies on another lane's `a`. What only goes to global
+    memory, the address of tensor memory, which nobody writes over, and what the
+    lanes do together in tensor memory concern no lane."""
+    first, second = trace.statement(a), trace.statement(b)
+    is_access = [is_shared_use(trace, k) for k in (a, b)]
+    if first.starts(*ACQUIRES) and is_access[1]:
+        return bool(trace.lanes[b] - trace.lanes[a])
+    if not is_access[0]:
         return False
-    for spaces in (("shared", "shared::cta", "shared::cluster"), ("global",)):
-        stored = set()
-        for e in trace.events:
-            s = trace.source.statements[e.statement]
-            if not any(s.has(m) for m in spaces):
-                continue
-            if s.starts("st", "red", "atom"):
-                stored.add((e.cta, e.warp))
-            if s.starts("ld", "atom") and (e.cta, e.warp) in stored:
-                return False
-    return True
+    if second.starts(*RELEASES) and not second.starts(*ACQUIRES):
+        return bool(trace.lanes[a] - trace.lanes[b])
+    is_exchange = is_access[1] and first.starts("ld") != second.starts("ld")
+    return is_exchange and spaces_of(first) == spaces_of(second)
+
+
+def is_shared_use(trace, k):
+    s = trace.statement(k)
+    if not s.starts(*ACCESSES) or (s.has("global") and not trace.reads_global):
+        return False
+    return not s.starts("ld") or trace.events[k].value not in trace.tensor_addresses
+
+
+def spaces_of(s):
+    return "global" if s.has("global") else "shared"
+
+
+@rule("a warp barrier between lanes that neither exchange, nor release or acquire for each other, what is in memory", "delete")
+@everywhere
+def warp_barrier(trace, k):
+    if not is_warp_barrier(trace.statement(k)):
+        return False
+
+    def up_to_barrier(events):
+        return itertools.takewhile(lambda j: not trace.statement(j).starts(*BARRIERS), events)
+
+    before = list(up_to_barrier(trace.before(k)))
+    return not any(
+        needs_warp_barrier(trace, a, b) for b in up_to_barrier(trace.after(k)) for a in before
+    )
 
 
 @rule(
@@ -250,10 +282,11 @@ def not_executed(trace, mutant):
     return s is not None and not trace.by_statement.get(s.index)
 
 
-def equivalence(traces, mutant):
+def equivalence(traces_of, mutant):
     """The sentence of the first rule that holds in all launches, or None."""
     if mutant.statement is None:
         return None
+    traces = traces_of[mutant.kernel]
     for sentence, operators, test in RULES:
         if operators and mutant.operator not in operators:
             continue

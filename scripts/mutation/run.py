@@ -1,5 +1,6 @@
 """Runs mx-sim on a module and a launch, and reads what it says."""
 
+import copy
 import dataclasses
 import hashlib
 import json
@@ -28,12 +29,16 @@ class Simulator:
         self.launch = json.loads(self.launch_file.read_text())
         self.limit = None  # of warp instructions, once a clean run is known
 
-    def run(self, ptx, seed=0, launch=None, checks="all", modules=None):
-        """`ptx` is text. Outputs go to a directory of their own."""
+    def run(self, ptx, seed=0, edit=None, checks="all"):
+        """`ptx` is text, in place of modules that the launch file names; `edit`
+        changes the launch. Outputs go to a directory of their own."""
         with tempfile.TemporaryDirectory(prefix="mx-mutant-") as where:
             kernel = os.path.join(where, "kernel.ptx")
             pathlib.Path(kernel).write_text(ptx)
-            launch = json.loads(json.dumps(launch or self.launch))
+            launch = copy.deepcopy(self.launch)
+            launch.pop("modules", None)
+            if edit:
+                edit(launch)
             for buffer in launch.get("buffers", {}).values():
                 if "file" in buffer:
                     buffer["file"] = str(self.launch_file.parent / buffer["file"])

@@ -4,8 +4,10 @@ The rules that call a mutant equivalent must not ask the checks whose strength
 is being measured. So the kernel itself is made to tell: a call of vprintf is
 put behind every instruction that synchronises or works asynchronously."""
 
+import bisect
 import collections
 import dataclasses
+import itertools
 import math
 import re
 
@@ -34,8 +36,8 @@ WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 
 HEAD = """
 .extern .func (.param .b32 mutants_r) vprintf (.param .b64 mutants_a, .param .b64 mutants_b);
-.global .align 1 .b8 mutants_format[] = {64, 37, 117, 32, 37, 117, 32, 37, 117, 32, 37, 120, 32, 37, 120, 32, 37, 120, 10, 0};
-"""  # "@%u %u %u %x %x %x\n": statement, CTA, warp, what Event says
+.global .align 1 .b8 mutants_format[] = {64, 37, 117, 32, 37, 117, 32, 37, 117, 32, 37, 117, 32, 37, 120, 32, 37, 120, 32, 37, 120, 10, 0};
+"""  # "@%u %u %u %u %x %x %x\n": statement, CTA, warp, lane, what Event says
 
 CALL = """
 {{
@@ -49,10 +51,12 @@ CALL = """
   mad.lo.u32 %mutants1, %mutants1, %mutants2, %mutants3;
   mov.u32 %mutants2, %tid.x; shr.u32 %mutants2, %mutants2, 5;
   mov.u32 %mutants3, 0; mov.u32 %mutants4, 0; mov.u32 %mutants5, 0;
+  mov.u32 %mutants6, %laneid;
   {values}
   mov.u64 %mutantsd0, mutants_args;
-  st.local.v4.b32 [%mutantsd0], {{%mutants0, %mutants1, %mutants2, %mutants3}};
-  st.local.v2.b32 [%mutantsd0+16], {{%mutants4, %mutants5}};
+  st.local.v4.b32 [%mutantsd0], {{%mutants0, %mutants1, %mutants2, %mutants6}};
+  st.local.v2.b32 [%mutantsd0+16], {{%mutants3, %mutants4}};
+  st.local.b32 [%mutantsd0+24], %mutants5;
   cvta.local.u64 %mutantsd0, %mutantsd0;
   mov.u64 %mutantsd1, mutants_format; cvta.global.u64 %mutantsd1, %mutantsd1;
   {{
@@ -70,7 +74,7 @@ class Event:
     statement: int
     cta: int
     warp: int
-    value: int  # address of the mbarrier; instruction descriptor of an MMA
+    value: int  # address in shared memory; instruction descriptor of an MMA
     high: tuple  # words 1 of the descriptors of A and B, or of the source
 
 
@@ -93,7 +97,9 @@ def address_into(source, text):
 def values_of(source, s):
     high = "mov.b64 {{_, %mutants{}}}, {};"
     brackets = [o[1:-1] for o in s.operands if o.startswith("[")]
-    if s.starts("mbarrier", "tcgen05.commit") and brackets:
+    # Of loads the address, of stores not: lanes store to places of their own.
+    is_load = s.starts("ld") and s.opcode.startswith("ld.shared")
+    if is_load or (s.starts("mbarrier", "tcgen05.commit", "tcgen05.alloc") and brackets):
         return address_into(source, brackets[0])
     if s.starts("cp.async") and s.has("mbarrier::complete_tx::bytes"):
         return address_into(source, brackets[-1])
@@ -152,11 +158,12 @@ class Trace:
         if run.status != 0:
             raise SystemExit(f"mutants: error: the trace failed: {run.message}")
         self.events = []
+        self.lanes = []  # of each event, which tell it one after another
         last = {}
         for line in run.stdout.splitlines():
             if not line.startswith("@"):
                 continue
-            n, cta, warp, value, *high = line[1:].split()
+            n, cta, warp, lane, value, *high = line[1:].split()
             e = Event(
                 int(n),
                 int(cta),
@@ -164,17 +171,24 @@ class Trace:
                 int(value, 16),
                 tuple(int(h, 16) for h in high),
             )
-            # All lanes of a warp tell one after another.
-            key = (e.cta, e.warp)
-            if last.get(key) == e:
+            k = last.get((e.cta, e.warp))
+            if k is not None and self.events[k] == e and lane not in self.lanes[k]:
+                self.lanes[k].add(lane)
                 continue
-            last[key] = e
+            last[e.cta, e.warp] = len(self.events)
             self.events.append(e)
+            self.lanes.append({lane})
         self.by_warp = collections.defaultdict(list)
         self.by_statement = collections.defaultdict(list)
         for k, e in enumerate(self.events):
             self.by_warp[e.cta, e.warp].append(k)
             self.by_statement[e.statement].append(k)
+        self.tensor_addresses = {
+            e.value for k, e in enumerate(self.events) if self.statement(k).starts("tcgen05.alloc")
+        }
+        self.reads_global = any(
+            s.starts("ld", "atom", "red") and s.has("global") for s in source.statements
+        )
         # How many barriers of threads its warp has passed before an event.
         self.barriers_before = [0] * len(self.events)
         for ks in self.by_warp.values():
@@ -189,12 +203,16 @@ class Trace:
 
     def after(self, k):
         """Later events of the same warp."""
-        e = self.events[k]
-        return (j for j in self.by_warp[e.cta, e.warp] if j > k)
+        mine = self.of_warp(k)
+        return itertools.islice(mine, bisect.bisect_right(mine, k), None)
 
     def before(self, k):
-        e = self.events[k]
-        return (j for j in reversed(self.by_warp[e.cta, e.warp]) if j < k)
+        """Earlier ones, the last one first."""
+        mine = self.of_warp(k)
+        return (mine[j] for j in reversed(range(bisect.bisect_left(mine, k))))
+
+    def of_warp(self, k):
+        return self.by_warp[self.events[k].cta, self.events[k].warp]
 
     def accesses_tensor(self, k):
         return self.statement(k).starts(*TENSOR_ACCESS)

@@ -3,12 +3,7 @@
 
   mxfp8_gemm.py prepare DIR M N K        writes a.npy, b.npy, sfa.npy, sfb.npy, launch.json
   mxfp8_gemm.py prepare-pair DIR M N K   the same for mxfp8-gemm-pair.ptx
-  mxfp8_gemm.py prepare-compiled DIR M N K [single|pair|clc]
-                                     the same for what the compiler makes of
-                                     examples/matmul.mlir with the schedule in
-                                     COMPILED; and empty.json, which multiplies
-                                     nothing (K is 0)
-  mxfp8_gemm.py check DIR            compares c.npy with NumPy in float64
+  mxfp8_gemm.py check DIR                compares c.npy with NumPy in float64
 
 It shares nothing with the project: E4M3 is decoded by its definition (OCP MX
 v1.0, 5.3.1), the scale tiles are laid out by their definition in the PTX ISA.
@@ -74,48 +69,6 @@ def prepare(out, m, n, k, pair=False):
     json.dump(launch, open(f"{out}/launch.json", "w"), indent=1)
 
 
-# What the compiler makes of a schedule: tile, CTAs of a cluster, threads, bytes
-# of shared memory, CTAs and whether the result goes through shared memory.
-COMPILED = {
-    # tile = [128, 128, 128], accumulators = 2
-    "single": dict(tile_n=128, cluster=1, threads=192, smem=202884, grid=2),
-    # tile = [256, 256, 128], cta_pair, stages = 3, accumulators = 2, overlap = 64
-    "pair": dict(tile_n=256, cluster=2, threads=192, smem=102996, grid=4),
-    # tile = [256, 128, 128], cta_pair, stages = 3, accumulators = 2,
-    # tile_loop = clc, epilogue = tma_store
-    "clc": dict(tile_n=128, cluster=2, threads=224, smem=109716, staged=True),
-}
-
-
-def prepare_compiled(out, m, n, k, name):
-    prepare(out, m, n, k)
-    c = COMPILED[name]
-    launch = json.load(open(f"{out}/launch.json"))
-    steps = -(-k // 128)
-    half = c["cluster"] == 2 and c["tile_n"] == 128  # each CTA loads half a tile
-    def scale_map(name, rows, half=False):
-        return {"buffer": name, "type": "u8", "dims": [256, 2, steps, -(-rows // 128)],
-                "strides": [256, 512, 512 * steps], "box": [256, 1 if half else 2, 1, 1]}
-    tiles = (m // (128 * c["cluster"])) * (n // c["tile_n"])
-    launch |= {"kernel": "main_matmul", "block": [c["threads"]], "cluster": [c["cluster"], 1, 1],
-               "grid": [c.get("grid", tiles * c["cluster"])], "dynamic_smem": c["smem"],
-               "sm_count": 4}
-    launch["tensor_maps"] |= {"sfa": scale_map("SFA", m), "sfb": scale_map("SFB", n, half)}
-    launch["tensor_maps"]["b"]["box"] = [128, c["tile_n"] // c["cluster"]]
-    launch["buffers"]["C"] = {"bytes": m * n * 2}
-    launch["args"] = [{"tensor_map": x} for x in ("a", "b", "sfa", "sfb")]
-    launch["args"] += [{"buffer": "C"}, {"i64": m}, {"i64": n}, {"i64": k}]
-    if c.get("staged"):
-        launch["tensor_maps"]["c"] = {
-            "buffer": "C", "type": "bf16", "dims": [n, m], "strides": [n * 2],
-            "box": [64, 32], "swizzle": "128b"}
-        launch["args"].append({"tensor_map": "c"})
-    launch["outputs"] = {"C": {"file": "c.npy", "dtype": "bf16", "shape": [m, n]}}
-    json.dump(launch, open(f"{out}/launch.json", "w"), indent=1)
-    launch["args"][7] = {"i64": 0}
-    json.dump(launch, open(f"{out}/empty.json", "w"), indent=1)
-
-
 def check(out):
     a, b, sa, sb = (np.load(f"{out}/{x}.npy") for x in ("a", "b", "sa", "sb"))
     c = np.load(f"{out}/c.npy").astype(np.float64)
@@ -132,9 +85,7 @@ def check(out):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "prepare-compiled":
-        prepare_compiled(sys.argv[2], *map(int, sys.argv[3:6]), (sys.argv[6:] or ["single"])[0])
-    elif sys.argv[1].startswith("prepare"):
+    if sys.argv[1].startswith("prepare"):
         prepare(sys.argv[2], *map(int, sys.argv[3:6]), sys.argv[1] == "prepare-pair")
     else:
         check(sys.argv[2])
