@@ -232,6 +232,7 @@ LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
                   config.seed,
                   config.checks,
                   config.truncatesTensorSums};
+  memory.beginLaunch(config.programmatic);
   Machine machine(*program, memory, config, *impl.ast, report);
   machine.run();
   return report;

@@ -81,7 +81,7 @@ GOOD = {
         {"memset": {"buffer": "D", "byte": 7, "offset": 2, "bytes": 3}},
         {"copy": {"from": "A", "from_offset": 8, "to": "F", "to_offset": 4, "bytes": 4}},
         {"kernel": "shape", "grid": [2], "block": [1, 3, 1], "cluster": [2, 1, 1],
-         "dynamic_smem": 1024, "args": [{"buffer": "S"}, {"i32": 256}]}],
+         "dynamic_smem": 1024, "programmatic": True, "args": [{"buffer": "S"}, {"i32": 256}]}],
     "outputs": {"O": "o.npy", "P": "p.npy", "F": "f.npy", "D": "d.npy",
                 "A": "a2.npy", "S": {"file": "s.npy", "dtype": "u32", "shape": [2, 6]}},
 }
@@ -133,6 +133,7 @@ BAD = [
     (["launches", 3, "cluster"], [3, 1, 1], "cluster"),
     (["launches", 3, "cluster"], [16, 1, 1], "cluster"),
     (["launches", 3, "dynamic_smem"], 200000, "dynamic"),
+    (["launches", 3, "programmatic"], 1, "launches[3].programmatic: expected true or false"),
     (["launches", 3, "dynamic_smem"], 1e99, "launches[3].dynamic_smem"),
     (["launches", 3, "args"], [{"buffer": "S"}], "kernel 'shape' expects 2 arguments, found 1"),
     (["launches", 3, "args", 1], {"i64": 256}, "args[1]: parameter 'n' has 4 bytes, the argument 8"),

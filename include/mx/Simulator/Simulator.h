@@ -27,6 +27,8 @@ namespace mx::sim {
 // Device memory
 //===----------------------------------------------------------------------===//
 
+class Overlap;
+
 /// The global memory of the simulated device. Addresses are deterministic:
 /// they depend only on the order and the sizes of the allocations. Every
 /// allocation is followed by an unmapped gap, so a stray access is found and
@@ -89,6 +91,13 @@ public:
   /// offset 4096 of buffer 'A' (4096 bytes)".
   std::string describe(uint64_t address, uint64_t bytes) const;
 
+  /// All kernels have ended: the host has waited, or what it put behind them in
+  /// their stream does. Until then a launch may be `programmatic` behind them.
+  void settle();
+  Overlap &overlap() { return *overlapping; }
+  /// A launch begins.
+  void beginLaunch(bool isProgrammatic);
+
   uint64_t bytesInUse() const { return inUse; }
   uint64_t bytesCapacity() const { return capacity; }
 
@@ -102,6 +111,7 @@ private:
   uint64_t next = kBase;
   /// Host memory, by its address.
   std::map<uint64_t, std::unique_ptr<Block>> mapped;
+  std::unique_ptr<Overlap> overlapping;
 
   Block *lookup(uint64_t address) const;
 };
@@ -252,6 +262,10 @@ struct LaunchConfig {
   /// simulate, where operations complete as they are issued, or when the
   /// issuing warp next waits; others are other legal orders.
   uint64_t seed = 0;
+  /// Programmatic dependent launch: the kernel may begin before those before it
+  /// have ended, and orders itself by griddepcontrol.wait. It runs after them
+  /// all the same; what it shares with them before it has waited is a race.
+  bool programmatic = false;
   /// What a GPU happens to do and sloppy programs rely on: memory of an SM that
   /// nobody wrote holds zeros, and where the seed is 0 the warps of a cluster
   /// keep pace with each other and copies complete together while all wait.

@@ -7,6 +7,8 @@
 
 #include "Order.h"
 
+#include "Overlap.h"
+
 #include "../machine/Machine.h"
 
 using namespace mx::sim;
@@ -213,9 +215,27 @@ void Order::engineShared(Cta &cta, uint32_t offset, uint32_t bytes,
 // Global memory
 //===----------------------------------------------------------------------===//
 
+/// Memory that a programmatic launch shares with the kernels before it.
+void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
+                         const Knowledge &known, uint64_t address,
+                         uint64_t bytes, bool isWrite) {
+  Overlap &overlap = machine.memory.overlap();
+  overlap.note(address, bytes, isWrite);
+  if (!machine.config.programmatic || known.isDone(kKernelsBefore, 1) ||
+      !overlap.isShared(address, bytes, isWrite))
+    return;
+  w.note(i, FindingKind::Race,
+         std::string(isWrite ? "the write" : "the read") +
+             " of global memory, " + machine.memory.describe(address, bytes) +
+             " races with the kernels before: the launch is programmatic, and "
+             "they use that memory: expected griddepcontrol.wait before it",
+         lanes);
+}
+
 void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                         const Knowledge &known, bool isAsyncProxy,
                         uint64_t address, uint64_t bytes, Touch touch) {
+  checkOverlap(w, i, lanes, known, address, bytes, touch != Touch::Read);
   if (!lastRecord || e.raw() != lastEpoch.raw()) {
     lastEpoch = e;
     lastRecord = global.shadow.record(id, e);
@@ -255,6 +275,7 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
 /// and tensormap.cp_fenceproxy).
 void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   WarpOrder &o = of(w);
+  checkOverlap(w, i, lanes, o.known, address, 128, /*isWrite=*/false);
   Epoch e(o.self, o.step(), instrNumber(i), false, false);
   auto isRace = [&](const GlobalShadow::Record &r) {
     bool isOwn = r.cluster == id && r.epoch.agent() == o.self;

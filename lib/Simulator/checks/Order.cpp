@@ -17,7 +17,7 @@ using namespace mx::sim;
 
 Order::Order(Machine &machine, Cluster &cluster, GlobalOrder &global)
     : machine(machine), cluster(cluster), global(global), id(cluster.index) {
-  newAgent(AgentKind::Warp, 0, 0); // 0 is nobody
+  newAgent(AgentKind::Warp, 0, 0); // kKernelsBefore
   for (auto &cta : cluster.ctas)
     for (Warp &w : cta->warps) {
       auto o = std::make_unique<WarpOrder>();
@@ -119,6 +119,10 @@ void Order::fenceInits(Warp &w) {
   WarpOrder &o = of(w);
   if (o.inits)
     o.known.fenced.raise(o.inits, o.known.generic[o.inits]);
+}
+
+void Order::waitForKernels(Warp &w) {
+  of(w).known.generic.raise(kKernelsBefore, 1);
 }
 
 void Order::tensorFenceBefore(Warp &w) {

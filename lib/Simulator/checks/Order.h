@@ -134,6 +134,8 @@ public:
   void releaseMaps(Warp &w);
   void acquireMaps(Warp &w);
   void fenceInits(Warp &w);
+  /// griddepcontrol.wait.
+  void waitForKernels(Warp &w);
   void tensorFenceBefore(Warp &w);
   void tensorFenceAfter(Warp &w);
   /// fence.acq_rel/sc of gpu or sys scope, membar.gl.
@@ -219,6 +221,8 @@ private:
     AgentKind kind;
     uint32_t cta, warp; ///< for a mbarrier, its offset
   };
+  /// Nobody, or the kernels before this one: their only step is their end.
+  static constexpr uint32_t kKernelsBefore = 0;
   uint32_t newAgent(AgentKind kind, uint32_t cta, uint32_t warp);
   uint32_t wgmmaAgent(Warp &w);
   bool hasSeen(const BarrierOrder &b, const BarrierOrder::Observer &o) const;
@@ -246,6 +250,9 @@ private:
   void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, Cta &cta,
                    uint32_t offset, uint32_t bytes, Touch touch);
+  void checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
+                    const Knowledge &known, uint64_t address, uint64_t bytes,
+                    bool isWrite);
   void visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                    const Knowledge &known, bool isAsyncProxy, uint64_t address,
                    uint64_t bytes, Touch touch);

@@ -152,6 +152,22 @@ static void decodeNothing(Decoder &d) {
   d.emit(nop);
 }
 
+static const Instr *waitForKernels(Warp &w, const Instr *i, uint32_t) {
+  if (Order *order = w.order())
+    order->waitForKernels(w);
+  return i + 1;
+}
+
+/// Kernels run one after another, so there is nothing to wait for; the check of
+/// the order learns what comes behind the wait.
+static void decodeGridDepControl(Decoder &d) {
+  bool waits = d.take("wait");
+  if (!waits && !d.take("launch_dependents"))
+    return d.unsupported("expects .wait or .launch_dependents");
+  if (d.expectOperands(0, 0))
+    d.emit(waits ? waitForKernels : nop);
+}
+
 /// The register count has no effect here, but what the ISA refuses is refused.
 static void decodeSetMaxNReg(Decoder &d) {
   int64_t count = 0;
@@ -175,7 +191,8 @@ void mx::sim::addControlInstructions(DecodeTable &t) {
   t["trap"] = decodeTrap;
   t["brkpt"] = decodeTrap;
   t["nanosleep"] = decodeNanosleep;
-  for (const char *name : {"griddepcontrol", "prefetch", "prefetchu", "pmevent",
-                           "discard", "applypriority"})
+  t["griddepcontrol"] = decodeGridDepControl;
+  for (const char *name :
+       {"prefetch", "prefetchu", "pmevent", "discard", "applypriority"})
     t[name] = decodeNothing;
 }

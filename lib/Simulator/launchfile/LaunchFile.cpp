@@ -131,6 +131,8 @@ bool LaunchFile::oneLaunch(const JsonReader &json) {
     config.dynamicSharedBytes = json["dynamic_smem"].unsignedInteger(1u << 30);
   if (json.has("sm_count"))
     config.smCount = json["sm_count"].unsignedInteger(1u << 20);
+  if (json.has("programmatic"))
+    config.programmatic = json["programmatic"].boolean();
   Module *module = nullptr;
   std::string names;
   for (auto &m : modules) {
@@ -401,14 +403,18 @@ LaunchFileResult LaunchFile::run() {
   } else {
     for (const JsonReader &step : json["launches"].elements()) {
       bool good = false;
+      // What is no kernel ends only behind those before it.
+      if (!step.has("kernel"))
+        memory.settle();
       if (step.has("memset")) {
         good = step.onlyKeys({"memset"}) && memset(step["memset"]);
       } else if (step.has("copy")) {
         good = step.onlyKeys({"copy"}) && copy(step["copy"]);
       } else {
-        good = step.onlyKeys({"kernel", "grid", "block", "cluster",
-                              "dynamic_smem", "sm_count", "args"}) &&
-               oneLaunch(step);
+        good =
+            step.onlyKeys({"kernel", "grid", "block", "cluster", "dynamic_smem",
+                           "sm_count", "programmatic", "args"}) &&
+            oneLaunch(step);
         if (good && !result.reports.back().clean())
           break;
       }

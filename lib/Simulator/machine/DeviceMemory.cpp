@@ -7,6 +7,8 @@
 
 #include "Program.h"
 
+#include "../checks/Overlap.h"
+
 #include "mx/Simulator/Simulator.h"
 
 #include <algorithm>
@@ -43,8 +45,15 @@ uint64_t DeviceMemory::defaultCapacity() {
   return std::min<uint64_t>(64ull << 30, host / 4 * 3);
 }
 
-DeviceMemory::DeviceMemory(uint64_t capacity) : capacity(capacity) {}
+DeviceMemory::DeviceMemory(uint64_t capacity)
+    : capacity(capacity), overlapping(std::make_unique<Overlap>()) {}
 DeviceMemory::~DeviceMemory() = default;
+
+void DeviceMemory::settle() { overlapping->settle(); }
+
+void DeviceMemory::beginLaunch(bool isProgrammatic) {
+  overlapping->begin(isProgrammatic, pages.size());
+}
 
 static void poison(uint8_t *at, uint64_t bytes) {
   const uint8_t pattern[2] = {DeviceMemory::kPoison & 0xFF,

@@ -83,7 +83,7 @@ public:
     return destroy(Handle::Stream, stream);
   }
   Error synchronizeStream(void *stream) override {
-    return check(Handle::Stream, stream);
+    return settle(check(Handle::Stream, stream));
   }
   Error createEvent(void *&event) override {
     return create(Handle::Event, event);
@@ -92,7 +92,7 @@ public:
     return destroy(Handle::Event, event);
   }
   Error synchronizeEvent(void *event) override {
-    return check(Handle::Event, event);
+    return settle(check(Handle::Event, event));
   }
   Error recordEvent(void *event, void *stream) override {
     Error error = check(Handle::Stream, stream);
@@ -101,7 +101,7 @@ public:
   Error waitEvent(void *stream, void *event) override {
     return recordEvent(event, stream);
   }
-  Error synchronize() override { return {}; }
+  Error synchronize() override { return settle({}); }
 
   Error load(Image &image, int optLevel,
              std::unique_ptr<Module> &module) override;
@@ -119,6 +119,8 @@ private:
   Error destroy(Handle kind, void *handle);
   /// That it exists; null is the default stream.
   Error check(Handle kind, void *handle);
+  /// The kernels so far have ended, unless there is an error.
+  Error settle(Error error);
   Error allocShared(size_t bytes, void *&memory);
   Error notAllocated(const char *what, const void *pointer, size_t bytes);
 
@@ -256,6 +258,7 @@ Error SimDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
     return {MX_ERROR_INVALID_VALUE,
             "copy: expected host memory, found an address of the device"};
   std::lock_guard<std::mutex> lock(mutex);
+  memory.settle();
   if (toDevice && !memory.translate(address(to), bytes))
     return notAllocated("copy", to, bytes);
   if (fromDevice && !memory.translate(address(from), bytes))
@@ -276,6 +279,7 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
   if (Error error = check(Handle::Stream, stream))
     return error;
   std::lock_guard<std::mutex> lock(mutex);
+  memory.settle();
   auto *bytes =
       static_cast<uint8_t *>(memory.translate(address(to), count * width));
   if (!bytes)
@@ -306,6 +310,13 @@ Error SimDevice::destroy(Handle kind, void *handle) {
   if (handles.erase(handle))
     delete static_cast<char *>(handle);
   return {};
+}
+
+Error SimDevice::settle(Error error) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!error)
+    memory.settle();
+  return error;
 }
 
 Error SimDevice::check(Handle kind, void *handle) {
@@ -473,6 +484,7 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
            parameter.bytes);
   }
   std::lock_guard<std::mutex> lock(mutex);
+  config.programmatic = launch.programmatic;
   config.smCount = options.smCount;
   config.seed = options.seed;
   config.checks = options.checks;

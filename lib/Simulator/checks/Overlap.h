@@ -1,0 +1,42 @@
+//===- Overlap.h - memory of kernels that overlap ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel that is launched programmatically may begin while those before it
+// run, and shares memory with them only behind its griddepcontrol.wait. Kernels
+// are simulated one after another; which global memory each touches is kept, so
+// that what it does too early is found all the same. In pages, of which every
+// allocation has its own.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_SIMULATOR_CHECKS_OVERLAP_H
+#define MX_LIB_SIMULATOR_CHECKS_OVERLAP_H
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mx::sim {
+
+class Overlap {
+public:
+  /// A launch begins.
+  void begin(bool isProgrammatic, size_t pages);
+  /// All kernels have ended.
+  void settle();
+  /// The kernel touches a range. Thread-safe.
+  void note(uint64_t address, uint64_t bytes, bool isWrite);
+  /// Whether a kernel that may still run touches it as well, and one of the two
+  /// writes.
+  bool isShared(uint64_t address, uint64_t bytes, bool isWrite) const;
+
+private:
+  enum : uint8_t { kRead = 1, kWritten = 2 };
+  std::vector<std::atomic<uint8_t>> current;
+  /// Of kernels that may still run; empty where there are none.
+  std::vector<uint8_t> earlier;
+};
+
+} // namespace mx::sim
+
+#endif // MX_LIB_SIMULATOR_CHECKS_OVERLAP_H
