@@ -173,6 +173,11 @@ typedef struct mxLaunchConfig {
   int32_t flags;
 } mxLaunchConfig;
 
+/* Flags of the next launch of this thread by mgpuLaunchKernel or
+ * mgpuLaunchClusterKernel, whose signatures have no place for them. They hold
+ * for that one, whatever becomes of it. */
+MX_API void mxNextLaunchFlags(int32_t flags);
+
 /* `parameters[i]` points at the value of parameter i; `count` is compared with
  * the kernel, or -1 when the caller does not know. Asynchronous on a GPU; the
  * simulator runs the kernel to its end, and what it found is the error text. */

@@ -72,6 +72,12 @@ public:
   /// `shared`: the host may use the memory as well.
   virtual Error alloc(size_t bytes, bool shared, void *&memory) = 0;
   virtual Error free(void *memory) = 0;
+  /// In the order of the default stream, without a wait for what runs there:
+  /// only that may use the memory, until it has been waited for.
+  virtual Error allocInOrder(size_t bytes, void *&memory) {
+    return alloc(bytes, false, memory);
+  }
+  virtual Error freeInOrder(void *memory) { return free(memory); }
   virtual Error copy(Copy kind, void *to, const void *from, size_t bytes,
                      void *stream) = 0;
   /// Writes `count` values of `width` bytes (1, 2 or 4).

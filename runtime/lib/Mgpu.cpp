@@ -14,6 +14,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 using namespace mx::runtime;
 
@@ -41,8 +42,12 @@ void release(void *handle, Call call) {
   report(error ? error : call(*device));
 }
 
+/// Of mxNextLaunchFlags.
+thread_local int32_t nextFlags = 0;
+
 void launchKernel(void *function, mxLaunchConfig config, void **parameters,
                   void **extra, int64_t count) {
+  config.flags = std::exchange(nextFlags, 0);
   if (hasError())
     return;
   if (extra) {
@@ -87,6 +92,8 @@ MX_MGPU void *mgpuModuleGetFunction(void *module, const char *name) {
     report(getFunction(static_cast<mxModule>(module), name, function));
   return function;
 }
+
+void mxNextLaunchFlags(int32_t flags) { nextFlags = flags; }
 
 MX_MGPU void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
                               intptr_t gridZ, intptr_t blockX, intptr_t blockY,
@@ -135,8 +142,12 @@ MX_MGPU void mgpuStreamDestroy(void *stream) {
   release(stream, [&](Device &device) { return device.destroyStream(stream); });
 }
 
+// After an error too: kernels that were launched before it may still use what
+// is released next.
 MX_MGPU void mgpuStreamSynchronize(void *stream) {
-  onDevice([&](Device &device) { return device.synchronizeStream(stream); });
+  Device *device;
+  Error error = getDevice(device);
+  report(error ? error : device->synchronizeStream(stream));
 }
 
 MX_MGPU void mgpuStreamWaitEvent(void *stream, void *event) {
@@ -165,15 +176,21 @@ MX_MGPU void mgpuEventRecord(void *event, void *stream) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-MX_MGPU void *mgpuMemAlloc(uint64_t bytes, void * /*stream*/, bool hostShared) {
+// Without a stream, as our own host code asks, which uses no other than the
+// default stream: a wait for the device would keep kernels from overlapping.
+MX_MGPU void *mgpuMemAlloc(uint64_t bytes, void *stream, bool hostShared) {
   void *memory = nullptr;
-  onDevice(
-      [&](Device &device) { return device.alloc(bytes, hostShared, memory); });
+  onDevice([&](Device &device) {
+    return stream || hostShared ? device.alloc(bytes, hostShared, memory)
+                                : device.allocInOrder(bytes, memory);
+  });
   return memory;
 }
 
-MX_MGPU void mgpuMemFree(void *memory, void * /*stream*/) {
-  release(memory, [&](Device &device) { return device.free(memory); });
+MX_MGPU void mgpuMemFree(void *memory, void *stream) {
+  release(memory, [&](Device &device) {
+    return stream ? device.free(memory) : device.freeInOrder(memory);
+  });
 }
 
 MX_MGPU void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream) {

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <thread>
 
 using Log = std::vector<std::string>;
 
@@ -411,8 +412,96 @@ TEST_F(CudaDevice, MgpuFunctionsReachTheDriver) {
            "cuMemHostRegister 8", "cuMemHostUnregister", "cuModuleUnload"}));
 }
 
+TEST_F(CudaDevice, FlagsAreOfTheNextMgpuLaunchOnly) {
+  mxFunction function = kernel();
+  uint64_t a = 1, b = 2;
+  void *parameters[] = {&a, &b};
+  auto launchOne = [&](intptr_t grid) {
+    mgpuLaunchKernel(function, grid, 1, 1, 64, 1, 1, 0, nullptr, parameters,
+                     nullptr, 2);
+  };
+  std::string plain = "cuLaunchKernelEx grid=4,1,1 block=64,1,1 smem=0 "
+                      "stream=0 p0=1 p1=2";
+  std::string early = "cuLaunchKernelEx grid=4,1,1 block=64,1,1 smem=0 "
+                      "stream=0 programmatic=1 p0=1 p1=2";
+  launchOne(4);
+  mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
+  launchOne(4);
+  launchOne(4);
+  EXPECT_EQ(takeLog(), (Log{plain, early, plain}));
+  // Clusters have a function of their own.
+  mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
+  mgpuLaunchClusterKernel(function, 2, 1, 1, 4, 1, 1, 64, 1, 1, 0, nullptr,
+                          parameters, nullptr);
+  EXPECT_EQ(takeLog(),
+            Log{"cuLaunchKernelEx grid=4,1,1 block=64,1,1 smem=0 stream=0 "
+                "cluster=2,1,1 programmatic=1 p0=1 p1=2"});
+  // An empty grid and a launch after an error take them too.
+  mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
+  launchOne(0);
+  launchOne(4);
+  EXPECT_EQ(takeLog(), Log{plain});
+  mxReportError("%s", "test");
+  mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
+  launchOne(4);
+  mxClearError();
+  launchOne(4);
+  EXPECT_EQ(takeLog(), Log{plain});
+  // They are this thread's, and not mxLaunch's, which has its own.
+  mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
+  std::thread([&] { launchOne(4); }).join();
+  EXPECT_EQ(launch(function, {{4, 1, 1}, {64, 1, 1}, {}, 0, nullptr, 0}),
+            MX_SUCCESS);
+  EXPECT_EQ(takeLog().front(), plain);
+  launchOne(4);
+  EXPECT_EQ(takeLog(), Log{early});
+  mxNextLaunchFlags(2);
+  launchOne(4);
+  EXPECT_EQ(takeLog(), Log{});
+  EXPECT_STREQ(mxGetLastError(), "kernel 'kernel': expected known launch "
+                                 "flags, found 2");
+}
+
+/// Kernels launched before an error use memory that is freed after it.
+TEST_F(CudaDevice, MgpuWaitsAfterAnErrorToo) {
+  void *memory = mgpuMemAlloc(16, nullptr, false);
+  mxReportError("%s", "test");
+  takeLog();
+  mgpuStreamSynchronize(nullptr);
+  mgpuMemFree(memory, nullptr);
+  EXPECT_EQ(takeLog(),
+            (Log{"cuStreamSynchronize 0", "cuMemFreeAsync stream=0"}));
+  EXPECT_STREQ(mxGetLastError(), "test");
+}
+
+/// What comes without a stream is ordered in the default stream; what the host
+/// frees must have been used before.
+TEST_F(CudaDevice, MgpuMemoryIsInTheOrderOfTheDefaultStream) {
+  void *stream = mgpuStreamCreate();
+  takeLog();
+  void *a = mgpuMemAlloc(0, nullptr, false);
+  void *b = mgpuMemAlloc(16, nullptr, false);
+  void *c = mgpuMemAlloc(16, stream, false);
+  void *d = nullptr;
+  EXPECT_EQ(mxMemAlloc(&d, 16), MX_SUCCESS);
+  EXPECT_EQ(takeLog(),
+            (Log{"cuMemAllocAsync 1 stream=0", "cuMemAllocAsync 16 stream=0",
+                 "cuMemAlloc 16", "cuMemAlloc 16"}));
+  mgpuMemFree(a, nullptr);
+  EXPECT_EQ(mxMemFree(b), MX_SUCCESS);
+  mgpuMemFree(c, stream);
+  mgpuMemFree(d, nullptr);
+  EXPECT_EQ(takeLog(), (Log{"cuMemFreeAsync stream=0", "cuCtxSynchronize",
+                            "cuMemFree", "cuMemFree", "cuMemFree"}));
+  // The address may come again, from elsewhere.
+  EXPECT_EQ(mxMemAlloc(&d, 16), MX_SUCCESS);
+  EXPECT_EQ(mxMemFree(d), MX_SUCCESS);
+  EXPECT_EQ(takeLog(), (Log{"cuMemAlloc 16", "cuMemFree"}));
+  mgpuStreamDestroy(stream);
+}
+
 TEST_F(CudaDevice, MgpuFunctionsStopAfterAnError) {
-  fakeCuda()->failing = "cuMemAlloc";
+  fakeCuda()->failing = "cuMemAllocAsync";
   fakeCuda()->failure = 2;
   void *memory = mgpuMemAlloc(16, nullptr, false);
   EXPECT_EQ(memory, nullptr);

@@ -102,6 +102,9 @@ FAKE cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
     *value = 232448;
     return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+    *value = 1;
+    return CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -217,6 +220,23 @@ FAKE cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
 }
 FAKE cuMemFree_v2(CUdeviceptr address) {
   if (CUresult result = call("cuMemFree"))
+    return result;
+  free(pointer(address));
+  --fake.liveAllocations;
+  return CUDA_SUCCESS;
+}
+
+FAKE cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream) {
+  CUresult result = call("cuMemAllocAsync",
+                         std::to_string(bytes) + " stream=" + handle(stream));
+  if (!result) {
+    *address = reinterpret_cast<CUdeviceptr>(malloc(bytes));
+    ++fake.liveAllocations;
+  }
+  return result;
+}
+FAKE cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  if (CUresult result = call("cuMemFreeAsync", "stream=" + handle(stream)))
     return result;
   free(pointer(address));
   --fake.liveAllocations;

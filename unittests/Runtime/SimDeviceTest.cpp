@@ -586,6 +586,49 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
   EXPECT_EQ(mxModuleUnload(own), MX_SUCCESS);
 }
 
+TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
+  void *a = upload(std::vector<float>(32, 1.0f)), *b = alloc(128),
+       *c = alloc(128);
+  uint32_t n = 32;
+  mxFunction add = kernel("vector_add");
+  // It does not wait for the kernel that computes its operand.
+  auto addTo = [&](void *to, void *from, int32_t flags) {
+    void *parameters[] = {&a, &from, &to, &n};
+    mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, flags};
+    return mxLaunch(add, &config, parameters, 4);
+  };
+  EXPECT_EQ(addTo(b, a, 0), MX_SUCCESS);
+  EXPECT_EQ(addTo(c, b, 0), MX_SUCCESS) << mxGetLastError();
+  EXPECT_EQ(addTo(b, a, MX_LAUNCH_PROGRAMMATIC), MX_ERROR_CHECK);
+  EXPECT_TRUE(contains(mxGetLastError(), {"kernel 'vector_add'", "the write of",
+                                          "the launch is programmatic"}));
+  mxClearError();
+  // Nothing to wait for: the host has waited, or copied in the stream's order.
+  EXPECT_EQ(addTo(b, a, 0), MX_SUCCESS);
+  EXPECT_EQ(mxStreamSynchronize(nullptr), MX_SUCCESS);
+  EXPECT_EQ(addTo(c, b, MX_LAUNCH_PROGRAMMATIC), MX_SUCCESS)
+      << mxGetLastError();
+  EXPECT_EQ(mxMemset(b, 0, 128, nullptr), MX_SUCCESS);
+  EXPECT_EQ(addTo(b, c, MX_LAUNCH_PROGRAMMATIC), MX_SUCCESS)
+      << mxGetLastError();
+  EXPECT_EQ(download<float>(b, 32), std::vector<float>(32, 4.0f));
+
+  // By mgpu, for one launch.
+  void *parameters[] = {&a, &a, &b, &n};
+  ASSERT_EQ(mxSetSimulatorOption("checks", "all"), MX_SUCCESS);
+  auto launchOne = [&] {
+    mgpuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr,
+                     4);
+    return mxGetLastStatus();
+  };
+  EXPECT_EQ(launchOne(), MX_SUCCESS);
+  mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
+  EXPECT_EQ(launchOne(), MX_ERROR_CHECK);
+  mxClearError();
+  EXPECT_EQ(launchOne(), MX_SUCCESS);
+  ASSERT_EQ(mxSetSimulatorOption("checks", "default"), MX_SUCCESS);
+}
+
 TEST_F(SimDevice, TellsStreamsFromEvents) {
   void *stream = mgpuStreamCreate(), *event = mgpuEventCreate();
   mgpuStreamWaitEvent(stream, stream);

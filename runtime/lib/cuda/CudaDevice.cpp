@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 
 using namespace mx::runtime;
 using namespace mx::runtime::cuda;
@@ -77,6 +78,8 @@ public:
   }
   Error alloc(size_t bytes, bool shared, void *&memory) override;
   Error free(void *memory) override;
+  Error allocInOrder(size_t bytes, void *&memory) override;
+  Error freeInOrder(void *memory) override;
   Error copy(Copy kind, void *to, const void *from, size_t bytes,
              void *stream) override;
   Error fill(void *to, uint32_t value, unsigned width, size_t count,
@@ -99,6 +102,7 @@ public:
   Error encodeTensorMap(void *map, const mx::sim::TensorMapDesc &desc) override;
 
   Error raiseLimits(CudaFunction &function, const Launch &launch);
+  bool takeInOrder(void *memory);
 
   /// Runs one driver call with the context current.
   template <typename Call>
@@ -134,7 +138,10 @@ public:
 private:
   CUcontext context = nullptr;
   mxDeviceInfo deviceInfo = {};
+  bool hasPools = false;
   std::mutex mutex;
+  /// What allocInOrder gave and nobody has freed.
+  std::set<void *> inOrder;
   std::string lastKernel;
 };
 
@@ -159,11 +166,14 @@ Error CudaDevice::open(int ordinal) {
     if (CUresult result =
             driver.deviceGetAttribute(entry.value, entry.attribute, device))
       return driver.error(which + ": cuDeviceGetAttribute", result);
-  int shared = 0;
+  int shared = 0, pools = 0;
   size_t memory = 0;
   driver.deviceGetAttribute(
       &shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device);
+  driver.deviceGetAttribute(&pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
+                            device);
   driver.deviceTotalMem(&memory, device);
+  hasPools = pools;
   deviceInfo.sharedMemoryPerBlock = shared;
   deviceInfo.globalMemory = memory;
   strcpy(deviceInfo.kind, "cuda");
@@ -191,9 +201,42 @@ Error CudaDevice::alloc(size_t bytes, bool shared, void *&memory) {
   return error;
 }
 
+/// cuMemFree waits for the kernels that use the memory, but not if it came from
+/// a pool.
 Error CudaDevice::free(void *memory) {
-  return release("freeing memory",
-                 [&]() { return driver.memFree(address(memory)); });
+  bool isFromPool = takeInOrder(memory);
+  return release("freeing memory", [&]() {
+    CUresult result = isFromPool ? driver.ctxSynchronize() : CUDA_SUCCESS;
+    return result ? result : driver.memFree(address(memory));
+  });
+}
+
+Error CudaDevice::allocInOrder(size_t bytes, void *&memory) {
+  if (!hasPools)
+    return alloc(bytes, false, memory);
+  CUdeviceptr pointer = 0;
+  Error error = run("allocating " + std::to_string(bytes) + " bytes", [&]() {
+    return driver.memAllocAsync(&pointer, bytes ? bytes : 1, nullptr);
+  });
+  memory = reinterpret_cast<void *>(pointer);
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!error)
+    inOrder.insert(memory);
+  return error;
+}
+
+Error CudaDevice::freeInOrder(void *memory) {
+  if (!takeInOrder(memory))
+    return free(memory);
+  return release("freeing memory", [&]() {
+    return driver.memFreeAsync(address(memory), nullptr);
+  });
+}
+
+/// Whether memory is from allocInOrder; it is not any more.
+bool CudaDevice::takeInOrder(void *memory) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return inOrder.erase(memory);
 }
 
 Error CudaDevice::copy(Copy kind, void *to, const void *from, size_t bytes,

@@ -43,6 +43,7 @@ enum : int {
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+  CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
 
   CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
@@ -111,6 +112,8 @@ static_assert(sizeof(CUlaunchConfig) == 56);
   X(memAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                          \
   X(memAllocManaged, cuMemAllocManaged, (CUdeviceptr *, size_t, unsigned))     \
   X(memFree, cuMemFree_v2, (CUdeviceptr))                                      \
+  X(memAllocAsync, cuMemAllocAsync, (CUdeviceptr *, size_t, CUstream))         \
+  X(memFreeAsync, cuMemFreeAsync, (CUdeviceptr, CUstream))                     \
   X(memcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t))          \
   X(memcpyDtoH, cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))                \
   X(memcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                     \
