@@ -7,10 +7,12 @@
 !scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT:     call @callee(
-// CHECK:         gpu.launch_func {{ *}}@kernels::@main_quantize
+// CHECK:         gpu.launch_func <%{{.*}} : !llvm.ptr> @kernels::@main_quantize
+// CHECK:         llvm.call @mgpuStreamSynchronize
 // CHECK:         llvm.func @main_quantize(
 // HOST:          llvm.func @main(
-// HOST:          gpu.launch_func {{ *}}@kernels::@main_quantize
+// Upstream keeps the stream: else each launch would get one of its own.
+// HOST:          gpu.launch_func <%{{.*}} : !llvm.ptr> @kernels::@main_quantize
 // HOST:          gpu.binary @kernels
 func.func private @callee(%x: tensor<128x64xbf16>) -> tensor<128x64xf8E4M3FN> {
   %q = tensor.empty() : tensor<128x64xf8E4M3FN>

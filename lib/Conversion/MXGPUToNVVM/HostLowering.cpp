@@ -6,6 +6,10 @@
 // takes them apart. A tensor map is passed by value: a pointer operand would
 // verify and launch garbage.
 //
+// Everything goes to the default stream, in order, and a function waits once,
+// before it returns: its caller finds results, and kernels that may begin early
+// can.
+//
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostMessages.h"
@@ -62,6 +66,11 @@ static Value getPointer(NVVMBuilder &builder, Value memref) {
 static Value getSize(NVVMBuilder &builder, Value memref, int64_t dim) {
   return builder.create<arith::IndexCastOp>(
       builder.getI64Type(), builder.create<memref::DimOp>(memref, dim));
+}
+
+static Value getDefaultStream(NVVMBuilder &builder) {
+  return builder.create<LLVM::ZeroOp>(
+      LLVM::LLVMPointerType::get(builder.getContext()));
 }
 
 /// Values in an array on the stack, as the runtime takes them.
@@ -231,6 +240,9 @@ struct RequireLowering final : OpConversionPattern<RequireOp> {
 struct LaunchLowering final : OpConversionPattern<LaunchOp> {
   using OpConversionPattern::OpConversionPattern;
 
+  /// MX_LAUNCH_PROGRAMMATIC of the runtime.
+  static constexpr int64_t kLaunchProgrammatic = 1;
+
   LogicalResult
   matchAndRewrite(LaunchOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -259,12 +271,22 @@ struct LaunchLowering final : OpConversionPattern<LaunchOp> {
         if (ShapedType::isDynamic(size))
           parameters.push_back(getSize(builder, original, dim));
     }
-    Value one = builder.index(1);
-    gpu::KernelDim3 grid{adaptor.getGrid(), one, one};
-    gpu::KernelDim3 block{builder.index(kernel.getNumThreads()), one, one};
-    builder.create<gpu::LaunchFuncOp>(op.getKernelAttr(), grid, block,
-                                      builder.i32(*kernel.getSmemBytes()),
-                                      parameters, /*asyncObject=*/Value());
+    // Sizes are i64, for gpu-to-llvm keeps the stream only where it has nothing
+    // to convert.
+    Value one = builder.i64(1);
+    Value ctas = builder.create<arith::IndexCastOp>(builder.getI64Type(),
+                                                    adaptor.getGrid());
+    Value threads = builder.i64(kernel.getNumThreads());
+    Value bytes = builder.i32(*kernel.getSmemBytes());
+    Value stream = getDefaultStream(builder);
+    // gpu.launch_func cannot say so. Only a kernel that waits by itself for
+    // those before it may begin while they run.
+    if (!kernel.getBody().getOps<WaitDependenciesOp>().empty())
+      callRuntime(builder, "mxNextLaunchFlags", Type(),
+                  {builder.i32(kLaunchProgrammatic)});
+    builder.create<gpu::LaunchFuncOp>(
+        op.getKernelAttr(), gpu::KernelDim3{ctas, one, one},
+        gpu::KernelDim3{threads, one, one}, bytes, parameters, stream);
     rewriter.eraseOp(op);
     return success();
   }
@@ -288,11 +310,6 @@ static Value getBytes(NVVMBuilder &builder, MemRefType type,
   return bytes;
 }
 
-static Value getNullStream(NVVMBuilder &builder) {
-  return builder.create<LLVM::ZeroOp>(
-      LLVM::LLVMPointerType::get(builder.getContext()));
-}
-
 struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -306,7 +323,7 @@ struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
         callRuntime(builder, "mgpuMemAlloc",
                     LLVM::LLVMPointerType::get(builder.getContext()),
                     {getBytes(builder, op.getType(), adaptor.getDynamicSizes()),
-                     getNullStream(builder), isHostShared});
+                     getDefaultStream(builder), isHostShared});
     rewriter.replaceOp(op, buildIdentityMemRef(builder, op.getType(), pointer,
                                                adaptor.getDynamicSizes()));
     return success();
@@ -322,7 +339,7 @@ struct DeviceDeallocLowering final : OpConversionPattern<memref::DeallocOp> {
     NVVMBuilder builder(op.getLoc(), rewriter);
     callRuntime(
         builder, "mgpuMemFree", Type(),
-        {getPointer(builder, adaptor.getMemref()), getNullStream(builder)});
+        {getPointer(builder, adaptor.getMemref()), getDefaultStream(builder)});
     rewriter.eraseOp(op);
     return success();
   }
@@ -347,11 +364,34 @@ struct DeviceCopyLowering final : OpConversionPattern<memref::CopyOp> {
     callRuntime(builder, "mgpuMemcpy", Type(),
                 {getPointer(builder, adaptor.getTarget()),
                  getPointer(builder, adaptor.getSource()),
-                 getBytes(builder, type, sizes), getNullStream(builder)});
+                 getBytes(builder, type, sizes), getDefaultStream(builder)});
     rewriter.eraseOp(op);
     return success();
   }
 };
+
+/// Whether an operation puts something on the default stream.
+static bool isQueued(Operation *op) {
+  auto call = dyn_cast<LLVM::CallOp>(op);
+  return isa<gpu::LaunchFuncOp>(op) ||
+         (call && call.getCallee().value_or("").starts_with("mgpu"));
+}
+
+/// Waits for what a function has put on the stream before it returns.
+static void waitForQueued(func::FuncOp function) {
+  WalkResult queues = function.walk([](Operation *op) {
+    return isQueued(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!queues.wasInterrupted())
+    return;
+  for (Block &block : function.getBody())
+    if (auto end = dyn_cast<func::ReturnOp>(block.getTerminator())) {
+      NVVMBuilder builder(end.getLoc(), end.getContext());
+      builder.setInsertionPoint(end);
+      callRuntime(builder, "mgpuStreamSynchronize", Type(),
+                  {getDefaultStream(builder)});
+    }
+}
 
 struct ConvertMXGPUHostToGPUPass final
     : mx::mxgpu::impl::ConvertMXGPUHostToGPUPassBase<
@@ -379,6 +419,7 @@ struct ConvertMXGPUHostToGPUPass final
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       return signalPassFailure();
+    getOperation().walk(waitForQueued);
     // Upstream's debug scopes take for granted that what was inlined is in an
     // llvm.func, which only kernels are when they get theirs.
     getOperation().walk<WalkOrder::PreOrder>([](Operation *op) {

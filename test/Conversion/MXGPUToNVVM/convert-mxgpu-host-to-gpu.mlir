@@ -55,7 +55,8 @@ func.func @sm_count() -> index {
 // -----
 
 // A tensor map and a launch. Dimensions and strides begin with the innermost,
-// sizes of what is dynamic follow the pointer, and the map goes by value.
+// sizes of what is dynamic follow the pointer, and the map goes by value. All
+// goes to the default stream, which is waited for once.
 
 // CHECK-LABEL: func.func @launch(
 // CHECK-SAME:    %[[A:[^:]*]]: memref<?x256xf8E4M3FN>, %[[Y:[^:]*]]: memref<?x4xf32>, %[[F:[^:]*]]: f32, %[[GRID:[^:]*]]: index
@@ -65,6 +66,7 @@ func.func @sm_count() -> index {
 // CHECK-DAG:     %[[U8:.*]] = arith.constant 0 : i32
 // CHECK-DAG:     %[[RANK:.*]] = arith.constant 2 : i32
 // CHECK-DAG:     %[[SW128:.*]] = arith.constant 3 : i32
+// CHECK-DAG:     %[[STREAM:.*]] = llvm.mlir.zero : !llvm.ptr
 // CHECK:         %[[ROWS:.*]] = memref.dim %[[A]]
 // CHECK:         %[[ROWS64:.*]] = arith.index_cast %[[ROWS]] : index to i64
 // CHECK:         %[[MAP:.*]] = llvm.alloca %{{.*}} x !llvm.array<128 x i8> {alignment = 64 : i64}
@@ -83,9 +85,12 @@ func.func @sm_count() -> index {
 // CHECK:         %[[POINTER:.*]] = llvm.inttoptr
 // CHECK:         %[[SIZE:.*]] = arith.index_cast %{{.*}} : index to i64
 // CHECK:         %[[N:.*]] = arith.index_cast %[[GRID]] : index to i64
-// CHECK:         gpu.launch_func @kernels::@kernel blocks in (%[[GRID]], %c1, %c1) threads in (%c96, %c1, %c1)
+// CHECK-NOT:     mxNextLaunchFlags
+// CHECK:         gpu.launch_func <%[[STREAM]] : !llvm.ptr> @kernels::@kernel blocks in (%[[N]], %c1_i64, %c1_i64) threads in (%c96_i64, %c1_i64, %c1_i64) : i64
 // CHECK-SAME:      dynamic_shared_memory_size %c8208_i32
 // CHECK-SAME:      args(%[[VALUE]] : !llvm.array<128 x i8>, %[[POINTER]] : !llvm.ptr, %[[SIZE]] : i64, %[[F]] : f32, %[[N]] : i64)
+// CHECK-NEXT:    llvm.call @mgpuStreamSynchronize(%[[STREAM]])
+// CHECK-NEXT:    return
 // CHECK:       mxgpu.kernel @kernel
 // CHECK-SAME:    attributes {gpu.kernel}
 !map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
@@ -101,6 +106,56 @@ module attributes {gpu.container_module} {
       mxgpu.role @a warps(1) {
       }
       mxgpu.role @b warps(2) {
+      }
+    }
+  }
+}
+
+// -----
+
+// A kernel that waits by itself for those before it may begin before they have
+// ended; the one behind it, which does not, may not. Both are waited for where
+// the function ends, and the function that only calls has nothing to wait for.
+
+// CHECK:       llvm.func @mxNextLaunchFlags(i32)
+// CHECK-LABEL: func.func @chain(
+// CHECK-DAG:     %[[PROGRAMMATIC:.*]] = arith.constant 1 : i32
+// CHECK-NOT:     mxNextLaunchFlags
+// CHECK:         gpu.launch_func {{.*}} @kernels::@plain
+// CHECK-NOT:     mgpuStreamSynchronize
+// CHECK:         scf.if
+// CHECK:           llvm.call @mxNextLaunchFlags(%[[PROGRAMMATIC]])
+// CHECK-NEXT:      gpu.launch_func {{.*}} @kernels::@waits
+// CHECK-NOT:       mgpuStreamSynchronize
+// CHECK:         }
+// CHECK-NOT:     mxNextLaunchFlags
+// CHECK:         gpu.launch_func {{.*}} @kernels::@plain
+// CHECK-NEXT:    llvm.call @mgpuStreamSynchronize(
+// CHECK-NEXT:    return
+// CHECK-LABEL: func.func @calls(
+// CHECK-NOT:     mgpuStreamSynchronize
+// CHECK:         return
+module attributes {gpu.container_module} {
+  func.func @chain(%more: i1, %grid: index) {
+    mxgpu.launch @kernels::@plain grid(%grid) args(%grid : index)
+    scf.if %more {
+      mxgpu.launch @kernels::@waits grid(%grid) args(%grid : index)
+    }
+    mxgpu.launch @kernels::@plain grid(%grid) args(%grid : index)
+    return
+  }
+  func.func @calls(%more: i1, %grid: index) {
+    call @chain(%more, %grid) : (i1, index) -> ()
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @plain(%n: index) {
+      mxgpu.role @a warps(1) {
+      }
+    }
+    mxgpu.kernel @waits(%n: index) {
+      mxgpu.wait_dependencies
+      mxgpu.role @a warps(1) {
       }
     }
   }

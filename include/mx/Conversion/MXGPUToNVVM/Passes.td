@@ -33,6 +33,11 @@ def ConvertMXGPUHostToGPUPass
     `convert-mxgpu-to-nvvm` lays them out; tensor maps, which are passed by
     value, are encoded by the runtime's `mxTensorMapEncodeTiled`. Runs before
     `convert-mxgpu-to-nvvm`.
+
+    Launches, allocations and copies go to the default stream, which a function
+    waits for once, before it returns. A kernel with `mxgpu.wait_dependencies`
+    is launched programmatically (`mxNextLaunchFlags` of the runtime): it may
+    begin while the one before it still runs.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

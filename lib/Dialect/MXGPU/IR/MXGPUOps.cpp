@@ -272,6 +272,23 @@ LogicalResult CtaRankOp::verify() {
   return emitOpError("expected to be inside a kernel with cluster(2)");
 }
 
+/// What stands before is set-up; a tensor map is a parameter, and rings lie in
+/// the CTA's own memory.
+LogicalResult WaitDependenciesOp::verify() {
+  for (Operation &op : *(*this)->getBlock()) {
+    if (&op == getOperation())
+      break;
+    if (isa<RingOp>(op) || isMemoryEffectFree(&op))
+      continue;
+    InFlightDiagnostic error = emitOpError(
+        "expected no role and no access to memory before it, found ");
+    error << op.getName();
+    error.attachNote(op.getLoc()) << "here";
+    return error;
+  }
+  return success();
+}
+
 LogicalResult LaunchDependentsOp::verify() { return verifyInRole(*this); }
 
 LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }

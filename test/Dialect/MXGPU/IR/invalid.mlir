@@ -344,6 +344,44 @@ gpu.module @kernels {
 
 // -----
 
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-note @below {{here}}
+    mxgpu.role @role warps(1) {
+    }
+    // expected-error @below {{'mxgpu.wait_dependencies' op expected no role and no access to memory before it, found mxgpu.role}}
+    mxgpu.wait_dependencies
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    // expected-note @below {{here}}
+    %rows = memref.load %n[%c0] : memref<1xindex>
+    // expected-error @below {{'mxgpu.wait_dependencies' op expected no role and no access to memory before it, found memref.load}}
+    mxgpu.wait_dependencies
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    mxgpu.wait_dependencies
+    // expected-error @below {{'mxgpu.launch_dependents' op expected to be inside a role}}
+    mxgpu.launch_dependents
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {

@@ -99,6 +99,8 @@ module attributes {gpu.container_module} {
       %m = memref.dim %x, %c0 : memref<?x?xbf16>
       %n = memref.dim %x, %c1 : memref<?x?xbf16>
       %work = mxgpu.work_source static raster = linear tile [128, 128] of(%m, %n, %c0)
+      // CHECK: mxgpu.wait_dependencies
+      mxgpu.wait_dependencies
       mxgpu.role @quantize warps(4) {
         // CHECK: mxgpu.thread_id
         %thread = mxgpu.thread_id
@@ -113,6 +115,8 @@ module attributes {gpu.container_module} {
           // CHECK: mxgpu.store_scales
           mxgpu.store_scales (%s0, %s0, %s0, %s0) into %s[%r, %column] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
         }
+        // CHECK: mxgpu.launch_dependents
+        mxgpu.launch_dependents
       }
     }
   }

@@ -267,17 +267,21 @@ def MXGPU_WaitDependenciesOp : MXGPU_Op<"wait_dependencies", [
     HasParent<"KernelOp">]> {
   let summary = "wait for the kernels that this one was launched behind";
   let description = [{
-    Nothing that they write is read before (PTX ISA, griddepcontrol.wait). The
-    kernel is launched so that its set-up runs while they still do.
+    The kernel is launched programmatically: its set-up runs while they still
+    do. They have ended, and what they wrote is there, when this is done (PTX
+    ISA, griddepcontrol.wait), so neither a role nor an access to memory may
+    stand before it.
   }];
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def MXGPU_LaunchDependentsOp : MXGPU_Op<"launch_dependents"> {
   let summary = "let kernels that are launched behind this one begin";
   let description = [{
     They begin when all CTAs have said so or ended (PTX ISA,
-    griddepcontrol.launch_dependents).
+    griddepcontrol.launch_dependents). It promises nothing about memory: they
+    wait for the end of this kernel before they use any.
   }];
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
