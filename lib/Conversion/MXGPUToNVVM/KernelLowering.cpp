@@ -221,18 +221,6 @@ static void divideRegisters(NVVMBuilder &builder, KernelOp kernel,
   function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                     builder.getI32IntegerAttr(launched));
   context.launchedRegisters = launched;
-  // Warps without a role belong to the last warpgroup too.
-  if (int64_t idle = groups.size() * kWarpgroupWarps - warps;
-      idle && groups.back() != launched) {
-    Value warp =
-        builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
-    Value isIdle = builder.create<arith::CmpIOp>(arith::CmpIPredicate::uge,
-                                                 warp, builder.i32(warps));
-    auto ifOp = builder.create<scf::IfOp>(isIdle, /*withElse=*/false);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.setRegisters(groups.back(), /*more=*/groups.back() > launched);
-  }
 }
 
 FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
@@ -313,6 +301,7 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
   // The body, then tear-down.
   entry->getOperations().splice(entry->end(),
                                 kernel.getBody().front().getOperations());
+  branchOnRoles(builder, roles, context);
   builder.setInsertionPointToEnd(entry);
   if (columns)
     builder.fenceBeforeSync();

@@ -109,6 +109,10 @@ void unrollFragments(KernelOp kernel);
 mlir::FailureOr<mlir::LLVM::LLVMFuncOp> lowerKernel(KernelOp kernel,
                                                     KernelContext &context);
 
+/// Puts allocated roles, which follow each other, into branches on the warp.
+void branchOnRoles(NVVMBuilder &builder, llvm::ArrayRef<RoleOp> roles,
+                   const KernelContext &kernel);
+
 /// Roles are lowered after what is in them, which asks for its role.
 void populateRolePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter,

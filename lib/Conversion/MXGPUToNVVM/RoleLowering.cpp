@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A role is a branch on the warp's number; WorkLowering.cpp has its loop over
-// the units of work, and here is the one over the reduction.
+// Roles are a chain of branches on the warp's number; WorkLowering.cpp has
+// their loop over the units of work, and here is the one over the reduction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,11 +14,45 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
+/// The number of registers that this warp runs with from here on.
+static void setRegisters(NVVMBuilder &builder, const KernelContext &kernel,
+                         int64_t registers) {
+  if (registers != kernel.launchedRegisters)
+    builder.setRegisters(registers,
+                         /*more=*/registers > kernel.launchedRegisters);
+}
+
+/// Each way through the chain runs one role, or none: what setmaxnreg changes
+/// in one role then holds in no other (ptxas counts along all ways that it
+/// sees).
+void mx::mxgpu::branchOnRoles(NVVMBuilder &builder, ArrayRef<RoleOp> roles,
+                              const KernelContext &kernel) {
+  if (roles.empty())
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(roles.back());
+  Value warp =
+      builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
+  for (RoleOp role : roles) {
+    bool isLast = role == roles.back() && !kernel.launchedRegisters;
+    Value relative =
+        builder.create<arith::SubIOp>(warp, builder.i32(*role.getFirstWarp()));
+    Value isRole = builder.create<arith::CmpIOp>(
+        arith::CmpIPredicate::ult, relative, builder.i32(role.getWarps()));
+    auto ifOp = builder.create<scf::IfOp>(isRole, /*withElse=*/!isLast);
+    role->moveBefore(ifOp.thenYield());
+    if (!isLast)
+      builder.setInsertionPointToStart(ifOp.elseBlock());
+  }
+  // Warps without a role belong to a warpgroup too.
+  if (kernel.launchedRegisters)
+    setRegisters(builder, kernel, *RoleOp(roles.back()).getRegisters());
+}
+
 namespace {
 
-/// Branches of warps `first_warp` and following; then, if the role is elected,
-/// of one thread. The warp meets again behind it: the next instruction may
-/// need all its threads.
+/// What the warps of a role do, or one thread of them if it is elected. The
+/// warp meets again behind it: the next instruction may need all its threads.
 struct RoleLowering final : KernelPattern<RoleOp> {
   using KernelPattern::KernelPattern;
 
@@ -28,36 +62,28 @@ struct RoleLowering final : KernelPattern<RoleOp> {
     if (!op.getFirstWarp())
       return rewriter.notifyMatchFailure(op, "the role has no warps yet");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value thread = builder.threadId();
-    Value warp = builder.create<arith::ShRUIOp>(thread, builder.i32(5));
-    Value relative =
-        builder.create<arith::SubIOp>(warp, builder.i32(*op.getFirstWarp()));
-    Value isRole = builder.create<arith::CmpIOp>(
-        arith::CmpIPredicate::ult, relative, builder.i32(op.getWarps()));
-    auto ifOp = builder.create<scf::IfOp>(isRole, /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
     // All warps of a warpgroup, whatever their roles.
-    if (op.getRegisters() && *op.getRegisters() != kernel.launchedRegisters)
-      builder.setRegisters(*op.getRegisters(), /*more=*/*op.getRegisters() >
-                                                   kernel.launchedRegisters);
+    if (kernel.launchedRegisters)
+      setRegisters(builder, kernel, *op.getRegisters());
     if (op.getOnLeader()) {
-      ifOp = builder.create<scf::IfOp>(builder.isLeader(), /*withElse=*/false);
-      builder.setInsertionPointToStart(ifOp.thenBlock());
+      auto leader =
+          builder.create<scf::IfOp>(builder.isLeader(), /*withElse=*/false);
+      builder.setInsertionPointToStart(leader.thenBlock());
     }
     if (op.getElected()) {
       auto elected =
           builder.create<scf::IfOp>(builder.electOne(), /*withElse=*/false);
       builder.syncWarp();
       builder.setInsertionPointToStart(elected.thenBlock());
-      ifOp = elected;
     }
+    rewriter.inlineBlockBefore(&op.getBody().front(),
+                               builder.getInsertionBlock(),
+                               builder.getInsertionPoint());
     for (RingOp ring : kernel.produced.lookup(op))
       if (ring.getType().getConsumer() == Agent::Mma)
         drainRing(builder, ring, kernel.states.lookup({op, ring}));
       else if (ring.getType().getConsumer() == Agent::TmaStore)
         drainStores(builder);
-    rewriter.inlineBlockBefore(&op.getBody().front(), ifOp.thenBlock(),
-                               ifOp.thenBlock()->begin());
     rewriter.eraseOp(op);
     return success();
   }

@@ -262,8 +262,13 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
      << " of " << target.tmemColumns << ", " << budget.tmemAllocated
      << " allocated\n";
   printMap(os, budget.tmem, budget.tmemColumns, target.tmemColumns);
-  os << "\nthreads of a CTA: " << budget.threads << ", of up to "
-     << std::min<int64_t>(target.registersPerThread,
-                          target.registersPerSm / budget.threads / 8 * 8)
-     << " registers\n\n";
+  os << "\nthreads of a CTA: " << budget.threads;
+  if (ArrayRef<int64_t> registers = schedule.getRegisters(); !registers.empty())
+    os << ", with " << registers[0] << " registers in the epilogue and "
+       << registers[1] << " elsewhere\n\n";
+  else
+    os << ", of up to "
+       << std::min<int64_t>(target.registersPerThread,
+                            target.registersPerSm / budget.threads / 8 * 8)
+       << " registers\n\n";
 }

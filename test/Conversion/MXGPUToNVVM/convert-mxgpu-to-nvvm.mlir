@@ -301,11 +301,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-NOT:     nvvm.{{mbarrier|barrier|tcgen05}}
 // CHECK:         %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
 // CHECK:         %[[WARP:.*]] = arith.shrui %[[TID]]
-// CHECK-NEXT:    %[[RELATIVE:.*]] = arith.subi %[[WARP]], %c1_i32
-// CHECK-NEXT:    %[[MINE:.*]] = arith.cmpi ult, %[[RELATIVE]], %c4_i32
-// CHECK-NEXT:    scf.if %[[MINE]] {
-// CHECK-NEXT:      %[[IN_ROLE:.*]] = arith.subi %[[TID]], %c32_i32
-// CHECK-NEXT:      %[[THREAD:.*]] = arith.index_castui %[[IN_ROLE]]
+// Each warp takes one way through the roles; this is the second.
+// CHECK-NEXT:    %[[IS_FIRST:.*]] = arith.cmpi ult, %[[WARP]], %c1_i32
+// CHECK-NEXT:    scf.if %[[IS_FIRST]] {
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      %[[RELATIVE:.*]] = arith.subi %[[WARP]], %c1_i32
+// CHECK-NEXT:      %[[MINE:.*]] = arith.cmpi ult, %[[RELATIVE]], %c4_i32
+// CHECK-NEXT:      scf.if %[[MINE]] {
+// CHECK-NEXT:        %[[IN_ROLE:.*]] = arith.subi %[[TID]], %c32_i32
+// CHECK-NEXT:        %[[THREAD:.*]] = arith.index_castui %[[IN_ROLE]]
 // work.mlir has the order of units.
 // CHECK:           scf.while
 // CHECK:             %[[TILE:.*]] = arith.index_castui %{{.*}} : i32 to index

@@ -441,7 +441,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-DAG:     %[[WARP_BYTES:.*]] = arith.constant 12288 : i32
 // CHECK-DAG:     %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared : !llvm.ptr<3>
 // CHECK:         %[[WARP:.*]] = arith.shrui
-// CHECK-NEXT:    %[[IN_ROLE:.*]] = arith.subi %[[WARP]], %[[C1]]
+// CHECK-NEXT:    %[[IS_LOAD:.*]] = arith.cmpi ult, %[[WARP]], %[[C1]]
+// CHECK-NEXT:    scf.if %[[IS_LOAD]] {
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      %[[IN_ROLE:.*]] = arith.subi %[[WARP]], %[[C1]]
 // CHECK:         llvm.store %[[C0]], %[[SLOT_P:.*]] : i32, !llvm.ptr
 // CHECK:         nvvm.cp.async.bulk.wait_group 2 {read}
 // CHECK:         %[[SLOT:.*]] = llvm.load %[[SLOT_P]] : !llvm.ptr -> i32

@@ -261,8 +261,20 @@ gpu.module @kernels {
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 !y = memref<128x128xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{'mx.matmul' op expected no registers, which ptxas cannot divide among the roles of a matmul without spilling, found registers = [208, 56]}}
+  // expected-error @below {{'mx.matmul' op expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [208, 32]}}
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, registers = [208, 56]>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, registers = [208, 32]>}
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{'mx.matmul' op expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [256, 248]}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, registers = [256, 248]>}
   return
 }

@@ -51,7 +51,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     | `raster = ...` | `linear` | `linear`, `supergroup(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
     | `staging = n` | 2 | buffers of each epilogue warp for `tma_store` |
-    | `registers = [e, o]` | none | registers a thread of the epilogue and of the other roles, by `setmaxnreg`; refused for a matmul today, because ptxas spills |
+    | `registers = [e, o]` | none | registers a thread of the epilogue and of the other roles, by `setmaxnreg` |
     | `l2 = [a, b]` | `[none, none]` | what the L2 cache keeps of A and of B: `none`, `evict_first`, `evict_last` |
     | `pdl` | off | programmatic dependent launch: set up while the kernel before still runs |
 

@@ -416,9 +416,9 @@ def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [MXGPU_NamesResult]> {
 
     `column` is set by `mxgpu-allocate`. Copies and MMAs of a thread execute in
     order, so that one place in tensor memory serves all slots (PTX ISA, tcgen05
-    pipelined instructions). With `slots(n)` there are n places, and slot i of
-    the ring uses place i mod n: with as many places as slots, no copy needs
-    that order.
+    pipelined instructions). With `slots(n)` there are n places, which the slots
+    that a role consumes take in turn: with as many places as slots, no copy
+    needs that order.
   }];
   let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
                        DefaultValuedAttr<I64Attr, "1">:$slots,

@@ -1,0 +1,55 @@
+// RUN: mx-opt %s -split-input-file --mxgpu-allocate --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+
+// Threads are launched with the mean of their warpgroups' registers, (208 + 56) / 2
+// rounded up to a multiple of 8. Each warp takes its own in the one role that it
+// runs; the two warps without a role give back theirs, too, as all four warps of a
+// warpgroup must.
+
+// CHECK-LABEL: llvm.func @two_groups(
+// CHECK-SAME:    nvvm.maxnreg = 136 : i32, nvvm.reqntid = array<i32: 256, 1, 1>
+// CHECK:         %[[WARP:.*]] = arith.shrui
+// CHECK-NEXT:    %[[IS_SUM:.*]] = arith.cmpi ult, %[[WARP]], %c4_i32
+// CHECK-NEXT:    scf.if %[[IS_SUM]] {
+// CHECK-NEXT:      nvvm.setmaxregister increase 208
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      %[[FROM_4:.*]] = arith.subi %[[WARP]], %c4_i32
+// CHECK-NEXT:      %[[IS_LOAD:.*]] = arith.cmpi ult, %[[FROM_4]], %c1_i32
+// CHECK-NEXT:      scf.if %[[IS_LOAD]] {
+// CHECK-NEXT:        nvvm.setmaxregister decrease 56
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        %[[FROM_5:.*]] = arith.subi %[[WARP]], %c5_i32
+// CHECK-NEXT:        %[[IS_MMA:.*]] = arith.cmpi ult, %[[FROM_5]], %c1_i32
+// CHECK-NEXT:        scf.if %[[IS_MMA]] {
+// CHECK-NEXT:          nvvm.setmaxregister decrease 56
+// CHECK-NEXT:        } else {
+// CHECK-NEXT:          nvvm.setmaxregister decrease 56
+// CHECK-NEXT:        }
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    llvm.return
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @two_groups() {
+    mxgpu.role @sum warps(4) registers(208) {
+    }
+    mxgpu.role @load warps(1) registers(56) {
+    }
+    mxgpu.role @mma warps(1) registers(56) {
+    }
+  }
+}
+
+// -----
+
+// With equal numbers there is nothing to take or give.
+// CHECK-LABEL: llvm.func @equal(
+// CHECK-SAME:    nvvm.maxnreg = 152 : i32
+// CHECK-NOT:     nvvm.setmaxregister
+// CHECK:         llvm.return
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @equal() {
+    mxgpu.role @sum warps(4) registers(152) {
+    }
+    mxgpu.role @load warps(4) registers(152) {
+    }
+  }
+}
