@@ -55,6 +55,8 @@ struct TargetInfo {
   unsigned smCount;
 
   bool hasTcgen05() const { return tensorCore == TensorCore::Tcgen05; }
+  /// cvt to and from e2m1, e2m3, e3m2 and ue8m0 (PTX ISA, cvt, target notes).
+  bool hasNarrowConversions() const { return computeCapability >= 100; }
 };
 
 /// Facts that hold for every chip in the table.

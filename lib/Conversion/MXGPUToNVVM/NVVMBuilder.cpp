@@ -137,6 +137,11 @@ void NVVMBuilder::launchDependentGrids() {
   create<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::launch_dependents);
 }
 
+Value NVVMBuilder::shuffleXor(Value value, int64_t lanes) {
+  return create<NVVM::ShflOp>(getI32Type(), i32(-1), value, i32(lanes), i32(31),
+                              NVVM::ShflKind::bfly, UnitAttr());
+}
+
 //===----------------------------------------------------------------------===//
 // mbarrier
 //===----------------------------------------------------------------------===//
@@ -405,7 +410,7 @@ Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
 }
 
 //===----------------------------------------------------------------------===//
-// Stores
+// Global memory
 //===----------------------------------------------------------------------===//
 
 void NVVMBuilder::storeGlobal(Value pointer, int64_t offset,
@@ -443,34 +448,9 @@ void NVVMBuilder::storeGlobal(Value pointer, int64_t offset,
       /*operand_attrs=*/ArrayAttr());
 }
 
-//===----------------------------------------------------------------------===//
-// Conversions
-//===----------------------------------------------------------------------===//
-
-Value NVVMBuilder::convertToE4M3(Value hi, Value lo) {
-  return create<NVVM::ConvertF32x2ToF8x2Op>(
-      getI16Type(), hi, lo, NVVM::FPRoundingMode::RN,
-      NVVM::SaturationMode::SATFINITE, /*relu=*/false,
-      Float8E4M3FNType::get(getContext()));
-}
-
-Value NVVMBuilder::convertToHalves(Value hi, Value lo, Type type) {
-  auto pairType = VectorType::get({2}, type);
-  Value pair;
-  if (type.isBF16())
-    pair = create<NVVM::ConvertF32x2ToBF16x2Op>(
-        pairType, hi, lo, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN,
-        NVVM::SaturationMode::NONE, /*relu=*/false);
-  else
-    pair = create<NVVM::ConvertF32x2ToF16x2Op>(
-        pairType, hi, lo, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN,
-        NVVM::SaturationMode::NONE, /*relu=*/false);
-  return create<LLVM::BitcastOp>(getI32Type(), pair);
-}
-
-Value NVVMBuilder::convertToE8M0Up(Value hi, Value lo) {
-  return create<NVVM::ConvertF32x2ToF8x2Op>(
-      getI16Type(), hi, lo, NVVM::FPRoundingMode::RP,
-      NVVM::SaturationMode::SATFINITE, /*relu=*/false,
-      Float8E8M0FNUType::get(getContext()));
+Value NVVMBuilder::loadGlobal(Value pointer, VectorType type) {
+  return create<LLVM::LoadOp>(
+      type, pointer,
+      /*alignment=*/type.getNumElements() * type.getElementTypeBitWidth() / 8,
+      /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true);
 }

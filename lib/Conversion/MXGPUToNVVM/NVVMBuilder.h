@@ -145,11 +145,26 @@ public:
   void storeGlobal(mlir::Value pointer, int64_t offset,
                    llvm::ArrayRef<mlir::Value> words, mlir::Value condition);
 
-  // Conversions; `hi` becomes the upper byte of the i16.
-  mlir::Value convertToE4M3(mlir::Value hi, mlir::Value lo);
+  /// Reads a vector that nothing writes while the kernel runs.
+  mlir::Value loadGlobal(mlir::Value pointer, mlir::VectorType type);
+
+  /// The value (i32) of the lane whose number differs in these bits.
+  mlir::Value shuffleXor(mlir::Value value, int64_t lanes);
+
+  // Conversions.
+  /// Two f32 to a float type of 4 bits (as i8), 6 or 8 (as i16), to nearest
+  /// even and saturated; `hi` gets the upper bits.
+  mlir::Value convertToNarrow(mlir::Value hi, mlir::Value lo, mlir::Type type);
+  /// The low one of two E4M3 numbers (i16) as f32.
+  mlir::Value widenE4M3(mlir::Value pair);
   /// Two f32 as f16 or bf16 in an i32.
   mlir::Value convertToHalves(mlir::Value hi, mlir::Value lo, mlir::Type type);
   mlir::Value convertToE8M0Up(mlir::Value hi, mlir::Value lo);
+  /// 1 / x but for the last bit, for numbers that are not subnormal.
+  mlir::Value reciprocal(mlir::Value f32);
+  /// Bytes of `lo` (0 to 3) and `hi` (4 to 7); hexadecimal digits of
+  /// `selector` name them, the last digit that of the lowest byte.
+  mlir::Value permute(mlir::Value lo, mlir::Value hi, uint32_t selector);
 
 private:
   mlir::Value tensorPointer(mlir::Value address);

@@ -128,7 +128,8 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
     for (int64_t i = 0; i < size; i += 2) {
       Value lo = extract(builder, scaled, i);
       Value hi = extract(builder, scaled, i + 1);
-      pairs.push_back(builder.convertToE4M3(hi, lo));
+      pairs.push_back(builder.convertToNarrow(
+          hi, lo, getElementTypeOrSelf(op.getElements().getType())));
     }
     Value words = builder.create<vector::FromElementsOp>(
         VectorType::get(size / 2, builder.getI16Type()), pairs);

@@ -16,7 +16,11 @@
 #define MX_LIB_CONVERSION_MXGPUTONVVM_QUANTIZEMATH_H
 
 #include "NVVMBuilder.h"
-#include "mx/Support/FloatFormats.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace mx {
+struct ScaleRecipe;
+} // namespace mx
 
 namespace mx::mxgpu {
 
@@ -82,26 +86,40 @@ public:
 private:
   using Values = llvm::SmallVector<mlir::Value>;
 
+  // How a recipe's elements come about.
+  bool isScaledInPairs() const;
+  bool isConvertedByTarget() const;
+  bool isRoundedInPairs() const;
+
+  // Short forms.
+  mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a,
+                      int64_t b);
+  mlir::Value toFloatBits(mlir::Value f32);
+  mlir::Value fromBits(mlir::Value bits);
+  mlir::Value multiply(mlir::Value a, float b);
+  mlir::Value toFloat(mlir::Value word, unsigned half);
+
   // Scales.
-  mlir::Value getScaleByte(mlir::Value bits);
+  mlir::Value getScaleByteUp(mlir::Value bits, const ScaleRecipe &scale);
+  mlir::Value getScaleByteDown(mlir::Value bits, const ScaleRecipe &scale);
   BlockScale getPowerOfTwoScale(mlir::Value bits);
   BlockScale getNVFP4Scale(mlir::Value bits, mlir::Value encode);
   mlir::Value divideByScale(mlir::Value encode, mlir::Value scale);
 
-  // Elements as f32, and as they stand in pairs of bf16.
-  bool isScaledInPairs() const;
-  bool isConvertedByTarget() const;
-  mlir::Value toFloat(mlir::Value word, unsigned half);
-  mlir::Value getPairFactor(mlir::Value factor);
-  Values scaleNumbers(llvm::ArrayRef<mlir::Value> words, unsigned half,
-                      const BlockScale &scale);
-  mlir::Value scalePair(mlir::Value word, mlir::Value pairFactor);
-
-  // Packing.
-  Values packFloats(llvm::ArrayRef<mlir::Value> numbers,
-                    const BlockScale &scale);
+  // Elements.
+  Values scalePairs(llvm::ArrayRef<mlir::Value> words,
+                    const std::array<mlir::Value, 2> &factors);
+  Values getNumbers(llvm::ArrayRef<mlir::Value> words, unsigned half,
+                    mlir::Value factor);
+  Values roundPairs(llvm::ArrayRef<mlir::Value> words,
+                    const std::array<BlockScale, 2> &scales);
+  Values packNumbers(llvm::ArrayRef<mlir::Value> numbers,
+                     const BlockScale &scale);
   Values packByTarget(llvm::ArrayRef<mlir::Value> numbers);
-  Values packCodes(llvm::ArrayRef<mlir::Value> codes);
+  mlir::Value merge(llvm::ArrayRef<mlir::Value> words, int64_t bits);
+  Values packRow(llvm::ArrayRef<mlir::Value> codes);
+  std::array<Values, 2> packColumns(llvm::ArrayRef<mlir::Value> codes);
 
   NVVMBuilder &builder;
   QuantizeRecipe recipe;

@@ -1,0 +1,141 @@
+//===- NarrowRounding.cpp - Rounding to 4 and 6 bits without cvt ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NarrowRounding.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// One number or two
+//===----------------------------------------------------------------------===//
+
+Value NarrowRounding::number(float value) {
+  if (!pairs)
+    return builder.create<LLVM::ConstantOp>(builder.getF32FloatAttr(value));
+  auto type = VectorType::get({2}, builder.getBF16Type());
+  Attribute one = builder.getFloatAttr(builder.getBF16Type(), value);
+  return builder.create<LLVM::ConstantOp>(type,
+                                          DenseElementsAttr::get(type, one));
+}
+
+/// The same bits for every number of a word.
+Value NarrowRounding::repeat(uint32_t bits) {
+  return builder.i32(int32_t(pairs ? bits * 0x10001u : bits));
+}
+
+Value NarrowRounding::toNumber(Value bits) {
+  Type type = builder.getF32Type();
+  if (pairs)
+    type = VectorType::get({2}, builder.getBF16Type());
+  return builder.create<LLVM::BitcastOp>(type, bits);
+}
+
+Value NarrowRounding::toBits(Value number) {
+  return builder.create<LLVM::BitcastOp>(builder.getI32Type(), number);
+}
+
+Value NarrowRounding::scaleAndAdd(Value y, float factor, float addend) {
+  return builder.create<LLVM::FMAOp>(y, number(factor), number(addend));
+}
+
+/// The larger or smaller ones of unsigned integers where numbers stood.
+template <typename MinMaxOp>
+Value NarrowRounding::compareBits(Value a, Value b) {
+  if (!pairs)
+    return builder.create<MinMaxOp>(a, b);
+  Type halves = VectorType::get({2}, builder.getI16Type());
+  return toBits(builder.create<MinMaxOp>(
+      builder.create<LLVM::BitcastOp>(halves, a).getResult(),
+      builder.create<LLVM::BitcastOp>(halves, b).getResult()));
+}
+
+/// Of a number and NaN, the number.
+Value NarrowRounding::min(Value a, Value b) {
+  return builder.create<LLVM::MinNumOp>(a, b);
+}
+
+//===----------------------------------------------------------------------===//
+// Magnitudes
+//===----------------------------------------------------------------------===//
+
+/// Subnormals and the first binade are multiples of the smallest number, the
+/// next ones of 2 and 4 times that, at codes that begin 2^m and 2^(m+1) lower.
+/// A number that is beyond a binade's end gets too large a code by its ulp, so
+/// that the right code is the least of the three.
+Value NarrowRounding::roundTwoExponentBits(const FloatFormatInfo &format,
+                                           Value magnitude) {
+  Value y = toNumber(magnitude);
+  Value least = number(integers() + format.maxCode);
+  for (int binade = 2; binade >= 0; --binade) {
+    float ulp = format.minSubnormal * float(1 << binade);
+    float first = float(binade << format.mantissaBits);
+    least = min(scaleAndAdd(y, 1 / ulp, integers() + first), least);
+  }
+  uint32_t all = (1u << (format.bits - 1)) - 1;
+  return builder.create<arith::AndIOp>(toBits(least), repeat(all));
+}
+
+/// Normal numbers are rounded as integers on their bits. That gives codes which
+/// are too small for subnormals, and multiples of the smallest number codes
+/// which are too large for all but them: the larger one of the first and of the
+/// second, unless that is beyond them, is right. Both are compared with the
+/// difference of the exponents' biases added, which makes them positive.
+Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
+                                  Value magnitude) {
+  unsigned m = format.mantissaBits, dropped = mantissaBits() - m;
+  uint32_t bias = uint32_t(127 - format.bias) << m;
+  // Half a unit less one, plus the last bit kept: to nearest even. No carry
+  // leaves a number, whose sign bit is 0.
+  Value shift = builder.i32(dropped);
+  Value last = builder.create<arith::AndIOp>(
+      builder.create<arith::ShRUIOp>(magnitude, shift), repeat(1));
+  Value rounded = builder.add(
+      builder.add(magnitude, repeat((1u << (dropped - 1)) - 1)), last);
+  uint32_t width = pairs ? 16 : 32;
+  Value normal = builder.create<arith::AndIOp>(
+      builder.create<arith::ShRUIOp>(rounded, shift),
+      repeat(uint32_t((uint64_t(1) << (width - dropped)) - 1)));
+
+  Value multiple =
+      min(scaleAndAdd(toNumber(magnitude), 1 / format.minSubnormal, integers()),
+          number(integers() + float(1 << m)));
+  uint32_t base = pairs ? 0x4300u : 0x4B000000u; // bits of integers()
+  Value subnormal = builder.add(toBits(multiple), repeat(bias - base));
+  Value code = compareBits<LLVM::UMaxOp>(normal, subnormal);
+  code = compareBits<LLVM::UMinOp>(code, repeat(bias + format.maxCode));
+  return builder.create<arith::SubIOp>(code, repeat(bias));
+}
+
+//===----------------------------------------------------------------------===//
+// Codes
+//===----------------------------------------------------------------------===//
+
+Value NarrowRounding::round(const FloatFormatInfo &format, Value bits,
+                            Value signs) {
+  uint32_t width = pairs ? 16 : 32;
+  Value magnitude = builder.create<arith::AndIOp>(
+      bits, builder.i32(int32_t(~getSignMask())));
+  Value code = format.exponentBits == 2 ? roundTwoExponentBits(format, magnitude)
+                                        : roundOnBits(format, magnitude);
+  Value sign = builder.create<arith::ShRUIOp>(
+      builder.create<arith::AndIOp>(bits, signs),
+      builder.i32(width - format.bits));
+  return builder.create<arith::OrIOp>(code, sign);
+}
+
+Value NarrowRounding::roundInt8(Value value) {
+  Value least = number(-127.0f / 64), largest = number(127.0f / 64);
+  Value bounded = builder.create<LLVM::MaxNumOp>(min(value, largest), least);
+  // 1.5 * 2^23: an ulp of 1 on both sides of 0, and zeros in the low byte.
+  Value sum = scaleAndAdd(bounded, 64, 0x1.8p23f);
+  return builder.create<arith::AndIOp>(toBits(sum), builder.i32(0xFF));
+}
