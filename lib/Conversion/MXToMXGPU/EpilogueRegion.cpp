@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -61,9 +62,9 @@ static int64_t getLoadAlignment(MemRefType type, int64_t count) {
   return alignment;
 }
 
-Value mx::mxgpu::loadColumns(KernelBuilder &builder, Value source,
-                             ValueRange indices, const Columns &columns,
-                             Value offset) {
+static Value loadPresentColumns(KernelBuilder &builder, Value source,
+                                ValueRange indices, const Columns &columns,
+                                Value offset) {
   auto type = cast<MemRefType>(source.getType());
   auto vector = VectorType::get({columns.count}, type.getElementType());
   auto getPlace = [&](Value column) {
@@ -85,6 +86,25 @@ Value mx::mxgpu::loadColumns(KernelBuilder &builder, Value source,
         builder.create<memref::LoadOp>(source, getPlace(column)));
   }
   return builder.create<vector::FromElementsOp>(vector, elements);
+}
+
+Value mx::mxgpu::loadColumns(KernelBuilder &builder, Value source,
+                             ValueRange indices, const Columns &columns,
+                             Value offset) {
+  if (!columns.isPresent || indices.empty())
+    return loadPresentColumns(builder, source, indices, columns, offset);
+  auto type = VectorType::get(
+      {columns.count}, cast<MemRefType>(source.getType()).getElementType());
+  auto ifOp = builder.create<scf::IfOp>(type, columns.isPresent,
+                                        /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  builder.create<scf::YieldOp>(
+      loadPresentColumns(builder, source, indices, columns, offset));
+  builder.setInsertionPointToStart(ifOp.elseBlock());
+  builder.create<scf::YieldOp>(
+      builder.create<arith::ConstantOp>(builder.getZeroAttr(type)).getResult());
+  return ifOp.getResult(0);
 }
 
 //===----------------------------------------------------------------------===//

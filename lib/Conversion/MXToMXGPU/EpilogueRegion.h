@@ -23,13 +23,16 @@ struct Columns {
   /// The last column that exists. Null: all of them do, and vectors of the
   /// memory that is read start where `isAligned` holds.
   mlir::Value last;
+  /// Whether the thread's row exists; null if it does.
+  mlir::Value isPresent;
 
   bool areWhole() const { return !last; }
 };
 
 /// Reads the elements of `source` in a row, given by its leading `indices`, at
 /// `columns` plus `offset` (index; null for none). A column that does not exist
-/// gives the element of the last that does.
+/// gives the element of the last that does. Of a row that does not, nothing is
+/// read: the row that stands for it may be another thread's, who writes it.
 mlir::Value loadColumns(KernelBuilder &builder, mlir::Value source,
                         mlir::ValueRange indices, const Columns &columns,
                         mlir::Value offset = {});

@@ -116,7 +116,8 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
   Value inTile = loop.getInductionVar();
   if (schedule.getOverlap())
     inTile = body.create<DrainColumnOp>(slot, inTile);
-  Columns columns = {body.add(unit.getColumn(), inTile), count, last};
+  Columns columns = {body.add(unit.getColumn(), inTile), count, last,
+                     row.own == row.clamped ? Value() : row.isPresent};
   Value sums = body.create<LoadAccumulatorOp>(
       VectorType::get({count}, body.getF32Type()), slot, "d", inTile, empty);
   Value finished = finish(sums, row, columns, empty);

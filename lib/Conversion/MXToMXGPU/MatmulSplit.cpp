@@ -137,7 +137,8 @@ void MatmulBuilder::storeSums(Value sums, Value row, Value column,
   Row inResult = {row, row, yes};
   Value last = body.create<arith::SubIOp>(body.dim(result, 1), body.index(1));
   auto store = [&](bool isWhole) {
-    Columns columns = {column, kSumColumns, isWhole ? Value() : last};
+    Columns columns = {column, kSumColumns, isWhole ? Value() : last,
+                       /*isPresent=*/Value()};
     IntegerAttr alignment;
     if (isWhole)
       alignment = body.getI64IntegerAttr(16);
