@@ -46,8 +46,8 @@ static void addKernelsToLLVM(OpPassManager &pm) {
   kernels.addPass(createCSEPass());
 }
 
-void mx::buildMXToNVVMPipeline(OpPassManager &pm,
-                               const MXToNVVMOptions &options) {
+/// From functions on tensors to functions that launch allocated kernels.
+static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
   pm.addPass(createMXExpandMath());
   // Who owns the buffer that a call returns is decided in host memory at run
   // time, which there is none of among the device's; without calls it is known.
@@ -65,6 +65,21 @@ void mx::buildMXToNVVMPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createVerifyPipelinesPass());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createAllocatePass());
+}
+
+void mx::buildMXToMXGPUPipeline(OpPassManager &pm,
+                                const MXToNVVMOptions &options) {
+  pm.addPass(createMXDescribeEntries());
+  addKernels(pm, options);
+}
+
+void mx::buildMXToNVVMPipeline(OpPassManager &pm,
+                               const MXToNVVMOptions &options) {
+  addKernels(pm, options);
+  buildMXGPUToNVVMPipeline(pm);
+}
+
+void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
   pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createConvertMXGPUToNVVMPass());
   addKernelsToLLVM(pm);

@@ -20,6 +20,10 @@ void mx::registerMXPipelines() {
       "mx-to-nvvm",
       "Lower functions with mx operations to GPU kernels and host code",
       buildMXToNVVMPipeline);
+  PassPipelineRegistration<MXToNVVMOptions>(
+      "mx-to-mxgpu",
+      "Lower functions with mx operations to launches of allocated kernels",
+      buildMXToMXGPUPipeline);
   PassPipelineRegistration<>(
       "mx-host-to-llvm",
       "Lower the host code of mx-to-nvvm to the LLVM dialect, kernels as PTX",

@@ -9,10 +9,12 @@
 #include "mlir/InitAllTranslations.h"
 #include "mlir/Support/LogicalResult.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mx/Translation/ToManifest.h"
 #include "mx/Translation/ToPTX.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllTranslations();
+  mx::registerToManifestTranslation();
   mx::registerToPTXTranslation();
   return mlir::failed(
       mlir::mlirTranslateMain(argc, argv, "mx translation driver\n"));

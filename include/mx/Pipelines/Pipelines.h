@@ -15,7 +15,7 @@
 
 namespace mx {
 
-/// Options of `mx-to-nvvm`.
+/// Options of `mx-to-nvvm` and `mx-to-mxgpu`.
 struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
   Option<std::string> chip{
       *this, "chip",
@@ -34,6 +34,14 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
 /// kernels.
 void buildMXToNVVMPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
+
+/// The first part of `mx-to-nvvm`: functions on memrefs that launch allocated
+/// `mxgpu.kernel`s. Attributes say what arguments and results were.
+void buildMXToMXGPUPipeline(mlir::OpPassManager &pm,
+                            const MXToNVVMOptions &options);
+
+/// The other part of `mx-to-nvvm`.
+void buildMXGPUToNVVMPipeline(mlir::OpPassManager &pm);
 
 /// What `mx-to-nvvm` leaves -> the LLVM dialect with the kernels embedded as
 /// PTX and calls to the runtime's `mgpu*` functions.

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/HostMessages.h"
+#include "../Utils/TensorMaps.h"
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,7 +24,6 @@
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
-#include "mx/Target/TensorMap.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -92,30 +92,6 @@ static Value storeArray(NVVMBuilder &builder, ArrayRef<Value> values,
 
 namespace {
 
-/// The driver's name of a map's elements. Bytes that are copied and not added
-/// need none of their own.
-static std::optional<mx::target::TensorMapType>
-getMapType(mx::mxgpu::TensorMapType map) {
-  Type type = map.getElementType();
-  if (type.isF32())
-    return mx::target::TensorMapType::F32;
-  if (type.isF16())
-    return mx::target::TensorMapType::F16;
-  if (type.isBF16())
-    return mx::target::TensorMapType::BF16;
-  switch (type.getIntOrFloatBitWidth()) {
-  case 8:
-    return mx::target::TensorMapType::U8;
-  case 6:
-    return mx::target::TensorMapType::U6Align16;
-  case 4:
-    return map.getPadded() ? mx::target::TensorMapType::U4Align16
-                           : mx::target::TensorMapType::U4Align8;
-  default:
-    return std::nullopt;
-  }
-}
-
 struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -153,36 +129,20 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
         pointer, mapType,
         builder.create<LLVM::ConstantOp>(builder.getI64Type(), 1),
         /*alignment=*/64);
-    using namespace mx::target;
     auto enumerator = [&](auto value) {
       return builder.i32(static_cast<int64_t>(value));
     };
     callRuntime(
         builder, "mxTensorMapEncodeTiled", i32,
-        {map, enumerator(*getMapType(type)), builder.i32(rank),
+        {map, enumerator(*mx::getMapType(type)), builder.i32(rank),
          getPointer(builder, op.getSource()), storeArray(builder, dims, i64),
          storeArray(builder, strides, i64), storeArray(builder, box, i32),
          storeArray(builder, elementStrides, i32),
-         enumerator(TensorMapInterleave::None),
-         builder.i32(getSwizzleNumber(type.getSwizzle())),
-         enumerator(TensorMapL2::B256), enumerator(TensorMapFill::Zero)});
+         enumerator(mx::target::TensorMapInterleave::None),
+         enumerator(mx::getMapSwizzle(type)), enumerator(mx::kMapL2),
+         enumerator(mx::kMapFill)});
     rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, mapType, map);
     return success();
-  }
-
-  /// The driver's number of a swizzle (CUtensorMapSwizzle).
-  static int64_t getSwizzleNumber(mx::mxgpu::Swizzle swizzle) {
-    switch (swizzle) {
-    case mx::mxgpu::Swizzle::None:
-      return 0;
-    case mx::mxgpu::Swizzle::Sw32:
-      return 1;
-    case mx::mxgpu::Swizzle::Sw64:
-      return 2;
-    case mx::mxgpu::Swizzle::Sw128:
-      return 3;
-    }
-    llvm_unreachable("all swizzles are listed");
   }
 };
 
@@ -446,10 +406,10 @@ struct ConvertMXGPUHostToGPUPass final
       Type element = encode.getType().getElementType();
       Type stored =
           cast<MemRefType>(encode.getSource().getType()).getElementType();
-      if (!getMapType(encode.getType()) || stored.getIntOrFloatBitWidth() < 8)
+      if (!mx::getMapType(encode.getType()) || stored.getIntOrFloatBitWidth() < 8)
         return op->emitOpError("expected elements of one byte, f16, bf16 or "
                                "f32, found ")
-               << (getMapType(encode.getType()) ? stored : element);
+               << (mx::getMapType(encode.getType()) ? stored : element);
     }
     if (auto launch = dyn_cast<LaunchOp>(op)) {
       auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(

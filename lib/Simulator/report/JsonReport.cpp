@@ -5,13 +5,13 @@
 // docs/Reports.md describes the schema, test/Simulator/report.test checks it.
 //===----------------------------------------------------------------------===//
 
-#include "JsonWriter.h"
-
 #include "mx/Simulator/Report.h"
+#include "mx/Support/JsonWriter.h"
 
 #include <algorithm>
 
 using namespace mx::sim;
+using mx::JsonWriter;
 
 std::vector<std::string> mx::sim::namesOfChecks(uint32_t checks) {
   std::vector<std::string> names;

@@ -23,6 +23,11 @@ namespace mx {
 #define GEN_PASS_REGISTRATION
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 
+/// Of an argument or result of a function: its type before it was lowered, as
+/// mx-describe-entries leaves it, and the name it has for callers.
+inline constexpr llvm::StringLiteral kEntryTypeAttr = "mx.type";
+inline constexpr llvm::StringLiteral kEntryNameAttr = "mx.name";
+
 /// Maps encoded tensors to their physical ones and keeps every other type.
 void populateMXMaterializeLayoutsTypes(mlir::TypeConverter &converter);
 

@@ -49,6 +49,16 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
               "Number of tensors whose layout became explicit">];
 }
 
+def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
+  let summary = "Keep the types of arguments and results for callers";
+  let description = [{
+    Writes down the types of the arguments and results of each public function
+    as attributes `mx.type`, which lowering keeps: `mx-to-manifest` describes
+    functions by them. An attribute `mx.name` of an argument or result gives it
+    a name in manifests and headers.
+  }];
+}
+
 def MXExpandMath : Pass<"mx-expand-math"> {
   let summary = "Compute transcendental functions by IEEE operations";
   let description = [{

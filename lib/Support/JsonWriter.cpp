@@ -4,11 +4,11 @@
 // RFC 8259.
 //===----------------------------------------------------------------------===//
 
-#include "JsonWriter.h"
+#include "mx/Support/JsonWriter.h"
 
 #include <cstdio>
 
-using namespace mx::sim;
+using namespace mx;
 
 void JsonWriter::separate() {
   if (isBehindKey) {

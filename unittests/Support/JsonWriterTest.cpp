@@ -4,12 +4,12 @@
 // Structure, escapes, and bytes that are no UTF-8.
 //===----------------------------------------------------------------------===//
 
-#include "report/JsonWriter.h"
+#include "mx/Support/JsonWriter.h"
 
 #include <gtest/gtest.h>
 #include <vector>
 
-using namespace mx::sim;
+using namespace mx;
 
 namespace {
 
@@ -44,6 +44,37 @@ TEST(JsonWriter, Structure) {
     true
   ],
   "d": "x"
+})");
+}
+
+TEST(JsonWriter, Lines) {
+  JsonWriter w;
+  w.beginObject();
+  w.key("a");
+  w.line([&] {
+    w.beginArray();
+    w.value("mul");
+    w.beginObject();
+    w.member("b", 1);
+    w.endObject();
+    w.row(std::vector<uint32_t>{2, 3});
+    w.endArray();
+  });
+  w.key("c");
+  w.beginArray();
+  w.line([&] {
+    w.beginObject();
+    w.endObject();
+  });
+  w.value(4);
+  w.endArray();
+  w.endObject();
+  EXPECT_EQ(w.text, R"({
+  "a": ["mul", {"b": 1}, [2, 3]],
+  "c": [
+    {},
+    4
+  ]
 })");
 }
 

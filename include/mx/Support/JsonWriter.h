@@ -1,17 +1,17 @@
 //===- JsonWriter.h - text of JSON, piece by piece --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The runtime writes reports as well and links nothing but the simulator.
+// Of reports and manifests. The runtime writes reports as well and links no LLVM.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_SIMULATOR_REPORT_JSONWRITER_H
-#define MX_LIB_SIMULATOR_REPORT_JSONWRITER_H
+#ifndef MX_SUPPORT_JSONWRITER_H
+#define MX_SUPPORT_JSONWRITER_H
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace mx::sim {
+namespace mx {
 
 class JsonWriter {
 public:
@@ -22,13 +22,22 @@ public:
   /// An array of numbers or words, on one line.
   template <class T>
   void row(const T &values) {
-    beginArray();
+    line([&] {
+      beginArray();
+      for (const auto &v : values)
+        value(v);
+      endArray();
+    });
+  }
+  /// Whatever `write` writes stays on one line.
+  template <class F>
+  void line(F write) {
+    separate();
+    isBehindKey = true; // what follows is separated already
+    bool wasRow = isRow;
     isRow = true;
-    for (const auto &v : values)
-      value(v);
-    isFirst = true; // the bracket stays on the line
-    endArray();
-    isRow = false;
+    write();
+    isRow = wasRow;
   }
   /// Of what is written next, in an object.
   void key(std::string_view name) {
@@ -68,7 +77,7 @@ private:
   }
   void end(char c) {
     --depth;
-    if (!isFirst)
+    if (!isFirst && !isRow)
       newLine();
     text += c;
     isFirst = false;
@@ -85,6 +94,6 @@ private:
   bool isFirst = true, isBehindKey = false, isRow = false;
 };
 
-} // namespace mx::sim
+} // namespace mx
 
-#endif // MX_LIB_SIMULATOR_REPORT_JSONWRITER_H
+#endif // MX_SUPPORT_JSONWRITER_H

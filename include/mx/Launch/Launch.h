@@ -1,0 +1,33 @@
+//===- Launch.h - Run a compiled directory on arrays ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What mx-launch does, as a library: a tool only parses flags. Needs the
+// runtime, and neither LLVM nor a compiler.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LAUNCH_LAUNCH_H
+#define MX_LAUNCH_LAUNCH_H
+
+#include <string>
+#include <vector>
+
+namespace mx {
+
+struct LaunchOptions {
+  std::string directory;
+  std::string entry = "main";
+  std::string device = "auto";
+  std::vector<std::string> argumentFiles, resultFiles;
+  /// Print the entries instead of running one.
+  bool list = false;
+  /// Print how long loading and running took.
+  bool printTiming = false;
+};
+
+/// 0: all is well; 1: the device reported an error; 2: bad input. Messages go
+/// to stderr. Result files are written only when the run succeeded.
+int launch(const LaunchOptions &options);
+
+} // namespace mx
+
+#endif // MX_LAUNCH_LAUNCH_H

@@ -1,0 +1,227 @@
+//===- Compile.cpp - Compile a file to a directory ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Everything is made in memory and then written, the manifest last, so that a
+// directory with a manifest is whole.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/AheadOfTime/Compile.h"
+#include "Header.h"
+#include "Ptxas.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Transforms/Passes.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Execution/Program.h"
+#include "mx/Pipelines/Pipelines.h"
+#include "mx/Translation/ToManifest.h"
+#include "mx/Translation/ToPTX.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mx;
+
+namespace {
+
+/// Exit statuses.
+enum { kClean = 0, kFailed = 1, kBadInput = 2 };
+
+int report(int status, const llvm::Twine &message) {
+  llvm::errs() << "mx-compile: " << message << '\n';
+  return status;
+}
+
+constexpr const char *kCubin = "kernels.cubin";
+constexpr const char *kManifest = "manifest.json";
+
+/// What goes into the directory.
+struct Output {
+  plan::Manifest manifest;
+  std::string ptx, cubin, header, headerName;
+};
+
+} // namespace
+
+/// Gives arguments the names that they have in the text. The parser does not
+/// keep them in the IR, so the text is parsed again for what editors are told.
+static void nameArguments(ModuleOp module, llvm::SourceMgr &sources) {
+  const llvm::MemoryBuffer *buffer =
+      sources.getMemoryBuffer(sources.getMainFileID());
+  if (isBytecode(buffer->getMemBufferRef()))
+    return;
+  Block block;
+  AsmParserState state;
+  if (failed(parseAsmSourceFile(sources, &block,
+                                ParserConfig(module.getContext()), &state)))
+    return;
+  block.walk([&](func::FuncOp function) {
+    auto entry = module.lookupSymbol<func::FuncOp>(function.getSymName());
+    if (!entry || function.isExternal())
+      return;
+    const auto *definition = state.getBlockDef(&function.getBody().front());
+    if (!definition)
+      return;
+    for (auto [index, argument] : llvm::enumerate(definition->arguments)) {
+      SMRange range = argument.loc;
+      if (!range.isValid() || entry.getArgAttr(index, kEntryNameAttr))
+        continue;
+      StringRef name(range.Start.getPointer(),
+                     range.End.getPointer() - range.Start.getPointer());
+      name.consume_front("%");
+      if (!name.empty() && !llvm::isDigit(name[0]))
+        entry.setArgAttr(index, kEntryNameAttr,
+                         StringAttr::get(module.getContext(), name));
+    }
+  });
+}
+
+/// Makes only the functions asked for visible from outside, and checks that all
+/// that are can be called on arrays.
+static llvm::Error selectEntries(ModuleOp module,
+                                 const CompileToDirectoryOptions &options) {
+  for (const std::string &name : options.entries)
+    if (llvm::Expected<func::FuncOp> entry = lookupEntry(module, name); !entry)
+      return entry.takeError();
+  bool isAny = false;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    if (!options.entries.empty())
+      function.setVisibility(
+          llvm::is_contained(options.entries, function.getSymName())
+              ? SymbolTable::Visibility::Public
+              : SymbolTable::Visibility::Private);
+    if (!function.isPublic())
+      continue;
+    isAny = true;
+    if (auto entry = lookupEntry(module, function.getSymName()); !entry)
+      return entry.takeError();
+  }
+  if (!isAny)
+    return makeError("expected a public func.func with a body, found none");
+  return llvm::Error::success();
+}
+
+static LogicalResult compile(ModuleOp module,
+                             const CompileToDirectoryOptions &options,
+                             Output &output) {
+  MXToNVVMOptions nvvm;
+  nvvm.chip = options.chip;
+  nvvm.explain = options.explain;
+  PassManager toKernels(module.getContext());
+  if (!options.entries.empty())
+    toKernels.addPass(createSymbolDCEPass());
+  buildMXToMXGPUPipeline(toKernels, nvvm);
+  if (failed(toKernels.run(module)))
+    return failure();
+  FailureOr<plan::Manifest> manifest = buildManifest(module);
+  if (failed(manifest))
+    return failure();
+  output.manifest = std::move(*manifest);
+  if (output.manifest.target.empty())
+    output.manifest.target = options.chip;
+  if (output.manifest.kernels.empty())
+    return success();
+  PassManager toNVVM(module.getContext());
+  buildMXGPUToNVVMPipeline(toNVVM);
+  if (failed(toNVVM.run(module)))
+    return failure();
+  llvm::raw_string_ostream ptx(output.ptx);
+  return translateToPTX(module, ptx);
+}
+
+static llvm::Error writeFile(StringRef directory, StringRef name,
+                             StringRef text) {
+  llvm::SmallString<128> path(directory);
+  llvm::sys::path::append(path, name);
+  llvm::Error error =
+      llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
+        stream << text;
+        return llvm::Error::success();
+      });
+  if (error)
+    return makeError(path + ": cannot write: " +
+                     llvm::toString(std::move(error)));
+  return llvm::Error::success();
+}
+
+static llvm::Error writeDirectory(const std::string &directory,
+                                  const Output &output) {
+  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+    return makeError(directory + ": cannot create: " + error.message());
+  // Of an earlier run: a manifest must not name files of two runs.
+  for (const char *name : {kManifest, kCubin, kManifestPtx}) {
+    llvm::SmallString<128> path(directory);
+    llvm::sys::path::append(path, name);
+    if (std::error_code error = llvm::sys::fs::remove(path))
+      return makeError(path + ": cannot replace: " + error.message());
+  }
+  std::string manifest = plan::writeManifest(output.manifest);
+  const std::pair<StringRef, StringRef> files[] = {
+      {output.manifest.ptx, output.ptx},
+      {output.manifest.cubin, output.cubin},
+      {output.headerName, output.header},
+      {kManifest, manifest}};
+  for (auto [name, text] : files)
+    if (!name.empty())
+      if (llvm::Error error = writeFile(directory, name, text))
+        return error;
+  return llvm::Error::success();
+}
+
+int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
+  DialectRegistry registry;
+  registerExecutionDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  // Messages are for whoever wrote the file: the place says enough.
+  context.printOpOnDiagnostic(false);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> file =
+      openInputFile(options.inputFile, &error);
+  if (!file)
+    return report(kBadInput, error);
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return kBadInput;
+  if (llvm::Error error = selectEntries(*module, options))
+    return report(kBadInput, options.inputFile + ": " +
+                                 llvm::toString(std::move(error)));
+  nameArguments(*module, sources);
+
+  Output output;
+  if (failed(compile(*module, options, output)))
+    return kBadInput;
+  std::string ptxas = output.ptx.empty()
+                          ? std::string()
+                          : findPtxas(options.ptxas, options.chip);
+  if (!ptxas.empty()) {
+    llvm::Expected<std::string> cubin =
+        assemble(ptxas, options.chip, output.ptx);
+    if (!cubin)
+      return report(kFailed, llvm::toString(cubin.takeError()));
+    output.cubin = std::move(*cubin);
+    output.manifest.cubin = kCubin;
+  }
+  StringRef stem = llvm::sys::path::stem(options.inputFile);
+  std::string prefix =
+      getIdentifier(stem == "-" ? std::string("program") : stem.str());
+  output.headerName = prefix + ".h";
+  output.header = writeHeader(output.manifest, prefix);
+  if (llvm::Error error = writeDirectory(options.outputDirectory, output))
+    return report(kBadInput, llvm::toString(std::move(error)));
+  return kClean;
+}

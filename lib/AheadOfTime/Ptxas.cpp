@@ -1,0 +1,114 @@
+//===- Ptxas.cpp - NVIDIA's assembler -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// scripts/find_ptxas.py looks in the same places.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ptxas.h"
+#include "mx/Execution/Arrays.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
+#include <optional>
+
+using namespace llvm;
+
+namespace {
+
+/// A file that is gone when this is.
+class TemporaryFile {
+public:
+  explicit TemporaryFile(StringRef suffix) {
+    error = sys::fs::createTemporaryFile("mx-compile", suffix, path);
+    if (!error)
+      remover.setFile(path);
+  }
+  std::error_code error;
+  SmallString<128> path;
+
+private:
+  FileRemover remover;
+};
+
+std::string readFile(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+} // namespace
+
+/// Runs `program` and returns its exit status; what it prints goes to `output`.
+static int execute(StringRef program, ArrayRef<StringRef> arguments,
+                   std::string &output) {
+  TemporaryFile log("log");
+  if (log.error) {
+    output = log.error.message();
+    return -1;
+  }
+  SmallVector<StringRef> words = {program};
+  words.append(arguments.begin(), arguments.end());
+  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log.path),
+                                          StringRef(log.path)};
+  std::string error;
+  int status = sys::ExecuteAndWait(program, words, std::nullopt, redirects,
+                                   /*SecondsToWait=*/0, /*MemoryLimit=*/0,
+                                   &error);
+  output = error.empty() ? readFile(log.path) : error;
+  return status;
+}
+
+static bool knowsChip(const std::string &ptxas, const std::string &chip) {
+  std::string help;
+  return sys::fs::can_execute(ptxas) && execute(ptxas, {"--help"}, help) == 0 &&
+         StringRef(help).contains(chip);
+}
+
+std::string mx::findPtxas(const std::string &name, const std::string &chip) {
+  const char *variable = std::getenv("MX_PTXAS");
+  std::string asked = !name.empty() ? name : variable ? variable : "";
+  if (!asked.empty())
+    return asked == "none" ? "" : asked;
+  std::vector<std::string> places;
+  if (ErrorOr<std::string> found = sys::findProgramByName("ptxas"))
+    places.push_back(*found);
+  if (const char *home = std::getenv("CUDA_HOME"))
+    places.push_back(std::string(home) + "/bin/ptxas");
+  places.push_back("/usr/local/cuda/bin/ptxas");
+  for (const std::string &place : places)
+    if (knowsChip(place, chip))
+      return place;
+  return {};
+}
+
+Expected<std::string> mx::assemble(const std::string &ptxas,
+                                   const std::string &chip,
+                                   const std::string &ptx) {
+  TemporaryFile input("ptx"), output("cubin");
+  for (const TemporaryFile *file : {&input, &output})
+    if (file->error)
+      return makeError("cannot make a temporary file: " +
+                       file->error.message());
+  std::error_code error;
+  raw_fd_ostream stream(input.path, error);
+  if (!error) {
+    stream << ptx;
+    stream.close();
+    error = stream.error();
+    stream.clear_error();
+  }
+  if (error)
+    return makeError(input.path + ": cannot write: " + error.message());
+  std::string log, arch = "-arch=" + chip;
+  if (execute(ptxas, {arch, input.path, "-o", output.path}, log) != 0)
+    return makeError(ptxas + ": " + StringRef(log).rtrim());
+  std::string cubin = readFile(output.path);
+  if (cubin.empty())
+    return makeError(ptxas + ": expected a cubin, found no bytes");
+  return cubin;
+}

@@ -1,0 +1,29 @@
+//===- Ptxas.h - NVIDIA's assembler -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// It is no part of mx, and programs run without it: the driver compiles PTX.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_AHEADOFTIME_PTXAS_H
+#define MX_LIB_AHEADOFTIME_PTXAS_H
+
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace mx {
+
+/// The ptxas of that name, or, if it is empty, one that knows `chip`: MX_PTXAS,
+/// on PATH, in CUDA_HOME or /usr/local/cuda. Empty where there is none, and for
+/// "none".
+std::string findPtxas(const std::string &name, const std::string &chip);
+
+/// The cubin of `ptx`, or what the assembler says.
+llvm::Expected<std::string> assemble(const std::string &ptxas,
+                                     const std::string &chip,
+                                     const std::string &ptx);
+
+} // namespace mx
+
+#endif // MX_LIB_AHEADOFTIME_PTXAS_H

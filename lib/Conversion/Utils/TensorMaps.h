@@ -1,0 +1,31 @@
+//===- TensorMaps.h - Tensor maps as the driver takes them ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Host code and launch plans encode the same maps.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_UTILS_TENSORMAPS_H
+#define MX_LIB_CONVERSION_UTILS_TENSORMAPS_H
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Target/TensorMap.h"
+#include <optional>
+
+namespace mx {
+
+/// The driver's name of a map's elements. Bytes that are copied and not added
+/// need none of their own.
+std::optional<target::TensorMapType> getMapType(mxgpu::TensorMapType map);
+
+/// The driver's swizzle of a map.
+Swizzle getMapSwizzle(mxgpu::TensorMapType map);
+
+/// How maps are fetched into L2, and what is read outside of the tensor.
+inline constexpr target::TensorMapL2 kMapL2 = target::TensorMapL2::B256;
+inline constexpr target::TensorMapFill kMapFill = target::TensorMapFill::Zero;
+
+} // namespace mx
+
+#endif // MX_LIB_CONVERSION_UTILS_TENSORMAPS_H

@@ -1,0 +1,313 @@
+//===- Launch.cpp - Run a compiled directory on arrays --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads arrays, brings them to the device, launches the entry, takes the
+// results back.
+//===----------------------------------------------------------------------===//
+
+#include "mx/Launch/Launch.h"
+#include "mx/Support/Npy.h"
+#include "mx_program.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+using namespace mx;
+
+namespace {
+
+/// Exit statuses.
+enum Status { kClean = 0, kFailed = 1, kBadInput = 2 };
+
+Status report(Status status, const std::string &message) {
+  fprintf(stderr, "mx-launch: %s\n", message.c_str());
+  return status;
+}
+
+/// Reports what the runtime found.
+Status reportLastError(Status status) {
+  std::string text = mxGetLastError();
+  int code = mxGetLastStatus();
+  mxClearError();
+  // A simulator's report ends its paragraphs.
+  text.erase(text.find_last_not_of(" \n") + 1);
+  return report(status, text.empty() ? mxStatusName(code) : text);
+}
+
+/// Prints what took how long, where that was asked for.
+class Stopwatch {
+public:
+  explicit Stopwatch(bool enabled) : enabled(enabled) {}
+  void lap(const char *what) {
+    auto now = std::chrono::steady_clock::now();
+    if (enabled)
+      fprintf(stderr, "time: %s %.3f s\n", what,
+              std::chrono::duration<double>(now - start).count());
+    start = now;
+  }
+
+private:
+  bool enabled;
+  std::chrono::steady_clock::time_point start =
+      std::chrono::steady_clock::now();
+};
+
+/// "?x512xu1"
+std::string typeString(const mxValueInfo &info) {
+  std::string text;
+  for (int32_t i = 0; i < info.rank; ++i)
+    text += (info.shape[i] < 0 ? "?" : std::to_string(info.shape[i])) +
+            std::string("x");
+  return text + info.dtype;
+}
+
+bool isOfType(const NpyArray &array, const mxValueInfo &info) {
+  bool same =
+      array.dtype == info.dtype && array.shape.size() == size_t(info.rank);
+  for (int32_t i = 0; same && i < info.rank; ++i)
+    same = info.shape[i] < 0 || info.shape[i] == array.shape[size_t(i)];
+  return same;
+}
+
+/// What can be known about writing the results before there are any.
+std::string checkResultFiles(const std::vector<std::string> &paths) {
+  namespace fs = std::filesystem;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const std::string &path = paths[i];
+    if (std::count(paths.begin(), paths.begin() + std::ptrdiff_t(i), path))
+      return path + ": expected a file of its own for each result";
+    std::error_code ignored;
+    fs::path directory = fs::path(path).parent_path();
+    if (!fs::is_directory(directory.empty() ? "." : directory, ignored))
+      return path + ": cannot write: no directory '" + directory.string() + "'";
+    if (fs::is_directory(path, ignored))
+      return path + ": cannot write: it is a directory";
+  }
+  return {};
+}
+
+struct Unload {
+  void operator()(mxProgram program) const { (void)mxProgramUnload(program); }
+};
+using Program = std::unique_ptr<mxProgramImpl, Unload>;
+
+struct Free {
+  void operator()(void *memory) const { (void)mxMemFree(memory); }
+};
+using DeviceMemory = std::unique_ptr<void, Free>;
+
+bool allocate(size_t bytes, DeviceMemory &memory) {
+  void *address = nullptr;
+  if (mxMemAlloc(&address, bytes))
+    return false;
+  memory.reset(address);
+  return true;
+}
+
+/// One run of one entry; methods return kClean or a status that was reported.
+class Run {
+public:
+  Run(const LaunchOptions &options, mxEntry entry)
+      : options(options), entry(entry) {}
+
+  Status run();
+
+private:
+  Status readArguments();
+  Status prepareResults();
+  Status launchEntry();
+  Status writeResults();
+  Status reportCount(int32_t expected, size_t found, const char *what);
+
+  const LaunchOptions &options;
+  mxEntry entry;
+  mxEntryInfo info = {};
+  std::vector<NpyArray> arrays, results;
+  std::vector<DeviceMemory> memory;
+  std::vector<mxArgument> arguments;
+  std::vector<void *> resultAddresses;
+};
+
+Status Run::reportCount(int32_t expected, size_t found, const char *what) {
+  return report(kBadInput, "expected " + std::to_string(expected) + " " + what +
+                               " of entry '" + info.name + "', found " +
+                               std::to_string(found));
+}
+
+Status Run::readArguments() {
+  if (options.argumentFiles.size() != size_t(info.argumentCount))
+    return reportCount(info.argumentCount, options.argumentFiles.size(),
+                       "--arg, one for each argument");
+  if (!options.resultFiles.empty() &&
+      options.resultFiles.size() != size_t(info.resultCount))
+    return reportCount(info.resultCount, options.resultFiles.size(),
+                       "--result, one for each result");
+  if (std::string why = checkResultFiles(options.resultFiles); !why.empty())
+    return report(kBadInput, why);
+  for (int32_t i = 0; i < info.argumentCount; ++i) {
+    const std::string &path = options.argumentFiles[size_t(i)];
+    NpyArray &array = arrays.emplace_back();
+    mxValueInfo expected;
+    if (std::string error = readNpy(path, array); !error.empty())
+      return report(kBadInput, error);
+    if (mxEntryGetArgument(entry, i, &expected))
+      return reportLastError(kBadInput);
+    if (!isOfType(array, expected))
+      return report(kBadInput, path + ": argument " + std::to_string(i) +
+                                   " of type " + expected.type +
+                                   ": expected " + typeString(expected) +
+                                   ", found " + npyTypeString(array));
+    arguments.push_back({array.data.data(), array.shape.data()});
+  }
+  return kClean;
+}
+
+Status Run::prepareResults() {
+  for (int32_t i = 0; i < info.resultCount; ++i) {
+    mxValueInfo type;
+    NpyArray &array = results.emplace_back();
+    if (mxEntryGetResult(entry, i, &type))
+      return reportLastError(kBadInput);
+    array.dtype = type.dtype;
+    array.shape.resize(size_t(type.rank) + 1); // room, also for no dimension
+    if (mxEntryGetResultShape(entry, arguments.data(), info.argumentCount, i,
+                              array.shape.data()))
+      return reportLastError(kBadInput);
+    array.shape.pop_back();
+    size_t bytes = size_t(type.itemBytes);
+    for (int64_t extent : array.shape)
+      bytes *= size_t(extent);
+    array.data.resize(bytes);
+    if (!allocate(bytes, memory.emplace_back()))
+      return reportLastError(kFailed);
+    resultAddresses.push_back(memory.back().get());
+  }
+  return kClean;
+}
+
+Status Run::launchEntry() {
+  size_t workspaceBytes = 0;
+  if (mxEntryGetWorkspaceBytes(entry, arguments.data(), info.argumentCount,
+                               &workspaceBytes))
+    return reportLastError(kBadInput);
+  if (Status status = prepareResults())
+    return status;
+  DeviceMemory &workspace = memory.emplace_back();
+  if (workspaceBytes && !allocate(workspaceBytes, workspace))
+    return reportLastError(kFailed);
+  void *workspaceAddress = workspace.get();
+  for (int32_t i = 0; i < info.argumentCount; ++i) {
+    mxValueInfo type;
+    if (mxEntryGetArgument(entry, i, &type))
+      return reportLastError(kBadInput);
+    if (type.isNumber)
+      continue;
+    const std::vector<uint8_t> &data = arrays[size_t(i)].data;
+    if (!allocate(data.size(), memory.emplace_back()) ||
+        mxMemcpyToDevice(memory.back().get(), data.data(), data.size(),
+                         nullptr))
+      return reportLastError(kFailed);
+    arguments[size_t(i)].data = memory.back().get();
+  }
+  if (mxEntryLaunch(entry, arguments.data(), info.argumentCount,
+                    resultAddresses.data(), info.resultCount, workspaceAddress,
+                    workspaceBytes, nullptr) ||
+      mxSynchronize())
+    return reportLastError(kFailed);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (mxMemcpyToHost(results[i].data.data(), resultAddresses[i],
+                       results[i].data.size(), nullptr))
+      return reportLastError(kFailed);
+  return kClean;
+}
+
+Status Run::writeResults() {
+  for (size_t i = 0; i < options.resultFiles.size(); ++i)
+    if (std::string error = writeNpy(options.resultFiles[i], results[i]);
+        !error.empty())
+      return report(kBadInput, error);
+  return kClean;
+}
+
+void printSimulatorCounters() {
+  mxSimulatorCounters counters;
+  mxGetSimulatorCounters(&counters);
+  if (counters.launches)
+    fprintf(stderr,
+            "simulator: %" PRId64 " launches, %" PRId64
+            " warp instructions, %" PRId64 " MMAs, %" PRId64 " bytes by TMA\n",
+            counters.launches, counters.warpInstructions, counters.mmas,
+            counters.tmaBytes);
+}
+
+Status Run::run() {
+  Stopwatch watch(options.printTiming);
+  if (mxEntryGetInfo(entry, &info))
+    return reportLastError(kBadInput);
+  if (Status status = readArguments())
+    return status;
+  watch.lap("read");
+  if (Status status = launchEntry())
+    return status;
+  watch.lap("run");
+  if (options.printTiming)
+    printSimulatorCounters();
+  return writeResults();
+}
+
+/// "main(x: tensor<4xf32>, n: index) -> (tensor<4xf32>)"
+Status printEntry(mxEntry entry) {
+  mxEntryInfo info;
+  mxValueInfo value;
+  if (mxEntryGetInfo(entry, &info))
+    return reportLastError(kBadInput);
+  std::string text = info.name + std::string("(");
+  for (int32_t i = 0; i < info.argumentCount; ++i) {
+    if (mxEntryGetArgument(entry, i, &value))
+      return reportLastError(kBadInput);
+    text += (i ? ", " : "") + std::string(value.name) + ": " + value.type;
+  }
+  text += ") -> (";
+  for (int32_t i = 0; i < info.resultCount; ++i) {
+    if (mxEntryGetResult(entry, i, &value))
+      return reportLastError(kBadInput);
+    text += (i ? ", " : "") + std::string(value.type);
+  }
+  printf("%s)\n", text.c_str());
+  return kClean;
+}
+
+Status printEntries(mxProgram program) {
+  for (int32_t i = 0; i < mxProgramEntryCount(program); ++i) {
+    mxEntry entry;
+    if (mxProgramGetEntryAt(&entry, program, i))
+      return reportLastError(kBadInput);
+    if (Status status = printEntry(entry))
+      return status;
+  }
+  return kClean;
+}
+
+} // namespace
+
+int mx::launch(const LaunchOptions &options) {
+  // Errors come back as statuses: a tool must not be aborted by a kernel.
+  mxSetErrorPolicy(MX_ERRORS_RETURN);
+  Stopwatch watch(options.printTiming);
+  mxProgram loaded = nullptr;
+  if (mxSetDevice(options.device.c_str()) ||
+      mxProgramLoad(&loaded, options.directory.c_str()))
+    return reportLastError(kBadInput);
+  Program program(loaded);
+  watch.lap("load");
+  if (options.list)
+    return printEntries(loaded);
+  mxEntry entry;
+  if (mxProgramGetEntry(&entry, loaded, options.entry.c_str()))
+    return reportLastError(kBadInput);
+  return Run(options, entry).run();
+}

@@ -1,0 +1,228 @@
+//===- WriteManifest.cpp - A plan as JSON ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One line for each expression, requirement, tensor map and step, so that a
+// manifest can be read and compared line by line. ReadManifest.cpp mirrors it.
+//===----------------------------------------------------------------------===//
+
+#include "mx/Plan/Plan.h"
+#include "mx/Support/JsonWriter.h"
+
+using namespace mx;
+using namespace mx::plan;
+
+namespace {
+
+class Writer {
+public:
+  explicit Writer(const Manifest &manifest) : manifest(manifest) {}
+  std::string write();
+
+private:
+  /// An object on one line.
+  template <class F>
+  void object(F members) {
+    json.line([&] {
+      json.beginObject();
+      members();
+      json.endObject();
+    });
+  }
+  template <class T, class F>
+  void list(const char *name, const std::vector<T> &items, F each) {
+    json.key(name);
+    json.beginArray();
+    for (const T &item : items)
+      each(item);
+    json.endArray();
+  }
+  void number(const Number &number) {
+    if (number.isConstant())
+      json.value(number.value);
+    else
+      json.value(number.str());
+  }
+  void member(const char *name, const Number &value) {
+    json.key(name);
+    number(value);
+  }
+  template <class Range>
+  void numbers(const char *name, const Range &values) {
+    json.key(name);
+    json.line([&] {
+      json.beginArray();
+      for (const Number &value : values)
+        number(value);
+      json.endArray();
+    });
+  }
+
+  void write(const Entry &entry);
+  void write(const Value &value);
+  void write(const Argument &argument);
+  void write(const Result &result);
+  void write(const Expression &expression);
+  void write(const Requirement &requirement);
+  void write(const TensorMap &map);
+  void write(const Step &step);
+  void write(const Parameter &parameter);
+  void write(const Kernel &kernel);
+
+  const Manifest &manifest;
+  JsonWriter json;
+};
+
+void Writer::write(const Value &value) {
+  json.member("name", value.name);
+  json.member("type", value.type);
+  json.member("dtype", value.dtype);
+}
+
+void Writer::write(const Argument &argument) {
+  object([&] {
+    write(static_cast<const Value &>(argument));
+    if (argument.isNumber)
+      return;
+    json.key("shape");
+    json.beginArray();
+    for (int64_t extent : argument.shape)
+      if (extent == kDynamic)
+        json.value("?");
+      else
+        json.value(extent);
+    json.endArray();
+  });
+}
+
+void Writer::write(const Result &result) {
+  object([&] {
+    write(static_cast<const Value &>(result));
+    numbers("shape", result.shape);
+  });
+}
+
+void Writer::write(const Expression &expression) {
+  json.line([&] {
+    json.beginArray();
+    json.value(getName(expression.op));
+    for (unsigned i = 0; i < getOperandCount(expression.op); ++i)
+      number(expression.operands[i]);
+    json.endArray();
+  });
+}
+
+void Writer::write(const Requirement &requirement) {
+  object([&] {
+    member("condition", requirement.condition);
+    json.member("message", requirement.message);
+    numbers("values", requirement.values);
+  });
+}
+
+void Writer::write(const TensorMap &map) {
+  object([&] {
+    json.member("buffer", map.buffer.str());
+    json.member("type", target::getInfo(map.type).name);
+    numbers("dims", map.dims);
+    numbers("strides", map.strides);
+    json.key("box");
+    json.row(map.box);
+    json.member("swizzle", getInfo(map.swizzle).name);
+    json.member("l2", target::getName(map.l2));
+    json.member("oob", target::getName(map.fill));
+  });
+}
+
+void Writer::write(const Parameter &parameter) {
+  static const char kDigits[] = "0123456789abcdef";
+  object([&] {
+    switch (parameter.kind) {
+    case Parameter::Pointer:
+      return json.member("buffer", parameter.buffer.str());
+    case Parameter::TensorMap:
+      return json.member("tensor_map", parameter.index);
+    case Parameter::Integer:
+      return member(parameter.bytes == 4 ? "i32" : "i64", parameter.number);
+    case Parameter::Argument:
+      return json.member("argument", parameter.index);
+    case Parameter::Bytes:
+      std::string hex;
+      for (uint8_t byte : parameter.data)
+        hex.append({kDigits[byte >> 4], kDigits[byte & 15]});
+      return json.member("bytes", hex);
+    }
+  });
+}
+
+void Writer::write(const Step &step) {
+  object([&] {
+    switch (step.kind) {
+    case Step::Launch:
+      json.member("launch", manifest.kernels[step.kernel].name);
+      numbers("grid", step.grid);
+      return list("args", step.parameters,
+                  [&](const Parameter &parameter) { write(parameter); });
+    case Step::Memset:
+      json.member("memset", step.to.str());
+      json.member("byte", unsigned(step.byte));
+      return member("bytes", step.bytes);
+    case Step::Copy:
+      json.member("copy", step.from.str());
+      json.member("to", step.to.str());
+      return member("bytes", step.bytes);
+    }
+  });
+}
+
+void Writer::write(const Kernel &kernel) {
+  object([&] {
+    json.member("name", kernel.name);
+    json.key("block");
+    json.row(kernel.block);
+    json.member("dynamic_smem", kernel.dynamicSharedMemory);
+    json.member("programmatic", kernel.programmatic);
+    if (!kernel.schedule.empty())
+      json.member("schedule", kernel.schedule);
+  });
+}
+
+void Writer::write(const Entry &entry) {
+  json.beginObject();
+  json.member("name", entry.name);
+  auto each = [&](const auto &item) { write(item); };
+  list("arguments", entry.arguments, each);
+  list("results", entry.results, each);
+  list("values", entry.values, each);
+  list("requires", entry.requirements, each);
+  member("workspace", entry.workspaceBytes);
+  list("buffers", entry.workBuffers, [&](const WorkBuffer &buffer) {
+    object([&] {
+      member("offset", buffer.offset);
+      member("bytes", buffer.bytes);
+    });
+  });
+  list("tensor_maps", entry.tensorMaps, each);
+  list("steps", entry.steps, each);
+  json.endObject();
+}
+
+std::string Writer::write() {
+  json.beginObject();
+  json.member("format", kFormat);
+  json.member("target", manifest.target);
+  if (!manifest.ptx.empty())
+    json.member("ptx", manifest.ptx);
+  if (!manifest.cubin.empty())
+    json.member("cubin", manifest.cubin);
+  list("kernels", manifest.kernels,
+       [&](const Kernel &kernel) { write(kernel); });
+  list("entries", manifest.entries, [&](const Entry &entry) { write(entry); });
+  json.endObject();
+  return std::move(json.text) + "\n";
+}
+
+} // namespace
+
+std::string mx::plan::writeManifest(const Manifest &manifest) {
+  return Writer(manifest).write();
+}

@@ -1,0 +1,383 @@
+//===- PlanBuilder.cpp - The host part of a function as a plan ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Arguments and results are the caller's memory, every other allocation is a
+// part of the workspace. Checks need no order among the launches: all are made
+// before the first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanBuilder.h"
+#include "../Conversion/Utils/HostMessages.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Execution/Arrays.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mx;
+using plan::Buffer;
+using plan::Number;
+using plan::Operator;
+
+static std::string print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// Fills in what an argument or result of the lowered `type` is. `attributes`
+/// says how it looked in the source, or nothing.
+static FailureOr<ArrayType> describe(func::FuncOp function,
+                                     DictionaryAttr attributes, Type type,
+                                     StringRef name, plan::Value &value) {
+  Type source = type;
+  if (auto memref = dyn_cast<MemRefType>(type))
+    source = RankedTensorType::get(memref.getShape(), memref.getElementType());
+  value.type = print(type);
+  value.name = name;
+  if (attributes) {
+    if (auto attr = attributes.getAs<TypeAttr>(kEntryTypeAttr)) {
+      source = attr.getValue();
+      value.type = print(source);
+    }
+    if (auto attr = attributes.getAs<StringAttr>(kEntryNameAttr))
+      value.name = attr.getValue();
+  }
+  llvm::Expected<ArrayType> array = getArrayType(source);
+  if (!array) {
+    function.emitOpError() << name << ": "
+                           << llvm::toString(array.takeError());
+    return failure();
+  }
+  auto memref = dyn_cast<MemRefType>(type);
+  bool fits = array->isScalar
+                  ? !isa<BaseMemRefType>(type)
+                  : memref && memref.getLayout().isIdentity() &&
+                        memref.getShape() == ArrayRef<int64_t>(array->shape);
+  if (!fits) {
+    function.emitOpError() << name << ": expected a number or a memref of "
+                           << array->str() << " with identity layout, found "
+                           << type;
+    return failure();
+  }
+  value.dtype = array->dtype;
+  value.isNumber = array->isScalar;
+  return std::move(*array);
+}
+
+LogicalResult PlanBuilder::describeArguments() {
+  for (BlockArgument value : function.getArguments()) {
+    unsigned index = value.getArgNumber();
+    plan::Argument &argument = entry.arguments.emplace_back();
+    FailureOr<ArrayType> array =
+        describe(function, function.getArgAttrDict(index), value.getType(),
+                 "arg" + std::to_string(index), argument);
+    if (failed(array))
+      return failure();
+    if (argument.isNumber) {
+      if (value.getType().isIntOrIndex())
+        numbers.set(value, Number(Number::Argument, index));
+      continue;
+    }
+    std::vector<Number> sizes;
+    for (auto [dim, size] : llvm::enumerate(array->shape)) {
+      bool isDynamic = ShapedType::isDynamic(size);
+      argument.shape.push_back(isDynamic ? plan::kDynamic : size);
+      sizes.push_back(isDynamic ? Number(Number::Extent, index, dim)
+                                : Number(size));
+    }
+    setView(value, {Buffer::Argument, index}, std::move(sizes));
+  }
+  return success();
+}
+
+/// The allocation that a memref shows from its first byte to its last.
+static memref::AllocOp findAllocation(Value memref) {
+  while (Operation *op = memref.getDefiningOp()) {
+    if (auto alloc = dyn_cast<memref::AllocOp>(op))
+      return alloc;
+    if (!isa<memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp>(
+            op))
+      break;
+    memref = op->getOperand(0);
+  }
+  return {};
+}
+
+void PlanBuilder::findResults() {
+  Operation *end = function.getBody().back().getTerminator();
+  for (auto [index, value] : llvm::enumerate(end->getOperands()))
+    if (memref::AllocOp alloc = findAllocation(value))
+      resultOf.try_emplace(alloc, index);
+}
+
+LogicalResult PlanBuilder::describeResults(func::ReturnOp returnOp) {
+  for (auto [index, value] : llvm::enumerate(returnOp.getOperands())) {
+    plan::Result &result = entry.results.emplace_back();
+    std::string name = "result" + std::to_string(index);
+    FailureOr<ArrayType> array =
+        describe(function, function.getResultAttrDict(index), value.getType(),
+                 name, result);
+    if (failed(array))
+      return failure();
+    if (result.isNumber)
+      return returnOp.emitOpError("expected results that are arrays in a "
+                                  "launch plan, found ")
+             << value.getType();
+    const View &view = views.find(value)->second;
+    result.shape = view.sizes;
+    Buffer own = {Buffer::Result, unsigned(index)};
+    if (view.buffer == own)
+      continue;
+    plan::Step &copy = entry.steps.emplace_back();
+    copy.kind = plan::Step::Copy;
+    copy.from = view.buffer;
+    copy.to = own;
+    copy.bytes = getBytes(cast<MemRefType>(value.getType()), view.sizes);
+  }
+  return success();
+}
+
+Number PlanBuilder::getBytes(MemRefType type, ArrayRef<Number> sizes) {
+  // Constants last: one factor instead of many.
+  Number bytes = 1, constant = type.getElementTypeBitWidth() / 8;
+  for (const Number &size : sizes) {
+    Number &part = size.isConstant() ? constant : bytes;
+    part = numbers.mul(part, size);
+  }
+  return numbers.mul(bytes, constant);
+}
+
+LogicalResult PlanBuilder::translateAlloc(memref::AllocOp op) {
+  MemRefType type = op.getType();
+  if (!type.getLayout().isIdentity() || !type.getElementType().isIntOrFloat() ||
+      type.getElementTypeBitWidth() % 8 ||
+      op.getAlignment().value_or(1) > plan::kWorkspaceAlignment)
+    return op.emitOpError("expected whole bytes in identity layout at a "
+                          "multiple of at most ")
+           << plan::kWorkspaceAlignment << " in a launch plan, found " << type;
+  std::vector<Number> sizes;
+  for (OpFoldResult size : op.getMixedSizes())
+    sizes.push_back(isa<Attribute>(size)
+                        ? Number(*getConstantIntValue(size))
+                        : numbers.get(cast<Value>(size)));
+  if (auto result = resultOf.find(op); result != resultOf.end()) {
+    setView(op, {Buffer::Result, result->second}, std::move(sizes));
+    return success();
+  }
+  entry.workBuffers.push_back({0, getBytes(type, sizes)});
+  setView(op, {Buffer::Work, unsigned(entry.workBuffers.size()) - 1},
+          std::move(sizes));
+  return success();
+}
+
+LogicalResult PlanBuilder::translateDim(memref::DimOp op) {
+  std::optional<int64_t> dim = op.getConstantIndex();
+  auto view = views.find(op.getSource());
+  if (!dim || view == views.end() || *dim < 0 ||
+      *dim >= int64_t(view->second.sizes.size()))
+    return op.emitOpError("expected a constant dimension of a memref that a "
+                          "launch plan knows");
+  numbers.set(op, view->second.sizes[*dim]);
+  return success();
+}
+
+/// Another view of the same bytes.
+LogicalResult PlanBuilder::translateShape(Operation *op) {
+  View view = views.find(op->getOperand(0))->second;
+  if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op)) {
+    std::vector<Number> sizes;
+    for (ArrayRef<int64_t> group : collapse.getReassociationIndices()) {
+      Number &size = sizes.emplace_back(1);
+      for (int64_t dim : group)
+        size = numbers.mul(size, view.sizes[dim]);
+    }
+    view.sizes = std::move(sizes);
+  } else if (auto expand = dyn_cast<memref::ExpandShapeOp>(op)) {
+    view.sizes.clear();
+    for (OpFoldResult size : expand.getMixedOutputShape())
+      view.sizes.push_back(isa<Attribute>(size)
+                               ? Number(*getConstantIntValue(size))
+                               : numbers.get(cast<Value>(size)));
+  } else {
+    auto type = dyn_cast<MemRefType>(op->getResult(0).getType());
+    if (!type || !type.getLayout().isIdentity())
+      return op->emitOpError("expected identity layout in a launch plan, "
+                             "found ")
+             << op->getResult(0).getType();
+    for (auto [dim, size] : llvm::enumerate(type.getShape()))
+      if (!ShapedType::isDynamic(size)) {
+        numbers.require(numbers.apply(Operator::Eq, view.sizes[dim], size),
+                        getPlace(op->getLoc()) + "expected dimension " +
+                            std::to_string(dim) + " to be " +
+                            std::to_string(size) + ", found {}",
+                        {view.sizes[dim]});
+        view.sizes[dim] = size;
+      }
+  }
+  views[op->getResult(0)] = std::move(view);
+  return success();
+}
+
+/// Addresses of arguments and results are known when they are called with; of
+/// those in the workspace only what they are a multiple of is.
+LogicalResult
+PlanBuilder::translateAddress(memref::ExtractAlignedPointerAsIndexOp op) {
+  Buffer buffer = views.find(op.getSource())->second.buffer;
+  if (buffer.kind != Buffer::Work) {
+    numbers.set(op, Number(buffer.kind == Buffer::Argument
+                               ? Number::ArgumentAddress
+                               : Number::ResultAddress,
+                           buffer.index));
+    return success();
+  }
+  for (Operation *user : op->getUsers()) {
+    auto rest = dyn_cast<arith::RemUIOp>(user);
+    std::optional<int64_t> divisor =
+        rest ? getConstantIntValue(rest.getRhs()) : std::nullopt;
+    bool isKnown = divisor && *divisor > 0 &&
+                   plan::kWorkspaceAlignment % *divisor == 0;
+    if (!isKnown && !isa<mxgpu::RequireOp>(user))
+      return op.emitOpError("expected nothing but the remainder by a divisor "
+                            "of ")
+             << plan::kWorkspaceAlignment
+             << " of an address in the workspace of a launch plan";
+  }
+  numbers.set(op, 0);
+  return success();
+}
+
+LogicalResult PlanBuilder::translateCopy(memref::CopyOp op) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  const View &from = views.find(op.getSource())->second;
+  const View &to = views.find(op.getTarget())->second;
+  if (from.buffer == to.buffer)
+    return success();
+  plan::Step &copy = entry.steps.emplace_back();
+  copy.kind = plan::Step::Copy;
+  copy.from = from.buffer;
+  copy.to = to.buffer;
+  copy.bytes = getBytes(type, from.sizes);
+  return success();
+}
+
+std::vector<uint8_t> PlanBuilder::getConstantBytes(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  if (!constant)
+    return {};
+  Attribute attr = constant.getValue();
+  APInt bits;
+  if (auto number = dyn_cast<FloatAttr>(attr))
+    bits = number.getValue().bitcastToAPInt();
+  else if (auto integer = dyn_cast<IntegerAttr>(attr))
+    bits = integer.getValue();
+  if (bits.getBitWidth() % 8 || bits.getBitWidth() > 64)
+    return {};
+  std::vector<uint8_t> bytes;
+  for (unsigned i = 0; i < bits.getBitWidth(); i += 8)
+    bytes.push_back(uint8_t(bits.extractBitsAsZExtValue(8, i)));
+  return bytes;
+}
+
+LogicalResult PlanBuilder::translateMemset(Operation *op) {
+  auto memset = cast<gpu::MemsetOp>(op);
+  std::vector<uint8_t> bytes = getConstantBytes(memset.getValue());
+  if (bytes.empty() || !llvm::all_equal(bytes) || memset.getAsyncToken())
+    return op->emitOpError("expected a constant of equal bytes and no tokens "
+                           "in a launch plan");
+  const View &view = views.find(memset.getDst())->second;
+  plan::Step &step = entry.steps.emplace_back();
+  step.kind = plan::Step::Memset;
+  step.to = view.buffer;
+  step.byte = bytes[0];
+  step.bytes = getBytes(cast<MemRefType>(memset.getDst().getType()), view.sizes);
+  return success();
+}
+
+/// A printf format becomes text with {} for values.
+LogicalResult PlanBuilder::translateRequire(mxgpu::RequireOp op) {
+  StringRef format = op.getMessage();
+  std::string text = getPlace(op.getLoc());
+  if (StringRef(text).contains("{}") || format.contains("{}"))
+    return op.emitOpError("expected no {} in the message of a launch plan");
+  while (!format.empty()) {
+    if (format.consume_front("%lld")) {
+      text += "{}";
+    } else if (format.consume_front("%%")) {
+      text += '%';
+    } else {
+      text += format.front();
+      format = format.drop_front();
+    }
+  }
+  std::vector<Number> values;
+  for (Value value : op.getValues())
+    values.push_back(numbers.get(value));
+  numbers.require(numbers.get(op.getCondition()), std::move(text),
+                  std::move(values));
+  return success();
+}
+
+LogicalResult PlanBuilder::translate(Operation *op) {
+  if (isa<memref::DeallocOp>(op))
+    return success(); // the workspace knows when a buffer was last used
+  if (PlanNumbers::isArithmetic(op))
+    return numbers.translate(op);
+  bool areKnown = llvm::all_of(op->getOperands(), [&](Value operand) {
+    return isa<BaseMemRefType>(operand.getType()) ? views.count(operand) != 0
+                                                  : true;
+  });
+  auto known = [&](ValueRange values) {
+    return llvm::all_of(values, [&](Value value) {
+      return !value.getType().isIntOrIndex() || numbers.has(value);
+    });
+  };
+  if (areKnown && known(op->getOperands())) {
+    LogicalResult result =
+        llvm::TypeSwitch<Operation *, LogicalResult>(op)
+            .Case([&](memref::AllocOp op) { return translateAlloc(op); })
+            .Case([&](memref::DimOp op) { return translateDim(op); })
+            .Case<memref::CastOp, memref::CollapseShapeOp,
+                  memref::ExpandShapeOp>(
+                [&](auto op) { return translateShape(op); })
+            .Case([&](memref::ExtractAlignedPointerAsIndexOp op) {
+              return translateAddress(op);
+            })
+            .Case([&](memref::CopyOp op) { return translateCopy(op); })
+            .Case([&](gpu::MemsetOp op) { return translateMemset(op); })
+            .Case([&](mxgpu::EncodeTensorMapOp op) { return translateMap(op); })
+            .Case([&](mxgpu::SmCountOp op) {
+              numbers.set(op, Number(Number::SmCount, 0));
+              return success();
+            })
+            .Case([&](mxgpu::RequireOp op) { return translateRequire(op); })
+            .Case([&](mxgpu::LaunchOp op) { return translateLaunch(op); })
+            .Case([&](func::ReturnOp op) { return describeResults(op); })
+            .Default([](Operation *op) {
+              return op->emitOpError(
+                  "expected arithmetic on sizes, allocations, copies and "
+                  "launches in a launch plan, found this operation");
+            });
+    return result;
+  }
+  return op->emitOpError("expected operands that a launch plan knows");
+}
+
+FailureOr<plan::Entry> PlanBuilder::build() {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitOpError("expected one block in a launch plan, found ")
+           << function.getBody().getBlocks().size();
+  entry.name = function.getSymName();
+  if (failed(describeArguments()))
+    return failure();
+  findResults();
+  for (Operation &op : function.getBody().front())
+    if (failed(translate(&op)))
+      return failure();
+  placeWorkBuffers();
+  return std::move(entry);
+}

@@ -1,0 +1,299 @@
+//===- PlanNumbers.cpp - Arithmetic of the host as expressions ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Sizes are numbers of 64 bits (index, i64); narrower integers come as
+// arguments and go to kernels, but are not computed with.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanNumbers.h"
+#include "../Conversion/Utils/HostMessages.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using plan::Number;
+using plan::Operator;
+
+/// The operator of an operation on two numbers.
+static std::optional<Operator> getOperator(Operation *op) {
+  if (!isa<arith::ArithDialect>(op->getDialect()))
+    return std::nullopt;
+  return llvm::StringSwitch<std::optional<Operator>>(
+             op->getName().stripDialect())
+      .Case("addi", Operator::Add)
+      .Case("subi", Operator::Sub)
+      .Case("muli", Operator::Mul)
+      .Cases({"divui", "divsi", "floordivsi"}, Operator::FloorDiv)
+      .Cases({"ceildivui", "ceildivsi"}, Operator::CeilDiv)
+      .Cases({"remui", "remsi"}, Operator::Mod)
+      .Cases({"minui", "minsi"}, Operator::Min)
+      .Cases({"maxui", "maxsi"}, Operator::Max)
+      .Default(std::nullopt);
+}
+
+/// Operations whose result for numbers below 0 is not that of the operator.
+static bool isUnsigned(Operation *op) {
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return compare.getPredicate() >= arith::CmpIPredicate::ult;
+  return isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp, arith::RemUIOp,
+             arith::RemSIOp, arith::MinUIOp, arith::MaxUIOp,
+             arith::IndexCastUIOp, arith::ExtUIOp>(op);
+}
+
+static bool isSize(Type type) { return type.isIndex() || type.isInteger(64); }
+
+bool PlanNumbers::isArithmetic(Operation *op) {
+  auto areAll = [&](auto isRight) {
+    return llvm::all_of(op->getOperandTypes(), isRight) &&
+           llvm::all_of(op->getResultTypes(), isRight);
+  };
+  auto isBit = [](Type type) { return type.isInteger(1); };
+  auto isInteger = [](Type type) {
+    return type.isIndex() || type.isSignlessInteger();
+  };
+  if (isa<arith::ConstantOp>(op))
+    return true; // of which type it may be is up to its users
+  if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+    return areAll(isBit);
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return isSize(compare.getLhs().getType());
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return select.getCondition().getType().isInteger(1) &&
+           (isSize(select.getType()) || isBit(select.getType()));
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+          arith::ExtUIOp, arith::TruncIOp>(op))
+    return areAll(isInteger);
+  return getOperator(op) && areAll(isSize);
+}
+
+Number PlanNumbers::get(Value value) const {
+  auto found = numbers.find(value);
+  assert(found != numbers.end() && "operands are translated before their uses");
+  return found->second;
+}
+
+bool PlanNumbers::isNonNegative(Number number) const {
+  switch (number.kind) {
+  case Number::Constant:
+    return number.value >= 0;
+  case Number::Value:
+    return nonNegative[number.value];
+  case Number::Argument:
+    return false;
+  default:
+    return true;
+  }
+}
+
+std::optional<Number> PlanNumbers::simplify(Operator op, Number a, Number b,
+                                            Number c) const {
+  if (a.isConstant() && b.isConstant() && c.isConstant()) {
+    std::string ignored; // an error must wait until the program is called
+    if (std::optional<int64_t> value =
+            plan::apply(op, {a.value, b.value, c.value}, ignored))
+      return Number(*value);
+  }
+  bool areSame = a == b;
+  Number zero(0), one(1);
+  switch (op) {
+  case Operator::Add:
+  case Operator::Sub:
+    return b == zero ? std::optional(a) : std::nullopt;
+  case Operator::Mul:
+  case Operator::FloorDiv:
+  case Operator::CeilDiv:
+    return b == one ? std::optional(a) : std::nullopt;
+  case Operator::Mod:
+    return b == one ? std::optional(zero) : std::nullopt;
+  case Operator::Min:
+  case Operator::Max:
+    return areSame ? std::optional(a) : std::nullopt;
+  case Operator::Select:
+    return b == c           ? std::optional(b)
+           : a.isConstant() ? std::optional(a.value ? b : c)
+                            : std::nullopt;
+  case Operator::Eq:
+  case Operator::Le:
+    return areSame ? std::optional(one) : std::nullopt;
+  case Operator::Ne:
+  case Operator::Lt:
+    return areSame ? std::optional(zero) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Whether operands may change places.
+static bool isCommutative(Operator op) {
+  switch (op) {
+  case Operator::Add:
+  case Operator::Mul:
+  case Operator::Min:
+  case Operator::Max:
+  case Operator::Eq:
+  case Operator::Ne:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Constants last, other numbers in an order of their own.
+static bool isInOrder(Number a, Number b) {
+  if (a.isConstant() || b.isConstant())
+    return b.isConstant();
+  return std::tie(a.kind, a.value, a.dim) <= std::tie(b.kind, b.value, b.dim);
+}
+
+Number PlanNumbers::apply(Operator op, Number a, Number b, Number c) {
+  if (isCommutative(op) && !isInOrder(a, b))
+    std::swap(a, b);
+  // x * 32 * 4
+  if (op == Operator::Mul && b.isConstant() && a.kind == Number::Value) {
+    const plan::Expression &inner = entry.values[a.value];
+    int64_t product;
+    if (inner.op == op && inner.operands[1].isConstant() &&
+        !llvm::MulOverflow(inner.operands[1].value, b.value, product))
+      return apply(op, inner.operands[0], product);
+  }
+  if (std::optional<Number> simple = simplify(op, a, b, c))
+    return *simple;
+  plan::Expression expression = {op, {a, b, c}};
+  auto found = llvm::find(entry.values, expression);
+  if (found != entry.values.end())
+    return Number(Number::Value, found - entry.values.begin());
+  bool bothAtLeast0 = isNonNegative(a) && isNonNegative(b);
+  switch (op) {
+  case Operator::Sub:
+    nonNegative.push_back(false);
+    break;
+  case Operator::Max:
+    nonNegative.push_back(isNonNegative(a) || isNonNegative(b));
+    break;
+  case Operator::Select:
+    nonNegative.push_back(isNonNegative(b) && isNonNegative(c));
+    break;
+  case Operator::Mod:
+  case Operator::Eq:
+  case Operator::Ne:
+  case Operator::Lt:
+  case Operator::Le:
+    nonNegative.push_back(true);
+    break;
+  default:
+    nonNegative.push_back(bothAtLeast0);
+  }
+  entry.values.push_back(expression);
+  return Number(Number::Value, int64_t(entry.values.size()) - 1);
+}
+
+void PlanNumbers::require(Number condition, std::string message,
+                          std::vector<Number> values) {
+  if (condition.isConstant() && condition.value)
+    return;
+  plan::Requirement requirement = {condition, std::move(message),
+                                   std::move(values)};
+  bool isThere = llvm::any_of(
+      entry.requirements, [&](const plan::Requirement &other) {
+        return other.condition == condition &&
+               other.message == requirement.message &&
+               other.values == requirement.values;
+      });
+  if (!isThere)
+    entry.requirements.push_back(std::move(requirement));
+}
+
+void PlanNumbers::requireNonNegative(Operation *op) {
+  if (!isUnsigned(op))
+    return;
+  for (Value operand : op->getOperands()) {
+    Number number = get(operand);
+    if (!isNonNegative(number))
+      require(apply(Operator::Le, 0, number),
+              getPlace(op->getLoc()) +
+                  "expected a number of at least 0, found {}",
+              {number});
+  }
+}
+
+LogicalResult PlanNumbers::translateBinary(Operation *op) {
+  Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
+  auto set = [&](Number number) {
+    this->set(op->getResult(0), number);
+    return success();
+  };
+  if (isa<arith::AndIOp>(op))
+    return set(apply(Operator::Min, a, b));
+  if (isa<arith::OrIOp>(op))
+    return set(apply(Operator::Max, a, b));
+  if (isa<arith::XOrIOp>(op))
+    return set(apply(Operator::Ne, a, b));
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare)
+    return set(apply(*getOperator(op), a, b));
+  switch (compare.getPredicate()) {
+  case arith::CmpIPredicate::eq:
+    return set(apply(Operator::Eq, a, b));
+  case arith::CmpIPredicate::ne:
+    return set(apply(Operator::Ne, a, b));
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::ult:
+    return set(apply(Operator::Lt, a, b));
+  case arith::CmpIPredicate::sle:
+  case arith::CmpIPredicate::ule:
+    return set(apply(Operator::Le, a, b));
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::ugt:
+    return set(apply(Operator::Lt, b, a));
+  case arith::CmpIPredicate::sge:
+  case arith::CmpIPredicate::uge:
+    return set(apply(Operator::Le, b, a));
+  }
+  llvm_unreachable("all predicates are listed");
+}
+
+/// Widening keeps the number; narrowing must.
+LogicalResult PlanNumbers::translateCast(Operation *op) {
+  Number number = get(op->getOperand(0));
+  Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+  auto widthOf = [](Type type) {
+    return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  };
+  if (unsigned width = widthOf(to); width < widthOf(from)) {
+    int64_t most = (int64_t(1) << (width - 1)) - 1;
+    Number fits = apply(Operator::Min, apply(Operator::Le, -most - 1, number),
+                        apply(Operator::Le, number, most));
+    require(fits,
+            getPlace(op->getLoc()) + "expected a number of " +
+                std::to_string(width) + " bits, found {}",
+            {number});
+  }
+  set(op->getResult(0), number);
+  return success();
+}
+
+LogicalResult PlanNumbers::translate(Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
+      set(constant, integer.getType().isInteger(1)
+                        ? int64_t(!integer.getValue().isZero())
+                        : integer.getValue().getSExtValue());
+    return success();
+  }
+  for (Value operand : op->getOperands())
+    if (!has(operand))
+      return op->emitOpError("expected operands that are sizes, found one of ")
+             << "type " << operand.getType()
+             << " that a launch plan does not know";
+  requireNonNegative(op);
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    set(select, apply(Operator::Select, get(select.getCondition()),
+                      get(select.getTrueValue()), get(select.getFalseValue())));
+    return success();
+  }
+  return op->getNumOperands() == 1 ? translateCast(op) : translateBinary(op);
+}

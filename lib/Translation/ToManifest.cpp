@@ -1,0 +1,81 @@
+//===- ToManifest.cpp - The host part of a module as a manifest -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Kernels with what a launch must know of them, and a plan for each function
+// that can be called from outside.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Translation/ToManifest.h"
+#include "PlanBuilder.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "mx/Translation/ToPTX.h"
+
+using namespace mlir;
+using namespace mx;
+
+static FailureOr<plan::Kernel> describeKernel(Operation *op) {
+  auto kernelOp = dyn_cast<mxgpu::KernelOp>(op);
+  if (!kernelOp || !kernelOp.getSmemBytes())
+    return op->emitOpError("expected an allocated mxgpu.kernel, as mx-opt "
+                           "--mx-to-mxgpu leaves it, found this operation");
+  plan::Kernel kernel;
+  kernel.name = kernelOp.getSymName();
+  kernel.block[0] = kernelOp.getNumThreads();
+  kernel.dynamicSharedMemory = *kernelOp.getSmemBytes();
+  kernelOp.walk([&](mxgpu::WaitDependenciesOp) { kernel.programmatic = true; });
+  if (mxgpu::ScheduleAttr schedule = kernelOp.getScheduleAttr())
+    llvm::raw_string_ostream(kernel.schedule) << schedule;
+  return kernel;
+}
+
+FailureOr<plan::Manifest> mx::buildManifest(ModuleOp module) {
+  plan::Manifest manifest;
+  for (auto kernels : module.getOps<gpu::GPUModuleOp>()) {
+    ArrayAttr targets = kernels.getTargetsAttr();
+    auto target = targets && targets.size() == 1
+                      ? dyn_cast<NVVM::NVVMTargetAttr>(targets[0])
+                      : NVVM::NVVMTargetAttr();
+    if (!target ||
+        (!manifest.target.empty() && manifest.target != target.getChip()))
+      return kernels.emitOpError("expected one #nvvm.target, the same for all "
+                                 "modules of kernels");
+    manifest.target = target.getChip();
+    for (Operation &op : *kernels.getBody()) {
+      FailureOr<plan::Kernel> kernel = describeKernel(&op);
+      if (failed(kernel))
+        return failure();
+      manifest.kernels.push_back(std::move(*kernel));
+    }
+  }
+  if (!manifest.kernels.empty())
+    manifest.ptx = kManifestPtx;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function.isPublic() || function.isExternal())
+      continue;
+    FailureOr<plan::Entry> entry = PlanBuilder(function, manifest).build();
+    if (failed(entry))
+      return failure();
+    manifest.entries.push_back(std::move(*entry));
+  }
+  return manifest;
+}
+
+void mx::registerToManifestTranslation() {
+  TranslateFromMLIRRegistration registration(
+      "mx-to-manifest", "print the launch plans of a module as a manifest",
+      [](Operation *op, raw_ostream &os) -> LogicalResult {
+        auto module = dyn_cast<ModuleOp>(op);
+        if (!module)
+          return op->emitOpError("expected builtin.module");
+        FailureOr<plan::Manifest> manifest = buildManifest(module);
+        if (failed(manifest))
+          return failure();
+        os << plan::writeManifest(*manifest);
+        return success();
+      },
+      registerPTXDialects);
+}

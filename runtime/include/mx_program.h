@@ -1,0 +1,91 @@
+/*===- mx_program.h - Run what mx-compile wrote ---------------------------===*\
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|* mx-compile writes a directory: kernels, and for each entry a plan of what  *|
+|* the host does (docs/Manifest.md). These functions load such a directory    *|
+|* and launch its entries on device memory. Launching neither allocates       *|
+|* device memory nor waits for the device, so it may be captured in a CUDA    *|
+|* graph. Every function may be called from any thread; errors are those of   *|
+|* mx_runtime.h. The header that mx-compile writes has a typed function for   *|
+|* each entry.                                                                *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef MX_PROGRAM_H
+#define MX_PROGRAM_H
+
+#include "mx_runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mxProgramImpl *mxProgram;
+/* Lives as long as its program. */
+typedef struct mxEntryImpl *mxEntry;
+
+/* Reads DIRECTORY/manifest.json and loads the kernels: the cubin on a GPU where
+ * there is one, else the PTX. Where no device was chosen yet, the target of the
+ * program helps to choose one (mxSetDevice). */
+MX_API int mxProgramLoad(mxProgram *program, const char *directory);
+/* No launch of its entries may be under way. */
+MX_API int mxProgramUnload(mxProgram program);
+
+/* The entry of that name; MX_ERROR_NOT_FOUND names those that are there. */
+MX_API int mxProgramGetEntry(mxEntry *entry, mxProgram program,
+                             const char *name);
+/* Number of entries; 0 on error. */
+MX_API int32_t mxProgramEntryCount(mxProgram program);
+MX_API int mxProgramGetEntryAt(mxEntry *entry, mxProgram program,
+                               int32_t index);
+
+typedef struct mxEntryInfo {
+  const char *name;
+  int32_t argumentCount, resultCount;
+} mxEntryInfo;
+MX_API int mxEntryGetInfo(mxEntry entry, mxEntryInfo *info);
+
+/* What an argument or a result is. The pointers live as long as the program. */
+typedef struct mxValueInfo {
+  const char *name;
+  const char *type;     /* in MLIR: "tensor<?x64xbf16>" */
+  const char *dtype;    /* NumPy's: "f4"; numbers that it lacks as bits, "u2" */
+  int32_t itemBytes;    /* of that dtype */
+  int32_t isNumber;     /* rather than an array */
+  int32_t rank;         /* of an array of that dtype */
+  const int64_t *shape; /* -1 where the call decides */
+} mxValueInfo;
+MX_API int mxEntryGetArgument(mxEntry entry, int32_t index, mxValueInfo *info);
+MX_API int mxEntryGetResult(mxEntry entry, int32_t index, mxValueInfo *info);
+
+/* An argument of a call. */
+typedef struct mxArgument {
+  void *data; /* of an array: device memory; of a number: where it lies */
+  const int64_t *shape; /* of an array: its extents, as many as its rank */
+} mxArgument;
+
+/* Sizes that follow from the arguments' shapes and numbers; the addresses of
+ * arrays are not looked at and may be null. They fail where a launch with such
+ * arguments would. `shape` has room for the rank of the result. */
+MX_API int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
+                                 int32_t argumentCount, int32_t result,
+                                 int64_t *shape);
+MX_API int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
+                                    int32_t argumentCount, size_t *bytes);
+
+/* Launches everything the entry does, in order, on the stream. Results are
+ * device memory of the caller, and so is the workspace: at a multiple of 256
+ * bytes, used until the last launch has ended, of no meaning between calls.
+ * Results, workspace and arguments must not overlap, but a result may be the
+ * argument that the function updates in place and returns; such arguments are
+ * written. Everything that the plan requires of
+ * the arguments is checked before the first launch. */
+MX_API int mxEntryLaunch(mxEntry entry, const mxArgument *arguments,
+                         int32_t argumentCount, void *const *results,
+                         int32_t resultCount, void *workspace,
+                         size_t workspaceBytes, mxStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MX_PROGRAM_H */

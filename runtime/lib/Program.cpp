@@ -1,0 +1,188 @@
+//===- Program.cpp - Load what mx-compile wrote ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A directory with a manifest and the kernels that it names.
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+#include "Handles.h"
+#include "Selection.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <set>
+
+using namespace mx;
+using namespace mx::runtime;
+
+struct mxProgramImpl {
+  plan::Manifest manifest;
+  mxModule module = nullptr;
+  std::vector<mxFunction> kernels;
+  std::vector<mxEntryImpl> entries;
+};
+
+namespace {
+struct Programs {
+  std::mutex mutex;
+  std::set<mxProgram> programs;
+  std::set<mxEntry> entries;
+};
+
+Programs &programs() {
+  static Programs *programs = new Programs;
+  return *programs;
+}
+
+struct Closer {
+  void operator()(FILE *file) const { fclose(file); }
+};
+} // namespace
+
+static Error readFile(const std::string &path, std::string &text) {
+  auto fail = [&](const char *what) {
+    return Error(MX_ERROR_BAD_MODULE, path + ": cannot " + what + ": " +
+                                          std::strerror(errno));
+  };
+  errno = 0;
+  std::unique_ptr<FILE, Closer> file(fopen(path.c_str(), "rb"));
+  if (!file)
+    return fail("open");
+  char block[1 << 16];
+  while (size_t count = fread(block, 1, sizeof block, file.get()))
+    text.append(block, count);
+  return ferror(file.get()) ? fail("read") : Error();
+}
+
+/// Loads the file that suits the device, and finds the kernels.
+static Error loadKernels(const std::string &directory, mxProgramImpl &program) {
+  const plan::Manifest &manifest = program.manifest;
+  Device *device;
+  if (Error error = getDevice(device, manifest.target))
+    return error;
+  for (mxEntryImpl &entry : program.entries)
+    entry.device = device;
+  if (manifest.kernels.empty())
+    return {};
+  // The simulator reads PTX; where a cubin is missing the driver compiles it.
+  bool isGpu = strcmp(device->info().kind, "cuda") == 0;
+  const std::string &name =
+      isGpu && !manifest.cubin.empty() ? manifest.cubin : manifest.ptx;
+  std::string path = directory + "/" + name, image;
+  if (Error error = readFile(path, image))
+    return error;
+  if (image.empty())
+    return {MX_ERROR_BAD_MODULE, path + ": expected kernels, found no bytes"};
+  if (Error error = loadModule(image.data(), image.size(), path.c_str(),
+                               /*optLevel=*/-1, program.module))
+    return error;
+  for (const plan::Kernel &kernel : manifest.kernels)
+    if (Error error = getFunction(program.module, kernel.name.c_str(),
+                                  program.kernels.emplace_back()))
+      return error;
+  return {};
+}
+
+Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
+  std::string path = directory + std::string("/manifest.json"), text;
+  if (Error error = readFile(path, text))
+    return error;
+  auto program = std::make_unique<mxProgramImpl>();
+  std::string wrong = plan::readManifest(text, program->manifest);
+  if (!wrong.empty())
+    return {MX_ERROR_BAD_MODULE, path + ":" + wrong};
+  for (const plan::Entry &entry : program->manifest.entries) {
+    mxEntryImpl impl = {&entry, nullptr, &program->kernels,
+                        &program->manifest.kernels, {}};
+    for (const plan::Result &value : entry.results) {
+      std::vector<int64_t> &shape = impl.resultShapes.emplace_back();
+      for (const plan::Number &extent : value.shape)
+        shape.push_back(extent.isConstant() ? extent.value : plan::kDynamic);
+    }
+    program->entries.push_back(std::move(impl));
+  }
+  if (Error error = loadKernels(directory, *program)) {
+    if (program->module)
+      (void)unloadModule(program->module);
+    return error;
+  }
+  Programs &p = programs();
+  std::lock_guard<std::mutex> lock(p.mutex);
+  result = program.release();
+  p.programs.insert(result);
+  for (mxEntryImpl &entry : result->entries)
+    p.entries.insert(&entry);
+  return {};
+}
+
+static Error checkProgram(mxProgram program) {
+  if (programs().programs.count(program))
+    return {};
+  return {MX_ERROR_INVALID_VALUE,
+          "expected a loaded program, found a handle that is none"};
+}
+
+Error mx::runtime::unloadProgram(mxProgram program) {
+  Programs &p = programs();
+  std::lock_guard<std::mutex> lock(p.mutex);
+  if (Error error = checkProgram(program))
+    return error;
+  p.programs.erase(program);
+  for (mxEntryImpl &entry : program->entries)
+    p.entries.erase(&entry);
+  std::unique_ptr<mxProgramImpl> owned(program);
+  return owned->module ? unloadModule(owned->module) : Error();
+}
+
+Error mx::runtime::getEntry(mxProgram program, const char *name,
+                            mxEntry &result) {
+  Programs &p = programs();
+  std::lock_guard<std::mutex> lock(p.mutex);
+  if (Error error = checkProgram(program))
+    return error;
+  std::string known;
+  for (mxEntryImpl &entry : program->entries) {
+    if (entry.plan->name == name) {
+      result = &entry;
+      return {};
+    }
+    known += (known.empty() ? "" : ", ") + entry.plan->name;
+  }
+  return {MX_ERROR_NOT_FOUND, "expected the entry to be one of [" + known +
+                                  "], found '" + name + "'"};
+}
+
+Error mx::runtime::getEntry(mxProgram program, int32_t index, mxEntry &result) {
+  Programs &p = programs();
+  std::lock_guard<std::mutex> lock(p.mutex);
+  if (Error error = checkProgram(program))
+    return error;
+  if (index < 0 || size_t(index) >= program->entries.size())
+    return {MX_ERROR_INVALID_VALUE,
+            "expected an entry below " +
+                std::to_string(program->entries.size()) + ", found " +
+                std::to_string(index)};
+  result = &program->entries[size_t(index)];
+  return {};
+}
+
+Error mx::runtime::countEntries(mxProgram program, int32_t &count) {
+  Programs &p = programs();
+  std::lock_guard<std::mutex> lock(p.mutex);
+  if (Error error = checkProgram(program))
+    return error;
+  count = int32_t(program->entries.size());
+  return {};
+}
+
+Error mx::runtime::checkEntry(mxEntry entry) {
+  Programs &p = programs();
+  std::lock_guard<std::mutex> lock(p.mutex);
+  if (p.entries.count(entry))
+    return {};
+  return {MX_ERROR_INVALID_VALUE,
+          "expected an entry of a loaded program, found a handle that is none"};
+}

@@ -1,0 +1,134 @@
+//===- ProgramInterface.cpp - The C interface of programs -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks pointers, forwards, records the error: nothing is decided here.
+//===----------------------------------------------------------------------===//
+
+#include "Error.h"
+#include "Program.h"
+
+using namespace mx;
+using namespace mx::runtime;
+
+static Error nullArgument(const char *function, const char *argument) {
+  return {MX_ERROR_INVALID_VALUE, std::string(function) + ": expected " +
+                                      argument + ", found a null pointer"};
+}
+
+int mxProgramLoad(mxProgram *program, const char *directory) {
+  if (!program)
+    return report(nullArgument("mxProgramLoad", "a place for the program"));
+  *program = nullptr;
+  if (!directory)
+    return report(nullArgument("mxProgramLoad", "a directory"));
+  return report(loadProgram(directory, *program));
+}
+
+int mxProgramUnload(mxProgram program) {
+  return program ? report(unloadProgram(program)) : int(MX_SUCCESS);
+}
+
+int mxProgramGetEntry(mxEntry *entry, mxProgram program, const char *name) {
+  if (!entry || !name)
+    return report(nullArgument("mxProgramGetEntry",
+                               entry ? "a name" : "a place for the entry"));
+  *entry = nullptr;
+  return report(getEntry(program, name, *entry));
+}
+
+int32_t mxProgramEntryCount(mxProgram program) {
+  int32_t count = 0;
+  (void)report(countEntries(program, count));
+  return count;
+}
+
+int mxProgramGetEntryAt(mxEntry *entry, mxProgram program, int32_t index) {
+  if (!entry)
+    return report(nullArgument("mxProgramGetEntryAt", "a place for the entry"));
+  *entry = nullptr;
+  return report(getEntry(program, index, *entry));
+}
+
+int mxEntryGetInfo(mxEntry entry, mxEntryInfo *info) {
+  if (!info)
+    return report(nullArgument("mxEntryGetInfo", "a place for the answer"));
+  if (Error error = checkEntry(entry))
+    return report(error);
+  *info = {entry->plan->name.c_str(), int32_t(entry->plan->arguments.size()),
+           int32_t(entry->plan->results.size())};
+  return MX_SUCCESS;
+}
+
+/// Answers for value `index` of `values`; `shapeOf` gives its shape.
+template <class T, class F>
+static int getValue(const char *function, mxEntry entry, int32_t index,
+                    mxValueInfo *info, std::vector<T> plan::Entry::*values,
+                    F shapeOf) {
+  if (!info)
+    return report(nullArgument(function, "a place for the answer"));
+  if (Error error = checkEntry(entry))
+    return report(error);
+  const std::vector<T> &list = entry->plan->*values;
+  if (index < 0 || size_t(index) >= list.size())
+    return report({MX_ERROR_INVALID_VALUE,
+                   std::string(function) + ": expected a number below " +
+                       std::to_string(list.size()) + ", found " +
+                       std::to_string(index)});
+  const T &value = list[size_t(index)];
+  const std::vector<int64_t> &shape = shapeOf(size_t(index));
+  *info = {value.name.c_str(),
+           value.type.c_str(),
+           value.dtype.c_str(),
+           int32_t(plan::getItemBytes(value.dtype)),
+           value.isNumber,
+           int32_t(shape.size()),
+           shape.data()};
+  return MX_SUCCESS;
+}
+
+int mxEntryGetArgument(mxEntry entry, int32_t index, mxValueInfo *info) {
+  return getValue("mxEntryGetArgument", entry, index, info,
+                  &plan::Entry::arguments,
+                  [&](size_t i) -> const std::vector<int64_t> & {
+                    return entry->plan->arguments[i].shape;
+                  });
+}
+
+int mxEntryGetResult(mxEntry entry, int32_t index, mxValueInfo *info) {
+  return getValue("mxEntryGetResult", entry, index, info, &plan::Entry::results,
+                  [&](size_t i) -> const std::vector<int64_t> & {
+                    return entry->resultShapes[i];
+                  });
+}
+
+int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
+                          int32_t argumentCount, int32_t result,
+                          int64_t *shape) {
+  if (!shape)
+    return report(nullArgument("mxEntryGetResultShape", "room for the shape"));
+  if (Error error = checkEntry(entry))
+    return report(error);
+  return report(
+      getResultShape(*entry, {arguments, argumentCount}, result, shape));
+}
+
+int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
+                             int32_t argumentCount, size_t *bytes) {
+  if (!bytes)
+    return report(
+        nullArgument("mxEntryGetWorkspaceBytes", "a place for the answer"));
+  if (Error error = checkEntry(entry))
+    return report(error);
+  return report(getWorkspaceBytes(*entry, {arguments, argumentCount}, *bytes));
+}
+
+int mxEntryLaunch(mxEntry entry, const mxArgument *arguments,
+                  int32_t argumentCount, void *const *results,
+                  int32_t resultCount, void *workspace, size_t workspaceBytes,
+                  mxStream stream) {
+  if (Error error = checkEntry(entry))
+    return report(error);
+  return report(launchEntry(*entry, {arguments, argumentCount, results,
+                                     resultCount, workspace, workspaceBytes,
+                                     stream}));
+}

@@ -1,0 +1,57 @@
+//===- mx-compile.cpp - Compile a file to a directory ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "mx/AheadOfTime/Compile.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("mx-compile options");
+
+static cl::opt<std::string> inputFile(cl::Positional, cl::desc("FILE.mlir"),
+                                      cl::cat(category));
+static cl::opt<std::string> output("o", cl::value_desc("DIR"),
+                                   cl::desc("where the program goes"),
+                                   cl::cat(category));
+static cl::opt<std::string> chip("chip", cl::init("sm_100a"),
+                                 cl::desc("GPU to compile for"),
+                                 cl::cat(category));
+static cl::list<std::string>
+    entries("entry", cl::value_desc("NAME"),
+            cl::desc("a function to compile; default: all public ones"),
+            cl::cat(category));
+static cl::opt<std::string>
+    ptxas("ptxas", cl::value_desc("PATH"),
+          cl::desc("the assembler that makes the cubin, or none; default: one "
+                   "that is found"),
+          cl::cat(category));
+static cl::opt<bool>
+    explain("mx-explain",
+            cl::desc("print which schedule each matmul gets, its memory map "
+                     "and why others lost"),
+            cl::cat(category));
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "mx: compile to a directory\n");
+  if (inputFile.empty()) {
+    llvm::errs() << "mx-compile: expected a file to compile, found none\n";
+    return 2;
+  }
+  if (output.empty()) {
+    llvm::errs() << "mx-compile: expected -o and a directory, found none\n";
+    return 2;
+  }
+  mx::CompileToDirectoryOptions options;
+  options.inputFile = inputFile;
+  options.outputDirectory = output;
+  options.chip = chip;
+  options.entries = entries;
+  options.ptxas = ptxas;
+  options.explain = explain;
+  return mx::compileToDirectory(options);
+}

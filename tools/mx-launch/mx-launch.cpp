@@ -1,0 +1,125 @@
+//===- mx-launch.cpp - Run a compiled directory on arrays -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line: docs/Launch.md. LLVM's parser of options would make LLVM a
+// need of this program, so the few that there are are parsed here.
+//===----------------------------------------------------------------------===//
+
+#include "mx/Launch/Launch.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+static const char kUsage[] =
+    "usage: mx-launch DIR [options]\n"
+    "\n"
+    "Runs an entry of a directory that mx-compile wrote on .npy arrays.\n"
+    "\n"
+    "  --entry=NAME      the entry to run; default: main\n"
+    "  --device=DEVICE   auto (default), sim, cuda or cuda:N\n"
+    "  --arg=X.npy       an argument of the entry, in order\n"
+    "  --result=Y.npy    where a result goes, in order\n"
+    "  --list            print the entries and their types, run nothing\n"
+    "  --time            print how long each part took\n"
+    "  --help            print this\n";
+
+namespace {
+
+/// Takes options one after the other; false after a message.
+class Parser {
+public:
+  Parser(int count, char **words, mx::LaunchOptions &options)
+      : count(count), words(words), options(options) {}
+
+  bool parse() {
+    while (at < count)
+      if (!parseWord(words[at++]))
+        return false;
+    return true;
+  }
+  bool wantsHelp = false;
+
+private:
+  bool fail(const std::string &why) {
+    fprintf(stderr, "mx-launch: %s; mx-launch --help lists the options\n",
+            why.c_str());
+    return false;
+  }
+
+  bool parseWord(std::string_view word) {
+    if (word.substr(0, 1) != "-") {
+      if (!options.directory.empty())
+        return fail("expected one directory, found also '" + std::string(word) +
+                    "'");
+      options.directory = word;
+      return true;
+    }
+    word.remove_prefix(word.substr(0, 2) == "--" ? 2 : 1);
+    size_t equals = word.find('=');
+    std::string_view name = word.substr(0, equals);
+    if (bool *flag = findFlag(name)) {
+      if (equals != std::string_view::npos)
+        return fail("expected no value of --" + std::string(name));
+      *flag = true;
+      return true;
+    }
+    std::string value;
+    if (equals != std::string_view::npos)
+      value = word.substr(equals + 1);
+    else if (isValued(name) && at < count)
+      value = words[at++];
+    else if (isValued(name))
+      return fail("expected a value of --" + std::string(name));
+    return setValue(name, value);
+  }
+
+  bool *findFlag(std::string_view name) {
+    return name == "list"   ? &options.list
+           : name == "time" ? &options.printTiming
+           : name == "help" ? &wantsHelp
+                            : nullptr;
+  }
+  static bool isValued(std::string_view name) {
+    return name == "entry" || name == "device" || name == "arg" ||
+           name == "result";
+  }
+  bool setValue(std::string_view name, const std::string &value) {
+    if (name == "entry")
+      options.entry = value;
+    else if (name == "device")
+      options.device = value;
+    else if (name == "arg")
+      options.argumentFiles.push_back(value);
+    else if (name == "result")
+      options.resultFiles.push_back(value);
+    else
+      return fail("unknown option --" + std::string(name));
+    return true;
+  }
+
+  int count;
+  char **words;
+  mx::LaunchOptions &options;
+  int at = 1;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  mx::LaunchOptions options;
+  if (const char *device = std::getenv("MX_DEVICE"); device && *device)
+    options.device = device;
+  Parser parser(argc, argv, options);
+  if (!parser.parse())
+    return 1;
+  if (parser.wantsHelp) {
+    printf("%s", kUsage);
+    return 0;
+  }
+  if (options.directory.empty()) {
+    fprintf(stderr, "mx-launch: expected a directory to run, found none\n");
+    return 2;
+  }
+  return mx::launch(options);
+}

@@ -1,0 +1,98 @@
+//===- EvaluateTest.cpp - The numbers of one call -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Values of a call, and what is wrong with others.
+//===----------------------------------------------------------------------===//
+
+#include "TestManifest.h"
+#include "mx/Plan/Plan.h"
+
+#include <gtest/gtest.h>
+
+using namespace mx::plan;
+
+namespace {
+
+class Evaluate : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_EQ(readManifest(kTestManifest, manifest), "");
+    inputs.shapes = {{300, 64}, {}, {}};
+    inputs.integers = {0, 5, 0};
+    inputs.argumentAddresses = {4096, 0, 0};
+    inputs.resultAddresses = {8192};
+    inputs.hasAddresses = true;
+    inputs.smCount = 2;
+  }
+  Entry &entry() { return manifest.entries[0]; }
+  std::string run() { return evaluate(entry(), inputs, numbers); }
+
+  Manifest manifest;
+  Inputs inputs;
+  Numbers numbers;
+};
+
+TEST_F(Evaluate, Values) {
+  ASSERT_EQ(run(), "");
+  EXPECT_EQ(numbers.values,
+            (std::vector<int64_t>{3, 1536, 0, 1, 2, 38400, 5}));
+  EXPECT_EQ(getBytes(entry(), {Buffer::Argument, 0}, numbers), 300 * 64 * 2);
+  EXPECT_EQ(getBytes(entry(), {Buffer::Result, 0}, numbers), 300 * 64 * 2);
+  EXPECT_EQ(getBytes(entry(), {Buffer::Work, 0}, numbers), 1536);
+}
+
+TEST_F(Evaluate, Shapes) {
+  inputs.shapes[0] = {300, 63};
+  EXPECT_EQ(run(),
+            "argument 0 'x': expected dimension 1 to be 64, found 63");
+  inputs.shapes[0] = {-1, 64};
+  EXPECT_EQ(run(),
+            "argument 0 'x': expected dimension 0 to be at least 0, found -1");
+  inputs.shapes[0] = {INT64_MAX / 64, 64};
+  EXPECT_EQ(run(), "argument 0 'x': its size does not fit into 64 bits");
+}
+
+TEST_F(Evaluate, Requirement) {
+  inputs.argumentAddresses[0] = 4104;
+  EXPECT_EQ(run(), "x.mlir:1:2: expected an address of 16 bytes, found 8");
+  // Without addresses nothing is known about them.
+  inputs.hasAddresses = false;
+  EXPECT_EQ(run(), "");
+}
+
+TEST_F(Evaluate, ArithmeticErrors) {
+  entry().values[0] = {Operator::CeilDiv, {Number(Number::Extent, 0, 0), 0, 0}};
+  EXPECT_EQ(run(), "v0 = ceildiv(300, 0): expected a divisor of at least 1");
+  entry().values[0] = {Operator::Mul,
+                       {Number(Number::Extent, 0, 0), INT64_MAX, 0}};
+  EXPECT_EQ(run(), "v0 = mul(300, 9223372036854775807): the result does not "
+                   "fit into 64 bits");
+}
+
+TEST_F(Evaluate, Workspace) {
+  entry().workBuffers[0].offset = 256;
+  EXPECT_EQ(run(), "expected buffer 0 at a multiple of 256 within the 1536 "
+                   "bytes of the workspace, found 1536 bytes at 256");
+  entry().workBuffers[0] = {64, 0};
+  EXPECT_EQ(run(), "expected buffer 0 at a multiple of 256 within the 1536 "
+                   "bytes of the workspace, found 0 bytes at 64");
+  entry().workspaceBytes = -1;
+  EXPECT_EQ(run(), "expected a workspace of at least 0 bytes, found -1");
+}
+
+TEST_F(Evaluate, Steps) {
+  entry().steps[3].bytes = 38401;
+  EXPECT_EQ(run(), "step 3: expected at most the 38400 bytes of its buffers, "
+                   "found 38401");
+  entry().steps[3].bytes = 0;
+  entry().steps[1].parameters[3].number = int64_t(1) << 31;
+  EXPECT_EQ(run(), "step 1: expected a parameter of 32 bits, found 2147483648");
+}
+
+TEST_F(Evaluate, Results) {
+  entry().results[0].shape[0] = -1;
+  EXPECT_EQ(run(), "result 0: expected dimensions of at least 0 and a size of "
+                   "64 bits, found dimension -1");
+}
+
+} // namespace

@@ -1,0 +1,207 @@
+//===- ManifestTest.cpp - Manifests, good and bad -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What was written is read; what was changed by hand, or at random, is refused
+// with a place or can be evaluated without harm.
+//===----------------------------------------------------------------------===//
+
+#include "TestManifest.h"
+#include "mx/Plan/Plan.h"
+
+#include <gtest/gtest.h>
+#include <random>
+#include <regex>
+
+using namespace mx::plan;
+
+namespace {
+
+TEST(Manifest, RoundTrip) {
+  Manifest manifest;
+  ASSERT_EQ(readManifest(kTestManifest, manifest), "");
+  EXPECT_EQ(writeManifest(manifest), kTestManifest);
+  ASSERT_EQ(manifest.entries.size(), 2u);
+  const Entry &entry = manifest.entries[0];
+  EXPECT_EQ(entry.arguments[0].shape, (std::vector<int64_t>{kDynamic, 64}));
+  EXPECT_TRUE(entry.arguments[1].isNumber);
+  EXPECT_EQ(entry.values[6].op, Operator::Select);
+  EXPECT_EQ(entry.steps[0].byte, 255);
+  EXPECT_EQ(entry.steps[1].parameters[5].data,
+            (std::vector<uint8_t>{0, 0, 0x80, 0x3f}));
+  EXPECT_EQ(entry.steps[2].kernel, 1u);
+  EXPECT_TRUE(manifest.kernels[1].programmatic);
+}
+
+/// The message for the test manifest with `from` replaced by `to`.
+std::string refuse(const std::string &from, const std::string &to) {
+  std::string text = kTestManifest;
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  Manifest manifest;
+  return readManifest(text.replace(at, from.size(), to), manifest);
+}
+
+TEST(Manifest, Refused) {
+  const std::tuple<const char *, const char *, const char *> cases[] = {
+      {"\"format\": 1", "\"format\": 2",
+       "2:13: format: expected format 1, found 2: compile the program again"},
+      {"\"format\": 1,", "", "1:1: missing key 'format'"},
+      {"\"format\": 1", "\"format\": \"1\"",
+       "2:13: format: expected an integer, found a string"},
+      {"\"target\"", "\"chip\"",
+       "3:11: unknown key 'chip', expected one of format, target, ptx, cubin, "
+       "kernels, entries"},
+      {"\"ptx\": \"kernels.ptx\",", "", "1:1: missing key 'ptx'"},
+      {"kernels.ptx", "../kernels.ptx",
+       "4:10: ptx: expected the name of a file beside the manifest, found "
+       "'../kernels.ptx'"},
+      {"[128, 1, 1]", "[128, 1]",
+       "7:32: kernels[0].block: expected 3 numbers, found 2"},
+      {"[128, 1, 1]", "[0, 1, 1]",
+       "7:33: kernels[0].block[0]: expected 1 to 1024, found 0"},
+      {"\"second\"", "\"first\"",
+       "8:5: kernels[1]: the name 'first' stands here twice"},
+      {"\"idle\"", "\"main\"",
+       "47:5: entries[1]: the name 'main' stands here twice"},
+      {"\"dtype\": \"u2\"", "\"dtype\": \"b1\"",
+       "14:61: entries[0].arguments[0].dtype: expected i1, i2, i4, i8, u1, u2, "
+       "u4, u8, f2, f4 or f8, found 'b1'"},
+      {"[\"?\", 64]", "[\"*\", 64]",
+       "14:77: entries[0].arguments[0].shape[0]: expected an integer, found a "
+       "string"},
+      {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"div\", \"arg0[0]\", 128]",
+       "22:10: entries[0].values[0][0]: expected one of add, sub, mul, "
+       "floordiv, ceildiv, mod, min, max, select, eq, ne, lt, le, found 'div'"},
+      {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\"]",
+       "22:9: entries[0].values[0]: expected 2 operands of ceildiv, found 1"},
+      {"[\"ceildiv\", \"arg0[0]\", 128]", "[]",
+       "22:9: entries[0].values[0]: expected an operator and its operands"},
+      {"[\"mul\", \"v0\", 512]", "[\"mul\", \"v1\", 512]",
+       "23:17: entries[0].values[1][1]: expected one of 1 values before, found "
+       "'v1'"},
+      {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg0[2]\", 512]",
+       "23:17: entries[0].values[1][1]: expected one of 2 dimensions, found "
+       "'arg0[2]'"},
+      {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg1[0]\", 512]",
+       "23:17: entries[0].values[1][1]: expected an argument that is an array, "
+       "found 'arg1[0]'"},
+      {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg2\", 512]",
+       "23:17: entries[0].values[1][1]: expected an argument that is an "
+       "integer, found 'arg2'"},
+      {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg3[0]\", 512]",
+       "23:17: entries[0].values[1][1]: expected one of 3 arguments, found "
+       "'arg3[0]'"},
+      {"[\"mul\", \"v0\", 512]", "[\"mul\", \"m\", 512]",
+       "23:17: entries[0].values[1][1]: expected a number such as 128, v0, "
+       "arg0, arg0[1], arg0.address, result0.address or sm_count, found 'm'"},
+      {"\"workspace\": \"v1\"", "\"workspace\": \"v3\"",
+       "33:20: entries[0].workspace: expected a size that follows from no "
+       "address, found 'v3'"},
+      {"bytes, found {}", "bytes",
+       "31:40: entries[0].requires[0].message: expected {} for each of 2 "
+       "values, found 1"},
+      {"\"memset\": \"work0\"", "\"memset\": \"work1\"",
+       "41:20: entries[0].steps[0].memset: expected a buffer such as arg0, "
+       "result0 or work0 that is there, found 'work1'"},
+      {"\"copy\": \"arg0\"", "\"copy\": \"arg1\"",
+       "44:18: entries[0].steps[3].copy: expected a buffer such as arg0, "
+       "result0 or work0 that is there, found 'arg1'"},
+      {"\"launch\": \"first\"", "\"launch\": \"third\"",
+       "42:20: entries[0].steps[1].launch: expected a kernel of this manifest, "
+       "found 'third'"},
+      {"\"tensor_map\": 0", "\"tensor_map\": 1",
+       "42:75: entries[0].steps[1].args[0].tensor_map: expected 0 to 0, found "
+       "1"},
+      {"\"argument\": 2", "\"argument\": 0",
+       "42:148: entries[0].steps[1].args[4].argument: expected an argument "
+       "that is a number"},
+      {"0000803f", "0000803",
+       "42:162: entries[0].steps[1].args[5].bytes: expected 1 to 8 bytes as "
+       "pairs of hexadecimal digits, found '0000803'"},
+      {"\"box\": [64, 128]", "\"box\": [64]",
+       "38:9: entries[0].tensor_maps[0]: expected 1 strides and a box of 2 for "
+       "as many dimensions, found 1 and 1"},
+      {"\"swizzle\": \"128b\"", "\"swizzle\": \"128\"",
+       "38:116: entries[0].tensor_maps[0].swizzle: expected one of none, 32b, "
+       "64b, 128b, 128b_atom32, 128b_atom32_flip8, 128b_atom64, found '128'"},
+      {"\"byte\": 255", "\"byte\": 256",
+       "41:37: entries[0].steps[0].byte: expected 0 to 255, found 256"},
+      {"{\"buffer\": \"work0\"}, ", "{}, ",
+       "42:79: entries[0].steps[1].args[1]: expected one of buffer, "
+       "tensor_map, i64, i32, bytes, argument"},
+  };
+  for (auto [from, to, error] : cases)
+    EXPECT_EQ(refuse(from, to), error) << to;
+}
+
+/// Evaluates every entry of a manifest for arguments that may be anything.
+void evaluateAll(const Manifest &manifest, std::mt19937 &random) {
+  constexpr int64_t kSizes[] = {0, 1, 64, 4096, -1, INT64_MAX};
+  auto any = [&] { return kSizes[random() % std::size(kSizes)]; };
+  for (const Entry &entry : manifest.entries) {
+    Inputs inputs;
+    inputs.hasAddresses = random() % 2;
+    inputs.smCount = 148;
+    for (const Argument &argument : entry.arguments) {
+      std::vector<int64_t> &shape = inputs.shapes.emplace_back();
+      for (int64_t extent : argument.shape)
+        shape.push_back(extent == kDynamic || random() % 8 == 0 ? any()
+                                                                : extent);
+      inputs.integers.push_back(any());
+      inputs.argumentAddresses.push_back(4096);
+    }
+    inputs.resultAddresses.assign(entry.results.size(), 4096);
+    Numbers numbers;
+    (void)evaluate(entry, inputs, numbers);
+  }
+}
+
+TEST(Manifest, RandomChanges) {
+  const std::string original = kTestManifest;
+  const std::regex word(R"re("[^"]*"|-?[0-9]+|[\[\]{},:])re"),
+      place("[0-9]+:[0-9]+: [^]+");
+  std::vector<std::pair<size_t, size_t>> words;
+  for (std::sregex_iterator i(original.begin(), original.end(), word), end;
+       i != end; ++i)
+    words.push_back({size_t(i->position()), size_t(i->length())});
+  std::mt19937 random(7);
+  size_t accepted = 0, refused = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::string text = original;
+    switch (random() % 4) {
+    case 0: // any byte
+      text[random() % text.size()] = char(random());
+      break;
+    case 1: // cut off
+      text.resize(random() % text.size());
+      break;
+    case 2: { // a word that stands elsewhere
+      auto [at, length] = words[random() % words.size()];
+      auto [from, fromLength] = words[random() % words.size()];
+      text.replace(at, length, original.substr(from, fromLength));
+      break;
+    }
+    default: { // a number of interest
+      const char *numbers[] = {"0", "-1", "9223372036854775807", "4294967296"};
+      auto [at, length] = words[random() % words.size()];
+      text.replace(at, length, numbers[random() % 4]);
+    }
+    }
+    Manifest manifest;
+    std::string error = readManifest(text, manifest);
+    if (error.empty()) {
+      ++accepted;
+      evaluateAll(manifest, random);
+      // What was read can be written and read again.
+      Manifest again;
+      EXPECT_EQ(readManifest(writeManifest(manifest), again), "");
+      continue;
+    }
+    ++refused;
+    EXPECT_TRUE(std::regex_match(error, place)) << error;
+  }
+  EXPECT_GT(accepted, 50u);
+  EXPECT_GT(refused, 2000u);
+}
+
+} // namespace

@@ -1,0 +1,74 @@
+//===- TestManifest.h - A manifest with everything in it --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_UNITTESTS_PLAN_TESTMANIFEST_H
+#define MX_UNITTESTS_PLAN_TESTMANIFEST_H
+
+namespace mx::plan {
+
+/// As writeManifest prints it.
+inline constexpr char kTestManifest[] = R"({
+  "format": 1,
+  "target": "sm_100a",
+  "ptx": "kernels.ptx",
+  "cubin": "kernels.cubin",
+  "kernels": [
+    {"name": "first", "block": [128, 1, 1], "dynamic_smem": 1024, "programmatic": false},
+    {"name": "second", "block": [32, 2, 1], "dynamic_smem": 0, "programmatic": true, "schedule": "<stages = 2>"}
+  ],
+  "entries": [
+    {
+      "name": "main",
+      "arguments": [
+        {"name": "x", "type": "tensor<?x64xbf16>", "dtype": "u2", "shape": ["?", 64]},
+        {"name": "n", "type": "i32", "dtype": "i4"},
+        {"name": "alpha", "type": "f32", "dtype": "f4"}
+      ],
+      "results": [
+        {"name": "y", "type": "tensor<?x64xbf16>", "dtype": "u2", "shape": ["arg0[0]", 64]}
+      ],
+      "values": [
+        ["ceildiv", "arg0[0]", 128],
+        ["mul", "v0", 512],
+        ["mod", "arg0.address", 16],
+        ["eq", "v2", 0],
+        ["min", "v0", "sm_count"],
+        ["mul", "arg0[0]", 128],
+        ["select", "v3", "arg1", 7]
+      ],
+      "requires": [
+        {"condition": "v3", "message": "x.mlir:1:2: expected an address of {} bytes, found {}", "values": [16, "v2"]}
+      ],
+      "workspace": "v1",
+      "buffers": [
+        {"offset": 0, "bytes": "v1"}
+      ],
+      "tensor_maps": [
+        {"buffer": "arg0", "type": "bf16", "dims": [64, "arg0[0]"], "strides": [128], "box": [64, 128], "swizzle": "128b", "l2": "256b", "oob": "zero"}
+      ],
+      "steps": [
+        {"memset": "work0", "byte": 255, "bytes": "v1"},
+        {"launch": "first", "grid": ["v4", 1, 1], "args": [{"tensor_map": 0}, {"buffer": "work0"}, {"i64": "arg0[0]"}, {"i32": "v6"}, {"argument": 2}, {"bytes": "0000803f"}]},
+        {"launch": "second", "grid": [1, "v0", 2], "args": []},
+        {"copy": "arg0", "to": "result0", "bytes": "v5"}
+      ]
+    },
+    {
+      "name": "idle",
+      "arguments": [],
+      "results": [],
+      "values": [],
+      "requires": [],
+      "workspace": 0,
+      "buffers": [],
+      "tensor_maps": [],
+      "steps": []
+    }
+  ]
+}
+)";
+
+} // namespace mx::plan
+
+#endif // MX_UNITTESTS_PLAN_TESTMANIFEST_H
