@@ -145,14 +145,13 @@ static llvm::Error writeFile(StringRef directory, StringRef name,
                              StringRef text) {
   llvm::SmallString<128> path(directory);
   llvm::sys::path::append(path, name);
-  llvm::Error error =
-      llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
-        stream << text;
-        return llvm::Error::success();
-      });
+  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
+    stream << text;
+    return llvm::Error::success();
+  });
   if (error)
-    return makeError(path + ": cannot write: " +
-                     llvm::toString(std::move(error)));
+    return makeError(path +
+                     ": cannot write: " + llvm::toString(std::move(error)));
   return llvm::Error::success();
 }
 
@@ -160,6 +159,8 @@ static llvm::Error writeDirectory(const std::string &directory,
                                   const Output &output) {
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
     return makeError(directory + ": cannot create: " + error.message());
+  if (!llvm::sys::fs::is_directory(directory))
+    return makeError(directory + ": cannot create: it is a file");
   // Of an earlier run: a manifest must not name files of two runs.
   for (const char *name : {kManifest, kCubin, kManifestPtx}) {
     llvm::SmallString<128> path(directory);
@@ -198,8 +199,8 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
   if (!module)
     return kBadInput;
   if (llvm::Error error = selectEntries(*module, options))
-    return report(kBadInput, options.inputFile + ": " +
-                                 llvm::toString(std::move(error)));
+    return report(kBadInput,
+                  options.inputFile + ": " + llvm::toString(std::move(error)));
   nameArguments(*module, sources);
 
   Output output;

@@ -40,6 +40,31 @@ std::string mx::getIdentifier(const std::string &text) {
   return name;
 }
 
+/// `text` between the quotes of a string in C.
+static std::string escape(StringRef text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      escaped += '\\';
+    if (c == '\n')
+      escaped += "\\n";
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
+/// `text` in a comment, which it does not end.
+static std::string comment(StringRef text) {
+  std::string safe;
+  for (char c : text) {
+    if (c == '/' && !safe.empty() && safe.back() == '*')
+      safe += ' ';
+    safe += c;
+  }
+  return safe;
+}
+
 namespace {
 
 /// Names of parameters: C identifiers that mean nothing else.
@@ -49,21 +74,24 @@ public:
     // Keywords of C and C++ that a value of MLIR may be called, and what the
     // functions call their own.
     for (StringRef word :
-         {"alignas",  "alignof",  "and",      "asm",      "auto",
-          "bool",     "break",    "case",     "catch",    "char",
-          "class",    "const",    "continue", "default",  "delete",
-          "do",       "double",   "else",     "enum",     "explicit",
-          "export",   "extern",   "false",    "float",    "for",
-          "friend",   "goto",     "if",       "inline",   "int",
-          "long",     "mutable",  "new",      "not",      "operator",
-          "or",       "private",  "public",   "register", "restrict",
-          "return",   "short",    "signed",   "sizeof",   "static",
-          "struct",   "switch",   "template", "this",     "throw",
-          "true",     "try",      "typedef",  "typename", "union",
-          "unsigned", "using",    "virtual",  "void",     "volatile",
-          "while",    "xor",      "program",  "entry",    "status",
-          "shape",    "bytes",    "stream",   "results",  "arguments",
-          "workspace", "workspace_bytes"})
+         {"alignas",  "alignof",   "and",       "asm",
+          "auto",     "bool",      "break",     "case",
+          "catch",    "char",      "class",     "const",
+          "continue", "default",   "delete",    "do",
+          "double",   "else",      "enum",      "explicit",
+          "export",   "extern",    "false",     "float",
+          "for",      "friend",    "goto",      "if",
+          "inline",   "int",       "long",      "mutable",
+          "new",      "not",       "operator",  "or",
+          "private",  "public",    "register",  "restrict",
+          "return",   "short",     "signed",    "sizeof",
+          "static",   "struct",    "switch",    "template",
+          "this",     "throw",     "true",      "try",
+          "typedef",  "typename",  "union",     "unsigned",
+          "using",    "virtual",   "void",      "volatile",
+          "while",    "xor",       "program",   "entry",
+          "status",   "shape",     "bytes",     "stream",
+          "results",  "arguments", "workspace", "workspace_bytes"})
       taken.insert(word);
   }
   /// `name` or something like it that is still free, and with it the name of
@@ -108,7 +136,8 @@ private:
   std::string getPrologue(bool withData) const;
   /// A function that calls `callee` of the runtime with the arguments and then
   /// with `rest`.
-  std::string writeFunction(const std::string &function, const Words &parameters,
+  std::string writeFunction(const std::string &function,
+                            const Words &parameters,
                             const std::string &prologue,
                             const std::string &callee,
                             const std::string &rest) const;
@@ -119,14 +148,14 @@ private:
 };
 
 std::string EntryWriter::describe() const {
-  std::string text = "/* " + entry.name + "(";
+  std::string text = entry.name + "(";
   for (size_t i = 0; i < arguments.size(); ++i)
-    text += (i ? ",\n *   " : "") + arguments[i] + ": " +
-            entry.arguments[i].type;
+    text +=
+        (i ? ",\n *   " : "") + arguments[i] + ": " + entry.arguments[i].type;
   text += ") -> (";
   for (size_t i = 0; i < results.size(); ++i)
     text += (i ? ",\n *   " : "") + entry.results[i].type;
-  return text + ") */\n";
+  return "/* " + comment(text) + ") */\n";
 }
 
 EntryWriter::Words EntryWriter::getParameters(bool withData) const {
@@ -193,9 +222,10 @@ std::string EntryWriter::writeFunction(const std::string &function,
          ") {\n" + prologue +
          "  mxEntry entry;\n"
          "  int status = mxProgramGetEntry(&entry, program, \"" +
-         entry.name + "\");\n  return status ? status\n                : " +
-         callee + "(entry, arguments, " +
-         std::to_string(entry.arguments.size()) + ", " + rest + ");\n}\n\n";
+         escape(entry.name) +
+         "\");\n  return status ? status\n                : " + callee +
+         "(entry, arguments, " + std::to_string(entry.arguments.size()) + ", " +
+         rest + ");\n}\n\n";
 }
 
 std::string EntryWriter::write() {
@@ -238,13 +268,15 @@ std::string mx::writeHeader(const plan::Manifest &manifest,
                             const std::string &prefix) {
   std::string guard = "MX_COMPILED_" + StringRef(prefix).upper() + "_H";
   std::string text =
-      "/* Written by mx-compile; the manifest beside it says what is launched.\n"
+      "/* Written by mx-compile; the manifest beside it says what is "
+      "launched.\n"
       " *\n"
       " * PREFIX_ENTRY launches an entry of a program that mxProgramLoad read "
       "from this\n"
       " * directory. Arrays are device memory; bf16, f16 and narrower numbers "
       "are their\n"
-      " * bits. The workspace has as many bytes as PREFIX_ENTRY_workspace_bytes "
+      " * bits. The workspace has as many bytes as "
+      "PREFIX_ENTRY_workspace_bytes "
       "says, at\n"
       " * a multiple of 256. All functions return an mxStatus. */\n"
       "#ifndef " +
@@ -254,6 +286,7 @@ std::string mx::writeHeader(const plan::Manifest &manifest,
   for (size_t at = 0; (at = text.find("PREFIX", at)) != std::string::npos;)
     text.replace(at, 6, prefix);
   for (const plan::Entry &entry : manifest.entries)
-    text += EntryWriter(entry, prefix + "_" + getIdentifier(entry.name)).write();
+    text +=
+        EntryWriter(entry, prefix + "_" + getIdentifier(entry.name)).write();
   return text + "#ifdef __cplusplus\n}\n#endif\n\n#endif /* " + guard + " */\n";
 }

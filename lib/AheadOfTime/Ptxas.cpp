@@ -56,9 +56,9 @@ static int execute(StringRef program, ArrayRef<StringRef> arguments,
   std::optional<StringRef> redirects[] = {StringRef(), StringRef(log.path),
                                           StringRef(log.path)};
   std::string error;
-  int status = sys::ExecuteAndWait(program, words, std::nullopt, redirects,
-                                   /*SecondsToWait=*/0, /*MemoryLimit=*/0,
-                                   &error);
+  int status =
+      sys::ExecuteAndWait(program, words, std::nullopt, redirects,
+                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &error);
   output = error.empty() ? readFile(log.path) : error;
   return status;
 }

@@ -158,9 +158,9 @@ Status Run::readArguments() {
       return reportLastError(kBadInput);
     if (!isOfType(array, expected))
       return report(kBadInput, path + ": argument " + std::to_string(i) +
-                                   " of type " + expected.type +
-                                   ": expected " + typeString(expected) +
-                                   ", found " + npyTypeString(array));
+                                   " of type " + expected.type + ": expected " +
+                                   typeString(expected) + ", found " +
+                                   npyTypeString(array));
     arguments.push_back({array.data.data(), array.shape.data()});
   }
   return kClean;

@@ -61,7 +61,8 @@ std::string Evaluator::checkArguments() {
       int64_t expected = argument.shape[dim];
       if (shape[dim] < 0 || (expected != kDynamic && expected != shape[dim]))
         return which + "expected dimension " + std::to_string(dim) + " to be " +
-               (expected == kDynamic ? "at least 0" : std::to_string(expected)) +
+               (expected == kDynamic ? "at least 0"
+                                     : std::to_string(expected)) +
                ", found " + std::to_string(shape[dim]);
       if (__builtin_mul_overflow(bytes, shape[dim], &bytes))
         return which + "its size does not fit into 64 bits";
@@ -100,7 +101,8 @@ std::string Evaluator::checkRequirements() {
     for (const Number &value : requirement.values) {
       size_t place = rest.find("{}");
       text += std::string(rest.substr(0, place));
-      text += isKnown(value) ? std::to_string(numbers.get(value)) : "an address";
+      text +=
+          isKnown(value) ? std::to_string(numbers.get(value)) : "an address";
       rest.remove_prefix(place + 2);
     }
     return text + std::string(rest);

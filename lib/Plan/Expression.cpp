@@ -49,7 +49,9 @@ int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 } // namespace
 
-const char *mx::plan::getName(Operator op) { return kOperators[unsigned(op)].name; }
+const char *mx::plan::getName(Operator op) {
+  return kOperators[unsigned(op)].name;
+}
 
 unsigned mx::plan::getOperandCount(Operator op) {
   return kOperators[unsigned(op)].operands;

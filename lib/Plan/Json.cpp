@@ -59,14 +59,15 @@ private:
     return true;
   }
   void skipSpace() {
-    while (!atEnd() &&
-           (peek() == ' ' || peek() == '\t' || peek() == '\r' || peek() == '\n'))
+    while (!atEnd() && (peek() == ' ' || peek() == '\t' || peek() == '\r' ||
+                        peek() == '\n'))
       next();
   }
   unsigned column() const { return unsigned(at - lineStart) + 1; }
   bool fail(const std::string &why) {
     if (error.empty())
-      error = std::to_string(line) + ":" + std::to_string(column()) + ": " + why;
+      error =
+          std::to_string(line) + ":" + std::to_string(column()) + ": " + why;
     return false;
   }
 

@@ -125,9 +125,10 @@ Number EntryReader::readNumber(const Reader &json) {
     return json.integer(INT64_MIN, INT64_MAX);
   std::optional<Number> number = Number::parse(json.string());
   std::string why =
-      number ? explainMissing(*number)
-             : "expected a number such as 128, v0, arg0, arg0[1], arg0.address, "
-               "result0.address or sm_count";
+      number
+          ? explainMissing(*number)
+          : "expected a number such as 128, v0, arg0, arg0[1], arg0.address, "
+            "result0.address or sm_count";
   if (why.empty())
     return *number;
   json.fail(why + ", found '" + json.string() + "'");
@@ -174,9 +175,8 @@ Requirement EntryReader::readRequirement(const Reader &json) {
   requirement.message = json["message"].string();
   requirement.values = readNumbers(json["values"]);
   size_t places = 0;
-  for (size_t at = 0; (at = requirement.message.find("{}", at)) !=
-                      std::string::npos;
-       at += 2)
+  for (size_t at = 0;
+       (at = requirement.message.find("{}", at)) != std::string::npos; at += 2)
     ++places;
   if (!json.failed() && places != requirement.values.size())
     json["message"].fail("expected {} for each of " +
@@ -202,8 +202,8 @@ Buffer EntryReader::readBuffer(const Reader &json) {
 
 TensorMap EntryReader::readTensorMap(const Reader &json) {
   TensorMap map;
-  if (!json.onlyKeys({"buffer", "type", "dims", "strides", "box", "swizzle",
-                      "l2", "oob"}))
+  if (!json.onlyKeys(
+          {"buffer", "type", "dims", "strides", "box", "swizzle", "l2", "oob"}))
     return map;
   map.buffer = readBuffer(json["buffer"]);
   map.type = json["type"].enumerator<target::TensorMapType>(
@@ -228,8 +228,9 @@ TensorMap EntryReader::readTensorMap(const Reader &json) {
                       std::to_string(target::kTensorMapMaxRank) +
                       " dimensions, found " + std::to_string(rank));
   else if (map.strides.size() != rank - 1 || map.box.size() != rank)
-    json.fail("expected " + std::to_string(rank - 1) + " strides and a box of " +
-              std::to_string(rank) + " for as many dimensions, found " +
+    json.fail("expected " + std::to_string(rank - 1) +
+              " strides and a box of " + std::to_string(rank) +
+              " for as many dimensions, found " +
               std::to_string(map.strides.size()) + " and " +
               std::to_string(map.box.size()));
   return map;
@@ -258,8 +259,8 @@ std::vector<uint8_t> readBytes(const Reader &json) {
 
 Parameter EntryReader::readParameter(const Reader &json) {
   Parameter parameter;
-  if (!json.onlyKeys({"buffer", "tensor_map", "i64", "i32", "bytes",
-                      "argument"}))
+  if (!json.onlyKeys(
+          {"buffer", "tensor_map", "i64", "i32", "bytes", "argument"}))
     return parameter;
   if (json.size() != 1) {
     json.fail("expected one of buffer, tensor_map, i64, i32, bytes, argument");
@@ -270,8 +271,8 @@ Parameter EntryReader::readParameter(const Reader &json) {
     parameter.buffer = readBuffer(json["buffer"]);
   } else if (json.has("tensor_map")) {
     parameter.kind = Parameter::TensorMap;
-    parameter.index = unsigned(json["tensor_map"].integer(
-        0, int64_t(entry.tensorMaps.size()) - 1));
+    parameter.index = unsigned(
+        json["tensor_map"].integer(0, int64_t(entry.tensorMaps.size()) - 1));
   } else if (json.has("bytes")) {
     parameter.kind = Parameter::Bytes;
     parameter.data = readBytes(json["bytes"]);
@@ -361,9 +362,9 @@ std::string readFileName(const Reader &json, const char *key) {
   if (!json.has(key))
     return {};
   std::string name = json[key].string();
-  if (!json.failed() && (name.empty() || name == "." || name == ".." ||
-                         name.find_first_of(std::string_view("/\\\0", 3)) !=
-                             std::string::npos))
+  if (!json.failed() &&
+      (name.empty() || name == "." || name == ".." ||
+       name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos))
     json[key].fail("expected the name of a file beside the manifest, found '" +
                    name + "'");
   return name;

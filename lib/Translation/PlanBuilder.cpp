@@ -35,22 +35,19 @@ static FailureOr<ArrayType> describe(func::FuncOp function,
                                      DictionaryAttr attributes, Type type,
                                      StringRef name, plan::Value &value) {
   Type source = type;
-  if (auto memref = dyn_cast<MemRefType>(type))
-    source = RankedTensorType::get(memref.getShape(), memref.getElementType());
-  value.type = print(type);
   value.name = name;
   if (attributes) {
-    if (auto attr = attributes.getAs<TypeAttr>(kEntryTypeAttr)) {
+    if (auto attr = attributes.getAs<TypeAttr>(kEntryTypeAttr))
       source = attr.getValue();
-      value.type = print(source);
-    }
     if (auto attr = attributes.getAs<StringAttr>(kEntryNameAttr))
       value.name = attr.getValue();
   }
+  value.type = print(source);
+  if (auto memref = dyn_cast<MemRefType>(source))
+    source = RankedTensorType::get(memref.getShape(), memref.getElementType());
   llvm::Expected<ArrayType> array = getArrayType(source);
   if (!array) {
-    function.emitOpError() << name << ": "
-                           << llvm::toString(array.takeError());
+    function.emitOpError() << name << ": " << llvm::toString(array.takeError());
     return failure();
   }
   auto memref = dyn_cast<MemRefType>(type);
@@ -162,9 +159,8 @@ LogicalResult PlanBuilder::translateAlloc(memref::AllocOp op) {
            << plan::kWorkspaceAlignment << " in a launch plan, found " << type;
   std::vector<Number> sizes;
   for (OpFoldResult size : op.getMixedSizes())
-    sizes.push_back(isa<Attribute>(size)
-                        ? Number(*getConstantIntValue(size))
-                        : numbers.get(cast<Value>(size)));
+    sizes.push_back(isa<Attribute>(size) ? Number(*getConstantIntValue(size))
+                                         : numbers.get(cast<Value>(size)));
   if (auto result = resultOf.find(op); result != resultOf.end()) {
     setView(op, {Buffer::Result, result->second}, std::move(sizes));
     return success();
@@ -229,18 +225,18 @@ LogicalResult
 PlanBuilder::translateAddress(memref::ExtractAlignedPointerAsIndexOp op) {
   Buffer buffer = views.find(op.getSource())->second.buffer;
   if (buffer.kind != Buffer::Work) {
-    numbers.set(op, Number(buffer.kind == Buffer::Argument
-                               ? Number::ArgumentAddress
-                               : Number::ResultAddress,
-                           buffer.index));
+    numbers.set(op,
+                Number(buffer.kind == Buffer::Argument ? Number::ArgumentAddress
+                                                       : Number::ResultAddress,
+                       buffer.index));
     return success();
   }
   for (Operation *user : op->getUsers()) {
     auto rest = dyn_cast<arith::RemUIOp>(user);
     std::optional<int64_t> divisor =
         rest ? getConstantIntValue(rest.getRhs()) : std::nullopt;
-    bool isKnown = divisor && *divisor > 0 &&
-                   plan::kWorkspaceAlignment % *divisor == 0;
+    bool isKnown =
+        divisor && *divisor > 0 && plan::kWorkspaceAlignment % *divisor == 0;
     if (!isKnown && !isa<mxgpu::RequireOp>(user))
       return op.emitOpError("expected nothing but the remainder by a divisor "
                             "of ")
@@ -294,7 +290,8 @@ LogicalResult PlanBuilder::translateMemset(Operation *op) {
   step.kind = plan::Step::Memset;
   step.to = view.buffer;
   step.byte = bytes[0];
-  step.bytes = getBytes(cast<MemRefType>(memset.getDst().getType()), view.sizes);
+  step.bytes =
+      getBytes(cast<MemRefType>(memset.getDst().getType()), view.sizes);
   return success();
 }
 

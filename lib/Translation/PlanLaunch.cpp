@@ -39,12 +39,11 @@ LogicalResult PlanBuilder::translateMap(mxgpu::EncodeTensorMapOp op) {
     Number size = view.sizes[dim];
     // Narrow elements are counted as such, without gaps.
     bool isPacked = dim + 1 == rank && bits < 8;
-    map.dims.push_back(isPacked ? numbers.apply(Operator::FloorDiv,
-                                                numbers.mul(size, 8), bits)
-                                : size);
-    stride = numbers.mul(stride, size);
+    map.dims.push_back(
+        isPacked ? numbers.apply(Operator::FloorDiv, numbers.mul(size, 8), bits)
+                 : size);
     if (dim > 0)
-      map.strides.push_back(stride);
+      map.strides.push_back(stride = numbers.mul(stride, size));
     map.box.push_back(type.getBox()[dim]);
   }
   maps[op] = entry.tensorMaps.size();
@@ -52,9 +51,8 @@ LogicalResult PlanBuilder::translateMap(mxgpu::EncodeTensorMapOp op) {
   return success();
 }
 
-LogicalResult
-PlanBuilder::addParameters(Operation *op, Value value,
-                           std::vector<Parameter> &parameters) {
+LogicalResult PlanBuilder::addParameters(Operation *op, Value value,
+                                         std::vector<Parameter> &parameters) {
   Type type = value.getType();
   if (auto memref = dyn_cast<MemRefType>(type)) {
     const View &view = views.find(value)->second;
@@ -94,9 +92,8 @@ PlanBuilder::addParameters(Operation *op, Value value,
 
 LogicalResult PlanBuilder::translateLaunch(mxgpu::LaunchOp op) {
   StringRef name = op.getKernel().getLeafReference().getValue();
-  auto kernel = llvm::find_if(manifest.kernels, [&](const plan::Kernel &k) {
-    return k.name == name;
-  });
+  auto kernel = llvm::find_if(
+      manifest.kernels, [&](const plan::Kernel &k) { return k.name == name; });
   if (kernel == manifest.kernels.end())
     return op.emitOpError("expected an allocated kernel: run mxgpu-allocate "
                           "first");

@@ -78,6 +78,8 @@ Number PlanNumbers::get(Value value) const {
 }
 
 bool PlanNumbers::isNonNegative(Number number) const {
+  if (llvm::is_contained(requiredNonNegative, number))
+    return true;
   switch (number.kind) {
   case Number::Constant:
     return number.value >= 0;
@@ -197,8 +199,8 @@ void PlanNumbers::require(Number condition, std::string message,
     return;
   plan::Requirement requirement = {condition, std::move(message),
                                    std::move(values)};
-  bool isThere = llvm::any_of(
-      entry.requirements, [&](const plan::Requirement &other) {
+  bool isThere =
+      llvm::any_of(entry.requirements, [&](const plan::Requirement &other) {
         return other.condition == condition &&
                other.message == requirement.message &&
                other.values == requirement.values;
@@ -212,11 +214,13 @@ void PlanNumbers::requireNonNegative(Operation *op) {
     return;
   for (Value operand : op->getOperands()) {
     Number number = get(operand);
-    if (!isNonNegative(number))
-      require(apply(Operator::Le, 0, number),
-              getPlace(op->getLoc()) +
-                  "expected a number of at least 0, found {}",
-              {number});
+    if (isNonNegative(number))
+      continue;
+    require(apply(Operator::Le, 0, number),
+            getPlace(op->getLoc()) +
+                "expected a number of at least 0, found {}",
+            {number});
+    requiredNonNegative.push_back(number);
   }
 }
 

@@ -56,6 +56,8 @@ private:
   void requireNonNegative(mlir::Operation *op);
 
   plan::Entry &entry;
+  /// Numbers that are required to be at least 0.
+  std::vector<plan::Number> requiredNonNegative;
   llvm::DenseMap<mlir::Value, plan::Number> numbers;
   /// Of each value of the entry, whether it is known to be at least 0.
   std::vector<bool> nonNegative;

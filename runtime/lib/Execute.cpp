@@ -93,8 +93,9 @@ Error Execution::readArguments() {
   for (size_t i = 0; i < plan.arguments.size(); ++i) {
     const plan::Argument &expected = plan.arguments[i];
     const mxArgument &found = call.arguments[i];
-    bool isMissing =
-        expected.isNumber ? !found.data : !found.shape && !expected.shape.empty();
+    bool isMissing = expected.isNumber
+                         ? !found.data
+                         : !found.shape && !expected.shape.empty();
     if (isMissing)
       return invalid(describe("argument", i, expected) + ": expected " +
                      (expected.isNumber ? "a number" : "a shape") +
@@ -191,8 +192,8 @@ Error Execution::encodeTensorMaps() {
                                     int64_t(map.l2),
                                     int64_t(map.fill)};
     if (Error error = encodeTensorMap(maps[i].data(), arguments)) {
-      error.text += " (tensor map " + std::to_string(i) + " of " +
-                    map.buffer.str() + ")";
+      error.text +=
+          " (tensor map " + std::to_string(i) + " of " + map.buffer.str() + ")";
       return error;
     }
   }

@@ -44,8 +44,8 @@ struct Closer {
 
 static Error readFile(const std::string &path, std::string &text) {
   auto fail = [&](const char *what) {
-    return Error(MX_ERROR_BAD_MODULE, path + ": cannot " + what + ": " +
-                                          std::strerror(errno));
+    return Error(MX_ERROR_BAD_MODULE,
+                 path + ": cannot " + what + ": " + std::strerror(errno));
   };
   errno = 0;
   std::unique_ptr<FILE, Closer> file(fopen(path.c_str(), "rb"));
@@ -95,8 +95,8 @@ Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
   if (!wrong.empty())
     return {MX_ERROR_BAD_MODULE, path + ":" + wrong};
   for (const plan::Entry &entry : program->manifest.entries) {
-    mxEntryImpl impl = {&entry, nullptr, &program->kernels,
-                        &program->manifest.kernels, {}};
+    mxEntryImpl impl = {
+        &entry, nullptr, &program->kernels, &program->manifest.kernels, {}};
     for (const plan::Result &value : entry.results) {
       std::vector<int64_t> &shape = impl.resultShapes.emplace_back();
       for (const plan::Number &extent : value.shape)

@@ -76,12 +76,9 @@ static int getValue(const char *function, mxEntry entry, int32_t index,
                        std::to_string(index)});
   const T &value = list[size_t(index)];
   const std::vector<int64_t> &shape = shapeOf(size_t(index));
-  *info = {value.name.c_str(),
-           value.type.c_str(),
-           value.dtype.c_str(),
-           int32_t(plan::getItemBytes(value.dtype)),
-           value.isNumber,
-           int32_t(shape.size()),
+  *info = {value.name.c_str(),  value.type.c_str(),
+           value.dtype.c_str(), int32_t(plan::getItemBytes(value.dtype)),
+           value.isNumber,      int32_t(shape.size()),
            shape.data()};
   return MX_SUCCESS;
 }
@@ -128,7 +125,7 @@ int mxEntryLaunch(mxEntry entry, const mxArgument *arguments,
                   mxStream stream) {
   if (Error error = checkEntry(entry))
     return report(error);
-  return report(launchEntry(*entry, {arguments, argumentCount, results,
-                                     resultCount, workspace, workspaceBytes,
-                                     stream}));
+  return report(
+      launchEntry(*entry, {arguments, argumentCount, results, resultCount,
+                           workspace, workspaceBytes, stream}));
 }

@@ -34,8 +34,7 @@ protected:
 
 TEST_F(Evaluate, Values) {
   ASSERT_EQ(run(), "");
-  EXPECT_EQ(numbers.values,
-            (std::vector<int64_t>{3, 1536, 0, 1, 2, 38400, 5}));
+  EXPECT_EQ(numbers.values, (std::vector<int64_t>{3, 1536, 0, 1, 2, 38400, 5}));
   EXPECT_EQ(getBytes(entry(), {Buffer::Argument, 0}, numbers), 300 * 64 * 2);
   EXPECT_EQ(getBytes(entry(), {Buffer::Result, 0}, numbers), 300 * 64 * 2);
   EXPECT_EQ(getBytes(entry(), {Buffer::Work, 0}, numbers), 1536);
@@ -43,8 +42,7 @@ TEST_F(Evaluate, Values) {
 
 TEST_F(Evaluate, Shapes) {
   inputs.shapes[0] = {300, 63};
-  EXPECT_EQ(run(),
-            "argument 0 'x': expected dimension 1 to be 64, found 63");
+  EXPECT_EQ(run(), "argument 0 'x': expected dimension 1 to be 64, found 63");
   inputs.shapes[0] = {-1, 64};
   EXPECT_EQ(run(),
             "argument 0 'x': expected dimension 0 to be at least 0, found -1");

@@ -27,10 +27,12 @@ TEST(Number, Spelling) {
 
 TEST(Number, Misspelling) {
   for (const char *text :
-       {"", "v", "v-1", "v01", "v1 ", " v1", "w1", "arg", "arg[0]", "arg0[",
-        "arg0[]", "arg0[1", "arg0[1]x", "arg0[01]", "arg0.addres", "arg0.",
-        "v0.address", "v0[1]", "result0", "result0[1]", "sm_counts", "5",
-        "v1000000000", "arg0[99999999999999999999]"})
+       {"",           "v",        "v-1",         "v01",
+        "v1 ",        " v1",      "w1",          "arg",
+        "arg[0]",     "arg0[",    "arg0[]",      "arg0[1",
+        "arg0[1]x",   "arg0[01]", "arg0.addres", "arg0.",
+        "v0.address", "v0[1]",    "result0",     "result0[1]",
+        "sm_counts",  "5",        "v1000000000", "arg0[99999999999999999999]"})
     EXPECT_FALSE(Number::parse(text)) << text;
 }
 
@@ -88,12 +90,18 @@ std::optional<__int128> expected(Operator op, __int128 a, __int128 b,
 }
 
 TEST(Operator, Arithmetic) {
-  std::vector<int64_t> interesting = {0,         1,
-                                      -1,        2,
-                                      -2,        127,
-                                      128,       INT32_MAX,
-                                      INT32_MIN, INT64_MAX,
-                                      INT64_MIN, INT64_MAX - 1,
+  std::vector<int64_t> interesting = {0,
+                                      1,
+                                      -1,
+                                      2,
+                                      -2,
+                                      127,
+                                      128,
+                                      INT32_MAX,
+                                      INT32_MIN,
+                                      INT64_MAX,
+                                      INT64_MIN,
+                                      INT64_MAX - 1,
                                       INT64_MIN + 1};
   std::mt19937_64 random(3);
   for (int i = 0; i < 40; ++i)

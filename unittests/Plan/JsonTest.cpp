@@ -33,9 +33,9 @@ TEST(Json, Values) {
 
 TEST(Json, Integers) {
   Json json;
-  ASSERT_EQ(parseJson("[9223372036854775807, -9223372036854775808, 0, -0]",
-                      json),
-            "");
+  ASSERT_EQ(
+      parseJson("[9223372036854775807, -9223372036854775808, 0, -0]", json),
+      "");
   EXPECT_EQ(json.items[0].integer, INT64_MAX);
   EXPECT_EQ(json.items[1].integer, INT64_MIN);
   EXPECT_EQ(json.items[3].integer, 0);
@@ -43,9 +43,9 @@ TEST(Json, Integers) {
 
 TEST(Json, Strings) {
   Json json;
-  ASSERT_EQ(parseJson(R"(["\"\\\/\b\f\n\r\t", "\u00e4\u20AC\ud83d\ude00é"])",
-                      json),
-            "");
+  ASSERT_EQ(
+      parseJson(R"(["\"\\\/\b\f\n\r\t", "\u00e4\u20AC\ud83d\ude00é"])", json),
+      "");
   EXPECT_EQ(json.items[0].string, "\"\\/\b\f\n\r\t");
   EXPECT_EQ(json.items[1].string, "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80é");
 }

@@ -1,7 +1,8 @@
 //===- JsonWriter.h - text of JSON, piece by piece --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of reports and manifests. The runtime writes reports as well and links no LLVM.
+// Of reports and manifests. The runtime writes reports as well and links no
+// LLVM.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SUPPORT_JSONWRITER_H

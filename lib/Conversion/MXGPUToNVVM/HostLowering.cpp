@@ -406,7 +406,8 @@ struct ConvertMXGPUHostToGPUPass final
       Type element = encode.getType().getElementType();
       Type stored =
           cast<MemRefType>(encode.getSource().getType()).getElementType();
-      if (!mx::getMapType(encode.getType()) || stored.getIntOrFloatBitWidth() < 8)
+      if (!mx::getMapType(encode.getType()) ||
+          stored.getIntOrFloatBitWidth() < 8)
         return op->emitOpError("expected elements of one byte, f16, bf16 or "
                                "f32, found ")
                << (mx::getMapType(encode.getType()) ? stored : element);

@@ -1,0 +1,82 @@
+// RUN: mx-translate %s --split-input-file --verify-diagnostics --mx-to-manifest
+
+// What a launch plan cannot express is an error at the operation.
+
+func.func @control(%x: memref<4xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c = arith.cmpi eq, %n, %c0 : index
+  // expected-error @below {{'scf.if' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found this operation}}
+  scf.if %c {
+  }
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op expected one block in a launch plan, found 2}}
+func.func @blocks() {
+  llvm.br ^a
+^a:
+  return
+}
+
+// -----
+
+func.func @number(%n: index) -> index {
+  // expected-error @below {{'func.return' op expected results that are arrays in a launch plan, found 'index'}}
+  return %n : index
+}
+
+// -----
+
+func.func @floats(%f: f32) {
+  // expected-error @below {{'arith.mulf' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found this operation}}
+  %0 = arith.mulf %f, %f : f32
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op arg0: expected a number or a memref of 4x4xf4 with identity layout, found 'memref<4x4xf32, strided<[8, 1]>>'}}
+func.func @strided(%x: memref<4x4xf32, strided<[8, 1]>>) {
+  return
+}
+
+// -----
+
+func.func @address() {
+  %c512 = arith.constant 512 : index
+  %x = memref.alloc() : memref<4xf32>
+  // expected-error @below {{'memref.extract_aligned_pointer_as_index' op expected nothing but the remainder by a divisor of 256 of an address in the workspace of a launch plan}}
+  %0 = memref.extract_aligned_pointer_as_index %x : memref<4xf32> -> index
+  %1 = arith.remui %0, %c512 : index
+  return
+}
+
+// -----
+
+func.func @bytes(%x: memref<4xi16>) {
+  %one = arith.constant 1 : i16
+  // expected-error @below {{'gpu.memset' op expected a constant of equal bytes and no tokens in a launch plan}}
+  gpu.memset %x, %one : memref<4xi16>, i16
+  return
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    // expected-error @below {{'llvm.func' op expected an allocated mxgpu.kernel, as mx-opt --mx-to-mxgpu leaves it, found this operation}}
+    llvm.func @kernel() {
+      llvm.return
+    }
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  // expected-error @below {{'gpu.module' op expected one #nvvm.target, the same for all modules of kernels}}
+  gpu.module @kernels {
+  }
+}

@@ -1,0 +1,136 @@
+// RUN: mx-opt %s --split-input-file --mxgpu-allocate --mx-describe-entries | mx-translate --split-input-file --mx-to-manifest | FileCheck %s
+
+// Arguments, arithmetic, a tensor map, a launch. Constants are folded, equal
+// expressions are listed once, and what is known to hold is not required.
+
+// CHECK:      "target": "sm_100a",
+// CHECK-NEXT: "ptx": "kernels.ptx",
+// CHECK:      {"name": "kernel", "block": [96, 1, 1], "dynamic_smem": 8208, "programmatic": true}
+// CHECK:      "name": "launch",
+// CHECK:      {"name": "a", "type": "memref<?x256xf8E4M3FN>", "dtype": "u1", "shape": ["?", 256]},
+// CHECK-NEXT: {"name": "arg1", "type": "memref<?x4xf32>", "dtype": "f4", "shape": ["?", 4]},
+// CHECK-NEXT: {"name": "arg2", "type": "f32", "dtype": "f4"},
+// CHECK-NEXT: {"name": "arg3", "type": "index", "dtype": "i8"}
+// CHECK:      "results": [],
+// CHECK-NEXT: "values": [
+// CHECK-NEXT:   ["le", 0, "arg3"],
+// CHECK-NEXT:   ["ceildiv", "arg3", 128],
+// CHECK-NEXT:   ["floordiv", "sm_count", 2],
+// CHECK-NEXT:   ["min", "v1", "v2"],
+// CHECK-NEXT:   ["mod", "arg0.address", 16],
+// CHECK-NEXT:   ["eq", "v4", 0],
+// CHECK-NEXT:   ["eq", "arg0[0]", "arg1[0]"],
+// CHECK-NEXT:   ["min", "v5", "v6"],
+// CHECK-NEXT:   ["max", "v6", "v7"]
+// CHECK-NEXT: ],
+// CHECK-NEXT: "requires": [
+// Division is that of numbers without a sign.
+// CHECK-NEXT:   {"condition": "v0", "message": "{{.*}}: expected a number of at least 0, found {}", "values": ["arg3"]},
+// CHECK-NEXT:   {"condition": "v5", "message": "{{.*}}:5: expected 100% of {}, found {}", "values": [16, "v4"]},
+// CHECK-NEXT:   {"condition": "v8", "message": "{{.*}}: expected rows", "values": []}
+// CHECK-NEXT: ],
+// CHECK-NEXT: "workspace": 0,
+// CHECK-NEXT: "buffers": [],
+// CHECK-NEXT: "tensor_maps": [
+// CHECK-NEXT:   {"buffer": "arg0", "type": "u8", "dims": [256, "arg0[0]"], "strides": [256], "box": [128, 64], "swizzle": "128b", "l2": "256b", "oob": "zero"}
+// CHECK-NEXT: ],
+// CHECK-NEXT: "steps": [
+// CHECK-NEXT:   {"launch": "kernel", "grid": ["v3", 1, 1], "args": [{"tensor_map": 0}, {"buffer": "arg1"}, {"i64": "arg1[0]"}, {"argument": 2}, {"i64": "v3"}, {"bytes": "0000003f"}, {"i32": 7}]}
+// CHECK-NEXT: ]
+!map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
+module attributes {gpu.container_module} {
+  func.func @launch(%a: memref<?x256xf8E4M3FN> {mx.name = "a"}, %y: memref<?x4xf32>, %f: f32, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %c16 = arith.constant 16 : index
+    %c128 = arith.constant 128 : index
+    %half = arith.constant 0.5 : f32
+    %seven = arith.constant 7 : i32
+    %tiles = arith.ceildivui %n, %c128 : index
+    %sms = mxgpu.sm_count
+    %pairs = arith.divui %sms, %c2 : index
+    %grid = arith.minui %tiles, %pairs : index
+    %again = arith.minui %pairs, %tiles : index
+    %address = memref.extract_aligned_pointer_as_index %a : memref<?x256xf8E4M3FN> -> index
+    %rest = arith.remui %address, %c16 : index
+    %aligned = arith.cmpi eq, %rest, %c0 : index
+    mxgpu.require %aligned, "expected 100%% of %lld, found %lld" (%c16, %rest)
+    %rows = memref.dim %a, %c0 : memref<?x256xf8E4M3FN>
+    %rows_y = memref.dim %y, %c0 : memref<?x4xf32>
+    %same = arith.cmpi eq, %rows_y, %rows : index
+    %both = arith.andi %same, %aligned : i1
+    %either = arith.ori %both, %same : i1
+    %holds = arith.cmpi eq, %grid, %again : index
+    mxgpu.require %either, "expected rows"
+    mxgpu.require %holds, "expected nothing"
+    %map = mxgpu.encode_tensor_map %a : memref<?x256xf8E4M3FN> -> !map
+    mxgpu.launch @kernels::@kernel grid(%grid) args(%map, %y, %f, %again, %half, %seven : !map, memref<?x4xf32>, f32, index, f32, i32)
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%map: !map, %y: memref<?x4xf32>, %f: f32, %n: index, %half: f32, %seven: i32) {
+      mxgpu.wait_dependencies
+      %in = mxgpu.ring "in" : !mxgpu.ring<1 x (a: smem<64x128xf8E4M3FN, sw128>), producer = tma, consumer = mma>
+      mxgpu.role @a warps(1) {
+      }
+      mxgpu.role @b warps(2) {
+      }
+    }
+  }
+}
+
+// -----
+
+// Results are the caller's memory, also seen through a view; what is returned
+// twice or is an argument is copied. Other allocations are the workspace, and
+// share it when they are used one after the other.
+
+// CHECK:      "name": "memory",
+// CHECK:      "results": [
+// CHECK-NEXT:   {"name": "result0", "type": "memref<?x2xf32>", "dtype": "f4", "shape": ["arg0[0]", 2]},
+// CHECK-NEXT:   {"name": "result1", "type": "memref<?x4xbf16>", "dtype": "u2", "shape": ["arg0[0]", 4]},
+// CHECK-NEXT:   {"name": "result2", "type": "memref<?x2xf32>", "dtype": "f4", "shape": ["arg0[0]", 2]}
+// CHECK:      "values": [
+// CHECK-NEXT:   ["mul", "arg0[0]", 8],
+// CHECK-NEXT:   ["max", "v0", 4096],
+// CHECK-NEXT:   ["ceildiv", "v1", 256],
+// CHECK-NEXT:   ["mul", "v2", 256],
+// CHECK-NEXT:   ["ceildiv", "v0", 256],
+// CHECK-NEXT:   ["mul", "v4", 256],
+// CHECK-NEXT:   ["add", "v3", "v5"]
+// CHECK-NEXT: ],
+// CHECK:      "workspace": "v6",
+// CHECK-NEXT: "buffers": [
+// CHECK-NEXT:   {"offset": 0, "bytes": "v0"},
+// CHECK-NEXT:   {"offset": "v3", "bytes": "v0"},
+// CHECK-NEXT:   {"offset": 0, "bytes": 4096}
+// CHECK-NEXT: ],
+// CHECK:      "steps": [
+// CHECK-NEXT:   {"copy": "arg0", "to": "work0", "bytes": "v0"},
+// CHECK-NEXT:   {"copy": "work0", "to": "work1", "bytes": "v0"},
+// CHECK-NEXT:   {"memset": "work2", "byte": 255, "bytes": 4096},
+// CHECK-NEXT:   {"copy": "work1", "to": "result0", "bytes": "v0"},
+// CHECK-NEXT:   {"copy": "arg0", "to": "result1", "bytes": "v0"},
+// CHECK-NEXT:   {"copy": "result0", "to": "result2", "bytes": "v0"}
+// CHECK-NEXT: ]
+func.func @memory(%x: memref<?x4xbf16>) -> (memref<?x2xf32>, memref<?x4xbf16>, memref<?x2xf32>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %ones = arith.constant -1 : i16
+  %n = memref.dim %x, %c0 : memref<?x4xbf16>
+  %twice = arith.muli %n, %c2 : index
+  %a = memref.alloc(%n) : memref<?x4xbf16>
+  %b = memref.alloc(%n) : memref<?x4xbf16>
+  %c = memref.alloc() : memref<2048xi16>
+  memref.copy %x, %a : memref<?x4xbf16> to memref<?x4xbf16>
+  memref.copy %a, %b : memref<?x4xbf16> to memref<?x4xbf16>
+  memref.dealloc %a : memref<?x4xbf16>
+  gpu.memset %c, %ones : memref<2048xi16>, i16
+  memref.dealloc %c : memref<2048xi16>
+  %flat = memref.alloc(%twice) : memref<?xf32>
+  %y = memref.expand_shape %flat [[0, 1]] output_shape [%n, 2] : memref<?xf32> into memref<?x2xf32>
+  %bytes = memref.alloc(%n) : memref<?x4xbf16>
+  memref.dealloc %bytes : memref<?x4xbf16>
+  memref.copy %b, %b : memref<?x4xbf16> to memref<?x4xbf16>
+  return %y, %x, %y : memref<?x2xf32>, memref<?x4xbf16>, memref<?x2xf32>
+}

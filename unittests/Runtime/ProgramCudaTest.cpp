@@ -1,0 +1,107 @@
+//===- ProgramCudaTest.cpp - Compiled directories and the CUDA driver -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a launch asks of the driver, over one that takes notes.
+//===----------------------------------------------------------------------===//
+
+#include "FakeCuda.h"
+#include "ProgramFiles.h"
+#include "mx_program.h"
+
+namespace {
+
+class ProgramCuda : public testing::Test {
+protected:
+  static void SetUpTestSuite() { setenv("MX_CUDA_DRIVER", MX_FAKE_CUDA, 1); }
+  void SetUp() override {
+    mxSetErrorPolicy(MX_ERRORS_RETURN);
+    mxClearError();
+    *fakeCuda() = FakeCuda();
+    fakeCuda()->parameters = 4;
+    ASSERT_EQ(mxSetDevice("cuda"), MX_SUCCESS) << mxGetLastError();
+    // What the fake driver loads it does not look at.
+    for (const char *name : {"kernels.ptx", "kernels.cubin"})
+      files.write(name, ".version 8.0\n.target sm_90a\n.address_size 64\n");
+  }
+  std::vector<std::string> load() {
+    fakeCuda()->log.clear();
+    EXPECT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
+        << mxGetLastError();
+    EXPECT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS)
+        << mxGetLastError();
+    return std::exchange(fakeCuda()->log, {});
+  }
+  ~ProgramCuda() override { mxProgramUnload(program); }
+
+  ProgramFiles files{"kernel"};
+  mxProgram program = nullptr;
+  mxEntry entry = nullptr;
+};
+
+std::string decimal(const void *pointer) {
+  return std::to_string(reinterpret_cast<uintptr_t>(pointer));
+}
+
+/// Launches and nothing else: no allocation, no wait, all in the stream.
+TEST_F(ProgramCuda, LaunchesInTheStream) {
+  load();
+  int64_t extent = 129;
+  int32_t count = 129;
+  void *x, *y, *z, *workspace;
+  mxStream stream;
+  for (void **memory : {&x, &y, &z, &workspace})
+    ASSERT_EQ(mxMemAlloc(memory, 768), MX_SUCCESS);
+  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+  // malloc's memory need not lie at multiples of 256.
+  void *aligned = reinterpret_cast<void *>(
+      (reinterpret_cast<uintptr_t>(workspace) + 255) / 256 * 256);
+  mxArgument arguments[] = {{x, &extent}, {y, &extent}, {&count, nullptr}};
+  fakeCuda()->log.clear();
+  // The places in the copy are those of the fake's memory.
+  extent = count = 100;
+  EXPECT_EQ(mxEntryLaunch(entry, arguments, 3, &z, 1, aligned, 512, stream),
+            MX_SUCCESS)
+      << mxGetLastError();
+  EXPECT_EQ(std::exchange(fakeCuda()->log, {}),
+            (std::vector<std::string>{
+                "cuMemsetD8Async 400", "cuMemcpyDtoDAsync 400 stream=80",
+                "cuLaunchKernelEx grid=1,1,1 block=128,1,1 smem=0 stream=80 "
+                "programmatic=1 p0=" +
+                    decimal(aligned) + " p1=" + decimal(y) +
+                    " p2=" + decimal(z) + " p3=100"}));
+  // An argument that the function returns needs no copy to itself.
+  void *same = x;
+  files.change("\"copy\": \"arg0\", \"to\": \"work0\"",
+               "\"copy\": \"arg0\", \"to\": \"result0\"");
+  mxProgramUnload(program);
+  load();
+  EXPECT_EQ(mxEntryLaunch(entry, arguments, 3, &same, 1, aligned, 512, stream),
+            MX_SUCCESS)
+      << mxGetLastError();
+  EXPECT_EQ(fakeCuda()->log.size(), 2u);
+  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+  for (void *memory : {x, y, z, workspace})
+    EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+}
+
+/// The cubin where the manifest names one, else the PTX.
+TEST_F(ProgramCuda, TakesTheCubin) {
+  std::filesystem::remove(files.path + "/kernels.cubin");
+  EXPECT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_ERROR_BAD_MODULE);
+  EXPECT_EQ(std::string(mxGetLastError()),
+            files.path +
+                "/kernels.cubin: cannot open: No such file or directory");
+  mxClearError();
+  files.change("  \"cubin\": \"kernels.cubin\",\n", "");
+  EXPECT_EQ(load(), (std::vector<std::string>{"cuModuleLoadDataEx",
+                                              "cuModuleGetFunction kernel"}));
+}
+
+TEST_F(ProgramCuda, RefusesAProgramForAnotherGpu) {
+  files.change("  \"cubin\": \"kernels.cubin\",\n", "");
+  files.write("kernels.ptx",
+              ".version 8.6\n.target sm_100a\n.address_size 64\n");
+  EXPECT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_ERROR_WRONG_TARGET);
+}
+
+} // namespace

@@ -1,0 +1,312 @@
+//===- ProgramTest.cpp - Compiled directories on the simulator ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A program that runs, and every way in which its files or a call can be wrong.
+//===----------------------------------------------------------------------===//
+
+#include "ProgramFiles.h"
+#include "mx_program.h"
+
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int32_t kElements = 300;
+
+class Program : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    // As on a machine without a driver.
+    setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
+  }
+  void SetUp() override {
+    mxSetErrorPolicy(MX_ERRORS_RETURN);
+    mxClearError();
+    ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS) << mxGetLastError();
+    std::ifstream kernels(MX_TEST_KERNELS);
+    files.write("kernels.ptx",
+                std::string(std::istreambuf_iterator<char>(kernels), {}));
+  }
+  void TearDown() override {
+    mxProgramUnload(program);
+    for (void *memory : allocations)
+      EXPECT_EQ(mxMemFree(memory), MX_SUCCESS) << mxGetLastError();
+  }
+
+  void load() {
+    ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
+        << mxGetLastError();
+    ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS)
+        << mxGetLastError();
+  }
+  void *alloc(size_t bytes) {
+    void *memory = nullptr;
+    EXPECT_EQ(mxMemAlloc(&memory, bytes), MX_SUCCESS) << mxGetLastError();
+    allocations.push_back(memory);
+    return memory;
+  }
+  void *upload(const std::vector<float> &values) {
+    void *memory = alloc(values.size() * 4);
+    EXPECT_EQ(
+        mxMemcpyToDevice(memory, values.data(), values.size() * 4, nullptr),
+        MX_SUCCESS);
+    return memory;
+  }
+  /// Arguments and results of a call that is right.
+  void prepare() {
+    load();
+    x.resize(kElements);
+    y.resize(kElements);
+    for (int i = 0; i < kElements; ++i) {
+      x[size_t(i)] = float(i);
+      y[size_t(i)] = 0.25f;
+    }
+    arguments = {{upload(x), &extent}, {upload(y), &extent}, {&count, nullptr}};
+    result = alloc(kElements * 4);
+    ASSERT_EQ(
+        mxEntryGetWorkspaceBytes(entry, arguments.data(), 3, &workspaceBytes),
+        MX_SUCCESS)
+        << mxGetLastError();
+    workspace = alloc(workspaceBytes);
+  }
+  int launch() {
+    return mxEntryLaunch(entry, arguments.data(), int32_t(arguments.size()),
+                         &result, 1, workspace, workspaceBytes, nullptr);
+  }
+  void expectSums() {
+    std::vector<float> z(kElements);
+    ASSERT_EQ(mxMemcpyToHost(z.data(), result, z.size() * 4, nullptr),
+              MX_SUCCESS);
+    for (size_t i = 0; i < z.size(); ++i)
+      ASSERT_EQ(z[i], x[i] + y[i]) << i;
+  }
+  void expectError(int expected, int found, const std::string &text) {
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(mxGetLastStatus(), expected);
+    EXPECT_EQ(mxGetLastError(), text);
+    mxClearError();
+  }
+  void expectLoadError(int status, const std::string &text) {
+    mxProgram program;
+    int found = mxProgramLoad(&program, files.path.c_str());
+    EXPECT_EQ(program, nullptr);
+    expectError(status, found, text);
+  }
+
+  ProgramFiles files{"vector_add"};
+  mxProgram program = nullptr;
+  mxEntry entry = nullptr;
+  std::vector<void *> allocations;
+  std::vector<float> x, y;
+  int64_t extent = kElements;
+  int32_t count = kElements;
+  std::vector<mxArgument> arguments;
+  void *result = nullptr, *workspace = nullptr;
+  size_t workspaceBytes = 0;
+};
+
+TEST_F(Program, Runs) {
+  prepare();
+  EXPECT_EQ(workspaceBytes, 1280u);
+  ASSERT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+  expectSums();
+}
+
+TEST_F(Program, RunsOnManyThreads) {
+  prepare();
+  std::vector<std::thread> threads;
+  std::vector<int> statuses(4, -1);
+  std::vector<void *> results, workspaces;
+  for (size_t i = 0; i < 4; ++i) {
+    results.push_back(alloc(kElements * 4));
+    workspaces.push_back(alloc(workspaceBytes));
+  }
+  for (size_t i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      statuses[i] = mxEntryLaunch(entry, arguments.data(), 3, &results[i], 1,
+                                  workspaces[i], workspaceBytes, nullptr);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(statuses[i], MX_SUCCESS) << mxGetLastError();
+    result = results[i];
+    expectSums();
+  }
+}
+
+TEST_F(Program, TellsWhatIsInIt) {
+  load();
+  EXPECT_EQ(mxProgramEntryCount(program), 1);
+  mxEntry same;
+  ASSERT_EQ(mxProgramGetEntryAt(&same, program, 0), MX_SUCCESS);
+  EXPECT_EQ(same, entry);
+  mxEntryInfo info;
+  ASSERT_EQ(mxEntryGetInfo(entry, &info), MX_SUCCESS);
+  EXPECT_STREQ(info.name, "sum");
+  EXPECT_EQ(info.argumentCount, 3);
+  EXPECT_EQ(info.resultCount, 1);
+  mxValueInfo value;
+  ASSERT_EQ(mxEntryGetArgument(entry, 1, &value), MX_SUCCESS);
+  EXPECT_STREQ(value.name, "y");
+  EXPECT_STREQ(value.type, "tensor<?xf32>");
+  EXPECT_STREQ(value.dtype, "f4");
+  EXPECT_EQ(value.itemBytes, 4);
+  EXPECT_FALSE(value.isNumber);
+  ASSERT_EQ(value.rank, 1);
+  EXPECT_EQ(value.shape[0], -1);
+  ASSERT_EQ(mxEntryGetArgument(entry, 2, &value), MX_SUCCESS);
+  EXPECT_TRUE(value.isNumber);
+  ASSERT_EQ(mxEntryGetResult(entry, 0, &value), MX_SUCCESS);
+  EXPECT_STREQ(value.name, "z");
+  EXPECT_EQ(value.shape[0], -1);
+  // Shapes need no memory.
+  arguments = {{nullptr, &extent}, {nullptr, &extent}, {&count, nullptr}};
+  int64_t shape;
+  ASSERT_EQ(mxEntryGetResultShape(entry, arguments.data(), 3, 0, &shape),
+            MX_SUCCESS);
+  EXPECT_EQ(shape, kElements);
+}
+
+TEST_F(Program, DoesNothingForNoElements) {
+  load();
+  extent = count = 0;
+  arguments = {{nullptr, &extent}, {nullptr, &extent}, {&count, nullptr}};
+  EXPECT_EQ(mxEntryLaunch(entry, arguments.data(), 3, &result, 1, nullptr, 0,
+                          nullptr),
+            MX_SUCCESS)
+      << mxGetLastError();
+}
+
+TEST_F(Program, RefusesBadFiles) {
+  std::string manifest = files.path + "/manifest.json";
+  files.change("\"format\": 1", "\"format\": 7");
+  expectLoadError(MX_ERROR_BAD_MODULE,
+                  manifest + ":2:13: format: expected format 1, found 7: "
+                             "compile the program again");
+  files.change("\"target\": \"sm_90a\",", "\"target\": \"sm_90a\"");
+  expectLoadError(MX_ERROR_BAD_MODULE, manifest + ":4:3: expected ',' or '}'");
+  files.change("{\"name\": \"vector_add\"", "{\"name\": \"vector_sub\"");
+  expectLoadError(MX_ERROR_BAD_MODULE,
+                  manifest + ":42:20: entries[0].steps[2].launch: expected a "
+                             "kernel of this manifest, found 'vector_add'");
+  files.write("manifest.json", "");
+  expectLoadError(MX_ERROR_BAD_MODULE,
+                  manifest +
+                      ":1:1: expected a value, found the end of the text");
+  files.write("manifest.json", files.manifest);
+  files.write("kernels.ptx", "");
+  expectLoadError(MX_ERROR_BAD_MODULE, files.path + "/kernels.ptx: expected "
+                                                    "kernels, found no bytes");
+  std::filesystem::remove(files.path + "/kernels.ptx");
+  expectLoadError(MX_ERROR_BAD_MODULE,
+                  files.path +
+                      "/kernels.ptx: cannot open: No such file or directory");
+  std::filesystem::remove(manifest);
+  expectLoadError(MX_ERROR_BAD_MODULE,
+                  manifest + ": cannot open: No such file or directory");
+}
+
+TEST_F(Program, RefusesKernelsThatAreNotThere) {
+  std::string text = files.manifest;
+  for (size_t at; (at = text.find("vector_add")) != std::string::npos;)
+    text.replace(at, 10, "no_kernel");
+  files.write("manifest.json", text);
+  EXPECT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_ERROR_NOT_FOUND);
+  EXPECT_NE(std::string(mxGetLastError()).find("no_kernel"), std::string::npos);
+}
+
+TEST_F(Program, RefusesWrongArguments) {
+  prepare();
+  const std::string in = "entry 'sum': ";
+  auto expectRefused = [&](const std::string &text) {
+    expectError(MX_ERROR_INVALID_VALUE, launch(), in + text);
+  };
+  int64_t other = kElements - 1;
+  arguments[1].shape = &other;
+  expectRefused("expected 300 elements of y, found 299");
+  arguments[1].shape = nullptr;
+  expectRefused("argument 1 'y': expected a shape, found a null pointer");
+  arguments[1] = {nullptr, &extent};
+  expectRefused("argument 1 'y': expected device memory, found a null pointer");
+  arguments[1] = arguments[0];
+  arguments[2].data = nullptr;
+  expectRefused("argument 2 'n': expected a number, found a null pointer");
+  arguments[2].data = &count;
+  extent = -1;
+  expectRefused(
+      "argument 0 'x': expected dimension 0 to be at least 0, found -1");
+  extent = INT64_MAX;
+  expectRefused("argument 0 'x': its size does not fit into 64 bits");
+  extent = kElements;
+  arguments.pop_back();
+  expectRefused("expected 3 arguments, found 2");
+  arguments.push_back({&count, nullptr});
+  result = static_cast<char *>(result) + 4;
+  expectRefused("expected z at a multiple of 16, found 4 behind one");
+  result = nullptr;
+  expectRefused("result 0 'z': expected device memory, found a null pointer");
+  expectError(MX_ERROR_INVALID_VALUE,
+              mxEntryLaunch(entry, arguments.data(), 3, nullptr, 0, workspace,
+                            workspaceBytes, nullptr),
+              in + "expected 1 results, found 0");
+}
+
+TEST_F(Program, RefusesWrongWorkspaces) {
+  prepare();
+  const std::string in = "entry 'sum': ";
+  workspaceBytes -= 1;
+  expectError(MX_ERROR_INVALID_VALUE, launch(),
+              in + "expected a workspace of at least 1280 bytes, found 1279");
+  workspaceBytes += 1;
+  void *right = std::exchange(workspace, nullptr);
+  expectError(
+      MX_ERROR_INVALID_VALUE, launch(),
+      in + "expected a workspace at a multiple of 256, found a null pointer");
+  workspace = static_cast<char *>(right) + 16;
+  int status = launch();
+  EXPECT_EQ(status, MX_ERROR_INVALID_VALUE);
+  EXPECT_EQ(
+      std::string(mxGetLastError())
+          .find(in +
+                "expected a workspace at a multiple of 256, found address"),
+      0u);
+}
+
+TEST_F(Program, RefusesDeadHandles) {
+  load();
+  mxEntryInfo info;
+  mxEntry none = nullptr;
+  expectError(MX_ERROR_NOT_FOUND, mxProgramGetEntry(&none, program, "main"),
+              "expected the entry to be one of [sum], found 'main'");
+  expectError(MX_ERROR_INVALID_VALUE, mxProgramGetEntryAt(&none, program, 1),
+              "expected an entry below 1, found 1");
+  ASSERT_EQ(mxProgramUnload(program), MX_SUCCESS);
+  const char *dead =
+      "expected an entry of a loaded program, found a handle that is none";
+  expectError(MX_ERROR_INVALID_VALUE, mxEntryGetInfo(entry, &info), dead);
+  expectError(MX_ERROR_INVALID_VALUE,
+              mxEntryLaunch(entry, nullptr, 0, nullptr, 0, nullptr, 0, nullptr),
+              dead);
+  const char *unloaded =
+      "expected a loaded program, found a handle that is none";
+  expectError(MX_ERROR_INVALID_VALUE, mxProgramUnload(program), unloaded);
+  expectError(MX_ERROR_INVALID_VALUE, mxProgramGetEntry(&none, program, "sum"),
+              unloaded);
+  program = nullptr;
+  EXPECT_EQ(mxProgramUnload(nullptr), MX_SUCCESS);
+}
+
+TEST_F(Program, NamesTheKernelThatFails) {
+  prepare();
+  // The simulator finds what lies behind the end of the arrays.
+  count = kElements + 1;
+  EXPECT_EQ(launch(), MX_ERROR_CHECK);
+  EXPECT_EQ(std::string(mxGetLastError())
+                .find("entry 'sum': kernel 'vector_add' on the simulator"),
+            0u)
+      << mxGetLastError();
+}
+
+} // namespace
