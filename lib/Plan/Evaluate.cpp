@@ -31,6 +31,7 @@ public:
 private:
   std::string checkArguments();
   std::string computeValues();
+  std::string computeValues(bool ofAddresses);
   std::string checkRequirements();
   std::string checkResults();
   std::string checkWorkspace();
@@ -71,24 +72,29 @@ std::string Evaluator::checkArguments() {
   return {};
 }
 
-std::string Evaluator::computeValues() {
+std::string Evaluator::computeValues(bool ofAddresses) {
   for (size_t i = 0; i < entry.values.size(); ++i) {
+    if (addresses[i] != ofAddresses)
+      continue;
     const Expression &expression = entry.values[i];
     Operands operands = {};
-    bool areKnown = true;
-    for (unsigned k = 0; k < getOperandCount(expression.op); ++k) {
-      areKnown &= isKnown(expression.operands[k]);
-      if (areKnown)
-        operands[k] = numbers.get(expression.operands[k]);
-    }
+    for (unsigned k = 0; k < getOperandCount(expression.op); ++k)
+      operands[k] = numbers.get(expression.operands[k]);
     std::string why;
-    std::optional<int64_t> value =
-        areKnown ? apply(expression.op, operands, why) : 0;
+    std::optional<int64_t> value = apply(expression.op, operands, why);
     if (!value)
       return "v" + std::to_string(i) + " = " + why;
-    numbers.values.push_back(*value);
+    numbers.values[i] = *value;
   }
   return {};
+}
+
+/// Sizes first: where a part of the workspace lies follows from them.
+std::string Evaluator::computeValues() {
+  std::string error = computeValues(/*ofAddresses=*/false);
+  return error.empty() && inputs.hasAddresses
+             ? computeValues(/*ofAddresses=*/true)
+             : error;
 }
 
 std::string Evaluator::checkRequirements() {
@@ -175,8 +181,9 @@ std::string Evaluator::run() {
       &Evaluator::checkArguments,    &Evaluator::computeValues,
       &Evaluator::checkRequirements, &Evaluator::checkResults,
       &Evaluator::checkWorkspace,    &Evaluator::checkSteps};
+  numbers.entry = &entry;
   numbers.inputs = &inputs;
-  numbers.values.clear();
+  numbers.values.assign(entry.values.size(), 0);
   for (Check check : kChecks)
     if (std::string error = (this->*check)(); !error.empty())
       return error;
@@ -207,6 +214,8 @@ int64_t Numbers::get(const Number &number) const {
     return inputs->argumentAddresses[index];
   case Number::ResultAddress:
     return inputs->resultAddresses[index];
+  case Number::WorkAddress:
+    return inputs->workspaceAddress + get(entry->workBuffers[index].offset);
   case Number::SmCount:
     return inputs->smCount;
   }
@@ -218,7 +227,8 @@ bool mx::plan::dependsOnAddress(const Number &number,
   if (number.kind == Number::Value)
     return values[size_t(number.value)];
   return number.kind == Number::ArgumentAddress ||
-         number.kind == Number::ResultAddress;
+         number.kind == Number::ResultAddress ||
+         number.kind == Number::WorkAddress;
 }
 
 std::vector<bool> mx::plan::findAddresses(const Entry &entry) {

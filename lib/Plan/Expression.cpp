@@ -79,6 +79,8 @@ std::string Number::str() const {
     return "arg" + index + ".address";
   case ResultAddress:
     return "result" + index + ".address";
+  case WorkAddress:
+    return "work" + index + ".address";
   case SmCount:
     return "sm_count";
   }
@@ -88,18 +90,26 @@ std::string Number::str() const {
 std::optional<Number> Number::parse(std::string_view text) {
   if (text == "sm_count")
     return Number(SmCount, 0);
-  bool isResult = take(text, "result");
-  bool isArgument = !isResult && take(text, "arg");
-  if (!isResult && !isArgument && !take(text, "v"))
-    return std::nullopt;
-  std::optional<unsigned> index = takeIndex(text);
+  struct Prefix {
+    const char *text;
+    std::optional<Kind> alone, address;
+  };
+  constexpr Prefix kPrefixes[] = {{"arg", Argument, ArgumentAddress},
+                                  {"result", std::nullopt, ResultAddress},
+                                  {"work", std::nullopt, WorkAddress},
+                                  {"v", Value, std::nullopt}};
+  const Prefix *prefix = nullptr;
+  for (const Prefix &candidate : kPrefixes)
+    if (!prefix && take(text, candidate.text))
+      prefix = &candidate;
+  std::optional<unsigned> index = prefix ? takeIndex(text) : std::nullopt;
   if (!index)
     return std::nullopt;
-  if (text == ".address" && (isResult || isArgument))
-    return Number(isResult ? ResultAddress : ArgumentAddress, *index);
-  if (text.empty() && !isResult)
-    return Number(isArgument ? Argument : Value, *index);
-  if (!isArgument || !take(text, "["))
+  if (text == ".address" && prefix->address)
+    return Number(*prefix->address, *index);
+  if (text.empty() && prefix->alone)
+    return Number(*prefix->alone, *index);
+  if (prefix != kPrefixes || !take(text, "["))
     return std::nullopt;
   std::optional<unsigned> dim = takeIndex(text);
   if (!dim || text != "]")

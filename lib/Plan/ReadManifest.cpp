@@ -101,6 +101,8 @@ std::string EntryReader::explainMissing(const Number &number) const {
                                     : among(addresses.size(), "values before");
   case Number::ResultAddress:
     return index < resultCount ? "" : among(resultCount, "results");
+  case Number::WorkAddress:
+    return index < bufferCount ? "" : among(bufferCount, "buffers");
   case Number::Extent:
   case Number::ArgumentAddress:
   case Number::Argument:
@@ -128,7 +130,7 @@ Number EntryReader::readNumber(const Reader &json) {
       number
           ? explainMissing(*number)
           : "expected a number such as 128, v0, arg0, arg0[1], arg0.address, "
-            "result0.address or sm_count";
+            "result0.address, work0.address or sm_count";
   if (why.empty())
     return *number;
   json.fail(why + ", found '" + json.string() + "'");
@@ -202,10 +204,11 @@ Buffer EntryReader::readBuffer(const Reader &json) {
 
 TensorMap EntryReader::readTensorMap(const Reader &json) {
   TensorMap map;
-  if (!json.onlyKeys(
-          {"buffer", "type", "dims", "strides", "box", "swizzle", "l2", "oob"}))
+  if (!json.onlyKeys({"buffer", "offset", "type", "dims", "strides", "box",
+                      "swizzle", "l2", "oob"}))
     return map;
   map.buffer = readBuffer(json["buffer"]);
+  map.offset = readSize(json["offset"]);
   map.type = json["type"].enumerator<target::TensorMapType>(
       target::kNumTensorMapTypes,
       [](target::TensorMapType type) { return target::getInfo(type).name; });

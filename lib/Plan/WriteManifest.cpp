@@ -122,6 +122,7 @@ void Writer::write(const Requirement &requirement) {
 void Writer::write(const TensorMap &map) {
   object([&] {
     json.member("buffer", map.buffer.str());
+    member("offset", map.offset);
     json.member("type", target::getInfo(map.type).name);
     numbers("dims", map.dims);
     numbers("strides", map.strides);

@@ -139,114 +139,6 @@ LogicalResult PlanBuilder::describeResults(func::ReturnOp returnOp) {
   return success();
 }
 
-Number PlanBuilder::getBytes(MemRefType type, ArrayRef<Number> sizes) {
-  // Constants last: one factor instead of many.
-  Number bytes = 1, constant = type.getElementTypeBitWidth() / 8;
-  for (const Number &size : sizes) {
-    Number &part = size.isConstant() ? constant : bytes;
-    part = numbers.mul(part, size);
-  }
-  return numbers.mul(bytes, constant);
-}
-
-LogicalResult PlanBuilder::translateAlloc(memref::AllocOp op) {
-  MemRefType type = op.getType();
-  if (!type.getLayout().isIdentity() || !type.getElementType().isIntOrFloat() ||
-      type.getElementTypeBitWidth() % 8 ||
-      op.getAlignment().value_or(1) > plan::kWorkspaceAlignment)
-    return op.emitOpError("expected whole bytes in identity layout at a "
-                          "multiple of at most ")
-           << plan::kWorkspaceAlignment << " in a launch plan, found " << type;
-  std::vector<Number> sizes;
-  for (OpFoldResult size : op.getMixedSizes())
-    sizes.push_back(isa<Attribute>(size) ? Number(*getConstantIntValue(size))
-                                         : numbers.get(cast<Value>(size)));
-  if (auto result = resultOf.find(op); result != resultOf.end()) {
-    setView(op, {Buffer::Result, result->second}, std::move(sizes));
-    return success();
-  }
-  entry.workBuffers.push_back({0, getBytes(type, sizes)});
-  setView(op, {Buffer::Work, unsigned(entry.workBuffers.size()) - 1},
-          std::move(sizes));
-  return success();
-}
-
-LogicalResult PlanBuilder::translateDim(memref::DimOp op) {
-  std::optional<int64_t> dim = op.getConstantIndex();
-  auto view = views.find(op.getSource());
-  if (!dim || view == views.end() || *dim < 0 ||
-      *dim >= int64_t(view->second.sizes.size()))
-    return op.emitOpError("expected a constant dimension of a memref that a "
-                          "launch plan knows");
-  numbers.set(op, view->second.sizes[*dim]);
-  return success();
-}
-
-/// Another view of the same bytes.
-LogicalResult PlanBuilder::translateShape(Operation *op) {
-  View view = views.find(op->getOperand(0))->second;
-  if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op)) {
-    std::vector<Number> sizes;
-    for (ArrayRef<int64_t> group : collapse.getReassociationIndices()) {
-      Number &size = sizes.emplace_back(1);
-      for (int64_t dim : group)
-        size = numbers.mul(size, view.sizes[dim]);
-    }
-    view.sizes = std::move(sizes);
-  } else if (auto expand = dyn_cast<memref::ExpandShapeOp>(op)) {
-    view.sizes.clear();
-    for (OpFoldResult size : expand.getMixedOutputShape())
-      view.sizes.push_back(isa<Attribute>(size)
-                               ? Number(*getConstantIntValue(size))
-                               : numbers.get(cast<Value>(size)));
-  } else {
-    auto type = dyn_cast<MemRefType>(op->getResult(0).getType());
-    if (!type || !type.getLayout().isIdentity())
-      return op->emitOpError("expected identity layout in a launch plan, "
-                             "found ")
-             << op->getResult(0).getType();
-    for (auto [dim, size] : llvm::enumerate(type.getShape()))
-      if (!ShapedType::isDynamic(size)) {
-        numbers.require(numbers.apply(Operator::Eq, view.sizes[dim], size),
-                        getPlace(op->getLoc()) + "expected dimension " +
-                            std::to_string(dim) + " to be " +
-                            std::to_string(size) + ", found {}",
-                        {view.sizes[dim]});
-        view.sizes[dim] = size;
-      }
-  }
-  views[op->getResult(0)] = std::move(view);
-  return success();
-}
-
-/// Addresses of arguments and results are known when they are called with; of
-/// those in the workspace only what they are a multiple of is.
-LogicalResult
-PlanBuilder::translateAddress(memref::ExtractAlignedPointerAsIndexOp op) {
-  Buffer buffer = views.find(op.getSource())->second.buffer;
-  if (buffer.kind != Buffer::Work) {
-    numbers.set(op,
-                Number(buffer.kind == Buffer::Argument ? Number::ArgumentAddress
-                                                       : Number::ResultAddress,
-                       buffer.index));
-    return success();
-  }
-  for (Operation *user : op->getUsers()) {
-    auto rest = dyn_cast<arith::RemUIOp>(user);
-    std::optional<int64_t> divisor =
-        rest ? getConstantIntValue(rest.getRhs()) : std::nullopt;
-    bool isKnown =
-        divisor && *divisor > 0 && plan::kWorkspaceAlignment % *divisor == 0;
-    if (!isKnown && !isa<mxgpu::RequireOp>(user))
-      return op.emitOpError("expected nothing but the remainder by a divisor "
-                            "of ")
-             << plan::kWorkspaceAlignment
-             << " of an address in the workspace of a launch plan";
-  }
-  numbers.set(op, 0);
-  return success();
-}
-
 LogicalResult PlanBuilder::translateCopy(memref::CopyOp op) {
   auto type = cast<MemRefType>(op.getSource().getType());
   const View &from = views.find(op.getSource())->second;
@@ -324,44 +216,51 @@ LogicalResult PlanBuilder::translate(Operation *op) {
     return success(); // the workspace knows when a buffer was last used
   if (PlanNumbers::isArithmetic(op))
     return numbers.translate(op);
-  bool areKnown = llvm::all_of(op->getOperands(), [&](Value operand) {
-    return isa<BaseMemRefType>(operand.getType()) ? views.count(operand) != 0
-                                                  : true;
-  });
-  auto known = [&](ValueRange values) {
-    return llvm::all_of(values, [&](Value value) {
-      return !value.getType().isIntOrIndex() || numbers.has(value);
-    });
-  };
-  if (areKnown && known(op->getOperands())) {
-    LogicalResult result =
-        llvm::TypeSwitch<Operation *, LogicalResult>(op)
-            .Case([&](memref::AllocOp op) { return translateAlloc(op); })
-            .Case([&](memref::DimOp op) { return translateDim(op); })
-            .Case<memref::CastOp, memref::CollapseShapeOp,
-                  memref::ExpandShapeOp>(
-                [&](auto op) { return translateShape(op); })
-            .Case([&](memref::ExtractAlignedPointerAsIndexOp op) {
-              return translateAddress(op);
-            })
-            .Case([&](memref::CopyOp op) { return translateCopy(op); })
-            .Case([&](gpu::MemsetOp op) { return translateMemset(op); })
-            .Case([&](mxgpu::EncodeTensorMapOp op) { return translateMap(op); })
-            .Case([&](mxgpu::SmCountOp op) {
-              numbers.set(op, Number(Number::SmCount, 0));
-              return success();
-            })
-            .Case([&](mxgpu::RequireOp op) { return translateRequire(op); })
-            .Case([&](mxgpu::LaunchOp op) { return translateLaunch(op); })
-            .Case([&](func::ReturnOp op) { return describeResults(op); })
-            .Default([](Operation *op) {
-              return op->emitOpError(
-                  "expected arithmetic on sizes, allocations, copies and "
-                  "launches in a launch plan, found this operation");
-            });
-    return result;
+  bool mayBePart =
+      isa<memref::CastOp, memref::DimOp, memref::SubViewOp,
+          memref::ExtractStridedMetadataOp,
+          memref::ExtractAlignedPointerAsIndexOp, mxgpu::EncodeTensorMapOp>(op);
+  for (Value operand : op->getOperands()) {
+    auto view = views.find(operand);
+    bool isMemRef = isa<BaseMemRefType>(operand.getType());
+    bool isKnown =
+        isMemRef ? view != views.end()
+                 : !operand.getType().isIntOrIndex() || numbers.has(operand);
+    if (!isKnown)
+      return op->emitOpError("expected operands that a launch plan knows");
+    if (isMemRef && !mayBePart && !view->second.isWhole())
+      return op->emitOpError("expected whole arrays in a launch plan, found a "
+                             "part of one");
   }
-  return op->emitOpError("expected operands that a launch plan knows");
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](memref::AllocOp op) { return translateAlloc(op); })
+      .Case([&](memref::DimOp op) { return translateDim(op); })
+      .Case([&](memref::CastOp op) { return translateCast(op); })
+      .Case<memref::CollapseShapeOp, memref::ExpandShapeOp>(
+          [&](auto op) { return translateShape(op); })
+      .Case([&](memref::SubViewOp op) { return translateSubView(op); })
+      .Case([&](memref::ExtractStridedMetadataOp op) {
+        return translateMetadata(op);
+      })
+      .Case([&](memref::ExtractAlignedPointerAsIndexOp op) {
+        translateAddress(op);
+        return success();
+      })
+      .Case([&](memref::CopyOp op) { return translateCopy(op); })
+      .Case([&](gpu::MemsetOp op) { return translateMemset(op); })
+      .Case([&](mxgpu::EncodeTensorMapOp op) { return translateMap(op); })
+      .Case([&](mxgpu::SmCountOp op) {
+        numbers.set(op, Number(Number::SmCount, 0));
+        return success();
+      })
+      .Case([&](mxgpu::RequireOp op) { return translateRequire(op); })
+      .Case([&](mxgpu::LaunchOp op) { return translateLaunch(op); })
+      .Case([&](func::ReturnOp op) { return describeResults(op); })
+      .Default([](Operation *op) {
+        return op->emitOpError(
+            "expected arithmetic on sizes, allocations, copies and launches in "
+            "a launch plan, found this operation");
+      });
 }
 
 FailureOr<plan::Entry> PlanBuilder::build() {
@@ -376,5 +275,6 @@ FailureOr<plan::Entry> PlanBuilder::build() {
     if (failed(translate(&op)))
       return failure();
   placeWorkBuffers();
+  pruneValues();
   return std::move(entry);
 }

@@ -26,10 +26,16 @@ public:
   mlir::FailureOr<plan::Entry> build();
 
 private:
-  /// A memref: whose memory it is, and how large it is.
+  /// A memref: whose memory it is, and how large it is. Of a part of an array
+  /// also where it begins and its strides, in elements.
   struct View {
     plan::Buffer buffer;
     std::vector<plan::Number> sizes;
+    bool isPart = false;
+    plan::Number offset;
+    std::vector<plan::Number> strides;
+
+    bool isWhole() const { return !isPart; }
   };
 
   mlir::LogicalResult describeArguments();
@@ -40,8 +46,11 @@ private:
   mlir::LogicalResult translateAlloc(mlir::memref::AllocOp op);
   mlir::LogicalResult translateDim(mlir::memref::DimOp op);
   mlir::LogicalResult translateShape(mlir::Operation *op);
+  mlir::LogicalResult translateCast(mlir::memref::CastOp op);
+  mlir::LogicalResult translateSubView(mlir::memref::SubViewOp op);
   mlir::LogicalResult
-  translateAddress(mlir::memref::ExtractAlignedPointerAsIndexOp op);
+  translateMetadata(mlir::memref::ExtractStridedMetadataOp op);
+  void translateAddress(mlir::memref::ExtractAlignedPointerAsIndexOp op);
   mlir::LogicalResult translateCopy(mlir::memref::CopyOp op);
   mlir::LogicalResult translateMemset(mlir::Operation *op);
   mlir::LogicalResult translateMap(mxgpu::EncodeTensorMapOp op);
@@ -52,14 +61,22 @@ private:
   /// Adds `memref`, which shows `buffer`.
   void setView(mlir::Value memref, plan::Buffer buffer,
                std::vector<plan::Number> sizes) {
-    views[memref] = {buffer, std::move(sizes)};
+    View view;
+    view.buffer = buffer;
+    view.sizes = std::move(sizes);
+    views[memref] = std::move(view);
   }
+  std::vector<plan::Number>
+  getNumbers(llvm::ArrayRef<mlir::OpFoldResult> values);
+  std::vector<plan::Number> getStrides(const View &view);
   /// The bytes of a constant, as they lie in memory; empty for other values.
   static std::vector<uint8_t> getConstantBytes(mlir::Value value);
   plan::Number getBytes(mlir::MemRefType type,
                         llvm::ArrayRef<plan::Number> sizes);
   /// Gives every part of the workspace its place (Workspace.cpp).
   void placeWorkBuffers();
+  /// Leaves out values that nothing needs (PlanPrune.cpp).
+  void pruneValues();
 
   mlir::func::FuncOp function;
   const plan::Manifest &manifest;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Conversion/Utils/HostMessages.h"
 #include "../Conversion/Utils/TensorMaps.h"
 #include "PlanBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,7 +35,13 @@ LogicalResult PlanBuilder::translateMap(mxgpu::EncodeTensorMapOp op) {
   map.l2 = kMapL2;
   map.fill = kMapFill;
   int64_t rank = source.getRank();
-  Number stride = bytes;
+  std::vector<Number> strides = getStrides(view);
+  map.offset = numbers.mul(view.offset, bytes);
+  if (rank > 0)
+    numbers.require(numbers.apply(Operator::Eq, strides.back(), 1),
+                    getPlace(op.getLoc()) +
+                        "expected elements side by side, found a stride of {}",
+                    {strides.back()});
   for (int64_t dim = rank - 1; dim >= 0; --dim) {
     Number size = view.sizes[dim];
     // Narrow elements are counted as such, without gaps.
@@ -43,7 +50,7 @@ LogicalResult PlanBuilder::translateMap(mxgpu::EncodeTensorMapOp op) {
         isPacked ? numbers.apply(Operator::FloorDiv, numbers.mul(size, 8), bits)
                  : size);
     if (dim > 0)
-      map.strides.push_back(stride = numbers.mul(stride, size));
+      map.strides.push_back(numbers.mul(strides[dim - 1], bytes));
     map.box.push_back(type.getBox()[dim]);
   }
   maps[op] = entry.tensorMaps.size();

@@ -107,11 +107,17 @@ std::optional<Number> PlanNumbers::simplify(Operator op, Number a, Number b,
   case Operator::Sub:
     return b == zero ? std::optional(a) : std::nullopt;
   case Operator::Mul:
+    return b == one    ? std::optional(a)
+           : b == zero ? std::optional(zero)
+                       : std::nullopt;
   case Operator::FloorDiv:
   case Operator::CeilDiv:
     return b == one ? std::optional(a) : std::nullopt;
-  case Operator::Mod:
-    return b == one ? std::optional(zero) : std::nullopt;
+  case Operator::Mod: {
+    bool isAligned = a.kind == Number::WorkAddress && b.isConstant() &&
+                     b.value > 0 && plan::kWorkspaceAlignment % b.value == 0;
+    return b == one || isAligned ? std::optional(zero) : std::nullopt;
+  }
   case Operator::Min:
   case Operator::Max:
     return areSame ? std::optional(a) : std::nullopt;

@@ -124,6 +124,7 @@ Error Execution::prepare(bool withAddresses) {
     for (size_t i = 0; i < plan.results.size(); ++i)
       inputs.resultAddresses.push_back(toInteger(call.results[i]));
   }
+  inputs.workspaceAddress = toInteger(call.workspace);
   inputs.smCount = entry.device->info().multiprocessors;
   std::string wrong = plan::evaluate(plan, inputs, numbers);
   return wrong.empty() ? Error() : invalid(wrong);
@@ -180,17 +181,18 @@ Error Execution::encodeTensorMaps() {
     for (const plan::Number &stride : map.strides)
       strides.push_back(numbers.get(stride));
     std::vector<int32_t> box(map.box.begin(), map.box.end());
-    TensorMapArguments arguments = {int64_t(map.type),
-                                    int64_t(dims.size()),
-                                    toPointer(getAddress(map.buffer)),
-                                    dims.data(),
-                                    strides.data(),
-                                    box.data(),
-                                    /*elementStrides=*/nullptr,
-                                    /*interleave=*/0,
-                                    int64_t(map.swizzle),
-                                    int64_t(map.l2),
-                                    int64_t(map.fill)};
+    TensorMapArguments arguments = {
+        int64_t(map.type),
+        int64_t(dims.size()),
+        toPointer(getAddress(map.buffer) + numbers.get(map.offset)),
+        dims.data(),
+        strides.data(),
+        box.data(),
+        /*elementStrides=*/nullptr,
+        /*interleave=*/0,
+        int64_t(map.swizzle),
+        int64_t(map.l2),
+        int64_t(map.fill)};
     if (Error error = encodeTensorMap(maps[i].data(), arguments)) {
       error.text +=
           " (tensor map " + std::to_string(i) + " of " + map.buffer.str() + ")";

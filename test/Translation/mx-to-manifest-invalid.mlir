@@ -44,14 +44,21 @@ func.func @strided(%x: memref<4x4xf32, strided<[8, 1]>>) {
 
 // -----
 
-func.func @address() {
-  %c512 = arith.constant 512 : index
-  %x = memref.alloc() : memref<4xf32>
-  // expected-error @below {{'memref.extract_aligned_pointer_as_index' op expected nothing but the remainder by a divisor of 256 of an address in the workspace of a launch plan}}
-  %0 = memref.extract_aligned_pointer_as_index %x : memref<4xf32> -> index
-  %1 = arith.remui %0, %c512 : index
+func.func @part(%x: memref<4x4xi16>, %y: memref<4x2xi16>) {
+  %0 = memref.subview %x[0, 0] [4, 2] [1, 1] : memref<4x4xi16> to memref<4x2xi16, strided<[4, 1]>>
+  // expected-error @below {{'memref.copy' op expected whole arrays in a launch plan, found a part of one}}
+  memref.copy %0, %y : memref<4x2xi16, strided<[4, 1]>> to memref<4x2xi16>
   return
 }
+
+// -----
+
+func.func @unknown(%x: memref<4xf32>) {
+  // expected-error @below {{'memref.get_global' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found this operation}}
+  %0 = memref.get_global @g : memref<4xf32>
+  return
+}
+memref.global "private" @g : memref<4xf32>
 
 // -----
 

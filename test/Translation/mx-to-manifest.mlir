@@ -32,7 +32,7 @@
 // CHECK-NEXT: "workspace": 0,
 // CHECK-NEXT: "buffers": [],
 // CHECK-NEXT: "tensor_maps": [
-// CHECK-NEXT:   {"buffer": "arg0", "type": "u8", "dims": [256, "arg0[0]"], "strides": [256], "box": [128, 64], "swizzle": "128b", "l2": "256b", "oob": "zero"}
+// CHECK-NEXT:   {"buffer": "arg0", "offset": 0, "type": "u8", "dims": [256, "arg0[0]"], "strides": [256], "box": [128, 64], "swizzle": "128b", "l2": "256b", "oob": "zero"}
 // CHECK-NEXT: ],
 // CHECK-NEXT: "steps": [
 // CHECK-NEXT:   {"launch": "kernel", "grid": ["v3", 1, 1], "args": [{"tensor_map": 0}, {"buffer": "arg1"}, {"i64": "arg1[0]"}, {"argument": 2}, {"i64": "v3"}, {"bytes": "0000003f"}, {"i32": 7}]}
@@ -129,8 +129,58 @@ func.func @memory(%x: memref<?x4xbf16>) -> (memref<?x2xf32>, memref<?x4xbf16>, m
   memref.dealloc %c : memref<2048xi16>
   %flat = memref.alloc(%twice) : memref<?xf32>
   %y = memref.expand_shape %flat [[0, 1]] output_shape [%n, 2] : memref<?xf32> into memref<?x2xf32>
-  %bytes = memref.alloc(%n) : memref<?x4xbf16>
-  memref.dealloc %bytes : memref<?x4xbf16>
   memref.copy %b, %b : memref<?x4xbf16> to memref<?x4xbf16>
   return %y, %x, %y : memref<?x2xf32>, memref<?x4xbf16>, memref<?x2xf32>
+}
+
+// -----
+
+// A part of an array, of which a plan needs the address of the whole. What an
+// address in the workspace is a multiple of is known.
+
+// CHECK:      "name": "parts",
+// CHECK:      "values": [
+// CHECK-NEXT:   ["mod", "arg0.address", 512],
+// CHECK-NEXT:   ["eq", "v0", 0]
+// CHECK-NEXT: ],
+// CHECK-NEXT: "requires": [
+// CHECK-NEXT:   {"condition": "v1", {{.*}}}
+// CHECK-NEXT: ],
+// CHECK:      "tensor_maps": [
+// CHECK-NEXT:   {"buffer": "work0", "offset": 0, "type": "u8", "dims": [128, 64], "strides": [128], "box": [128, 64], "swizzle": "128b", "l2": "256b", "oob": "zero"}
+// CHECK-NEXT: ],
+!map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
+!rows = memref<?x128xf8E4M3FN, strided<[1024, 1], offset: ?>>
+module attributes {gpu.container_module} {
+  func.func @parts(%a: memref<?x1024xf8E4M3FN>, %first: index) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c512 = arith.constant 512 : index
+    %n = memref.dim %a, %c0 : memref<?x1024xf8E4M3FN>
+    %rows = arith.subi %n, %first : index
+    %part = memref.subview %a[%first, 64] [%rows, 128] [1, 1] : memref<?x1024xf8E4M3FN> to !rows
+    %address = memref.extract_aligned_pointer_as_index %part : !rows -> index
+    %rest = arith.remui %address, %c512 : index
+    %aligned = arith.cmpi eq, %rest, %c0 : index
+    mxgpu.require %aligned, "expected %lld" (%rest)
+    %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %part : !rows -> memref<f8E4M3FN>, index, index, index, index, index
+    %is1024 = arith.remui %strides#0, %c512 : index
+    %stride = arith.cmpi eq, %is1024, %c0 : index
+    mxgpu.require %stride, "expected nothing"
+    %work = memref.alloc() : memref<64x128xf8E4M3FN>
+    %address2 = memref.extract_aligned_pointer_as_index %work : memref<64x128xf8E4M3FN> -> index
+    %rest2 = arith.remui %address2, %c16 : index
+    %below = arith.subi %address2, %rest2 : index
+    %aligned2 = arith.cmpi eq, %rest2, %c0 : index
+    mxgpu.require %aligned2, "expected nothing but %lld" (%below)
+    %0 = mxgpu.encode_tensor_map %work : memref<64x128xf8E4M3FN> -> !map
+    mxgpu.launch @kernels::@kernel grid(%c16) args(%0 : !map)
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%map: !map) {
+      mxgpu.role @a warps(1) {
+      }
+    }
+  }
 }

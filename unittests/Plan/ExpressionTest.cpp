@@ -15,8 +15,9 @@ using namespace mx::plan;
 namespace {
 
 TEST(Number, Spelling) {
-  for (const char *text : {"v0", "v12", "arg3", "arg0[1]", "arg10[2]",
-                           "arg1.address", "result0.address", "sm_count"}) {
+  for (const char *text :
+       {"v0", "v12", "arg3", "arg0[1]", "arg10[2]", "arg1.address",
+        "result0.address", "work7.address", "sm_count"}) {
     std::optional<Number> number = Number::parse(text);
     ASSERT_TRUE(number) << text;
     EXPECT_FALSE(number->isConstant());

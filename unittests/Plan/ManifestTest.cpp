@@ -93,7 +93,8 @@ TEST(Manifest, Refused) {
        "'arg3[0]'"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"m\", 512]",
        "23:17: entries[0].values[1][1]: expected a number such as 128, v0, "
-       "arg0, arg0[1], arg0.address, result0.address or sm_count, found 'm'"},
+       "arg0, arg0[1], arg0.address, result0.address, work0.address or "
+       "sm_count, found 'm'"},
       {"\"workspace\": \"v1\"", "\"workspace\": \"v3\"",
        "33:20: entries[0].workspace: expected a size that follows from no "
        "address, found 'v3'"},
@@ -122,7 +123,7 @@ TEST(Manifest, Refused) {
        "38:9: entries[0].tensor_maps[0]: expected 1 strides and a box of 2 for "
        "as many dimensions, found 1 and 1"},
       {"\"swizzle\": \"128b\"", "\"swizzle\": \"128\"",
-       "38:116: entries[0].tensor_maps[0].swizzle: expected one of none, 32b, "
+       "38:131: entries[0].tensor_maps[0].swizzle: expected one of none, 32b, "
        "64b, 128b, 128b_atom32, 128b_atom32_flip8, 128b_atom64, found '128'"},
       {"\"byte\": 255", "\"byte\": 256",
        "41:37: entries[0].steps[0].byte: expected 0 to 255, found 256"},

@@ -45,7 +45,7 @@ inline constexpr char kTestManifest[] = R"({
         {"offset": 0, "bytes": "v1"}
       ],
       "tensor_maps": [
-        {"buffer": "arg0", "type": "bf16", "dims": [64, "arg0[0]"], "strides": [128], "box": [64, 128], "swizzle": "128b", "l2": "256b", "oob": "zero"}
+        {"buffer": "arg0", "offset": 256, "type": "bf16", "dims": [64, "arg0[0]"], "strides": [128], "box": [64, 128], "swizzle": "128b", "l2": "256b", "oob": "zero"}
       ],
       "steps": [
         {"memset": "work0", "byte": 255, "bytes": "v1"},

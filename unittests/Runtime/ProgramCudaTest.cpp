@@ -33,7 +33,7 @@ protected:
   }
   ~ProgramCuda() override { mxProgramUnload(program); }
 
-  ProgramFiles files{"kernel"};
+  ProgramFiles files{"kernel", "true"};
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
 };

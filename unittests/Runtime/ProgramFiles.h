@@ -22,7 +22,7 @@ inline constexpr char kSumManifest[] = R"({
   "ptx": "kernels.ptx",
   "cubin": "kernels.cubin",
   "kernels": [
-    {"name": "KERNEL", "block": [128, 1, 1], "dynamic_smem": 0, "programmatic": true}
+    {"name": "KERNEL", "block": [128, 1, 1], "dynamic_smem": 0, "programmatic": PROGRAMMATIC}
   ],
   "entries": [
     {
@@ -67,12 +67,12 @@ inline constexpr char kSumManifest[] = R"({
 /// A directory with a manifest and kernels; gone when this is.
 class ProgramFiles {
 public:
-  explicit ProgramFiles(const std::string &kernel) {
+  ProgramFiles(const std::string &kernel, const std::string &programmatic) {
     std::string pattern = testing::TempDir() + "mx-program-XXXXXX";
     path = mkdtemp(pattern.data());
     manifest = kSumManifest;
-    for (size_t at; (at = manifest.find("KERNEL")) != std::string::npos;)
-      manifest.replace(at, 6, kernel);
+    fill("KERNEL", kernel);
+    fill("PROGRAMMATIC", programmatic);
     write("manifest.json", manifest);
   }
   ~ProgramFiles() { std::filesystem::remove_all(path); }
@@ -89,6 +89,12 @@ public:
   }
 
   std::string path, manifest;
+
+private:
+  void fill(const std::string &mark, const std::string &text) {
+    for (size_t at; (at = manifest.find(mark)) != std::string::npos;)
+      manifest.replace(at, mark.size(), text);
+  }
 };
 
 #endif // MX_UNITTESTS_RUNTIME_PROGRAMFILES_H

@@ -94,7 +94,7 @@ protected:
     expectError(status, found, text);
   }
 
-  ProgramFiles files{"vector_add"};
+  ProgramFiles files{"vector_add", "false"};
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
   std::vector<void *> allocations;

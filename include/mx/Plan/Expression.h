@@ -28,6 +28,7 @@ struct Number {
     Argument,        ///< "arg2": an argument that is an integer
     ArgumentAddress, ///< "arg0.address"
     ResultAddress,   ///< "result0.address"
+    WorkAddress,     ///< "work0.address"
     SmCount          ///< "sm_count"
   };
   Kind kind = Constant;

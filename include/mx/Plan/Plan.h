@@ -74,6 +74,8 @@ struct WorkBuffer {
 /// elements, strides in bytes and of dimensions 1 and up.
 struct TensorMap {
   Buffer buffer;
+  /// In bytes.
+  Number offset;
   target::TensorMapType type = target::TensorMapType::U8;
   std::vector<Number> dims, strides;
   std::vector<int64_t> box;
@@ -169,11 +171,13 @@ struct Inputs {
   /// Device addresses. Without them whatever depends on one is left out.
   bool hasAddresses = false;
   std::vector<int64_t> argumentAddresses, resultAddresses;
+  int64_t workspaceAddress = 0;
   int64_t smCount = 0;
 };
 
 /// The numbers of one call.
 struct Numbers {
+  const Entry *entry = nullptr;
   const Inputs *inputs = nullptr;
   std::vector<int64_t> values;
 

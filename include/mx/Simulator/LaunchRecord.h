@@ -16,9 +16,11 @@
 #include <string_view>
 #include <vector>
 
-namespace mx::sim {
-
+namespace mx {
 class JsonWriter;
+} // namespace mx
+
+namespace mx::sim {
 
 /// Buffers are the allocations that parameters or their tensor maps point to.
 /// Pointers that lie in buffers are not followed.

@@ -4,8 +4,7 @@
 
 #include "mx/Simulator/LaunchRecord.h"
 
-#include "JsonWriter.h"
-
+#include "mx/Support/JsonWriter.h"
 #include "mx/Support/Npy.h"
 
 #include <array>
@@ -16,6 +15,7 @@
 #include <filesystem>
 
 using namespace mx::sim;
+using mx::JsonWriter;
 
 //===----------------------------------------------------------------------===//
 // Before the launch
