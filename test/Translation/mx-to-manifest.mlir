@@ -109,7 +109,6 @@ module attributes {gpu.container_module} {
 // CHECK-NEXT:   {"copy": "arg0", "to": "work0", "bytes": "v0"},
 // CHECK-NEXT:   {"copy": "work0", "to": "work1", "bytes": "v0"},
 // CHECK-NEXT:   {"memset": "work2", "byte": 255, "bytes": 4096},
-// CHECK-NEXT:   {"copy": "work1", "to": "result0", "bytes": "v0"},
 // CHECK-NEXT:   {"copy": "arg0", "to": "result1", "bytes": "v0"},
 // CHECK-NEXT:   {"copy": "result0", "to": "result2", "bytes": "v0"}
 // CHECK-NEXT: ]
