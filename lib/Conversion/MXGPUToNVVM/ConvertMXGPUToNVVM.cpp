@@ -77,6 +77,7 @@ struct ConvertMXGPUToNVVMPass final
     populateAccumulatorPatterns(patterns, converter, kernelContext);
     populateStagingPatterns(patterns, converter, kernelContext);
     populateStorePatterns(patterns, converter, kernelContext);
+    populateTilePatterns(patterns, converter, kernelContext);
     populateQuantizePatterns(patterns, converter, kernelContext);
     if (failed(applyPartialConversion(*function, target, std::move(patterns))))
       return failure();

@@ -124,7 +124,7 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
     builder.prefetchTensorMap(map);
   for (RingOp ring : rings) {
     RingType type = ring.getType();
-    if (type.getScope() == Scope::Warp)
+    if (type.isStaging())
       continue;
     for (int64_t i = 0; i < type.getStages(); ++i) {
       int64_t full = *ring.getBarriers() + i * *ring.getStride();
@@ -157,11 +157,17 @@ static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
 /// The next slot and parity of each ring wherever a role takes its slots.
 static void createStates(NVVMBuilder &builder, KernelOp kernel,
                          KernelContext &context) {
+  DenseSet<Operation *> copied; // the acquires whose slots have been
   kernel.walk([&](Operation *op) {
     if (auto copy = dyn_cast<CopyScalesOp>(op); copy && copy.getSlots() > 1) {
       Value place = builder.variable(builder.getI32Type());
       builder.create<LLVM::StoreOp>(builder.i32(0), place);
       context.places[op] = place;
+    }
+    if (isa<TmaStoreOp, BulkStoreOp>(op)) {
+      auto acquire = op->getOperand(0).getDefiningOp<AcquireOp>();
+      if (copied.insert(acquire).second)
+        context.firstCopies.insert(op);
     }
     if (!isa<AcquireOp, ConsumeOp>(op))
       return;

@@ -40,6 +40,8 @@ struct KernelContext {
   /// The number of the place to which a slot's scales go next, where there are
   /// several: an i32 on the stack.
   llvm::DenseMap<mlir::Operation *, mlir::Value> places;
+  /// Of the copies from each slot that a role's threads share, the first one.
+  llvm::DenseSet<mlir::Operation *> firstCopies;
   /// The ring of each slot.
   llvm::DenseMap<mlir::Value, RingOp> rings;
 
@@ -83,8 +85,14 @@ mlir::Value getFieldColumn(NVVMBuilder &builder, const KernelContext &kernel,
 /// producer's CTA ends, so that no arrival is still under way to its memory.
 void drainRing(NVVMBuilder &builder, RingOp ring, RingState state);
 
-/// Waits until what this warp has stored by bulk copies is written.
-void drainStores(NVVMBuilder &builder);
+/// Waits until what a role has stored by bulk copies from `ring` is written.
+void drainStores(NVVMBuilder &builder, RingOp ring, RoleOp role);
+
+/// Bytes from the start of shared memory (i32) to a field of a slot for stores:
+/// of this warp's, or of that of all threads of the role that `op` is in.
+mlir::Value getStagedField(NVVMBuilder &builder, mlir::Operation *op,
+                           RingOp ring, llvm::StringRef field,
+                           mlir::Value slot);
 
 /// Elements `first` to `first + count` of a vector as i32s, rounded from f32 on
 /// the way if that is where they come from.
@@ -139,6 +147,10 @@ void populateStagingPatterns(mlir::RewritePatternSet &patterns,
 void populateStorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter,
                            KernelContext &kernel);
+/// Fragments of tiles in shared memory.
+void populateTilePatterns(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter,
+                          KernelContext &kernel);
 void populateQuantizePatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               KernelContext &kernel);

@@ -118,6 +118,12 @@ Value NVVMBuilder::electOne() {
 void NVVMBuilder::syncCta() { create<NVVM::Barrier0Op>(); }
 void NVVMBuilder::syncWarp() { create<NVVM::SyncWarpOp>(i32(-1)); }
 
+void NVVMBuilder::syncThreads(int64_t number, int64_t count) {
+  create<LLVM::CallIntrinsicOp>(
+      getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.count"),
+      ValueRange{i32(number), i32(count)});
+}
+
 void NVVMBuilder::syncCluster() {
   create<NVVM::ClusterArriveOp>(getUnitAttr());
   create<NVVM::ClusterWaitOp>(getUnitAttr());
@@ -291,6 +297,13 @@ void NVVMBuilder::storeTensor(Value source, Value map, ArrayRef<Value> coords,
         /*predicate=*/Value());
 }
 
+void NVVMBuilder::storeBulk(Value source, Value address, int64_t bytes) {
+  Type global = LLVM::LLVMPointerType::get(getContext(), 1);
+  create<NVVM::CpAsyncBulkSharedCTAToGlobalOp>(
+      create<LLVM::IntToPtrOp>(global, address), source, i32(bytes),
+      /*l2CacheHint=*/Value(), /*byteMask=*/Value());
+}
+
 void NVVMBuilder::commitStores() { create<NVVM::CpAsyncBulkCommitGroupOp>(); }
 
 void NVVMBuilder::waitStores(int64_t groups, bool read) {
@@ -298,7 +311,22 @@ void NVVMBuilder::waitStores(int64_t groups, bool read) {
                                        read ? getUnitAttr() : UnitAttr());
 }
 
+SmallVector<Value> NVVMBuilder::loadShared(Value pointer, int64_t words) {
+  if (words == 1)
+    return {create<LLVM::LoadOp>(getI32Type(), pointer, /*alignment=*/4)};
+  Value vector = create<LLVM::LoadOp>(VectorType::get({words}, getI32Type()),
+                                      pointer, /*alignment=*/words * 4);
+  SmallVector<Value> loaded;
+  for (int64_t i = 0; i < words; ++i)
+    loaded.push_back(create<LLVM::ExtractElementOp>(vector, i32(i)));
+  return loaded;
+}
+
 void NVVMBuilder::storeShared(Value pointer, ArrayRef<Value> words) {
+  if (words.size() == 1) {
+    create<LLVM::StoreOp>(words[0], pointer, /*alignment=*/4);
+    return;
+  }
   auto type =
       VectorType::get({static_cast<int64_t>(words.size())}, getI32Type());
   Value vector = create<LLVM::PoisonOp>(type);

@@ -59,6 +59,8 @@ public:
   mlir::Value electOne();
   void syncCta();
   void syncWarp();
+  /// `count` threads of the CTA, whole warps, at its barrier `number`.
+  void syncThreads(int64_t number, int64_t count);
   /// All threads of all CTAs of the cluster.
   void syncCluster();
   /// Gives each thread of the warpgroup `count` registers, more or fewer than
@@ -112,13 +114,18 @@ public:
   /// Copies shared memory to a box of a tensor, or adds it to that.
   void storeTensor(mlir::Value source, mlir::Value map,
                    llvm::ArrayRef<mlir::Value> coords, bool add);
+  /// Copies shared memory to a global address (i64); both are multiples of 16,
+  /// and so are the bytes.
+  void storeBulk(mlir::Value source, mlir::Value address, int64_t bytes);
   /// Makes a group of this thread's stores since the last one.
   void commitStores();
   /// Waits until at most `groups` of them are under way: have not been read
   /// from shared memory with `read`, else are not visible.
   void waitStores(int64_t groups, bool read);
-  /// Writes 4 words (i32) to shared memory.
+  /// Writes 1 or 4 words (i32) to shared memory, at a multiple of their size.
   void storeShared(mlir::Value pointer, llvm::ArrayRef<mlir::Value> words);
+  /// Reads 1 or 4 words (i32) in the same way.
+  llvm::SmallVector<mlir::Value> loadShared(mlir::Value pointer, int64_t words);
 
   // tcgen05 (PTX ISA, TensorCore 5th Generation Family Instructions). All of a
   // kernel are for CTA pairs, or none is.

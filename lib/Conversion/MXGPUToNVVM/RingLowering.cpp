@@ -9,8 +9,8 @@
 // mbarrier.test_wait), so that all slots begin empty.
 //
 // A slot in shared memory is known by the address at which it starts, so that
-// its fields and barriers are constants away; one in tensor memory, or of a
-// warp (StagingLowering.cpp), by its number.
+// its fields and barriers are constants away; one in tensor memory, or for
+// stores (StagingLowering.cpp), by its number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 bool mx::mxgpu::isKnownByAddress(RingType type) {
-  return type.getSpace() == Space::Smem && type.getScope() != Scope::Warp;
+  return type.getSpace() == Space::Smem && !type.isStaging();
 }
 
 Type mx::mxgpu::getSlotType(RingType type) {
@@ -160,6 +160,12 @@ Value mx::mxgpu::getFieldColumn(NVVMBuilder &builder,
   return builder.add(start, builder.mul(slot, builder.i32(step)));
 }
 
+/// Whether the tensor core fills or empties the slots: its accesses have an
+/// order of their own (PTX ISA, tcgen05.fence).
+static bool isOfTensorCore(RingType type) {
+  return type.getProducer() == Agent::Mma || type.getConsumer() == Agent::Mma;
+}
+
 namespace {
 
 struct AcquireLowering final : KernelPattern<AcquireOp> {
@@ -170,7 +176,7 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     RingOp ring = kernel.rings.lookup(op.getSlot());
-    if (ring.getType().getScope() == Scope::Warp)
+    if (ring.getType().isStaging())
       return rewriter.notifyMatchFailure(op, "no barriers: see staging");
     Value slot =
         takeSlot(builder, ring, kernel.getState(op, ring), /*asProducer=*/true);
@@ -214,7 +220,7 @@ struct PublishLowering final : KernelPattern<PublishOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     RingOp ring = kernel.rings.lookup(op.getSlot());
-    if (ring.getType().getScope() == Scope::Warp)
+    if (ring.getType().isStaging())
       return rewriter.notifyMatchFailure(op, "no barriers: see staging");
     Value barrier = getBarrier(builder, ring, /*full=*/true, adaptor.getSlot());
     switch (ring.getType().getProducer()) {
@@ -281,7 +287,7 @@ struct ConsumeLowering final : KernelPattern<ConsumeOp> {
     RingOp ring = kernel.rings.lookup(op.getSlot());
     Value slot = takeSlot(builder, ring, kernel.getState(op, ring),
                           /*asProducer=*/false);
-    if (ring.getType().getConsumer() != Agent::Roles)
+    if (isOfTensorCore(ring.getType()))
       builder.fenceAfterSync();
     rewriter.replaceOp(op, slot);
     return success();
@@ -305,17 +311,15 @@ struct ReleaseLowering final : KernelPattern<ReleaseOp> {
     case Agent::Mma:
       builder.commit(barrier, pair);
       break;
-    case Agent::Roles:
-      // What was read is written by the next answer, which is asynchronous.
-      builder.fenceAsyncShared();
+    default:
+      if (isOfTensorCore(ring.getType()))
+        builder.fenceBeforeSync();
+      else // what was read is written by the next copy, which is asynchronous
+        builder.fenceAsyncShared();
       if (getRole(op).getElected())
         arrive(builder, barrier, pair);
       else
         arriveByWarp(builder, barrier, pair);
-      break;
-    default:
-      builder.fenceBeforeSync();
-      arriveByWarp(builder, barrier, pair);
       break;
     }
     rewriter.eraseOp(op);

@@ -83,7 +83,7 @@ struct RoleLowering final : KernelPattern<RoleOp> {
       if (ring.getType().getConsumer() == Agent::Mma)
         drainRing(builder, ring, kernel.states.lookup({op, ring}));
       else if (ring.getType().getConsumer() == Agent::TmaStore)
-        drainStores(builder);
+        drainStores(builder, ring, op);
     rewriter.eraseOp(op);
     return success();
   }

@@ -1,16 +1,20 @@
-//===- StagingLowering.cpp - Rows through shared memory to tensors --------===//
+//===- StagingLowering.cpp - Results through shared memory to tensors -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // A warp writes 32 rows to a slot of its own, and one of its threads starts a
 // bulk copy of them. That thread knows by its groups of copies which slots have
 // been read (PTX ISA, cp.async.bulk.wait_group: groups end in order), so that
-// no barrier is needed. elect.sync names the same thread each time.
+// no barrier in memory is needed. elect.sync names the same thread each time.
+//
+// The threads of a role can share a slot in the same way: its first thread
+// starts the copies, and the role's threads wait for each other before.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -23,19 +27,57 @@ static void byOneThread(NVVMBuilder &builder, llvm::function_ref<void()> body) {
   body();
 }
 
-void mx::mxgpu::drainStores(NVVMBuilder &builder) {
-  byOneThread(builder, [&] { builder.waitStores(0, /*read=*/false); });
+/// The role's first thread.
+static void byFirstThread(NVVMBuilder &builder, RoleOp role,
+                          llvm::function_ref<void()> body) {
+  Value first = builder.i32(*role.getFirstWarp() * 32);
+  Value isFirst = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                builder.threadId(), first);
+  auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  body();
+}
+
+/// The thread that starts the copies from a slot.
+static void byStoringThread(NVVMBuilder &builder, RoleOp role, RingOp ring,
+                            llvm::function_ref<void()> body) {
+  if (ring.getType().getScope() == Scope::Warp)
+    byOneThread(builder, body);
+  else
+    byFirstThread(builder, role, body);
+}
+
+/// All threads that share a slot.
+static void syncSharers(NVVMBuilder &builder, Operation *op, RingOp ring) {
+  if (ring.getType().getScope() == Scope::Warp)
+    return builder.syncWarp();
+  // Barrier 0 is that of the CTA.
+  RoleOp role = getRole(op);
+  int64_t number = 1;
+  op->getParentOfType<LLVM::LLVMFuncOp>().walk([&](RoleOp other) {
+    number += *other.getFirstWarp() < *role.getFirstWarp();
+  });
+  builder.syncThreads(number, role.getWarps() * 32);
+}
+
+void mx::mxgpu::drainStores(NVVMBuilder &builder, RingOp ring, RoleOp role) {
+  auto wait = [&] { builder.waitStores(0, /*read=*/false); };
+  byStoringThread(builder, role, ring, wait);
 }
 
 static bool isStaging(RingOp ring) {
-  return ring && ring.getType().getScope() == Scope::Warp;
+  return ring && ring.getType().isStaging();
 }
 
-/// Address of a field of this warp's slot.
-static Value getStagedField(NVVMBuilder &builder, Operation *op, RingOp ring,
-                            StringRef field, Value slot) {
+/// Address of a field of this warp's slot, or the role's.
+Value mx::mxgpu::getStagedField(NVVMBuilder &builder, Operation *op,
+                                RingOp ring, StringRef field, Value slot) {
   int64_t index = ring.getType().getFieldIndex(field);
   int64_t stride = *ring.getStride();
+  if (ring.getType().getScope() != Scope::Warp)
+    return builder.add(builder.mul(slot, builder.i32(stride)),
+                       builder.i32((*ring.getOffsets())[index]));
   Value warp =
       builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
   Value inRole = builder.create<arith::SubIOp>(
@@ -59,9 +101,9 @@ struct AcquireStagingLowering final : KernelPattern<AcquireOp> {
       return rewriter.notifyMatchFailure(op, "other threads share the slots");
     NVVMBuilder builder(op.getLoc(), rewriter);
     int64_t stages = ring.getType().getStages();
-    byOneThread(builder,
-                [&] { builder.waitStores(stages - 1, /*read=*/true); });
-    builder.syncWarp();
+    byStoringThread(builder, getRole(op), ring,
+                    [&] { builder.waitStores(stages - 1, /*read=*/true); });
+    syncSharers(builder, op, ring);
     rewriter.replaceOp(op, takeSlot(builder, op, ring));
     return success();
   }
@@ -69,6 +111,8 @@ struct AcquireStagingLowering final : KernelPattern<AcquireOp> {
 private:
   Value takeSlot(NVVMBuilder &builder, AcquireOp op, RingOp ring) const {
     int64_t stages = ring.getType().getStages();
+    if (stages == 1)
+      return builder.i32(0);
     Attribute known = op->getAttr(kSlotInLoop);
     if (auto iteration = dyn_cast_if_present<IntegerAttr>(known))
       return builder.i32(iteration.getInt() % stages);
@@ -92,15 +136,19 @@ private:
   }
 };
 
-/// What `tma_store` has started is all there is to give away.
+/// What the copies have started is all there is to give away: as one group.
 struct PublishStagingLowering final : KernelPattern<PublishOp> {
   using KernelPattern::KernelPattern;
 
   LogicalResult
   matchAndRewrite(PublishOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!isStaging(kernel.rings.lookup(op.getSlot())))
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    if (!isStaging(ring))
       return rewriter.notifyMatchFailure(op, "other threads share the slots");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    if (ring.getType().getScope() != Scope::Warp)
+      byFirstThread(builder, getRole(op), [&] { builder.commitStores(); });
     rewriter.eraseOp(op);
     return success();
   }
@@ -116,6 +164,8 @@ struct StoreSharedLowering final : KernelPattern<StoreSharedOp> {
   LogicalResult
   matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (!op.getCoords().empty())
+      return rewriter.notifyMatchFailure(op, "a fragment of a tile");
     NVVMBuilder builder(op.getLoc(), rewriter);
     RingOp ring = kernel.rings.lookup(op.getSlot());
     BufferType buffer =
@@ -148,25 +198,78 @@ struct StoreSharedLowering final : KernelPattern<StoreSharedOp> {
   }
 };
 
-struct TmaStoreLowering final : KernelPattern<TmaStoreOp> {
-  using KernelPattern::KernelPattern;
+/// Copies from a slot: all that its threads have written is there before the
+/// first of them.
+template <typename OpT>
+struct CopyLowering : KernelPattern<OpT> {
+  using KernelPattern<OpT>::KernelPattern;
+
+protected:
+  /// `start` gets the field's address and starts the copy, as one thread.
+  void copy(NVVMBuilder &builder, OpT op, Value slot,
+            llvm::function_ref<void(Value)> start) const {
+    RingOp ring = this->kernel.rings.lookup(op.getSlot());
+    Value source =
+        builder.shared(getStagedField(builder, op, ring, op.getField(), slot));
+    bool ofWarp = ring.getType().getScope() == Scope::Warp;
+    if (ofWarp || this->kernel.firstCopies.contains(op)) {
+      builder.fenceAsyncShared();
+      syncSharers(builder, op, ring);
+    }
+    byStoringThread(builder, getRole(op), ring, [&] {
+      start(source);
+      if (ofWarp)
+        builder.commitStores();
+    });
+  }
+};
+
+struct TmaStoreLowering final : CopyLowering<TmaStoreOp> {
+  using CopyLowering::CopyLowering;
 
   LogicalResult
   matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getSlot());
     SmallVector<Value> coords; // innermost first
     for (Value coord : llvm::reverse(adaptor.getCoords()))
       coords.push_back(builder.toI32(coord));
-    Value source = builder.shared(
-        getStagedField(builder, op, ring, op.getField(), adaptor.getSlot()));
-    builder.fenceAsyncShared();
-    builder.syncWarp();
-    byOneThread(builder, [&] {
+    copy(builder, op, adaptor.getSlot(), [&](Value source) {
       builder.storeTensor(source, adaptor.getMap(), coords, op.getAdd());
-      builder.commitStores();
     });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct BulkStoreLowering final : CopyLowering<BulkStoreOp> {
+  using CopyLowering::CopyLowering;
+
+  LogicalResult
+  matchAndRewrite(BulkStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto type = cast<MemRefType>(op.getDest().getType());
+    // Elements before it, by Horner's rule over the dimensions.
+    Value position = builder.index(0);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      position = builder.mul(position,
+                             builder.create<memref::DimOp>(op.getDest(), dim));
+      if (static_cast<size_t>(dim) < adaptor.getCoords().size())
+        position = builder.add(position, adaptor.getCoords()[dim]);
+    }
+    Value bytes =
+        builder.mul(position, builder.index(type.getElementTypeBitWidth() / 8));
+    Value start = builder.create<arith::IndexCastOp>(
+        builder.getI64Type(),
+        builder.create<memref::ExtractAlignedPointerAsIndexOp>(op.getDest()));
+    Value address = builder.add(
+        start, builder.create<arith::IndexCastOp>(builder.getI64Type(), bytes));
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    int64_t index = ring.getType().getFieldIndex(op.getField());
+    int64_t size = ring.getType().getBuffers()[index].getSizeInBytes();
+    copy(builder, op, adaptor.getSlot(),
+         [&](Value source) { builder.storeBulk(source, address, size); });
     rewriter.eraseOp(op);
     return success();
   }
@@ -178,6 +281,6 @@ void mx::mxgpu::populateStagingPatterns(RewritePatternSet &patterns,
                                         const TypeConverter &converter,
                                         KernelContext &kernel) {
   patterns.add<AcquireStagingLowering, PublishStagingLowering,
-               StoreSharedLowering, TmaStoreLowering>(
+               StoreSharedLowering, TmaStoreLowering, BulkStoreLowering>(
       converter, patterns.getContext(), kernel);
 }

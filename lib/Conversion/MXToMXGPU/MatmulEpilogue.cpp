@@ -145,7 +145,7 @@ void MatmulBuilder::stage(ForEachWorkOp unit, Value finished, Value column,
   Value warp = body.div(body.create<ThreadIdOp>(), 32);
   Value row = body.add(getResultRow(unit), body.mul(warp, body.index(32)));
   Value slot = body.create<AcquireOp>(staging);
-  body.create<StoreSharedOp>(finished, slot, "c");
+  body.create<StoreSharedOp>(finished, slot, "c", ValueRange());
   body.create<TmaStoreOp>(slot, "c", resultMap, ValueRange{row, column},
                           op.getAccumulate());
   body.create<PublishOp>(slot, Value());

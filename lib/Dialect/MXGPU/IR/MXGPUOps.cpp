@@ -305,11 +305,11 @@ LogicalResult RingOp::verify() {
   bool placed = getOffsets().has_value();
   if (getStride().has_value() != placed)
     return emitOpError("expected offsets and a stride together");
-  bool hasBarriers = getType().getScope() != Scope::Warp;
+  bool hasBarriers = !getType().isStaging();
   if (getBarriers().has_value() != (placed && hasBarriers))
     return emitOpError(hasBarriers
                            ? "expected offsets and barriers together"
-                           : "expected no barriers for the slots of a warp");
+                           : "expected no barriers for slots of tma_store");
   if (DenseI64ArrayAttr offsets = getOffsetsAttr())
     for (int64_t start : offsets.asArrayRef())
       if (start < 0)
@@ -391,9 +391,7 @@ bool DrainColumnOp::isShared() {
   return range && range->second < getSlot().getType().getRing().getOverlap();
 }
 
-/// Elements of whole bytes in a vector of one dimension, as one thread reads or
-/// writes them.
-static LogicalResult verifyBlock(Operation *op, Type type) {
+LogicalResult mxgpu::verifyBlock(Operation *op, Type type) {
   auto vector = cast<VectorType>(type);
   Type element = vector.getElementType();
   if (vector.getRank() != 1 || vector.isScalable() || !element.isIntOrFloat() ||
@@ -455,28 +453,6 @@ LogicalResult StoreFragmentOp::verify() {
   if (bytes % *alignment)
     return emitOpError("expected a multiple of ")
            << *alignment << " bytes, found " << bytes;
-  return success();
-}
-
-LogicalResult StoreSharedOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())) ||
-      failed(verifyBlock(*this, getValue().getType())))
-    return failure();
-  if (getSlot().getType().getRing().getScope() != Scope::Warp)
-    return emitOpError("expected a ring with scope = warp, found ")
-           << getSlot().getType().getRing();
-  auto type = cast<VectorType>(getValue().getType());
-  if (buffer.getShape() != ArrayRef<int64_t>{32, type.getNumElements()} ||
-      buffer.getElementType() != type.getElementType())
-    return emitOpError("expected a buffer of 32 rows like ")
-           << type << ", found " << buffer;
-  int64_t bytes = buffer.getSizeInBytes() / 32;
-  if (bytes % 16 || (buffer.getSwizzle() != Swizzle::None &&
-                     bytes != static_cast<int64_t>(buffer.getSwizzle())))
-    return emitOpError("expected rows of a multiple of 16 bytes, as long as "
-                       "their swizzle says, found ")
-           << buffer;
   return success();
 }
 

@@ -58,6 +58,10 @@ void LoadAccumulatorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "fragment");
 }
 
+void LoadSharedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getField());
+}
+
 static void setArgumentNames(Region &region, ArrayRef<StringRef> names,
                              OpAsmSetValueNameFn setName) {
   for (auto [argument, name] : llvm::zip(region.getArguments(), names))

@@ -371,7 +371,7 @@ static bool canFill(Agent agent, Space space, Scope scope) {
   case Agent::Mma:
     return space == Space::Tmem && scope != Scope::Warp;
   case Agent::Threads:
-    return space == Space::Smem && scope == Scope::Warp;
+    return space == Space::Smem && scope != Scope::Pair;
   case Agent::TmaStore:
   case Agent::Roles:
     return false;
@@ -384,7 +384,7 @@ static bool canEmpty(Agent agent, Space space, Agent producer) {
   case Agent::Mma:
     return space == Space::Smem && producer == Agent::Tma;
   case Agent::Threads:
-    return space == Space::Tmem;
+    return space == Space::Tmem || producer == Agent::Tma;
   case Agent::TmaStore:
     return space == Space::Smem && producer == Agent::Threads;
   case Agent::Roles:

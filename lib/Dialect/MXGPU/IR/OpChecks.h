@@ -27,6 +27,10 @@ BufferType findField(mlir::Value slot, llvm::StringRef field);
 BufferType lookUpField(mlir::Operation *op, mlir::Value slot,
                        llvm::StringRef field);
 
+/// Fails unless a type is a vector of one dimension with elements of whole
+/// bytes, as one thread reads or writes them.
+llvm::LogicalResult verifyBlock(mlir::Operation *op, mlir::Type type);
+
 } // namespace mx::mxgpu
 
 #endif // MX_LIB_DIALECT_MXGPU_IR_OPCHECKS_H

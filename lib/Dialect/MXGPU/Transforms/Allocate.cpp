@@ -142,8 +142,8 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
       offsets.push_back(
           smem.take(inRing(name.getValue()), buffer.getSizeInBytes(),
                     offsets.empty() ? alignment : getAlignment(buffer)));
-    // Nobody but its warp and the copy engine knows of a warp's slots.
-    if (type.getScope() != Scope::Warp)
+    // Who starts the stores from them knows when they are empty.
+    if (!type.isStaging())
       ring.setBarriers(smem.take("barriers of " + ring.getName().str(),
                                  kBarrierBytes, target::kMBarrierBytes));
     int64_t stride = llvm::alignTo(smem.getUsed() - offsets.front(), alignment);

@@ -142,7 +142,7 @@ private:
 
   LogicalResult collectPorts() {
     for (auto ring : kernel.getBody().getOps<RingOp>()) {
-      if (ring.getType().getScope() != Scope::Warp)
+      if (!ring.getType().isStaging())
         rings[ring];
       else if (failed(verifyStaging(ring)))
         return failure();
@@ -150,7 +150,7 @@ private:
     WalkResult result = kernel.walk([&](Operation *op) {
       LogicalResult collected = success();
       if (auto acquire = dyn_cast<AcquireOp>(op);
-          acquire && acquire.getRing().getType().getScope() == Scope::Warp)
+          acquire && acquire.getRing().getType().isStaging())
         return WalkResult::advance();
       else if (acquire)
         collected = collect<AcquireOp, PublishOp>(acquire, &Sides::producer);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rows on their way through shared memory to a bulk copy. A role may take such
-// slots in several places, as long as whole warps take the same way.
+// Rows on their way through shared memory to a bulk copy. A role may take a
+// warp's slots in several places, as long as whole warps take the same way; the
+// slots of all its threads in one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -111,9 +112,97 @@ static LogicalResult verifyOneAtATime(AcquireOp acquire) {
   return success();
 }
 
+/// Whether `op` writes a field of the slot that it uses.
+static bool isWriteOf(Operation *op, StringAttr name) {
+  if (auto store = dyn_cast<StoreSharedOp>(op))
+    return store.getFieldAttr() == name;
+  auto scale = dyn_cast<StoreScaleOp>(op);
+  return scale && scale.getFieldAttr() == name;
+}
+
+static bool isCopyOf(Operation *op, StringAttr name) {
+  if (auto store = dyn_cast<TmaStoreOp>(op))
+    return store.getFieldAttr() == name;
+  auto store = dyn_cast<BulkStoreOp>(op);
+  return store && store.getFieldAttr() == name;
+}
+
+/// All threads of a role write the fields, in loops or not; then come the
+/// copies, one of each field, and publish. What is written after the first copy
+/// could be missed: the threads wait for each other there and nowhere else.
+static LogicalResult verifySlotOfRole(AcquireOp acquire) {
+  for (Operation *loop : getLoops(acquire))
+    if (!isa<ForEachWorkOp, ForEachKOp>(loop))
+      return acquire.emitOpError("expected only mxgpu loops around it, found ")
+             << loop->getName().getStringRef();
+  Block *block = acquire->getBlock();
+  SmallVector<Operation *> copies, publishes;
+  for (Operation *user : acquire.getSlot().getUsers())
+    if (isa<TmaStoreOp, BulkStoreOp>(user))
+      copies.push_back(user);
+    else if (isa<PublishOp>(user))
+      publishes.push_back(user);
+  if (publishes.size() != 1)
+    return acquire.emitOpError("expected the slot to be given back once by "
+                               "mxgpu.publish, found ")
+           << publishes.size() << " times";
+  for (StringAttr name : acquire.getRing().getType().getNames()) {
+    auto ofField = [&](bool (*is)(Operation *, StringAttr)) {
+      return llvm::count_if(acquire.getSlot().getUsers(),
+                            [&](Operation *user) { return is(user, name); });
+    };
+    if (ofField(isWriteOf) == 0)
+      return acquire.emitOpError("expected a store into field ")
+             << name << ", found none";
+    if (int64_t count = ofField(isCopyOf); count != 1)
+      return acquire.emitOpError("expected one copy of field ")
+             << name << ", found " << count;
+  }
+  Operation *publish = publishes[0];
+  for (Operation *copy : copies) {
+    if (copy->getBlock() != block || publish->getBlock() != block)
+      return copy->emitOpError("expected to be in the block that takes the "
+                               "slot, and publish with it");
+    if (!copy->isBeforeInBlock(publish))
+      return copy->emitOpError("expected to come before mxgpu.publish");
+    for (Operation *user : acquire.getSlot().getUsers())
+      if (isa<StoreSharedOp, StoreScaleOp>(user) &&
+          !block->findAncestorOpInBlock(*user)->isBeforeInBlock(copy)) {
+        InFlightDiagnostic diag = user->emitOpError(
+            "expected to come before the copies from its slot");
+        diag.attachNote(copy->getLoc()) << "a copy";
+        return diag;
+      }
+  }
+  return success();
+}
+
+static LogicalResult verifyStagingOfRole(RingOp ring) {
+  AcquireOp taken;
+  for (Operation *user : ring.getResult().getUsers()) {
+    auto acquire = dyn_cast<AcquireOp>(user);
+    if (!acquire || taken)
+      return user->emitOpError("expected a ring for tma_store to be acquired "
+                               "in one place only");
+    taken = acquire;
+  }
+  if (!taken)
+    return ring.emitOpError("expected a role that produces its slots, found "
+                            "none");
+  RoleOp role = getRole(taken);
+  int64_t threads = ring.getType().getProducerThreads();
+  if (role.getElected() || role.getWarps() * 32 != threads)
+    return role.emitOpError("expected ")
+           << threads << " threads for ring \"" << ring.getName()
+           << "\", found " << (role.getElected() ? 1 : role.getWarps() * 32);
+  return verifySlotOfRole(taken);
+}
+
 /// Nobody else waits for the slots, and the copies that a warp waits for wait
 /// for nobody: there is no order to prove beyond that of each slot's use.
 LogicalResult mx::mxgpu::verifyStaging(RingOp ring) {
+  if (ring.getType().getScope() == Scope::Cta)
+    return verifyStagingOfRole(ring);
   if (ring.getType().getNames().size() != 1)
     return ring.emitOpError("expected one field in a warp's own ring, found ")
            << ring.getType().getNames().size();

@@ -457,7 +457,7 @@ gpu.module @kernels {
 !staging = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(128), consumer = tma_store, scope = warp>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
-    // expected-error @below {{'mxgpu.ring' op expected no barriers for the slots of a warp}}
+    // expected-error @below {{'mxgpu.ring' op expected no barriers for slots of tma_store}}
     %staging = mxgpu.ring "staging" offsets [0] barriers(0) stride(4096) : !staging
     mxgpu.role @role warps(1) {
     }

@@ -122,8 +122,8 @@ func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = mma, consumer
 
 // -----
 
-// expected-error @below {{expected a producer that can write smem with scope = cta, found threads}}
-func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = threads(128), consumer = mma>)
+// expected-error @below {{expected a producer that can write smem with scope = pair, found threads}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = threads(128), consumer = tma_store, scope = pair>)
 
 // -----
 
@@ -132,8 +132,8 @@ func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = tma, consumer
 
 // -----
 
-// expected-error @below {{expected a consumer that can read smem filled by tma, found threads}}
-func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = tma, consumer = threads(128)>)
+// expected-error @below {{expected a consumer that can read smem filled by clc, found threads}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<16xi8>), producer = clc, consumer = threads(128)>)
 
 // -----
 

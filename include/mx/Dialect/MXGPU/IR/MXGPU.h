@@ -81,6 +81,9 @@ std::optional<target::MmaType> getMmaType(mlir::Type type);
 /// The tensor core's scale format of `type`, or none.
 std::optional<target::ScaleFormat> getScaleFormat(mlir::Type type);
 
+/// Rows and columns of a fragment: a vector of one dimension is one row.
+llvm::SmallVector<int64_t, 2> getFragmentShape(mlir::VectorType type);
+
 /// The role that `op` is part of, or null.
 inline RoleOp getRole(mlir::Operation *op) {
   return op->getParentOfType<RoleOp>();

@@ -561,23 +561,98 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
   let hasVerifier = 1;
 }
 
+def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
+  let summary = "read a fragment of a tile in shared memory";
+  let description = [{
+    The thread reads the rows and columns of its result's shape that begin at
+    `row` and `column`, multiples of that shape, where the swizzle has put them.
+    A vector of one dimension is part of one row. Panels of a field are one
+    matrix: panel i holds the i-th part of each row.
+
+    Example: 32 elements of a row; 32 rows of two columns.
+
+    ```mlir
+    %x = mxgpu.load_shared %s["x"] at [%row, %column] : !slot -> vector<32xbf16>
+    %y = mxgpu.load_shared %s["x"] at [%row, %column] : !slot -> vector<32x2xbf16>
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+                       Index:$row, Index:$column);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` `at` `[` $row `,` $column `]` attr-dict
+    `:` type($slot) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared"> {
-  let summary = "write rows that the threads of a warp hold into a field";
+  let summary = "write rows that threads hold into a field";
   let description = [{
     Thread l of the warp writes row l of a matrix in shared memory, permuted as
     its swizzle says.
 
-    Example:
+    With `at` each thread writes a fragment, whose first element has that row
+    and column, multiples of the fragment's shape. The ring is that of all
+    threads of a role (`scope = cta`).
+
+    Examples:
 
     ```mlir
     mxgpu.store_shared %y, %s["c"] : vector<32xf32>, !slot
+    mxgpu.store_shared %q, %s["rows"] at [%row, %column] : vector<2x32xf8E4M3FN>, !slot
     ```
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$value, MXGPU_SlotType:$slot,
-                       StrAttr:$field);
+                       StrAttr:$field, Variadic<Index>:$coords);
   let assemblyFormat = [{
-    $value `,` $slot `` `[` $field `]` attr-dict
+    $value `,` $slot `` `[` $field `]` (`at` `[` $coords^ `]`)? attr-dict
     `:` type($value) `,` type($slot)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_StoreScaleOp : MXGPU_Op<"store_scale"> {
+  let summary = "write one scale into a tile of scales in shared memory";
+  let description = [{
+    The field is a tile of 128 rows by 4 scales, as the tensor core reads it:
+    the scale of row r and block b is byte `r % 32 * 16 + r / 32 * 4 + b` of
+    512 (PTX ISA, tcgen05 scale factor layouts).
+
+    Example:
+
+    ```mlir
+    mxgpu.store_scale %f, %s["scales"] at [%row, %block] : f8E8M0FNU, !slot
+    ```
+  }];
+  let arguments = (ins AnyFloat:$scale, MXGPU_SlotType:$slot, StrAttr:$field,
+                       Index:$row, Index:$block);
+  let assemblyFormat = [{
+    $scale `,` $slot `` `[` $field `]` `at` `[` $row `,` $block `]` attr-dict
+    `:` type($scale) `,` type($slot)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store"> {
+  let summary = "copy a field of a slot to consecutive bytes of memory";
+  let description = [{
+    `coords` are where the bytes begin, the leading indices of `dest`; those
+    that are not given are 0. The slot is empty again when the copy has read it.
+
+    Example:
+
+    ```mlir
+    mxgpu.bulk_store %s["scales"] to %f[%tile, %block]
+        : !slot, memref<?x?x32x4x4xf8E8M0FNU>
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dest,
+                       Variadic<Index>:$coords);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` `to` $dest `` `[` $coords `]` attr-dict
+    `:` type($slot) `,` type($dest)
   }];
   let hasVerifier = 1;
 }
@@ -637,6 +712,31 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [Pure]> {
   let assemblyFormat = [{
     $input `scale_rounding` `=` `` $scale_rounding attr-dict
     `:` type($input) `->` type($elements) `,` type($scale)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [Pure]> {
+  let summary = "quantize blocks that stand side by side in columns";
+  let description = [{
+    The semantics of `mx.quantize` along axis 0 on 32 rows of some columns held
+    in a thread's registers: each column is a block, and a row of `elements`,
+    which are transposed thereby. `scales` has one of each.
+
+    Example:
+
+    ```mlir
+    %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+        : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
+    ```
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$input,
+                       MX_ScaleRoundingAttr:$scale_rounding);
+  let results = (outs AnyVectorOfNonZeroRank:$elements,
+                      AnyVectorOfNonZeroRank:$scales);
+  let assemblyFormat = [{
+    $input `scale_rounding` `=` `` $scale_rounding attr-dict
+    `:` type($input) `->` type($elements) `,` type($scales)
   }];
   let hasVerifier = 1;
 }

@@ -100,7 +100,7 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     - `mma`: the tensor core; a slot is full or empty when all MMAs issued
       before have completed;
     - `threads(n)`: n threads, whose warps arrive one by one;
-    - `tma_store`: bulk tensor stores; a slot is empty when they have read it;
+    - `tma_store`: bulk stores; a slot is empty when they have read it;
     - `clc`: cluster launch control, which answers with a unit of work;
     - `roles`: every role that visits the units.
 
@@ -131,6 +131,9 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     ::mx::mxgpu::Space getSpace() const { return getBuffers()[0].getSpace(); }
     /// Bytes in shared memory of one slot.
     int64_t getSlotBytes() const;
+    /// Whether threads fill the slots for bulk stores, which no barrier in
+    /// memory guards: who starts the stores knows when they have read.
+    bool isStaging() const { return getConsumer() == Agent::TmaStore; }
     /// Whether the slots are those of a CTA pair.
     bool isPair() const { return getScope() == Scope::Pair; }
     /// Bytes by which copies that fill a slot complete its barrier.

@@ -1,0 +1,200 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics
+
+// Fragments of tiles in shared memory, and what is stored from there.
+
+!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %s = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.load_shared' op expected a fragment of 1 or 2 dimensions, found 'vector<1x1x32xbf16>'}}
+      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<1x1x32xbf16>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %s = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.load_shared' op expected a fragment of 'bf16', found 'f16'}}
+      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<32xf16>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (x: smem<512xbf16>), producer = tma, consumer = threads(32)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %s = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.load_shared' op expected a matrix in shared memory, or panels of one, found '!mxgpu.buffer<smem<512xbf16>>'}}
+      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<32xbf16>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (x: smem<128x32xbf16, sw128>), producer = tma, consumer = threads(32)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %s = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.load_shared' op expected rows as long as their swizzle says, found '!mxgpu.buffer<smem<128x32xbf16, sw128>>'}}
+      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<32xbf16>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %s = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.load_shared' op expected rows of 4 bytes or a multiple of 16 bytes, found 'vector<32x4xbf16>'}}
+      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<32x4xbf16>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %s = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.load_shared' op expected a fragment that divides '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>', found 'vector<24x2xbf16>'}}
+      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<24x2xbf16>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %v: i8) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %q = vector.broadcast %v : i8 to vector<32xi8>
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.store_shared' op expected a row and a column, found 1 coordinates}}
+      mxgpu.store_shared %q, %s["q"] at [%i] : vector<32xi8>, !mxgpu.slot<!out>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %v: i8) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %q = vector.broadcast %v : i8 to vector<32xi8>
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = cta}}
+      mxgpu.store_shared %q, %s["q"] at [%i, %i] : vector<32xi8>, !mxgpu.slot<!out>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %v: i8) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %q = vector.broadcast %v : i8 to vector<128xi8>
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = warp}}
+      mxgpu.store_shared %q, %s["q"] : vector<128xi8>, !mxgpu.slot<!out>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (sf: smem<256xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %v: i8) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %f = arith.bitcast %v : i8 to f8E8M0FNU
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.store_scale' op expected a tile of 512 scales of 'f8E8M0FNU' of one byte, found '!mxgpu.buffer<smem<256xf8E8M0FNU>>'}}
+      mxgpu.store_scale %f, %s["sf"] at [%i, %i] : f8E8M0FNU, !mxgpu.slot<!out>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %f: memref<?x?xf8E8M0FNU>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.bulk_store' op expected coordinates that leave as many bytes as '!mxgpu.buffer<smem<512xf8E8M0FNU>>' has, a multiple of 16, found 0 in 'memref<?x?xf8E8M0FNU>'}}
+      mxgpu.bulk_store %s["sf"] to %f[%i] : !mxgpu.slot<!out>, memref<?x?xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %f: memref<512xf8E8M0FNU>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.bulk_store' op expected at most 1 coordinates, found 2}}
+      mxgpu.bulk_store %s["sf"] to %f[%i, %i] : !mxgpu.slot<!out>, memref<512xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+func.func @f(%x: vector<16x2xbf16>) {
+  // expected-error @below {{'mxgpu.quantize_columns' op expected 32 rows of some columns of bf16, f16 or f32, found 'vector<16x2xbf16>'}}
+  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+      : vector<16x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @f(%x: vector<32x2xbf16>) {
+  // expected-error @below {{'mxgpu.quantize_columns' op expected 2 rows of 32 results of f8E4M3FN, found 'vector<32x2xf8E4M3FN>'}}
+  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+      : vector<32x2xbf16> -> vector<32x2xf8E4M3FN>, vector<2xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @f(%x: vector<32x2xbf16>) {
+  // expected-error @below {{'mxgpu.quantize_columns' op expected 2 scales of f8E8M0FNU, found 'vector<1xf8E8M0FNU>'}}
+  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+      : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<1xf8E8M0FNU>
+  return
+}
