@@ -72,6 +72,11 @@ llvm::LogicalResult convertMatmul(MatmulOp op, mlir::gpu::GPUModuleOp module,
 llvm::LogicalResult convertQuantize(QuantizeOp op,
                                     mlir::gpu::GPUModuleOp module);
 
+/// The same for a quantizer that writes along axis 0, after the checks that all
+/// have in common.
+llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
+                                            mlir::gpu::GPUModuleOp module);
+
 /// Launches a kernel that packs an operand of 6-bit elements, and returns the
 /// packed rows: device memory for the caller to free.
 mlir::Value packSixBits(KernelBuilder &host, mlir::Value operand,

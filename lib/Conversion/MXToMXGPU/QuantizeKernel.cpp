@@ -25,9 +25,6 @@ static LogicalResult checkSupport(QuantizeOp op) {
     return op.emitOpError("expected neither global_scale nor offsets on the "
                           "GPU, found ")
            << (op.getOffsets() ? "offsets" : "global_scale");
-  if (op.getAxes() != ArrayRef<int64_t>{1})
-    return op.emitOpError("expected axes [1] on the GPU, found [")
-           << op.getAxes() << "]";
   if (op.getBlockSize() != kBlock)
     return op.emitOpError("expected blocks of 32 on the GPU, found ")
            << op.getBlockSize();
@@ -37,26 +34,31 @@ static LogicalResult checkSupport(QuantizeOp op) {
     return op.emitOpError("expected a matrix of bf16, f16 or f32 with identity "
                           "layout on the GPU, found ")
            << input;
-  auto elements = cast<MemRefType>(op.getOuts()[0].getType());
-  if (!isa<Float8E4M3FNType>(elements.getElementType()) ||
-      !elements.getLayout().isIdentity())
-    return op.emitOpError("expected elements of f8E4M3FN with identity layout "
-                          "on the GPU, found ")
-           << elements;
-  auto scales = cast<MemRefType>(op.getOuts()[1].getType());
-  if (scales.getRank() != 5 || !scales.getLayout().isIdentity() ||
-      !isa<Float8E8M0FNUType>(scales.getElementType()))
-    return op.emitOpError("expected scales of f8E8M0FNU in layout tcgen05 on "
-                          "the GPU, found ")
-           << scales;
+  for (unsigned i = 0; i < op.getAxes().size(); ++i) {
+    auto elements = cast<MemRefType>(op.getElements(i).getType());
+    if (!isa<Float8E4M3FNType>(elements.getElementType()) ||
+        !elements.getLayout().isIdentity())
+      return op.emitOpError("expected elements of f8E4M3FN with identity "
+                            "layout on the GPU, found ")
+             << elements;
+    auto scales = cast<MemRefType>(op.getScales(i).getType());
+    if (scales.getRank() != 5 || !scales.getLayout().isIdentity() ||
+        !isa<Float8E8M0FNUType>(scales.getElementType()))
+      return op.emitOpError("expected scales of f8E8M0FNU in layout tcgen05 on "
+                            "the GPU, found ")
+             << scales;
+  }
   return success();
 }
 
 /// What the verifier could not see in dynamic shapes.
-static void checkSizes(KernelBuilder &host, QuantizeOp op) {
-  Value rows = host.dim(op.getInput(), 0), columns = host.dim(op.getInput(), 1);
-  Value elements = op.getOuts()[0], scales = op.getOuts()[1];
-  host.requireMultiple(columns, kBlock, "dimension 1 of the input");
+static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
+  int64_t axis = op.getAxes()[index];
+  Value rows = host.dim(op.getInput(), 1 - axis);
+  Value columns = host.dim(op.getInput(), axis);
+  Value elements = op.getElements(index), scales = op.getScales(index);
+  host.requireMultiple(columns, kBlock,
+                       "dimension " + Twine(axis) + " of the input");
   host.requireSize(host.dim(elements, 0), rows, "dimension 0 of the elements");
   host.requireSize(host.dim(elements, 1), columns,
                    "dimension 1 of the elements");
@@ -107,7 +109,10 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
   if (failed(checkSupport(op)))
     return failure();
   KernelBuilder host(op.getLoc(), op);
-  checkSizes(host, op);
+  for (unsigned i = 0; i < op.getAxes().size(); ++i)
+    checkSizes(host, op, i);
+  if (op.getAxes() != ArrayRef<int64_t>{1})
+    return buildQuantizeTileKernel(op, module);
   SmallVector<Value> arguments = {op.getInput(), op.getOuts()[0],
                                   op.getOuts()[1]};
   auto function = op->getParentOfType<FunctionOpInterface>();

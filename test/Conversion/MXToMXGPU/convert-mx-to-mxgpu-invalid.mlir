@@ -67,19 +67,10 @@ func.func @main(%a: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU
 
 // -----
 
-func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected axes [1] on the GPU, found [0]}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
-  return
-}
-
-// -----
-
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16>, %e: !a, %s: !s, %e2: memref<64x128xf8E4M3FN>, %s2: !s) {
-  // expected-error @below {{'mx.quantize' op expected axes [1] on the GPU, found [1, 0]}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %e2, %s2 : !a, !s, memref<64x128xf8E4M3FN>, !s) axes = [1, 0]
+// Rows that the copy engine cannot take.
+func.func @main(%x: memref<128x60xbf16>, %e: memref<60x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of the input to be a multiple of 8 with axes [0] on the GPU, found 60: pad it to 64}}
+  mx.quantize ins(%x : memref<128x60xbf16>) outs(%e, %s : memref<60x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
   return
 }
 
