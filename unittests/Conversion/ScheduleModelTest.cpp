@@ -26,32 +26,30 @@ const target::TargetInfo &getTarget() {
 
 struct Format {
   const char *name;
-  target::MmaKind kind;
   target::MmaType a, b;
+  target::ScaleFormat scales;
   int64_t blockSize, outBits;
   bool accumulate;
 };
 
 constexpr Format kFormats[] = {
-    {"mxfp8 to bf16", target::MmaKind::MXF8F6F4, target::MmaType::E4M3,
-     target::MmaType::E4M3, 32, 16, false},
-    {"mxfp8 into f32", target::MmaKind::MXF8F6F4, target::MmaType::E4M3,
-     target::MmaType::E5M2, 32, 32, true},
-    {"mxfp6 x mxfp4 to f32", target::MmaKind::MXF8F6F4, target::MmaType::E2M3,
-     target::MmaType::E2M1, 32, 32, false},
-    {"mxfp4 to f16", target::MmaKind::MXF4, target::MmaType::E2M1,
-     target::MmaType::E2M1, 32, 16, false},
-    {"nvfp4 to f32", target::MmaKind::MXF4NVF4, target::MmaType::E2M1,
-     target::MmaType::E2M1, 16, 32, false},
+    {"mxfp8 to bf16", target::MmaType::E4M3, target::MmaType::E4M3,
+     target::ScaleFormat::UE8M0, 32, 16, false},
+    {"mxfp8 into f32", target::MmaType::E4M3, target::MmaType::E5M2,
+     target::ScaleFormat::UE8M0, 32, 32, true},
+    {"mxfp6 x mxfp4 to f32", target::MmaType::E2M3, target::MmaType::E2M1,
+     target::ScaleFormat::UE8M0, 32, 32, false},
+    {"mxfp4 to f16", target::MmaType::E2M1, target::MmaType::E2M1,
+     target::ScaleFormat::UE8M0, 32, 16, false},
+    {"nvfp4 to f32", target::MmaType::E2M1, target::MmaType::E2M1,
+     target::ScaleFormat::UE4M3, 16, 32, false},
 };
 
 MatmulProblem getProblem(const Format &format, int64_t m, int64_t n,
                          int64_t k) {
   MatmulProblem problem;
-  problem.kind = format.kind;
-  problem.a = format.a;
-  problem.b = format.b;
-  problem.blockSize = format.blockSize;
+  problem.product = *target::lookupProduct(format.a, format.b, format.blockSize,
+                                           format.scales);
   problem.outBits = format.outBits;
   problem.accumulate = format.accumulate;
   problem.m = m;

@@ -207,9 +207,10 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
   if (auto function = op->getParentOfType<FunctionOpInterface>())
     os << " in @" << function.getName();
   os << ": " << getSize(problem.m) << " x " << getSize(problem.n) << " x "
-     << getSize(problem.k) << ", " << getName(problem.a) << " x "
-     << getName(problem.b) << " in blocks of " << problem.blockSize << " ("
-     << target::getInfo(problem.kind).name << ") to "
+     << getSize(problem.k) << ", " << getName(problem.product.a->type) << " x "
+     << getName(problem.product.b->type) << " in blocks of "
+     << problem.product.blockSize << " ("
+     << target::getInfo(problem.product.kind).name << ") to "
      << op.getOutType().getElementType() << ", " << target.chip << " with "
      << target.smCount << " SMs\n";
   os << "  schedule: " << schedule << '\n';

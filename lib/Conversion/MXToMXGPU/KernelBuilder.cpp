@@ -70,12 +70,14 @@ void KernelBuilder::requireMultiple(Value found, int64_t factor,
                     ValueRange{found});
 }
 
-KernelOp KernelBuilder::kernel(gpu::GPUModuleOp module, StringRef name,
+KernelOp KernelBuilder::kernel(gpu::GPUModuleOp module, StringRef what,
                                TypeRange arguments, ScheduleAttr schedule) {
+  auto function =
+      getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>();
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPointToEnd(module.getBody());
   auto kernel = KernelOp::create(*this, getLoc(), TypeRange(), ValueRange());
-  kernel.setSymName(name);
+  kernel.setSymName((function.getName() + "_" + what).str());
   kernel.setFunctionType(getFunctionType(arguments, {}));
   if (schedule)
     kernel.setScheduleAttr(schedule);

@@ -49,8 +49,9 @@ public:
   void requireAtMost(mlir::Value found, int64_t limit, const llvm::Twine &what);
 
   /// A kernel with an empty body and `arguments`, in the module's gpu.module;
-  /// the builder's insertion point does not move. Its name begins with `name`.
-  KernelOp kernel(mlir::gpu::GPUModuleOp module, llvm::StringRef name,
+  /// the builder's insertion point does not move. Its name begins with that of
+  /// the function around it and `what` it does.
+  KernelOp kernel(mlir::gpu::GPUModuleOp module, llvm::StringRef what,
                   mlir::TypeRange arguments, ScheduleAttr schedule = {});
   /// Launches `kernel` with one CTA for each unit of work, but no more than
   /// the device runs at once where the kernel fills an SM.

@@ -14,13 +14,9 @@
 #include "EpilogueRegion.h"
 #include "KernelBuilder.h"
 #include "mx/Support/ScaleLayout.h"
-#include "mx/Target/OperandForms.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mx::mxgpu {
-
-/// How the tensor core multiplies the operands of `op`, or none.
-std::optional<target::ProductForm> getProductForm(MatmulOp op);
 
 /// Says at `op` what kernels support where it asks for more.
 llvm::LogicalResult verifyMatmulSupport(MatmulOp op);
@@ -33,7 +29,7 @@ public:
   MatmulBuilder(MatmulOp op, mlir::gpu::GPUModuleOp module,
                 ScheduleAttr schedule)
       : op(op), module(module), schedule(schedule), host(op.getLoc(), op),
-        body(op.getLoc(), op), product(*getProductForm(op)),
+        body(op.getLoc(), op), product(getMatmulProblem(op)->product),
         region(op.getEpilogueBlock()) {}
 
   void build() {
@@ -67,6 +63,10 @@ private:
   void appendCaptures(llvm::SmallVectorImpl<mlir::Value> &arguments);
   void mapCaptures();
   void buildKernel(mlir::TypeRange arguments);
+  /// Passes the size of the reduction to the kernel unless it is known, and
+  /// finds it there, where it is argument `index` then.
+  void appendReduction(llvm::SmallVectorImpl<mlir::Value> &arguments);
+  mlir::Value getReduction(unsigned index);
   void divideRegisters();
   Scope getScope() const {
     return schedule.getCtaPair() ? Scope::Pair : Scope::Cta;
@@ -136,9 +136,6 @@ private:
   llvm::SmallVector<int64_t> getBScaleBox() const;
   /// Reduction elements that the scales of a scale tile cover.
   int64_t getScaleTileK() const { return kScaleTileBlocks * product.blockSize; }
-
-  /// A warp reads the lanes of its quarter of tensor memory.
-  static constexpr int64_t kEpilogueWarps = 4;
 
   MatmulOp op;
   mlir::gpu::GPUModuleOp module;

@@ -19,9 +19,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Most columns that an epilogue thread holds at a time to store them, and most
-/// bytes of a row that it stages: those of the widest swizzle.
-static constexpr int64_t kFragmentColumns = 32, kStagedBytes = 128;
+/// Most columns that an epilogue thread holds at a time to store them itself.
+static constexpr int64_t kFragmentColumns = 32;
 
 /// The row of the result that this thread has, and whether it exists. A row
 /// that does not counts as the last one, so that whatever is read exists.
@@ -64,9 +63,9 @@ Value MatmulBuilder::isWhole(ForEachWorkOp unit, Value empty) {
 
 int64_t MatmulBuilder::getFragmentColumns() {
   auto type = cast<MemRefType>(getOut().getType());
-  int64_t bytes = type.getElementTypeBitWidth() / 8;
-  return std::gcd(schedule.getTileN(),
-                  isStaged() ? kStagedBytes / bytes : kFragmentColumns);
+  if (isStaged())
+    return getStagedColumns(schedule.getTileN(), type.getElementTypeBitWidth());
+  return std::gcd(schedule.getTileN(), kFragmentColumns);
 }
 
 /// What is stored for the `sums` of some columns.

@@ -143,7 +143,7 @@ Value MatmulBuilder::encodeResult() {
   require(rest, "the result's data", rest);
   int64_t columns = getFragmentColumns();
   auto map = TensorMapType::get(
-      op.getContext(), {32, columns}, type.getElementType(),
+      op.getContext(), {kStagedRows, columns}, type.getElementType(),
       *symbolizeSwizzle(static_cast<uint32_t>(columns * bytes)));
   return host.create<EncodeTensorMapOp>(map, getOut());
 }

@@ -15,6 +15,18 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+void MatmulBuilder::appendReduction(SmallVectorImpl<Value> &arguments) {
+  if (cast<MemRefType>(op.getA().getType()).isDynamicDim(1))
+    arguments.push_back(host.dim(op.getA(), 1));
+}
+
+Value MatmulBuilder::getReduction(unsigned index) {
+  auto type = cast<MemRefType>(op.getA().getType());
+  if (type.isDynamicDim(1))
+    return kernel.getBody().getArgument(index);
+  return body.index(type.getDimSize(1));
+}
+
 /// What the epilogue needs from outside.
 void MatmulBuilder::appendCaptures(SmallVectorImpl<Value> &arguments) {
   firstCapture = arguments.size();
@@ -40,8 +52,7 @@ void MatmulBuilder::buildProduct() {
       encodeOperand(op.getB(), *product.b, getBRows()),
       encodeScales(op.getAScales(), getAScaleBox()),
       encodeScales(op.getBScales(), getBScaleBox()), getOut()};
-  if (cast<MemRefType>(op.getA().getType()).isDynamicDim(1))
-    arguments.push_back(host.dim(op.getA(), 1));
+  appendReduction(arguments);
   appendCaptures(arguments);
   if (isStaged())
     arguments.push_back(encodeResult());
@@ -63,16 +74,11 @@ void MatmulBuilder::buildProduct() {
 }
 
 void MatmulBuilder::buildKernel(TypeRange arguments) {
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  kernel = host.kernel(module, (function.getName() + "_matmul").str(),
-                       arguments, schedule);
+  kernel = host.kernel(module, "matmul", arguments, schedule);
   kernel.setCluster(schedule.getCtas());
   body.setInsertionPointToStart(&kernel.getBody().front());
   result = kernel.getBody().getArgument(4);
-  Value reduction =
-      firstCapture > 5
-          ? Value(kernel.getBody().getArgument(5))
-          : body.index(cast<MemRefType>(op.getA().getType()).getDimSize(1));
+  Value reduction = getReduction(5);
   if (schedule.getCtaPair())
     rank = body.create<CtaRankOp>();
   mapCaptures();
@@ -163,15 +169,13 @@ Value MatmulBuilder::getFirstRow(ForEachWorkOp unit) {
   return body.add(unit.getRow(), body.mul(rank, body.index(getARows())));
 }
 
-/// Of answers of cluster launch control (16 bytes). Two, so that the loads can
-/// go on to the next unit while the epilogue of the last one runs.
 RingType MatmulBuilder::getUnitRingType() {
-  return RingType::get(op.getContext(), /*stages=*/2,
-                       {host.getStringAttr("unit")},
-                       {BufferType::get(op.getContext(), Space::Smem, {16},
-                                        host.getI8Type(), Swizzle::None)},
-                       Agent::Clc, 1, Agent::Roles, 1, getScope(),
-                       /*overlap=*/0);
+  return RingType::get(
+      op.getContext(), kUnitSlots, {host.getStringAttr("unit")},
+      {BufferType::get(op.getContext(), Space::Smem, {kUnitBytes},
+                       host.getI8Type(), Swizzle::None)},
+      Agent::Clc, 1, Agent::Roles, 1, getScope(),
+      /*overlap=*/0);
 }
 
 RingType MatmulBuilder::getStagingRingType() {
@@ -216,8 +220,7 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOp op, gpu::GPUModuleOp module,
     return op.emitOpError("expected a schedule: run mx-select-schedule first");
   if (failed(verifyScheduleSupport(op, schedule, target)))
     return failure();
-  std::optional<MatmulProblem> problem = getMatmulProblem(op);
-  std::string why = problem ? explainDirectStores(*problem) : std::string();
+  std::string why = explainDirectStores(*getMatmulProblem(op));
   if (schedule.getEpilogue() == Epilogue::TmaStore && !why.empty()) {
     op.emitRemark("epilogue = direct instead of tma_store: ") << why;
     ScheduleParts parts = schedule.getParts();

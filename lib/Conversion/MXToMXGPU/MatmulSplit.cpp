@@ -62,12 +62,9 @@ void MatmulBuilder::buildSum(Value parts) {
   direct.staging = ScheduleParts().staging;
   schedule = ScheduleAttr::get(op.getContext(), direct);
   SmallVector<Value> arguments = {parts, getOut()};
-  if (cast<MemRefType>(op.getA().getType()).isDynamicDim(1))
-    arguments.push_back(host.dim(op.getA(), 1));
+  appendReduction(arguments);
   appendCaptures(arguments);
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  kernel = host.kernel(module, (function.getName() + "_matmul_sum").str(),
-                       ValueRange(arguments).getTypes());
+  kernel = host.kernel(module, "matmul_sum", ValueRange(arguments).getTypes());
   body.setInsertionPointToStart(&kernel.getBody().front());
   result = kernel.getBody().getArgument(1);
   mapCaptures();
@@ -82,10 +79,7 @@ void MatmulBuilder::buildSum(Value parts) {
 }
 
 void MatmulBuilder::buildSumRole(Value parts) {
-  Value reduction =
-      firstCapture > 2
-          ? Value(kernel.getBody().getArgument(2))
-          : body.index(cast<MemRefType>(op.getA().getType()).getDimSize(1));
+  Value reduction = getReduction(2);
   Value rows = body.dim(result, 0), columns = body.dim(result, 1);
   work = body.create<WorkSourceOp>(
       rows, columns, reduction, ArrayRef<int64_t>{kSumWarps, kSumColumns * 32},

@@ -13,51 +13,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-LogicalResult
-mx::mxgpu::verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
-                                 const target::TargetInfo &target) {
-  auto fail = [&](const Twine &expected) -> LogicalResult {
-    return op.emitOpError("expected a schedule ")
-           << expected << " on the GPU, found " << schedule;
-  };
-  auto a = cast<MemRefType>(op.getA().getType());
-  if (!a.isDynamicDim(1) && schedule.getSplitK() > 1) {
-    int64_t steps = std::max<int64_t>(
-        llvm::divideCeil(a.getDimSize(1), schedule.getTileK()), 1);
-    if (schedule.getSplitK() > steps)
-      return fail("with split_k of at most " + Twine(steps) +
-                  ", the tiles of the reduction,");
-  }
-  if (!schedule.getStages())
-    return fail("with a number of stages (run mx-select-schedule first)");
-  std::optional<MatmulProblem> problem = getMatmulProblem(op);
-  if (!problem)
-    return op.emitOpError("expected operands and scales that a block-scaled "
-                          "tcgen05.mma multiplies, found ")
-           << op.getA().getType() << " and " << op.getB().getType()
-           << " with blocks of " << op.getBlockSize();
-  auto error = checkSchedule(*problem, schedule.getParts(), target);
-  if (!error)
-    return success();
-  InFlightDiagnostic diag = op.emitOpError(error->message);
-  for (const std::string &row : error->table)
-    diag.attachNote() << row;
-  return diag;
-}
-
-std::optional<target::ProductForm> mx::mxgpu::getProductForm(MatmulOp op) {
-  auto getElementType = [](Value value) {
-    return cast<MemRefType>(value.getType()).getElementType();
-  };
-  std::optional<target::MmaType> a = getMmaType(getElementType(op.getA()));
-  std::optional<target::MmaType> b = getMmaType(getElementType(op.getB()));
-  std::optional<target::ScaleFormat> format =
-      getScaleFormat(getElementType(op.getAScales()));
-  if (!a || !b || !format)
-    return {};
-  return target::lookupProduct(*a, *b, op.getBlockSize(), *format);
-}
-
 /// What a static reduction must be, and the nearest that it can.
 static LogicalResult verifyReduction(MatmulOp op,
                                      const target::ProductForm &product) {
@@ -100,12 +55,12 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {
       return op.emitOpError("expected scales of ")
              << name << " in layout tcgen05 on the GPU, found " << scaleType;
   }
-  std::optional<target::ProductForm> product = getProductForm(op);
-  if (!product)
+  std::optional<MatmulProblem> problem = getMatmulProblem(op);
+  if (!problem)
     return op.emitOpError("expected operands that the tensor core multiplies, "
                           "found ")
            << op.getA().getType() << " and " << op.getB().getType();
-  if (failed(verifyReduction(op, *product)))
+  if (failed(verifyReduction(op, problem->product)))
     return failure();
   auto out = cast<MemRefType>(op.getOuts().front().getType());
   if (!out.getLayout().isIdentity())
@@ -113,4 +68,21 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {
                           "found ")
            << out;
   return success();
+}
+
+LogicalResult
+mx::mxgpu::verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
+                                 const target::TargetInfo &target) {
+  if (!schedule.getStages())
+    return op.emitOpError("expected a schedule with a number of stages (run "
+                          "mx-select-schedule first) on the GPU, found ")
+           << schedule;
+  auto error =
+      checkSchedule(*getMatmulProblem(op), schedule.getParts(), target);
+  if (!error)
+    return success();
+  InFlightDiagnostic diag = op.emitOpError(error->message);
+  for (const std::string &row : error->table)
+    diag.attachNote() << row;
+  return diag;
 }

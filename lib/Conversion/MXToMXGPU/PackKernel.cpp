@@ -126,14 +126,8 @@ Value mx::mxgpu::packSixBits(KernelBuilder &host, Value operand,
       MemRefType::get(shape, byte),
       ValueRange{rows, host.mul(columnTiles, host.index(kPackedTile))});
   SmallVector<Value> arguments = {bytes, packed};
-  auto function = host.getInsertionBlock()
-                      ->getParentOp()
-                      ->getParentOfType<FunctionOpInterface>();
-  if (!function)
-    function =
-        cast<FunctionOpInterface>(host.getInsertionBlock()->getParentOp());
-  KernelOp kernel = host.kernel(module, (function.getName() + "_pack").str(),
-                                ValueRange(arguments).getTypes());
+  KernelOp kernel =
+      host.kernel(module, "pack", ValueRange(arguments).getTypes());
   buildKernel(kernel, host.getLoc());
   Value tiles = host.mul(host.ceilDiv(rows, kTile), columnTiles);
   host.launch(kernel, tiles, arguments);

@@ -115,10 +115,8 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
     return buildQuantizeTileKernel(op, module);
   SmallVector<Value> arguments = {op.getInput(), op.getOuts()[0],
                                   op.getOuts()[1]};
-  auto function = op->getParentOfType<FunctionOpInterface>();
   KernelOp kernel =
-      host.kernel(module, (function.getName() + "_quantize").str(),
-                  ValueRange(arguments).getTypes());
+      host.kernel(module, "quantize", ValueRange(arguments).getTypes());
   buildKernel(kernel, op.getScaleRounding(), op.getLoc());
   Value rowTiles = host.ceilDiv(host.dim(op.getInput(), 0), kRows);
   Value blockTiles = host.ceilDiv(host.dim(op.getInput(), 1), kBlocks * kBlock);

@@ -51,8 +51,10 @@ static Grid getGrid(const MatmulProblem &problem, const ScheduleParts &parts,
   grid.rowTiles = ceilDiv(grid.m, parts.tile[0]);
   grid.columnTiles = ceilDiv(grid.n, parts.tile[1]);
   grid.workers = target.smCount / (parts.ctaPair ? 2 : 1);
-  grid.aBytes = getMatrixBytes(grid.m, grid.k, problem.a, problem.blockSize);
-  grid.bBytes = getMatrixBytes(grid.n, grid.k, problem.b, problem.blockSize);
+  grid.aBytes = getMatrixBytes(grid.m, grid.k, problem.product.a->type,
+                               problem.product.blockSize);
+  grid.bBytes = getMatrixBytes(grid.n, grid.k, problem.product.b->type,
+                               problem.product.blockSize);
   return grid;
 }
 
@@ -132,7 +134,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   int64_t steps = ceilDiv(ceilDiv(grid.k, parts.tile[2]), parts.splitK);
   cost.kSteps = steps * cost.units;
   int64_t elements = std::min(grid.k, steps * parts.tile[2]);
-  int64_t products = ceilDiv(elements, target::getInfo(problem.kind).k);
+  int64_t products = ceilDiv(elements, target::getInfo(problem.product.kind).k);
   cost.mma = products * target::mmaCycles(rates, tileN);
   cost.port = products * target::mmaPortCycles(rates, ctas, tileN);
   ScheduleBudget budget = getBudget(problem, parts, target);
@@ -218,7 +220,7 @@ int64_t mx::mxgpu::getIdealCycles(const MatmulProblem &problem,
                                   const target::TargetInfo &target) {
   const target::Rates &rates = target::getRates(target);
   int64_t products =
-      ceilDiv(orAssumed(problem.k), target::getInfo(problem.kind).k);
+      ceilDiv(orAssumed(problem.k), target::getInfo(problem.product.kind).k);
   // A column of 128 rows is half a cycle of one instruction.
   int64_t columns =
       ceilDiv(orAssumed(problem.m) * orAssumed(problem.n), kScaleTileRows);

@@ -10,7 +10,6 @@
 #include "mx/Dialect/MXGPU/IR/Schedule.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
@@ -24,18 +23,7 @@ using namespace mx::mxgpu;
 //===----------------------------------------------------------------------===//
 
 int64_t MatmulProblem::getScaleTileK() const {
-  return kScaleTileBlocks * blockSize;
-}
-
-static std::optional<target::MmaType> getOperandType(Type type) {
-  using Result = std::optional<target::MmaType>;
-  return llvm::TypeSwitch<Type, Result>(type)
-      .Case([](Float8E4M3FNType) { return target::MmaType::E4M3; })
-      .Case([](Float8E5M2Type) { return target::MmaType::E5M2; })
-      .Case([](Float6E3M2FNType) { return target::MmaType::E3M2; })
-      .Case([](Float6E2M3FNType) { return target::MmaType::E2M3; })
-      .Case([](Float4E2M1FNType) { return target::MmaType::E2M1; })
-      .Default([](Type) { return std::nullopt; });
+  return kScaleTileBlocks * product.blockSize;
 }
 
 std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOp op) {
@@ -45,26 +33,16 @@ std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOp op) {
   auto aType = cast<ShapedType>(op.getA().getType());
   auto bType = cast<ShapedType>(op.getB().getType());
   ShapedType outType = op.getOutType();
-  auto a = getOperandType(aType.getElementType());
-  auto b = getOperandType(bType.getElementType());
-  Type scale = getElementTypeOrSelf(op.getAScales().getType());
-  if (!a || !b || scale != getElementTypeOrSelf(op.getBScales().getType()))
+  auto a = getMmaType(aType.getElementType());
+  auto b = getMmaType(bType.getElementType());
+  auto scales = getScaleFormat(getElementTypeOrSelf(op.getAScales().getType()));
+  if (!a || !b || !scales)
     return std::nullopt;
-  target::ScaleFormat format;
-  if (isa<Float8E8M0FNUType>(scale))
-    format = target::ScaleFormat::UE8M0;
-  else if (isa<Float8E4M3FNType>(scale))
-    format = target::ScaleFormat::UE4M3;
-  else
-    return std::nullopt;
-  auto kind = target::selectBlockScaledKind(*a, *b, op.getBlockSize(), format);
-  if (!kind)
+  auto product = target::lookupProduct(*a, *b, op.getBlockSize(), *scales);
+  if (!product)
     return std::nullopt;
   MatmulProblem problem;
-  problem.kind = *kind;
-  problem.a = *a;
-  problem.b = *b;
-  problem.blockSize = op.getBlockSize();
+  problem.product = *product;
   problem.outBits = outType.getElementTypeBitWidth();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
@@ -101,6 +79,10 @@ std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
 bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
   return !ShapedType::isDynamic(problem.n) &&
          explainDirectStores(problem).empty();
+}
+
+int64_t mx::mxgpu::getStagedColumns(int64_t tileN, int64_t bits) {
+  return std::gcd(tileN, kStagedRowBytes * 8 / bits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,7 +159,6 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
   bool isStaged = parts.epilogue == Epilogue::TmaStore &&
                   explainDirectStores(problem).empty();
   bool isClc = parts.tileLoop == TileLoop::Clc;
-  constexpr int64_t kUnitSlots = 2, kUnitBytes = 16;
   takeSlots(budget, "in", parts.stages,
             {{"in.a", tileM / ctas * rowBytes, swizzleAlign},
              {"in.b", tileN / ctas * rowBytes, swizzleAlign},
@@ -185,12 +166,11 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
              {"in.sfb", bScaleTiles * kScaleTiles * kScaleTileBytes, 128},
              {"barriers of in", kBarrierBytes, target::kMBarrierBytes}});
   if (isStaged) {
-    // A buffer is 32 rows of up to 128 bytes, swizzled over their length.
-    constexpr int64_t kRows = 32, kSpanBits = 128 * 8;
+    // Swizzled over the length of its rows.
     int64_t rowBytes =
-        std::gcd(tileN, kSpanBits / problem.outBits) * problem.outBits / 8;
+        getStagedColumns(tileN, problem.outBits) * problem.outBits / 8;
     takeSlots(budget, "staging", kEpilogueWarps * parts.staging,
-              {{"staging.c", kRows * rowBytes,
+              {{"staging.c", kStagedRows * rowBytes,
                 std::max<int64_t>(8 * rowBytes, 128)}});
   }
   if (isClc)
@@ -270,6 +250,21 @@ static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
       {}};
 }
 
+/// No part of the reduction may be empty. Of an unknown one, some are.
+static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
+                                               const ScheduleParts &parts) {
+  if (ShapedType::isDynamic(problem.k))
+    return std::nullopt;
+  int64_t tiles = std::max<int64_t>(ceilDiv(problem.k, parts.tile[2]), 1);
+  if (parts.splitK <= tiles)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected split_k of at most {0}, the tiles of the "
+                    "reduction, found {1}",
+                    tiles, parts.splitK),
+      {}};
+}
+
 /// What ptxas 13.0 needs for any schedule without spilling. Below, it depends
 /// on the schedule.
 static std::optional<ScheduleError> checkRegisters(const ScheduleParts &parts) {
@@ -295,11 +290,14 @@ std::optional<ScheduleError>
 mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleParts &parts,
                          const target::TargetInfo &target) {
-  if (std::string error = target::checkMmaShape(
-          problem.kind, parts.ctaPair ? 2 : 1, parts.tile[0], parts.tile[1]);
+  if (std::string error =
+          target::checkMmaShape(problem.product.kind, parts.ctaPair ? 2 : 1,
+                                parts.tile[0], parts.tile[1]);
       !error.empty())
     return ScheduleError{error, {}};
   if (auto error = checkColumns(problem, parts.tile[1]))
+    return error;
+  if (auto error = checkSplit(problem, parts))
     return error;
   if (auto error = checkRegisters(parts))
     return error;

@@ -13,15 +13,13 @@
 #define MX_DIALECT_MXGPU_IR_SCHEDULE_H
 
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
-#include "mx/Target/MmaShapes.h"
+#include "mx/Target/OperandForms.h"
 
 namespace mx::mxgpu {
 
 /// What a schedule depends on of an `mx.matmul`.
 struct MatmulProblem {
-  target::MmaKind kind = target::MmaKind::MXF8F6F4;
-  target::MmaType a = target::MmaType::E4M3, b = target::MmaType::E4M3;
-  int64_t blockSize = 32;
+  target::ProductForm product{};
   int64_t outBits = 32;
   bool accumulate = false;
   /// Whether an epilogue region computes the elements of the result.
@@ -34,7 +32,7 @@ struct MatmulProblem {
   /// Bits that an element takes in shared memory: TMA unpacks the formats of
   /// mxf8f6f4 to bytes (PTX ISA, tensor maps of packed types).
   int64_t getSmemBits() const {
-    return kind == target::MmaKind::MXF8F6F4 ? 8 : 4;
+    return product.kind == target::MmaKind::MXF8F6F4 ? 8 : 4;
   }
   /// Elements of the reduction that one 512-byte tile of scales covers.
   int64_t getScaleTileK() const;
@@ -70,6 +68,17 @@ struct ScheduleBudget {
 
 /// Warps of the epilogue, of which each reads a quarter of tensor memory.
 inline constexpr int64_t kEpilogueWarps = 4;
+
+/// Answers of cluster launch control, of 16 bytes (PTX ISA,
+/// clusterlaunchcontrol.try_cancel). Two, so that the loads can go on to the
+/// next unit while the epilogue of the last one runs.
+inline constexpr int64_t kUnitSlots = 2, kUnitBytes = 16;
+
+/// What a warp stages at a time for a bulk copy: a row for each lane, of at
+/// most the widest swizzle's length.
+inline constexpr int64_t kStagedRows = 32, kStagedRowBytes = 128;
+/// Columns of that, of elements of `bits`.
+int64_t getStagedColumns(int64_t tileN, int64_t bits);
 
 /// Adds up a schedule whose stages are chosen.
 ScheduleBudget getBudget(const MatmulProblem &problem,
