@@ -62,6 +62,7 @@ struct TargetInfo {
 /// Facts that hold for every chip in the table.
 inline constexpr unsigned kWarpSize = 32;
 inline constexpr unsigned kWarpGroupSize = 128;
+inline constexpr unsigned kWarpGroupWarps = kWarpGroupSize / kWarpSize;
 /// PTX ISA, "Contents of the mbarrier object": pending and expected arrivals
 /// and the magnitude of the tx-count stay below 2^20.
 inline constexpr uint32_t kMBarrierMaxCount = (1u << 20) - 1;

@@ -28,8 +28,7 @@ struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
     auto type = cast<VectorType>(op.getType());
     Value column =
         getFieldColumn(builder, kernel, ring, op.getField(), adaptor.getSlot());
-    Value thread = builder.threadId();
-    Value warp = builder.create<arith::ShRUIOp>(thread, builder.i32(5));
+    Value warp = builder.warpInCta();
     Value quarter = builder.create<arith::AndIOp>(warp, builder.i32(3));
     Value lane = builder.mul(quarter, builder.i32(32));
     Value start = builder.add(column, builder.toI32(adaptor.getColumn()));

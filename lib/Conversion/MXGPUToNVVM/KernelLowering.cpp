@@ -20,8 +20,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 /// Warps that setmaxnreg gives registers together, and the step of its counts.
-static constexpr int64_t kWarpgroupWarps =
-    mx::target::kWarpGroupSize / mx::target::kWarpSize;
+static constexpr int64_t kWarpGroupWarps = mx::target::kWarpGroupWarps;
 static constexpr int64_t kRegisterStep = mx::target::kSetMaxNRegStep;
 
 /// The dynamic shared memory of all kernels of a module.
@@ -147,8 +146,7 @@ static int64_t getAllocatingWarp(KernelOp kernel) {
 }
 
 static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
-  Value thread = builder.threadId();
-  Value current = builder.create<arith::ShRUIOp>(thread, builder.i32(5));
+  Value current = builder.warpInCta();
   Value isWarp = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
                                                current, builder.i32(warp));
   return builder.create<scf::IfOp>(isWarp, /*withElse=*/false);
@@ -215,7 +213,7 @@ static void divideRegisters(NVVMBuilder &builder, KernelOp kernel,
     if (!role.getRegisters())
       return;
     warps += role.getWarps();
-    groups.resize(llvm::divideCeil(warps, kWarpgroupWarps),
+    groups.resize(llvm::divideCeil(warps, kWarpGroupWarps),
                   *role.getRegisters());
   }
   int64_t sum = 0;

@@ -15,9 +15,6 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-/// Multicast mask of the two CTAs of a pair, which is a whole cluster.
-static constexpr int16_t kBothCtas = 0b11;
-
 static NVVM::CTAGroupKind toGroup(bool pair) {
   return pair ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
 }
@@ -95,6 +92,11 @@ Value NVVMBuilder::tensorPointer(Value address) {
 
 Value NVVMBuilder::threadId() {
   return create<NVVM::ThreadIdXOp>(getI32Type());
+}
+Value NVVMBuilder::warpInCta() {
+  Value thread = threadId();
+  return create<arith::ShRUIOp>(thread,
+                                i32(llvm::Log2_32(mx::target::kWarpSize)));
 }
 Value NVVMBuilder::ctaId() { return create<NVVM::BlockIdXOp>(getI32Type()); }
 Value NVVMBuilder::ctaCount() { return create<NVVM::GridDimXOp>(getI32Type()); }
@@ -255,6 +257,11 @@ void NVVMBuilder::fenceAsyncShared() {
 // Bulk tensor copies
 //===----------------------------------------------------------------------===//
 
+Value NVVMBuilder::maskOf(bool both) {
+  return both ? create<arith::ConstantOp>(getI16IntegerAttr(0b11)).getResult()
+              : Value();
+}
+
 void NVVMBuilder::prefetchTensorMap(Value map) {
   create<NVVM::PrefetchOp>(/*cacheLevel=*/NVVM::PrefetchCacheLevelAttr(),
                            /*evictPriority=*/NVVM::CacheEvictionPriorityAttr(),
@@ -274,9 +281,7 @@ void NVVMBuilder::loadTensor(Value dest, Value map, ArrayRef<Value> coords,
 void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
                                    ArrayRef<Value> coords, Value barrier,
                                    Value policy, bool multicast) {
-  Value mask;
-  if (multicast)
-    mask = create<arith::ConstantOp>(getI16IntegerAttr(kBothCtas));
+  Value mask = maskOf(multicast);
   create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
       inCluster(dest), map, coords, barrier,
       /*im2colOffsets=*/ValueRange(), mask, policy, NVVM::TMALoadMode::TILE,
@@ -393,10 +398,7 @@ void NVVMBuilder::mmaBlockScaled(const mx::target::InstrDescriptor &instruction,
 }
 
 void NVVMBuilder::commit(Value barrier, bool pair) {
-  Value mask;
-  if (pair)
-    mask = create<arith::ConstantOp>(getI16IntegerAttr(kBothCtas));
-  create<NVVM::Tcgen05CommitOp>(barrier, mask, toGroup(pair));
+  create<NVVM::Tcgen05CommitOp>(barrier, maskOf(pair), toGroup(pair));
 }
 
 Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {

@@ -47,6 +47,8 @@ public:
 
   // Threads.
   mlir::Value threadId();
+  /// Number of this thread's warp.
+  mlir::Value warpInCta();
   mlir::Value ctaId();
   mlir::Value ctaCount();
   mlir::Value clusterId();
@@ -174,6 +176,8 @@ public:
   mlir::Value permute(mlir::Value lo, mlir::Value hi, uint32_t selector);
 
 private:
+  /// Multicast mask of both CTAs of a pair, which is a whole cluster; or null.
+  mlir::Value maskOf(bool both);
   mlir::Value tensorPointer(mlir::Value address);
   /// A pointer to shared memory of this CTA as one of the cluster's.
   mlir::Value inCluster(mlir::Value pointer);

@@ -31,8 +31,7 @@ void mx::mxgpu::branchOnRoles(NVVMBuilder &builder, ArrayRef<RoleOp> roles,
     return;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(roles.back());
-  Value warp =
-      builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
+  Value warp = builder.warpInCta();
   for (RoleOp role : roles) {
     bool isLast = role == roles.back() && !kernel.launchedRegisters;
     Value relative =

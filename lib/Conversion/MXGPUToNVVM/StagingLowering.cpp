@@ -78,8 +78,7 @@ Value mx::mxgpu::getStagedField(NVVMBuilder &builder, Operation *op,
   if (ring.getType().getScope() != Scope::Warp)
     return builder.add(builder.mul(slot, builder.i32(stride)),
                        builder.i32((*ring.getOffsets())[index]));
-  Value warp =
-      builder.create<arith::ShRUIOp>(builder.threadId(), builder.i32(5));
+  Value warp = builder.warpInCta();
   Value inRole = builder.create<arith::SubIOp>(
       warp, builder.i32(*getRole(op).getFirstWarp()));
   Value first =

@@ -66,7 +66,8 @@ void mx::mxgpu::unrollFragments(KernelOp kernel) {
     };
     (void)loopUnrollByFactor(loop, loop.getStaticTripCount()->getZExtValue(),
                              setSlot);
-  } // What was the loop's counter is a constant now.
+  }
+  // What was a loop's counter is a constant now.
   if (!loops.empty())
     (void)applyPatternsGreedily(kernel, RewritePatternSet(kernel.getContext()));
 }
