@@ -8,49 +8,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mx/Dialect/MXGPU/IR/IndexRange.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
-
-namespace {
-/// First and last of the indices that a loop counts, and how far apart they
-/// are.
-struct IndexRange {
-  int64_t first, last, step;
-};
-} // namespace
-
-/// The values of a constant, or of the counter of a loop with constant bounds.
-static std::optional<IndexRange> getIndexRange(Value value) {
-  if (std::optional<int64_t> constant = getConstantIntValue(value))
-    return IndexRange{*constant, *constant, 1};
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto loop = argument
-                  ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
-                  : scf::ForOp();
-  if (!loop || loop.getInductionVar() != value)
-    return {};
-  std::optional<int64_t> first = getConstantIntValue(loop.getLowerBound());
-  std::optional<int64_t> end = getConstantIntValue(loop.getUpperBound());
-  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
-  // Of greater ones no sum could be formed.
-  constexpr int64_t kMost = int64_t(1) << 60;
-  if (!first || !end || !step || *step < 1 || *first < -kMost ||
-      *first > kMost || *end < -kMost || *end > kMost)
-    return {};
-  int64_t steps = std::max<int64_t>(*end - 1 - *first, 0) / *step;
-  return IndexRange{*first, *first + steps * *step, *step};
-}
 
 /// Whether `count` columns from each place of `drain` on are known to be behind
 /// the shared ones.
 static bool isRest(DrainColumnOp drain, int64_t count) {
   RingType ring = drain.getSlot().getType().getRing();
-  std::optional<IndexRange> range = getIndexRange(drain.getPlace());
-  return range && ring.getOverlap() && range->first >= ring.getOverlap() &&
-         range->last + count <= ring.getBuffers().front().getShape()[1];
+  return ring.getOverlap() && drain.isRest() &&
+         getIndexRange(drain.getPlace())->last + count <=
+             ring.getBuffers().front().getShape()[1];
 }
 
 static DrainColumnOp getDrain(LoadAccumulatorOp load) {
