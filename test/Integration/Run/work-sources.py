@@ -1,6 +1,6 @@
 """Products by every way to share out the tiles, compared with numpy.
 
-RUN: %python %s mx-run %t
+RUN: %python %s %examples/matmul_schedule.mlir mx-run %t
 REQUIRES: compiler, numpy
 
 Few multiprocessors, so that CTAs go through several units. Under seeds cluster
@@ -10,6 +10,7 @@ is left is then launched, and no tile may be missing or done twice.
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 
@@ -18,37 +19,14 @@ import numpy as np
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import reference
 
-mx_run, directory = sys.argv[1:]
+example, mx_run, directory = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 
-PROGRAM = """
-!matrix = tensor<?x?xbf16>
-!elements = tensor<?x?xf8E4M3FN>
-!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-func.func @main(%x: !matrix, %w: !matrix) -> !matrix {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c32 = arith.constant 32 : index
-  %m = tensor.dim %x, %c0 : !matrix
-  %n = tensor.dim %w, %c0 : !matrix
-  %k = tensor.dim %x, %c1 : !matrix
-  %blocks = arith.divui %k, %c32 : index
-  %xe = tensor.empty(%m, %k) : !elements
-  %xs = tensor.empty(%m, %blocks) : !scales
-  %xq:2 = mx.quantize ins(%x : !matrix) outs(%xe, %xs : !elements, !scales) -> !elements, !scales
-  %we = tensor.empty(%n, %k) : !elements
-  %ws = tensor.empty(%n, %blocks) : !scales
-  %wq:2 = mx.quantize ins(%w : !matrix) outs(%we, %ws : !elements, !scales) -> !elements, !scales
-  %half = arith.constant 0.5 : f32
-  %init = tensor.empty(%m, %n) : !matrix
-  %y = mx.matmul ins(%xq#0, %xq#1, %wq#0, %wq#1 : !elements, !scales, !elements, !scales)
-      ALPHA outs(%init : !matrix) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 3, SCHEDULE>} -> !matrix EPILOGUE
-  return %y : !matrix
-}
-"""
+with open(example) as file:
+    EXAMPLE = file.read()
 
 # What is done once with the whole sum: half of it, below the diagonal.
-EPILOGUE = """epilogue {
+EPILOGUE = """ epilogue {
 ^bb0(%sum: f32, %row: index, %column: index):
   %zero = arith.constant 0.0 : f32
   %keep = arith.cmpi ule, %column, %row : index
@@ -56,6 +34,24 @@ EPILOGUE = """epilogue {
   %rounded = arith.truncf %kept : f32 to bf16
   mx.yield %rounded : bf16
 }"""
+
+
+def make_program(schedule, with_epilogue):
+    """The example with another schedule and, if asked for, half of the sum and the epilogue."""
+    changes = [(r"#mxgpu\.schedule<.*?>", f"#mxgpu.schedule<tile = [128, 128, 128], stages = 3, {schedule}>")]
+    if with_epilogue:
+        changes += [
+            (r"%init = ", "%half = arith.constant 0.5 : f32\n  %init = "),
+            (r"outs\(%init ", "alpha(%half) outs(%init "),
+            (r"(#mxgpu\.schedule<.*>} -> !matrix)", rf"\1{EPILOGUE}"),
+        ]
+    program = EXAMPLE
+    for pattern, replacement in changes:
+        program, found = re.subn(pattern, replacement, program)
+        if found != 1:
+            sys.exit(f"{example}: expected 1 match of {pattern}, found {found}")
+    return program
+
 
 # Tiles: 1, 1 x 7, 5 x 3 and 4 x 4.
 SHAPES = [(100, 90, 96), (128, 800, 32), (600, 300, 160), (512, 512, 256)]
@@ -83,9 +79,7 @@ for run, (loop, raster, parts, shape) in enumerate(runs):
     seed = run % 6
     schedule = f"accumulators = {ACCUMULATORS[run % 2]}, split_k = {parts}, tile_loop = {loop}, raster = {raster}"
     with open(f"{directory}/program.mlir", "w") as file:
-        program = PROGRAM.replace("SCHEDULE", schedule)
-        program = program.replace("ALPHA", "alpha(%half)" if parts > 1 else "")
-        file.write(program.replace("EPILOGUE", EPILOGUE if parts > 1 else ""))
+        file.write(make_program(schedule, with_epilogue=parts > 1))
     result = f"{directory}/y.npy"
     if os.path.exists(result):
         os.remove(result)

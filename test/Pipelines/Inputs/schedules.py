@@ -1,6 +1,9 @@
 """Compiles a matmul under every schedule that one can write by hand and runs it.
 
-usage: schedules.py MX_OPT MX_TRANSLATE MX_RUN PTXAS-or-"" DIRECTORY
+usage: schedules.py EXAMPLE MX_OPT MX_TRANSLATE MX_RUN PTXAS-or-"" DIRECTORY
+
+The program is an example's, with one schedule after the other in the place of
+its own.
 
 A schedule that fits into the memories of sm_100a must run right on the
 simulator, with fewer multiprocessors than tiles, so that each CTA goes through
@@ -14,34 +17,14 @@ import sys
 
 import numpy as np
 
-mx_opt, mx_translate, mx_run, ptxas, directory = sys.argv[1:]
+example, mx_opt, mx_translate, mx_run, ptxas, directory = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 check_ptx = os.path.join(os.path.dirname(__file__), "check_ptx.py")
 
-PROGRAM = """
-!matrix = tensor<?x?xbf16>
-!elements = tensor<?x?xf8E4M3FN>
-!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-func.func @main(%x: !matrix, %w: !matrix) -> !matrix {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c32 = arith.constant 32 : index
-  %m = tensor.dim %x, %c0 : !matrix
-  %n = tensor.dim %w, %c0 : !matrix
-  %k = tensor.dim %x, %c1 : !matrix
-  %blocks = arith.divui %k, %c32 : index
-  %xe = tensor.empty(%m, %k) : !elements
-  %xs = tensor.empty(%m, %blocks) : !scales
-  %xq:2 = mx.quantize ins(%x : !matrix) outs(%xe, %xs : !elements, !scales) -> !elements, !scales
-  %we = tensor.empty(%n, %k) : !elements
-  %ws = tensor.empty(%n, %blocks) : !scales
-  %wq:2 = mx.quantize ins(%w : !matrix) outs(%we, %ws : !elements, !scales) -> !elements, !scales
-  %init = tensor.empty(%m, %n) : !matrix
-  %y = mx.matmul ins(%xq#0, %xq#1, %wq#0, %wq#1 : !elements, !scales, !elements, !scales)
-      outs(%init : !matrix) {mxgpu.schedule = #mxgpu.schedule<SCHEDULE>} -> !matrix
-  return %y : !matrix
-}
-"""
+with open(example) as file:
+    PROGRAM, found = re.subn(r"#mxgpu\.schedule<.*?>", "#mxgpu.schedule<SCHEDULE>", file.read())
+if found != 1:
+    sys.exit(f"{example}: expected 1 schedule, found {found}")
 
 
 def run(command, text=None, **extra):
