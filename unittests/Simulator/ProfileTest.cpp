@@ -5,9 +5,7 @@
 // rounds of loops that wait for an mbarrier, and what copies read.
 //===----------------------------------------------------------------------===//
 
-#include "PtxRunner.h"
-
-#include <gtest/gtest.h>
+#include "LaunchRunner.h"
 
 using namespace mx::sim;
 
@@ -15,31 +13,12 @@ namespace {
 
 LaunchReport run(const std::string &body, uint32_t block, uint64_t seed = 0,
                  uint32_t cluster = 1) {
-  std::string text = moduleOf(R"(
-.visible .entry k(.param .u64 in)
-{
-  .reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .b16 %h<2>;
-  .shared .align 16 .b8 buf[4096];
-  .shared .align 8 .b8 bar[16];
-)" + body + "}\n");
-  std::vector<Diagnostic> errors;
-  auto module = Module::parse(text, "test", errors);
-  EXPECT_TRUE(module) << (errors.empty() ? "" : errors[0].message);
-  if (!module)
-    return {};
-  DeviceMemory memory;
-  uint64_t address = memory.alloc(8192, 256, "in");
-  memory.fill(address, 1, 8192);
   LaunchConfig config;
-  config.kernel = "k";
   config.grid = config.cluster = {cluster, 1, 1};
   config.block = {block, 1, 1};
   config.seed = seed;
   config.threads = 1;
-  config.profile = true;
-  const auto *p = reinterpret_cast<const uint8_t *>(&address);
-  config.parameters.assign(p, p + 8);
-  LaunchReport report = launch(*module, memory, config);
+  LaunchReport report = runLaunch(body, config);
   EXPECT_TRUE(report.clean()) << report.text();
   return report;
 }

@@ -6,11 +6,9 @@
 // durations of asynchronous operations. No order of execution changes them.
 //===----------------------------------------------------------------------===//
 
-#include "PtxRunner.h"
+#include "LaunchRunner.h"
 
 #include "report/NominalSteps.h"
-
-#include <gtest/gtest.h>
 
 using namespace mx::sim;
 
@@ -25,21 +23,7 @@ struct Options {
 };
 
 LaunchReport run(const std::string &body, const Options &o) {
-  std::string text = moduleOf(R"(
-.visible .entry k(.param .u64 in, .param .u64 out)
-{
-  .reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>;
-  .shared .align 16 .b8 buf[4096];
-  .shared .align 8 .b8 bar[16];
-)" + body + "}\n");
-  std::vector<Diagnostic> errors;
-  auto module = Module::parse(text, "test", errors);
-  EXPECT_TRUE(module) << (errors.empty() ? "" : errors[0].message);
-  if (!module)
-    return {};
-  DeviceMemory memory;
   LaunchConfig config;
-  config.kernel = "k";
   config.grid = {o.grid, 1, 1};
   config.block = {o.block, 1, 1};
   config.checks = kCheckNone;
@@ -47,14 +31,7 @@ LaunchReport run(const std::string &body, const Options &o) {
   config.threads = o.threads;
   config.timelineCtas = o.ctas;
   config.timelineSpans = o.spans;
-  config.profile = true;
-  for (const char *name : {"in", "out"}) {
-    uint64_t address = memory.alloc(8192, 256, name);
-    memory.fill(address, 1, 8192);
-    const auto *p = reinterpret_cast<const uint8_t *>(&address);
-    config.parameters.insert(config.parameters.end(), p, p + 8);
-  }
-  LaunchReport report = launch(*module, memory, config);
+  LaunchReport report = runLaunch(body, config);
   EXPECT_TRUE(report.timeline);
   return report;
 }

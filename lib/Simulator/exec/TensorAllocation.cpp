@@ -20,6 +20,20 @@ void writeAddress(Cta &cta, uint32_t offset, uint32_t value) {
     cta.tracker->markWritten(offset, 4);
 }
 
+const Instr *waitForColumns(Warp &w, const Instr *i, uint32_t columns) {
+  w.group().ticket = columns;
+  return w.block(i, Wait::TensorAlloc);
+}
+
+/// What follows where there are no columns now, or never.
+const Instr *refuse(Warp &w, const Instr *i,
+                    const TensorMemory::AllocResult &result, uint32_t columns,
+                    uint32_t mask) {
+  if (result.status == TensorMemory::AllocStatus::Blocked)
+    return waitForColumns(w, i, columns);
+  return w.fault(i, result.fault, mask);
+}
+
 /// a: address of the result, b: columns; aux: cta_group; aux2: is64.
 const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
@@ -35,12 +49,8 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
   Cta &cta = *w.cta;
   if (i->aux == 1) {
     TensorMemory::AllocResult r = cta.tensor->allocate(cta.owner, columns);
-    if (r.status == TensorMemory::AllocStatus::Blocked) {
-      w.group().ticket = columns;
-      return w.block(i, Wait::TensorAlloc);
-    }
-    if (r.status == TensorMemory::AllocStatus::Rejected)
-      return w.fault(i, r.fault, mask);
+    if (r.status != TensorMemory::AllocStatus::Done)
+      return refuse(w, i, r, columns, mask);
     writeAddress(cta, offset, r.column);
     if (Order *order = w.order())
       order->accessShared(w, i, cta, offset, 4, 1u << lane, Touch::Write,
@@ -64,10 +74,8 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
     w.group().ticket = pair.generation;
     return w.block(i + 1, Wait::PairAlloc);
   }
-  if (pair.waitingRank == int(cta.rank)) {
-    w.group().ticket = columns;
-    return w.block(i, Wait::TensorAlloc);
-  }
+  if (pair.waitingRank == int(cta.rank))
+    return waitForColumns(w, i, columns);
   if (pair.columns != columns)
     return w.fail(i, FindingKind::IllegalInstruction,
                   "the CTAs of a pair allocate " +
@@ -77,12 +85,8 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
   Cta &even = *c.ctas[cta.rank & ~1u], &odd = *c.ctas[cta.rank | 1u];
   TensorMemory::AllocResult r = TensorMemory::allocatePair(
       *even.tensor, even.owner, *odd.tensor, odd.owner, columns);
-  if (r.status == TensorMemory::AllocStatus::Blocked) {
-    w.group().ticket = columns;
-    return w.block(i, Wait::TensorAlloc);
-  }
-  if (r.status == TensorMemory::AllocStatus::Rejected)
-    return w.fault(i, r.fault, mask);
+  if (r.status != TensorMemory::AllocStatus::Done)
+    return refuse(w, i, r, columns, mask);
   writeAddress(cta, offset, r.column);
   writeAddress(*c.ctas[pair.waitingRank], pair.waitingAddress, r.column);
   pair.waitingRank = -1;

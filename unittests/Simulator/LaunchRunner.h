@@ -1,0 +1,46 @@
+//===- LaunchRunner.h - a few lines of PTX as a launch ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For tests of what a launch reports rather than of what it computes.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_UNITTESTS_SIMULATOR_LAUNCHRUNNER_H
+#define MX_UNITTESTS_SIMULATOR_LAUNCHRUNNER_H
+
+#include "PtxRunner.h"
+
+#include <gtest/gtest.h>
+
+namespace mx::sim {
+
+/// Launches `body` with a profile, in the shape and under the seed of `config`.
+/// It finds 4 KiB of shared memory in `buf`, two mbarriers in `bar`, and the
+/// addresses of 8 KiB of global memory in the parameters `in` and `out`.
+inline LaunchReport runLaunch(const std::string &body, LaunchConfig config) {
+  std::string text = moduleOf(R"(
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+  .reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .b16 %h<2>;
+  .shared .align 16 .b8 buf[4096];
+  .shared .align 8 .b8 bar[16];
+)" + body + "}\n");
+  std::vector<Diagnostic> errors;
+  auto module = Module::parse(text, "test", errors);
+  EXPECT_TRUE(module) << (errors.empty() ? "" : errors[0].message);
+  if (!module)
+    return {};
+  config.kernel = "k";
+  config.profile = true;
+  DeviceMemory memory;
+  for (const char *name : {"in", "out"}) {
+    uint64_t address = memory.alloc(8192, 256, name);
+    memory.fill(address, 1, 8192);
+    const auto *p = reinterpret_cast<const uint8_t *>(&address);
+    config.parameters.insert(config.parameters.end(), p, p + 8);
+  }
+  return launch(*module, memory, config);
+}
+
+} // namespace mx::sim
+
+#endif // MX_UNITTESTS_SIMULATOR_LAUNCHRUNNER_H
