@@ -198,6 +198,24 @@ static void printMap(raw_ostream &os, ArrayRef<BudgetItem> items, int64_t used,
   printRule(available);
 }
 
+/// Says where `parts` cannot have bulk stores, and gives them direct ones.
+static void printStores(raw_ostream &os, const MatmulProblem &problem,
+                        ScheduleParts &parts) {
+  bool isAsked = parts.epilogue == Epilogue::TmaStore;
+  if (std::string why = explainDirectStores(problem); !why.empty()) {
+    os << "  tma_store is not possible: " << why;
+    if (isAsked) {
+      os << "; epilogue = direct is used instead";
+      parts = withDirectStores(parts);
+    }
+    os << '\n';
+  } else if (ShapedType::isDynamic(problem.n)) {
+    os << "  tma_store " << (isAsked ? "needs" : "is not considered: it needs")
+       << " rows of the result of a multiple of 16 bytes, which "
+       << (isAsked ? "the launch checks\n" : "unknown sizes do not promise\n");
+  }
+}
+
 void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
                                 const MatmulProblem &problem,
                                 ScheduleAttr schedule, bool isGiven,
@@ -225,20 +243,13 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
         std::pair(problem.k, "reduction")})
     if (ShapedType::isDynamic(size))
       os << "  unknown " << name << ": modelled as " << kAssumedSize << '\n';
-  if (std::string why = explainDirectStores(problem); !why.empty())
-    os << "  tma_store is not possible: " << why
-       << (schedule.getEpilogue() == Epilogue::TmaStore
-               ? "; direct is used instead\n"
-               : "\n");
-  else if (ShapedType::isDynamic(problem.n))
-    os << "  tma_store is not considered: it needs rows of the result of a "
-          "multiple of 16 bytes, which unknown sizes do not promise\n";
-  if (auto error = checkSchedule(problem, schedule.getParts(), target)) {
+  ScheduleParts parts = schedule.getParts();
+  printStores(os, problem, parts);
+  if (auto error = checkSchedule(problem, parts, target)) {
     os << "  this schedule is refused: " << error->message << '\n';
     return;
   }
-  Candidate chosen = {schedule.getParts(),
-                      getModelledCost(problem, schedule.getParts(), target)};
+  Candidate chosen = {parts, getModelledCost(problem, parts, target)};
   int64_t permille = getIdealCycles(problem, target) * 1000 /
                      std::max<int64_t>(chosen.cost.total, 1);
   os << "  modelled: " << chosen.cost.total << " cycles, "
@@ -255,7 +266,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
   if (candidates.size() > 1)
     printReason(os, candidates[0].cost, candidates[1].cost);
 
-  ScheduleBudget budget = getBudget(problem, schedule.getParts(), target);
+  ScheduleBudget budget = getBudget(problem, parts, target);
   os << "\nshared memory of a CTA, bytes: " << budget.smemBytes << " of "
      << target.smemPerCta << '\n';
   printMap(os, budget.smem, budget.smemBytes, target.smemPerCta);

@@ -223,9 +223,8 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOp op, gpu::GPUModuleOp module,
   std::string why = explainDirectStores(*getMatmulProblem(op));
   if (schedule.getEpilogue() == Epilogue::TmaStore && !why.empty()) {
     op.emitRemark("epilogue = direct instead of tma_store: ") << why;
-    ScheduleParts parts = schedule.getParts();
-    parts.epilogue = Epilogue::Direct;
-    schedule = ScheduleAttr::get(op.getContext(), parts);
+    schedule = ScheduleAttr::get(op.getContext(),
+                                 withDirectStores(schedule.getParts()));
   }
   MatmulBuilder(op, module, schedule).build();
   op.erase();

@@ -57,10 +57,8 @@ void MatmulBuilder::buildSplit() {
 }
 
 void MatmulBuilder::buildSum(Value parts) {
-  ScheduleParts direct = schedule.getParts();
-  direct.epilogue = Epilogue::Direct;
-  direct.staging = ScheduleParts().staging;
-  schedule = ScheduleAttr::get(op.getContext(), direct);
+  schedule =
+      ScheduleAttr::get(op.getContext(), withDirectStores(schedule.getParts()));
   SmallVector<Value> arguments = {parts, getOut()};
   appendReduction(arguments);
   appendCaptures(arguments);

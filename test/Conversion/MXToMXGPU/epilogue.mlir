@@ -124,7 +124,7 @@ func.func @staged(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: memref<130x72xf32>) {
 
 // REMARK: remark: epilogue = direct instead of tma_store: expected rows of a multiple of 16 bytes, found 142; pad the result to 144 bytes a row
 // CHECK-LABEL: mxgpu.kernel @rows_matmul(
-// CHECK-SAME:    epilogue = direct
+// CHECK-SAME:    epilogue = direct>)
 // CHECK-NOT:     mxgpu.tma_store
 !a = memref<130x64xf8E4M3FN>
 !as = memref<2x1x32x4x4xf8E8M0FNU>
@@ -132,7 +132,7 @@ func.func @staged(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: memref<130x72xf32>) {
 !bs = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: memref<130x71xbf16>) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : memref<130x71xbf16>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, epilogue = tma_store>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, epilogue = tma_store, staging = 3>}
   return
 }
 

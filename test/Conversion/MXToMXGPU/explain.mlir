@@ -69,6 +69,23 @@ func.func @odd(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<500x256xf8
   return %0 : tensor<512x500xbf16>
 }
 
+// The same asked for by hand: the figures are those of what is used instead.
+// CHECK-LABEL: mx.matmul in @falls_back:
+// CHECK-NEXT:    schedule: {{.*}} epilogue = tma_store, staging = 3>
+// CHECK-NEXT:    written at the operation;
+// CHECK-NEXT:    tma_store is not possible: expected rows of a multiple of 16 bytes, found 1000; pad the result to 1008 bytes a row; epilogue = direct is used instead
+// CHECK:       as written:
+// CHECK-NEXT:     candidate
+// CHECK-NEXT:  1  128x128x128 s3 a1 f1  {{.*}}
+// CHECK-NOT:   tma3
+// CHECK:       shared memory of a CTA, bytes: 101444 of 232448
+// CHECK-NOT:   staging.c
+func.func @falls_back(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<500x256xf8E4M3FN>, %y: tensor<512x500xbf16>) -> tensor<512x500xbf16> {
+  %0 = mx.matmul ins(%a, %as, %b, %as : tensor<512x256xf8E4M3FN>, !scales, tensor<500x256xf8E4M3FN>, !scales) outs(%y : tensor<512x500xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 3, epilogue = tma_store, staging = 3>} -> tensor<512x500xbf16>
+  return %0 : tensor<512x500xbf16>
+}
+
 // CHECK-LABEL: mx.matmul in @dynamic: ? x ? x ?,
 // CHECK:         unknown rows: modelled as 8192
 // CHECK-NEXT:    unknown columns: modelled as 8192
@@ -77,6 +94,27 @@ func.func @odd(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<500x256xf8
 func.func @dynamic(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
   %0 = mx.matmul ins(%a, %as, %a, %as : tensor<?x?xf8E4M3FN>, !scales, tensor<?x?xf8E4M3FN>, !scales) outs(%y : tensor<?x?xbf16>) -> tensor<?x?xbf16>
   return %0 : tensor<?x?xbf16>
+}
+
+// Unknown sizes do not forbid what is asked for.
+// CHECK-LABEL: mx.matmul in @trusted:
+// CHECK:         unknown columns: modelled as 8192
+// CHECK-NEXT:    tma_store needs rows of the result of a multiple of 16 bytes, which the launch checks
+// CHECK:         staging.c: 4 warps x 2 x 4096
+func.func @trusted(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<?x256xf8E4M3FN>, %y: tensor<512x?xbf16>) -> tensor<512x?xbf16> {
+  %0 = mx.matmul ins(%a, %as, %b, %as : tensor<512x256xf8E4M3FN>, !scales, tensor<?x256xf8E4M3FN>, !scales) outs(%y : tensor<512x?xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 3, epilogue = tma_store>} -> tensor<512x?xbf16>
+  return %0 : tensor<512x?xbf16>
+}
+
+// More parts of the reduction than it has tiles.
+// CHECK-LABEL: mx.matmul in @parts:
+// CHECK:         this schedule is refused: expected split_k of at most 2, the tiles of the reduction, found 3
+// CHECK-NOT:     candidate
+func.func @parts(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %y: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<512x256xf8E4M3FN>, !scales, tensor<512x256xf8E4M3FN>, !scales) outs(%y : tensor<512x512xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], split_k = 3>} -> tensor<512x512xbf16>
+  return %0 : tensor<512x512xbf16>
 }
 
 // CHECK-LABEL: mx.matmul in @refused:

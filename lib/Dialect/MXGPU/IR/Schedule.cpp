@@ -76,6 +76,12 @@ std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
   return {};
 }
 
+ScheduleParts mx::mxgpu::withDirectStores(ScheduleParts parts) {
+  parts.epilogue = Epilogue::Direct;
+  parts.staging = ScheduleParts().staging;
+  return parts;
+}
+
 bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
   return !ShapedType::isDynamic(problem.n) &&
          explainDirectStores(problem).empty();
