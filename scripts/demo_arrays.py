@@ -51,8 +51,12 @@ def convert(args):
             f"expected X (M x K) and W (N x K) with one K, found {x.shape[1]} in "
             f"{args.user_x} and {w.shape[1]} in {args.user_w}"
         )
-    if x.shape[1] % BLOCK:
-        fail(f"expected K to be a multiple of {BLOCK}, found {x.shape[1]}")
+    below = x.shape[1] // BLOCK * BLOCK
+    if x.shape[1] != below:
+        fail(
+            f"expected K to be a multiple of {BLOCK}, found {x.shape[1]}; "
+            f"the nearest are {below} and {below + BLOCK}"
+        )
     for path, array in ((args.x, x), (args.w, w)):
         with np.errstate(over="ignore"):
             np.save(path, array.astype(ml_dtypes.bfloat16).view(np.uint16))

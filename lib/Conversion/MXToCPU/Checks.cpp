@@ -98,9 +98,11 @@ void Emitter::checkScales(StringRef name, const Scales &scales,
 }
 
 void Emitter::checkColumns(StringRef name, Int columns, int64_t blockSize) {
-  check(columns % blockSize == 0,
-        name + " to be a multiple of " + llvm::Twine(blockSize) + ", found %ld",
-        {columns});
+  Int rest = columns % blockSize, below = columns - rest;
+  check(rest == 0,
+        name + " to be a multiple of " + llvm::Twine(blockSize) +
+            ", found %ld; the nearest are %ld and %ld",
+        {columns, below, below + blockSize});
 }
 
 void Emitter::checkOffsets(Value offsets, Int total) {

@@ -63,11 +63,13 @@ void KernelBuilder::requireMultiple(Value found, int64_t factor,
   Value rest = create<arith::RemUIOp>(found, index(factor));
   Value isZero =
       create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, index(0));
+  Value below = create<arith::SubIOp>(found, rest);
   create<RequireOp>(isZero,
                     ("expected " + what + " to be a multiple of " +
-                     Twine(factor) + ", found %lld")
+                     Twine(factor) +
+                     ", found %lld; the nearest are %lld and %lld")
                         .str(),
-                    ValueRange{found});
+                    ValueRange{found, below, add(below, factor)});
 }
 
 KernelOp KernelBuilder::kernel(gpu::GPUModuleOp module, StringRef what,

@@ -41,7 +41,8 @@ public:
   /// Requires at run time that a size is `expected`; `what` names it.
   void requireSize(mlir::Value found, mlir::Value expected,
                    const llvm::Twine &what);
-  /// Requires at run time that a size is a multiple of `factor`.
+  /// Requires at run time that a size is a multiple of `factor`; says which are
+  /// nearest.
   void requireMultiple(mlir::Value found, int64_t factor,
                        const llvm::Twine &what);
 

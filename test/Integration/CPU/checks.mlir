@@ -22,7 +22,7 @@ func.func private @quantize(%rows: index, %columns: index, %scale_rows: index) {
   %x = memref.alloc(%rows, %columns) : !x
   %e = memref.alloc(%rows, %columns) : !e
   %s = memref.alloc(%scale_rows, %blocks) : !s
-  // QUANTIZE-K: checks.mlir:[[@LINE+2]]:3: error: mx.quantize: expected the quantized dimension to be a multiple of 32, found 33
+  // QUANTIZE-K: checks.mlir:[[@LINE+2]]:3: error: mx.quantize: expected the quantized dimension to be a multiple of 32, found 33; the nearest are 32 and 64
   // SCALES: checks.mlir:[[@LINE+1]]:3: error: mx.quantize: expected dimension 0 of scales to be 4, found 5
   mx.quantize ins(%x : !x) outs(%e, %s : !e, !s)
   return
