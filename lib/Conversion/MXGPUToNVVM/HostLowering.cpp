@@ -53,10 +53,17 @@ static Value callRuntime(NVVMBuilder &builder, StringRef name, Type result,
   return result ? call.getResult() : Value();
 }
 
-/// The data pointer of a memref.
+/// Pointer to the first element of a memref.
 static Value getPointer(NVVMBuilder &builder, Value memref) {
   Value address =
       builder.create<memref::ExtractAlignedPointerAsIndexOp>(memref);
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  if (type && !type.getLayout().isIdentity()) {
+    Value offset =
+        builder.create<memref::ExtractStridedMetadataOp>(memref).getOffset();
+    Value bytes = builder.index(type.getElementTypeBitWidth() / 8);
+    address = builder.add(address, builder.mul(offset, bytes));
+  }
   Value wide =
       builder.create<arith::IndexCastUIOp>(builder.getI64Type(), address);
   return builder.create<LLVM::IntToPtrOp>(
@@ -107,7 +114,12 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
 
     // The driver counts dimensions from the innermost; strides are in bytes
     // and begin with the second.
-    SmallVector<Value> dims, strides, box, elementStrides;
+    SmallVector<Value> dims, strides, box, elementStrides, apart;
+    if (!source.getLayout().isIdentity())
+      llvm::append_range(
+          apart,
+          builder.create<memref::ExtractStridedMetadataOp>(op.getSource())
+              .getStrides());
     Value stride = builder.i64(bytes);
     for (int64_t dim = rank - 1; dim >= 0; --dim) {
       Value size = getSize(builder, op.getSource(), dim);
@@ -117,6 +129,10 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
             builder.mul(size, builder.i64(8)), builder.i64(bits));
       dims.push_back(elements);
       stride = builder.mul(stride, size);
+      if (dim > 0 && !apart.empty())
+        stride = builder.mul(builder.create<arith::IndexCastOp>(
+                                 builder.getI64Type(), apart[dim - 1]),
+                             builder.i64(bytes));
       if (dim > 0)
         strides.push_back(stride);
       box.push_back(builder.i32(type.getBox()[dim]));

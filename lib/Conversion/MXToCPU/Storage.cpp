@@ -67,13 +67,14 @@ struct ConvertMemRefOp final : ConversionPattern {
                   ConversionPatternRewriter &rewriter) const override {
     if (!isa<memref::AllocOp, memref::AllocaOp, memref::DeallocOp,
              memref::CopyOp, memref::CastOp, memref::SubViewOp,
-             memref::ReinterpretCastOp, memref::ExtractAlignedPointerAsIndexOp>(
-            op))
+             memref::ReinterpretCastOp, memref::ExtractAlignedPointerAsIndexOp,
+             memref::ExtractStridedMetadataOp>(op))
       return rewriter.notifyMatchFailure(op,
                                          "not an operation on whole arrays");
     bool packed = llvm::any_of(op->getOperandTypes(), isPacked) ||
                   llvm::any_of(op->getResultTypes(), isPacked);
-    if (packed && isa<memref::SubViewOp, memref::ReinterpretCastOp>(op))
+    if (packed && isa<memref::SubViewOp, memref::ReinterpretCastOp,
+                      memref::ExtractStridedMetadataOp>(op))
       return rewriter.notifyMatchFailure(op, "a view of packed elements");
     SmallVector<Type> types;
     if (failed(getTypeConverter()->convertTypes(op->getResultTypes(), types)))

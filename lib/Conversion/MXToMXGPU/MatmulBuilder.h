@@ -42,6 +42,8 @@ public:
 private:
   // Host side (MatmulHost.cpp).
   void checkSizes();
+  void checkRows(mlir::Value operand, const target::OperandForm &form,
+                 mlir::StringRef name);
   void checkColumns();
   mlir::Value encodeOperand(mlir::Value operand,
                             const target::OperandForm &form, int64_t rows);

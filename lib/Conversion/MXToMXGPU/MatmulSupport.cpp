@@ -13,6 +13,13 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+static InFlightDiagnostic emitLayoutError(MatmulOp op, MemRefType type,
+                                          StringRef name) {
+  return op.emitOpError("expected ")
+         << name << " to be a matrix with identity layout on the GPU, found "
+         << type;
+}
+
 /// What a static reduction must be, and the nearest that it can.
 static LogicalResult verifyReduction(MatmulOp op,
                                      const target::ProductForm &product) {
@@ -38,6 +45,47 @@ static LogicalResult verifyReduction(MatmulOp op,
   return diag;
 }
 
+/// Whether rows may lie apart: not where a kernel packs them, or elements share
+/// bytes.
+static bool mayHaveStride(MemRefType type, const target::OperandForm &form) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return target::getBits(form.type) == 8 &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1;
+}
+
+/// What a static stride of rows must be, and the nearest that it can: the copy
+/// engine takes no rows that overlap (CUDA driver API,
+/// cuTensorMapEncodeTiled).
+static LogicalResult verifyRows(MatmulOp op, MemRefType type,
+                                const target::OperandForm &form,
+                                StringRef name) {
+  if (type.getLayout().isIdentity())
+    return success();
+  if (!mayHaveStride(type, form))
+    return emitLayoutError(op, type, name);
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t stride = strides[0], length = type.getDimSize(1);
+  int64_t multiple = form.rowMultiple;
+  int64_t least =
+      ShapedType::isDynamic(length) ? multiple : roundUp(length, multiple);
+  if (ShapedType::isDynamic(stride) ||
+      (stride % multiple == 0 && stride >= least))
+    return success();
+  InFlightDiagnostic diag = op.emitOpError("expected rows of ")
+                            << name << " at a stride of a multiple of "
+                            << multiple << " elements, at least " << least
+                            << ", on the GPU, found " << stride;
+  int64_t below = stride / multiple * multiple;
+  if (below < least)
+    diag.attachNote() << "the nearest is " << least;
+  else
+    diag.attachNote() << "the nearest are " << below << " and "
+                      << below + multiple;
+  return diag;
+}
+
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {
   if (failed(EpilogueRegion(op.getEpilogueBlock()).verify()))
     return failure();
@@ -46,11 +94,8 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {
         std::tuple(op.getB(), op.getBScales(), "b")}) {
     auto type = cast<MemRefType>(operand.getType());
     auto scaleType = cast<MemRefType>(scales.getType());
-    if (type.getRank() != 2 || !type.getLayout().isIdentity())
-      return op.emitOpError("expected ")
-             << name
-             << " to be a matrix with identity layout on the GPU, found "
-             << type;
+    if (type.getRank() != 2)
+      return emitLayoutError(op, type, name);
     if (scaleType.getRank() != 5 || !scaleType.getLayout().isIdentity())
       return op.emitOpError("expected scales of ")
              << name << " in layout tcgen05 on the GPU, found " << scaleType;
@@ -60,7 +105,12 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {
     return op.emitOpError("expected operands that the tensor core multiplies, "
                           "found ")
            << op.getA().getType() << " and " << op.getB().getType();
-  if (failed(verifyReduction(op, problem->product)))
+  const target::ProductForm &product = problem->product;
+  if (failed(verifyReduction(op, product)) ||
+      failed(verifyRows(op, cast<MemRefType>(op.getA().getType()), *product.a,
+                        "a")) ||
+      failed(verifyRows(op, cast<MemRefType>(op.getB().getType()), *product.b,
+                        "b")))
     return failure();
   auto out = cast<MemRefType>(op.getOuts().front().getType());
   if (!out.getLayout().isIdentity())

@@ -29,9 +29,47 @@ func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf4E2M1FN>) {
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 !y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[128, 1]>>) {
-  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf8E4M3FN, strided<[128, 1]>>'}}
-  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[128, 1]>>, !s, !a, !s) outs(%y : !y)
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[1, 128]>>) {
+  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf8E4M3FN, strided<[1, 128]>>'}}
+  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[1, 128]>>, !s, !a, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+// Rows that lie apart, but not where the copy engine finds them.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[136, 1]>>) {
+  // expected-error @below {{'mx.matmul' op expected rows of b at a stride of a multiple of 16 elements, at least 64, on the GPU, found 136}}
+  // expected-note @below {{the nearest are 128 and 144}}
+  mx.matmul ins(%a, %s, %b, %s : !a, !s, memref<128x64xf8E4M3FN, strided<[136, 1]>>, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+// Rows that overlap.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[32, 1]>>) {
+  // expected-error @below {{'mx.matmul' op expected rows of a at a stride of a multiple of 16 elements, at least 64, on the GPU, found 32}}
+  // expected-note @below {{the nearest is 64}}
+  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf8E4M3FN, strided<[32, 1]>>, !s, !a, !s) outs(%y : !y)
+  return
+}
+
+// -----
+
+// Of 6 bits, which are packed first.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf6E2M3FN, strided<[128, 1]>>) {
+  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<128x64xf6E2M3FN, strided<[128, 1]>>'}}
+  mx.matmul ins(%b, %s, %a, %s : memref<128x64xf6E2M3FN, strided<[128, 1]>>, !s, !a, !s) outs(%y : !y)
   return
 }
 

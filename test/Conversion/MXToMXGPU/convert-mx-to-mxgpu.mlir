@@ -129,7 +129,9 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK:         "expected at most %lld columns of a, found %lld"(%[[LIMIT]], %[[K]])
 // CHECK:         %[[REST:.*]] = arith.remui %[[K]], %[[C32]]
 // CHECK:         %[[OK:.*]] = arith.cmpi eq, %[[REST]], %[[C0]]
-// CHECK:         mxgpu.require %[[OK]], "expected dimension 1 of a to be a multiple of 32, found %lld"(%[[K]])
+// CHECK:         %[[BELOW:.*]] = arith.subi %[[K]], %[[REST]]
+// CHECK:         %[[ABOVE:.*]] = arith.addi %[[BELOW]], %[[C32]]
+// CHECK:         mxgpu.require %[[OK]], "expected dimension 1 of a to be a multiple of 32, found %lld; the nearest are %lld and %lld"(%[[K]], %[[BELOW]], %[[ABOVE]])
 // CHECK:         %[[KB:.*]] = memref.dim %[[B]], %[[C1]]
 // CHECK:         %[[SAME:.*]] = arith.cmpi eq, %[[KB]], %[[K]]
 // CHECK:         mxgpu.require %[[SAME]], "expected dimension 1 of b to be %lld, found %lld"(%[[K]], %[[KB]])
@@ -141,8 +143,8 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK:         "expected tiles of blocks of the scales of a to be %lld, found %lld"(%[[KT]], %{{.*}})
 // CHECK:         "expected tiles of rows of the scales of b to be %lld, found %lld"
 // CHECK:         "expected tiles of blocks of the scales of b to be %lld, found %lld"
-// CHECK:         "expected the address of a to be a multiple of 16, found %lld"
-// CHECK:         "expected the address of b to be a multiple of 16, found %lld"
+// CHECK:         "expected the address of a to be a multiple of 16, found %lld; the nearest are %lld and %lld"
+// CHECK:         "expected the address of b to be a multiple of 16, found %lld; the nearest are %lld and %lld"
 // CHECK:         %[[UNITS:.*]] = arith.muli
 // CHECK:         %[[FEW:.*]] = arith.cmpi ule, %[[UNITS]], %[[MOST:.*]] : index
 // CHECK:         mxgpu.require %[[FEW]], "expected at most %lld units of work, found %lld"(%[[MOST]], %[[UNITS]])
@@ -168,11 +170,36 @@ func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?x32x4x4xf8E8M0FNU>,
 
 // -----
 
+// Rows that lie apart: the host asks where each begins, and the copy engine is
+// told.
+
+// CHECK-LABEL: func.func @slices(
+// CHECK-SAME:    %[[A:[^:]*]]: memref<?x128xf8E4M3FN, strided<[?, 1], offset: ?>>,
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
+// CHECK-DAG:     %[[START:.*]] = memref.extract_aligned_pointer_as_index %[[A]]
+// CHECK-DAG:     %{{.*}}, %[[OFFSET:.*]], %{{.*}}:2, %[[STRIDES:.*]]:2 = memref.extract_strided_metadata %[[A]]
+// CHECK:         "expected the stride of rows of a to be a multiple of 16, found %lld; the nearest are %lld and %lld"(%[[STRIDES]]#0, %{{.*}}, %{{.*}})
+// CHECK:         %[[FITS:.*]] = arith.cmpi uge, %[[STRIDES]]#0, %[[C128]]
+// CHECK:         mxgpu.require %[[FITS]], "expected the stride of rows of a to be at least their %lld elements, found %lld"(%[[C128]], %[[STRIDES]]#0)
+// CHECK:         %[[ADDRESS:.*]] = arith.addi %[[START]], %[[OFFSET]]
+// CHECK:         "expected the address of a to be a multiple of 16, found %lld; the nearest are %lld and %lld"(%[[ADDRESS]], %{{.*}}, %{{.*}})
+// CHECK-NOT:     "expected the stride
+// CHECK:         mxgpu.encode_tensor_map %[[A]] : memref<?x128xf8E4M3FN, strided<[?, 1], offset: ?>>
+!slice = memref<?x128xf8E4M3FN, strided<[?, 1], offset: ?>>
+func.func @slices(%a: !slice, %as: memref<?x1x32x4x4xf8E8M0FNU>, %b: memref<128x128xf8E4M3FN>, %bs: memref<1x1x32x4x4xf8E8M0FNU>, %y: memref<?x128xf32>) {
+  mx.matmul ins(%a, %as, %b, %bs : !slice, memref<?x1x32x4x4xf8E8M0FNU>, memref<128x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>)
+      outs(%y : memref<?x128xf32>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>}
+  return
+}
+
+// -----
+
 // A quantizer has no rings: a thread takes a row of 4 blocks and writes their 4
 // scales at once.
 
 // CHECK-LABEL: func.func @quantize(
-// CHECK:         "expected dimension 1 of the input to be a multiple of 32, found %lld"
+// CHECK:         "expected dimension 1 of the input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
 // CHECK:         "expected dimension 0 of the elements to be %lld, found %lld"
 // CHECK:         "expected dimension 1 of the elements to be %lld, found %lld"
 // CHECK:         "expected tiles of rows of the scales to be %lld, found %lld"

@@ -104,8 +104,11 @@ LogicalResult TmaLoadOp::verify() {
 
 LogicalResult EncodeTensorMapOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
-  if (!source.getLayout().isIdentity() || source.getMemorySpace())
-    return emitOpError("expected a memref with identity layout in the default "
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(source.getStridesAndOffset(strides, offset)) ||
+      (!strides.empty() && strides.back() != 1) || source.getMemorySpace())
+    return emitOpError("expected a memref of adjacent elements in the default "
                        "memory space, found ")
            << source;
   if (source.getRank() != static_cast<int64_t>(getType().getBox().size()))

@@ -1341,9 +1341,9 @@ func.func @f(%s: f8E4M3FN, %t: memref<1x1x32x4x4xf8E8M0FNU>, %n: index) {
 // -----
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-func.func @f(%a: memref<?x?xf8E4M3FN, strided<[?, 1]>>) {
-  // expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref with identity layout in the default memory space, found 'memref<?x?xf8E4M3FN, strided<[?, 1]>>'}}
-  %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E4M3FN, strided<[?, 1]>> -> !map
+func.func @f(%a: memref<?x?xf8E4M3FN, strided<[1, ?]>>) {
+  // expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref of adjacent elements in the default memory space, found 'memref<?x?xf8E4M3FN, strided<[1, ?]>>'}}
+  %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E4M3FN, strided<[1, ?]>> -> !map
   return
 }
 
@@ -1351,7 +1351,7 @@ func.func @f(%a: memref<?x?xf8E4M3FN, strided<[?, 1]>>) {
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 func.func @f(%a: memref<?x?xf8E4M3FN, 3>) {
-  // expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref with identity layout in the default memory space, found 'memref<?x?xf8E4M3FN, 3>'}}
+  // expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref of adjacent elements in the default memory space, found 'memref<?x?xf8E4M3FN, 3>'}}
   %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E4M3FN, 3> -> !map
   return
 }

@@ -780,9 +780,10 @@ def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
 def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map"> {
   let summary = "describe a tensor in device memory to the copy engine";
   let description = [{
-    Dimensions and strides are those of the memref, whose layout is the
-    identity; bytes (i8) stand for the elements of 4 or 6 bits that they hold
-    without gaps. A tensor without elements gives a map that no kernel uses.
+    Dimensions and strides are those of the memref, whose elements are adjacent
+    in the last dimension; bytes (i8) stand for the elements of 4 or 6 bits that
+    they hold without gaps. A tensor without elements gives a map that no kernel
+    uses.
   }];
   let arguments = (ins AnyMemRef:$source);
   let results = (outs MXGPU_TensorMapType:$result);

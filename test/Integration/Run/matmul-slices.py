@@ -1,0 +1,108 @@
+"""Products of slices, whose rows lie apart, compared with numpy.
+
+RUN: %python %s mx-run %t
+REQUIRES: compiler, numpy
+
+The copy engine takes rows at multiples of 16 bytes, the first of them too. What
+it takes must be right, and what it does not take must be refused with the
+nearest that it does: by the compiler where the types say it, else by the
+program.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+from matmul_formats import compare, make_codes, make_scales
+
+mx_run, directory = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+
+PROGRAM = """
+!wide = tensor<{rows}x{width}xf8E4M3FN>
+!a = tensor<{m}x{k}xf8E4M3FN>
+!b = tensor<{n}x{k}xf8E4M3FN>
+!as = tensor<{m}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!bs = tensor<{n}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<{m}x{n}xf32>
+func.func @main(%wide: !wide, %as: !as, %b: !b, %bs: !bs) -> !y {{
+  %a = tensor.extract_slice %wide[{row}, {column}] [{m}, {k}] [1, 1] : !wide to !a
+  %init = tensor.empty() : !y
+  %y = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%init : !y)
+      {{mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], {schedule}>}} -> !y
+  return %y : !y
+}}
+"""
+M, N, K = 150, 136, 160
+NEAREST = "the nearest are "
+
+# Width of the rows, first row and column of the slice, whether the type says the
+# width, what the schedule adds, and what must be said.
+CASES = [
+    (K + 48, 0, 0, True, "", ""),
+    (K + 48, 7, 16, True, "", ""),
+    (K + 48, 7, 32, False, "", ""),
+    (K + 16, 3, 16, False, "split_k = 2", ""),
+    (K + 40, 0, 0, True, "", r"rows of a at a stride of a multiple of 16 elements, at least 160, .*found 200"),
+    (K + 40, 0, 0, False, "", r"stride of rows of a to be a multiple of 16, found 200; the nearest are 192 and 208"),
+    (K + 48, 2, 8, True, "", r"address of a to be a multiple of 16, found (\d+); the nearest are (\d+) and (\d+)"),
+]
+
+
+def run_case(rng, width, row, column, is_static, extra, expected):
+    rows = M + 9
+    wide, wide_values = make_codes(rng, rows, width, "f8E4M3FN", False)
+    b, b_values = make_codes(rng, N, K, "f8E4M3FN", False)
+    a_scales, a_tiles = make_scales(rng, M, K // 32, "f8E8M0FNU")
+    b_scales, b_tiles = make_scales(rng, N, K // 32, "f8E8M0FNU")
+    # NaN around the slice must not matter.
+    surrounded = np.full_like(wide, 0x7F)
+    inside = np.s_[row : row + M, column : column + K]
+    surrounded[inside] = wide[inside]
+    with open(f"{directory}/program.mlir", "w") as file:
+        file.write(
+            PROGRAM.format(
+                m=M, n=N, k=K, blocks=K // 32, row=row, column=column, rows=rows if is_static else "?",
+                width=width if is_static else "?", schedule=f"stages = 2, {extra or 'scale_slots = 1'}",
+            )
+        )
+    command = [mx_run, f"{directory}/program.mlir", "--device=sim"]
+    for name, array in zip("abcd", (surrounded, a_tiles, b, b_tiles)):
+        np.save(f"{directory}/{name}.npy", array)
+        command += ["--arg", f"{directory}/{name}.npy"]
+    result = f"{directory}/y.npy"
+    if os.path.exists(result):
+        os.remove(result)
+    env = dict(os.environ, MX_SIM_SM_COUNT="2", MX_SIM_SEED="1", MX_SIM_CHECKS="all")
+    done = subprocess.run(command + ["--result", result], capture_output=True, text=True, env=env)
+    what = f"{width} columns{'' if is_static else ', dynamic'}, slice at [{row}, {column}]"
+    if expected:
+        said = re.search(expected, done.stderr)
+        if done.returncode == 0 or not said or done.stderr.count("expected ") != 1:
+            sys.exit(f"{what}: expected to hear {expected}, found status {done.returncode}\n{done.stderr}")
+        if said.groups():
+            found, below, above = map(int, said.groups())
+            if not (below < found < above == below + 16 and below % 16 == 0):
+                sys.exit(f"{what}: {said[0]}")
+        elif is_static and f"{NEAREST}192 and 208" not in done.stderr:
+            sys.exit(f"{what}: the nearest are not named\n{done.stderr}")
+        print(f"{what}: refused")
+        return
+    if done.returncode:
+        sys.exit(f"{what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    a = wide_values[inside] * a_scales.repeat(32, axis=1)
+    wrong, ratio = compare(
+        np.load(result).astype(np.float64), a, b_values * b_scales.repeat(32, axis=1), -(-K // 32), 23
+    )
+    if wrong:
+        sys.exit(f"{what}: {wrong} wrong")
+    print(f"{what}: right, largest deviation {ratio:.3f} of the bound")
+
+
+rng = np.random.default_rng(11)
+for case in CASES:
+    run_case(rng, *case)
