@@ -89,9 +89,11 @@ LogicalResult mx::detail::verifyMultiple(Operation *op, const Named &operand,
   int64_t size = operand.dim(dim);
   if (ShapedType::isDynamic(size) || size % divisor == 0)
     return success();
+  int64_t below = size / divisor * divisor;
   return errorAt(op, operand)
          << "expected dimension " << dim << " of " << operand.name
-         << " to be a multiple of " << divisor << ", found " << size;
+         << " to be a multiple of " << divisor << ", found " << size
+         << "; the nearest are " << below << " and " << below + divisor;
 }
 
 LogicalResult mx::detail::verifyNoEncoding(Operation *op,

@@ -742,7 +742,7 @@ func.func @matmul_c6(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>
 // -----
 // expected-note @below {{a is defined here}}
 func.func @matmul_c7(%a: tensor<256x500xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x500xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
-  // expected-error @below {{'mx.matmul' op expected dimension 1 of a to be a multiple of 32, found 500}}
+  // expected-error @below {{'mx.matmul' op expected dimension 1 of a to be a multiple of 32, found 500; the nearest are 480 and 512}}
   %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x500xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x500xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
   return
 }

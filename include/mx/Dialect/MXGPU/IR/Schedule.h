@@ -109,7 +109,7 @@ void completeSchedule(const MatmulProblem &problem, ScheduleParts &parts,
 /// back to direct; empty if they can, as far as is known.
 std::string explainDirectStores(const MatmulProblem &problem);
 
-/// `parts` with such stores.
+/// `parts` with direct stores.
 ScheduleParts withDirectStores(ScheduleParts parts);
 
 /// Whether bulk copies can surely write the rows of the result.
