@@ -137,7 +137,7 @@ std::optional<Buffer> Buffer::parse(std::string_view text) {
 
 std::optional<int64_t> mx::plan::apply(Operator op, const Operands &operands,
                                        std::string &error) {
-  auto [a, b, c] = operands;
+  int64_t a = operands[0], b = operands[1], c = operands[2];
   auto fail = [&](const char *why) -> std::optional<int64_t> {
     error = std::string(getName(op)) + "(" + std::to_string(a) + ", " +
             std::to_string(b) + "): " + why;

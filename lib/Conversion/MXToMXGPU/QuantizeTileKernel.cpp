@@ -273,9 +273,7 @@ void QuantizeTileBuilder::build() {
   if (isOnlyTransposed())
     std::swap(rows, columns);
   llvm::append_values(arguments, rows, columns);
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  kernel = host.kernel(module, (function.getName() + "_quantize").str(),
-                       ValueRange(arguments).getTypes());
+  kernel = host.kernel(module, "quantize", ValueRange(arguments).getTypes());
   auto *argument = kernel.getBody().args_begin();
   kernelInputMap = *argument++;
   for (Destination &dest : destinations) {

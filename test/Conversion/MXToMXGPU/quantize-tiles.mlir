@@ -8,7 +8,7 @@
 // CHECK-DAG: !threads_ring = !mxgpu.ring<1 x (columns: smem<128x128xf8E4M3FN, sw128>, columns_scales: smem<512xf8E8M0FNU>), producer = threads(256), consumer = tma_store>
 
 // CHECK-LABEL: func.func @columns(
-// CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of the input to be a multiple of 8, found %lld"
+// CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of the input to be a multiple of 8, found %lld; the nearest are %lld and %lld"
 // CHECK:         %[[X:.*]] = mxgpu.encode_tensor_map %arg0 : memref<?x?xbf16> -> !map
 // CHECK:         %[[Q:.*]] = mxgpu.encode_tensor_map %arg1 : memref<?x?xf8E4M3FN> -> !map1
 // CHECK:         mxgpu.launch @kernels::@columns_quantize grid(%{{.*}}) args(%[[X]], %[[Q]], %arg2, %[[K:.*]], %[[M:.*]] : !map, !map1, memref<?x?x32x4x4xf8E8M0FNU>, index, index)

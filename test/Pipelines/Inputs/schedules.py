@@ -12,6 +12,7 @@ takes how much.
 """
 
 import os
+import re
 import subprocess
 import sys
 
