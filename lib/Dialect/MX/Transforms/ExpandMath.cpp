@@ -3,10 +3,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Libraries and approximate instructions differ from target to target in the
-// last bits. Upstream's expansions, applied once for all targets, do not.
+// last bits. Expansions, applied once for all targets, do not: ours of
+// exponentials, upstream's of the rest.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExpandExponentials.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -30,7 +32,10 @@ constexpr llvm::StringLiteral kExpanded[] = {
 
 struct ExpandMath final : mx::impl::MXExpandMathBase<ExpandMath> {
   void runOnOperation() override {
+    RewritePatternSet sigmoids(&getContext());
+    mx::populateSigmoidExpansionPatterns(sigmoids);
     RewritePatternSet patterns(&getContext());
+    mx::populateExpExpansionPatterns(patterns);
     auto all = [](StringRef) { return true; };
     populateMathF32ExpansionPatterns(patterns, all);
     populateMathPolynomialApproximationPatterns(patterns, all);
@@ -40,7 +45,9 @@ struct ExpandMath final : mx::impl::MXExpandMathBase<ExpandMath> {
     // Constants that are folded would be those of the host's library.
     config.enableFolding(false);
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    if (failed(
+    if (failed(applyPatternsGreedily(getOperation(), std::move(sigmoids),
+                                     config)) ||
+        failed(
             applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       signalPassFailure();
   }

@@ -68,8 +68,10 @@ def MXExpandMath : Pass<"mx-expand-math"> {
     before anything that tells one target from another, it makes all of them
     give the same bits. Operations of f64 are left to the target's library.
 
-    The sequences are those of upstream's polynomial approximations and
-    expansions, exact to a few units in the last place.
+    The sequences of `exp`, of 1 / (1 + exp(-x)) and of x / (1 + exp(-x)) are
+    ours and stand in docs/Math.md with their errors; the others are those of
+    upstream's polynomial approximations and expansions, exact to a few units in
+    the last place.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

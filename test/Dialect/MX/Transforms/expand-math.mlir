@@ -1,0 +1,141 @@
+// RUN: mx-opt %s --mx-expand-math | FileCheck %s
+
+// docs/Math.md has the sequences in formulas.
+
+// No rounding to integers, no comparison, no branch.
+// CHECK-LABEL: func @exp(
+// CHECK-SAME:    %[[X:.*]]: f32)
+// CHECK-NOT:     math.exp
+// CHECK-NOT:     arith.cmp
+// CHECK:         %[[LOW:.*]] = arith.maximumf %[[X]], %{{.*}} : f32
+// CHECK:         %[[C:.*]] = arith.minimumf %[[LOW]], %{{.*}} : f32
+// CHECK:         %[[T:.*]] = math.fma %[[C]], %[[LOG2E:.*]], %[[ROUND:.*]] : f32
+// CHECK:         %[[K:.*]] = arith.subf %[[ROUND:.*]], %[[T]] : f32
+// CHECK:         %[[F1:.*]] = math.fma %[[C]], %[[LOG2E]], %[[K]] : f32
+// CHECK:         %[[F:.*]] = math.fma %[[C]], %{{.*}}, %[[F1]] : f32
+// CHECK:         %[[BITS:.*]] = arith.bitcast %[[T]] : f32 to i32
+// CHECK-COUNT-6: math.fma %{{.*}}, %[[F]], %{{.*}} : f32
+// CHECK:         %[[HALF:.*]] = arith.shrsi %[[BITS]], %{{.*}} : i32
+// CHECK:         arith.subi %[[BITS]], %[[HALF]] : i32
+// CHECK:         arith.shli %[[HALF]]
+// CHECK:         arith.mulf
+// CHECK:         arith.mulf
+// CHECK-NEXT:    return
+func.func @exp(%x: f32) -> f32 {
+  %0 = math.exp %x : f32
+  return %0 : f32
+}
+
+// CHECK-LABEL: func @sigmoid(
+// CHECK-SAME:    %[[X:.*]]: vector<4xf32>)
+// CHECK-NOT:     math.exp
+// CHECK-NOT:     arith.negf
+// CHECK-DAG:     %[[ONE:.*]] = arith.constant dense<1.000000e+00> : vector<4xf32>
+// CHECK-DAG:     %[[LIMIT:.*]] = arith.constant dense<8.700000e+01> : vector<4xf32>
+// CHECK:         %[[LOW:.*]] = arith.maximumf %[[X]], %{{.*}} : vector<4xf32>
+// CHECK:         %[[C:.*]] = arith.minimumf %[[LOW]], %{{.*}} : vector<4xf32>
+// CHECK-COUNT-3: math.fma %[[C]],
+// CHECK-COUNT-5: math.fma
+// CHECK:         arith.shli
+// CHECK:         arith.addi
+// CHECK:         %[[POWER:.*]] = arith.bitcast %{{.*}} : vector<4xi32> to vector<4xf32>
+// CHECK:         %[[D:.*]] = math.fma %{{.*}}, %[[POWER]], %{{.*}} : vector<4xf32>
+// CHECK:         %[[Y:.*]] = arith.divf %{{.*}}, %[[D]] {mx.normal_reciprocal} : vector<4xf32>
+// CHECK:         %[[S:.*]] = arith.subf %[[Y]], %{{.*}} : vector<4xf32>
+// CHECK-NEXT:    return %[[S]]
+func.func @sigmoid(%x: vector<4xf32>) -> vector<4xf32> {
+  %one = arith.constant dense<1.0> : vector<4xf32>
+  %minus = arith.negf %x : vector<4xf32>
+  %e = math.exp %minus : vector<4xf32>
+  %d = arith.addf %e, %one : vector<4xf32>
+  %0 = arith.divf %one, %d : vector<4xf32>
+  return %0 : vector<4xf32>
+}
+
+// CHECK-LABEL: func @silu(
+// CHECK-SAME:    %[[X:.*]]: f32)
+// CHECK:         %[[Y:.*]] = arith.divf %{{.*}}, %{{.*}} {mx.normal_reciprocal} : f32
+// CHECK:         %[[S:.*]] = arith.subf %[[Y]], %{{.*}} : f32
+// CHECK:         %[[R:.*]] = arith.mulf %[[X]], %[[S]] : f32
+// CHECK-NEXT:    return %[[R]]
+func.func @silu(%x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %minus = arith.negf %x : f32
+  %e = math.exp %minus : f32
+  %d = arith.addf %one, %e : f32
+  %0 = arith.divf %x, %d : f32
+  return %0 : f32
+}
+
+// What looks like it and is something else keeps its division.
+
+// CHECK-LABEL: func @other_numerator(
+// CHECK:         arith.divf %{{.*}}, %{{[a-z0-9_]*}} : f32
+// CHECK-NEXT:    return
+func.func @other_numerator(%x: f32, %n: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %minus = arith.negf %x : f32
+  %e = math.exp %minus : f32
+  %d = arith.addf %one, %e : f32
+  %0 = arith.divf %n, %d : f32
+  return %0 : f32
+}
+
+// CHECK-LABEL: func @two(
+// CHECK:         arith.divf %{{.*}}, %{{[a-z0-9_]*}} : f32
+// CHECK-NEXT:    return
+func.func @two(%x: f32) -> f32 {
+  %two = arith.constant 2.0 : f32
+  %minus = arith.negf %x : f32
+  %e = math.exp %minus : f32
+  %d = arith.addf %two, %e : f32
+  %0 = arith.divf %x, %d : f32
+  return %0 : f32
+}
+
+// CHECK-LABEL: func @plus(
+// CHECK:         arith.divf %{{.*}}, %{{[a-z0-9_]*}} : f32
+// CHECK-NEXT:    return
+func.func @plus(%x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %e = math.exp %x : f32
+  %d = arith.addf %one, %e : f32
+  %0 = arith.divf %x, %d : f32
+  return %0 : f32
+}
+
+// The types ask for four roundings to bf16.
+// CHECK-LABEL: func @halves(
+// CHECK:         arith.truncf
+// CHECK:         arith.addf %{{.*}} : bf16
+// CHECK:         arith.divf %{{.*}}, %{{[a-z0-9_]*}} : bf16
+func.func @halves(%x: bf16) -> bf16 {
+  %one = arith.constant 1.0 : bf16
+  %minus = arith.negf %x : bf16
+  %e = math.exp %minus : bf16
+  %d = arith.addf %one, %e : bf16
+  %0 = arith.divf %x, %d : bf16
+  return %0 : bf16
+}
+
+// f64 is the library's.
+// CHECK-LABEL: func @double(
+// CHECK:         math.exp %{{.*}} : f64
+func.func @double(%x: f64) -> f64 {
+  %0 = math.exp %x : f64
+  return %0 : f64
+}
+
+// An exp that has other users is computed for them.
+// CHECK-LABEL: func @shared(
+// CHECK:         arith.shrsi
+// CHECK:         arith.divf %{{.*}} {mx.normal_reciprocal} : f32
+// CHECK-NOT:     math.exp
+func.func @shared(%x: f32) -> (f32, f32) {
+  %one = arith.constant 1.0 : f32
+  %minus = arith.negf %x : f32
+  %e = math.exp %minus : f32
+  %d = arith.addf %one, %e : f32
+  %0 = arith.divf %one, %d : f32
+  return %e, %0 : f32, f32
+}
