@@ -42,6 +42,7 @@ struct ConvertMXGPUToNVVMPass final
   static LogicalResult lower(KernelOp kernel) {
     MLIRContext *context = kernel.getContext();
     unrollFragments(kernel);
+    lowerMath(kernel);
     KernelContext kernelContext;
     FailureOr<LLVM::LLVMFuncOp> function = lowerKernel(kernel, kernelContext);
     if (failed(function))

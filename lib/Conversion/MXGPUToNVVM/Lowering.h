@@ -112,6 +112,10 @@ inline constexpr llvm::StringLiteral kSlotInLoop = "mxgpu.slot_in_loop";
 /// Unrolls the short ways of the epilogue, so that columns become immediates.
 void unrollFragments(KernelOp kernel);
 
+/// Gives arithmetic the instructions that the target has for it and upstream's
+/// lowering does not take. Same results.
+void lowerMath(KernelOp kernel);
+
 /// Lowers the kernel's function and set-up; its body keeps the other
 /// operations. Fails if the kernel was not allocated.
 mlir::FailureOr<mlir::LLVM::LLVMFuncOp> lowerKernel(KernelOp kernel,

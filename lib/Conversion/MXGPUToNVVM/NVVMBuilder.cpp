@@ -484,3 +484,18 @@ Value NVVMBuilder::loadGlobal(Value pointer, VectorType type) {
       /*alignment=*/type.getNumElements() * type.getElementTypeBitWidth() / 8,
       /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true);
 }
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+Value NVVMBuilder::approximateReciprocal(Value x) {
+  return create<NVVM::RcpApproxFtzF32Op>(getF32Type(), x);
+}
+
+Value NVVMBuilder::clampMagnitude(Value x, Value limit) {
+  return create<LLVM::CallIntrinsicOp>(
+             getF32Type(), getStringAttr("llvm.nvvm.fmin.nan.xorsign.abs.f"),
+             ValueRange{x, limit})
+      .getResult(0);
+}

@@ -175,6 +175,12 @@ public:
   /// `selector` name them, the last digit that of the lowest byte.
   mlir::Value permute(mlir::Value lo, mlir::Value hi, uint32_t selector);
 
+  // Numbers, of type f32.
+  /// 1 / x, off by 1 ulp at most where neither is subnormal.
+  mlir::Value approximateReciprocal(mlir::Value x);
+  /// `limit` with the sign of x where |x| > limit; NaN stays.
+  mlir::Value clampMagnitude(mlir::Value x, mlir::Value limit);
+
 private:
   /// Multicast mask of both CTAs of a pair, which is a whole cluster; or null.
   mlir::Value maskOf(bool both);

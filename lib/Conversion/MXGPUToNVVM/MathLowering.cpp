@@ -1,0 +1,120 @@
+//===- MathLowering.cpp - Arithmetic that the GPU does in less ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Division is a call with many cases, minimum and maximum are comparisons and
+// selections to upstream. The GPU has instructions that give the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "mx/Dialect/MX/IR/NormalReciprocal.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+/// Whether `type` is f32 or a list of them.
+static bool isF32(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return type.isF32() || (vector && vector.getElementType().isF32() &&
+                          vector.getRank() == 1 && !vector.isScalable());
+}
+
+/// `function` of a number, or of each in a list.
+static Value map(NVVMBuilder &builder, Value value,
+                 function_ref<Value(Value)> function) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector)
+    return function(value);
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < vector.getNumElements(); ++i)
+    results.push_back(function(
+        builder.create<vector::ExtractOp>(value, ArrayRef<int64_t>{i})));
+  return builder.create<vector::FromElementsOp>(vector, results);
+}
+
+static std::optional<APFloat> getConstant(Value value) {
+  APFloat constant(0.0f);
+  if (matchPattern(value, m_ConstantFloat(&constant)))
+    return constant;
+  return std::nullopt;
+}
+
+namespace {
+
+/// The approximation is off by 1 ulp at most (PTX ISA, rcp.approx). From there
+/// one step of Newton's rounds right: docs/Math.md, ReciprocalTest.cpp.
+struct NormalReciprocal final : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()) || !op->hasAttr(mx::kNormalReciprocalName) ||
+        !matchPattern(op.getLhs(), m_OneFloat()))
+      return failure();
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value x = op.getRhs();
+    Value guess = map(builder, x, [&](Value element) {
+      return builder.approximateReciprocal(element);
+    });
+    Value minusX = builder.create<LLVM::FNegOp>(x);
+    Value error = builder.create<LLVM::FMAOp>(minusX, guess, op.getLhs());
+    rewriter.replaceOpWithNewOp<LLVM::FMAOp>(op, guess, error, guess);
+    return success();
+  }
+};
+
+/// minimum(maximum(x, -limit), limit).
+struct ClampMagnitude final : OpRewritePattern<arith::MinimumFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::MinimumFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto above = op.getLhs().getDefiningOp<arith::MaximumFOp>();
+    if (!isF32(op.getType()) || !above)
+      return failure();
+    std::optional<APFloat> low = getConstant(above.getRhs());
+    std::optional<APFloat> high = getConstant(op.getRhs());
+    if (!low || !high || high->isNaN() || high->isNegative() ||
+        neg(*low) != *high)
+      return failure();
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value limit = builder.create<arith::ConstantOp>(
+        builder.getFloatAttr(builder.getF32Type(), *high));
+    rewriter.replaceOp(op, map(builder, above.getLhs(), [&](Value x) {
+                         return builder.clampMagnitude(x, limit);
+                       }));
+    return success();
+  }
+};
+
+/// An operation of arith as the one of LLVM with the same meaning.
+template <typename ArithOp, typename LLVMOp>
+struct SameInLLVM final : OpRewritePattern<ArithOp> {
+  using OpRewritePattern<ArithOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ArithOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()))
+      return failure();
+    rewriter.replaceOpWithNewOp<LLVMOp>(op, op.getLhs(), op.getRhs());
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::lowerMath(KernelOp kernel) {
+  MLIRContext *context = kernel.getContext();
+  RewritePatternSet wholes(context);
+  wholes.add<NormalReciprocal, ClampMagnitude>(context);
+  walkAndApplyPatterns(kernel, std::move(wholes));
+  RewritePatternSet parts(context);
+  parts.add<SameInLLVM<arith::MaximumFOp, LLVM::MaximumOp>,
+            SameInLLVM<arith::MinimumFOp, LLVM::MinimumOp>>(context);
+  walkAndApplyPatterns(kernel, std::move(parts));
+}

@@ -1,0 +1,63 @@
+// RUN: mx-opt %s --mxgpu-allocate --convert-mxgpu-to-nvvm | FileCheck %s
+
+// Arithmetic that the target does in less than upstream's lowering.
+
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  // CHECK-LABEL: llvm.func @reciprocal(
+  // CHECK:         %[[X:.*]] = vector.load
+  // CHECK:         %[[X0:.*]] = vector.extract %[[X]][0]
+  // CHECK-NEXT:    %[[Y0:.*]] = nvvm.rcp.approx.ftz.f %[[X0]] : f32
+  // CHECK:         %[[X1:.*]] = vector.extract %[[X]][1]
+  // CHECK-NEXT:    %[[Y1:.*]] = nvvm.rcp.approx.ftz.f %[[X1]] : f32
+  // CHECK:         %[[Y:.*]] = vector.from_elements %[[Y0]], %[[Y1]]
+  // CHECK-NEXT:    %[[MINUS:.*]] = llvm.fneg %[[X]]
+  // CHECK-NEXT:    %[[ERROR:.*]] = llvm.intr.fma(%[[MINUS]], %[[Y]], %{{.*}})
+  // CHECK-NEXT:    %[[R:.*]] = llvm.intr.fma(%[[Y]], %[[ERROR]], %[[Y]])
+  // CHECK-NEXT:    vector.store %[[R]]
+  // Without what mx-expand-math knows, and of another number, a division stays.
+  // CHECK:         arith.divf %{{.*}}, %[[X]] : vector<2xf32>
+  // CHECK:         arith.divf %[[X]], %{{.*}} {mx.normal_reciprocal} : vector<2xf32>
+  mxgpu.kernel @reciprocal(%m: memref<8xf32>) {
+    mxgpu.role @only warps(1) {
+      %c0 = arith.constant 0 : index
+      %one = arith.constant dense<1.0> : vector<2xf32>
+      %x = vector.load %m[%c0] : memref<8xf32>, vector<2xf32>
+      %y = arith.divf %one, %x {mx.normal_reciprocal} : vector<2xf32>
+      vector.store %y, %m[%c0] : memref<8xf32>, vector<2xf32>
+      %z = arith.divf %one, %x : vector<2xf32>
+      vector.store %z, %m[%c0] : memref<8xf32>, vector<2xf32>
+      %w = arith.divf %x, %z {mx.normal_reciprocal} : vector<2xf32>
+      vector.store %w, %m[%c0] : memref<8xf32>, vector<2xf32>
+    }
+  }
+
+  // CHECK-LABEL: llvm.func @clamp(
+  // CHECK:         %[[X:.*]] = memref.load
+  // CHECK:         %[[LIMIT:.*]] = arith.constant 8.700000e+01 : f32
+  // CHECK-NEXT:    %[[C:.*]] = llvm.call_intrinsic "llvm.nvvm.fmin.nan.xorsign.abs.f"(%[[X]], %[[LIMIT]])
+  // CHECK:         memref.store %[[C]]
+  // Limits of two sizes, and in another order.
+  // CHECK:         %[[A:.*]] = llvm.intr.maximum(%[[X]],
+  // CHECK:         llvm.intr.minimum(%[[A]],
+  // CHECK:         %[[B:.*]] = llvm.intr.minimum(%[[X]],
+  // CHECK:         llvm.intr.maximum(%[[B]],
+  // CHECK-NOT:     xorsign
+  mxgpu.kernel @clamp(%m: memref<8xf32>) {
+    mxgpu.role @only warps(1) {
+      %c0 = arith.constant 0 : index
+      %low = arith.constant -87.0 : f32
+      %lower = arith.constant -88.0 : f32
+      %high = arith.constant 87.0 : f32
+      %x = memref.load %m[%c0] : memref<8xf32>
+      %0 = arith.maximumf %x, %low : f32
+      %1 = arith.minimumf %0, %high : f32
+      memref.store %1, %m[%c0] : memref<8xf32>
+      %2 = arith.maximumf %x, %lower : f32
+      %3 = arith.minimumf %2, %high : f32
+      memref.store %3, %m[%c0] : memref<8xf32>
+      %4 = arith.minimumf %x, %low : f32
+      %5 = arith.maximumf %4, %high : f32
+      memref.store %5, %m[%c0] : memref<8xf32>
+    }
+  }
+}
