@@ -1,0 +1,196 @@
+"""exp, sigmoid and silu: the simulator and the CPU against numpy, bit by bit,
+and against float64.
+
+usage: exponentials.py MX_RUN DIRECTORY
+
+All bf16 values, and random f32: of all exponents, and of the range that matters.
+The sequences of docs/Math.md are written down here once more, in float64.
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+mx_run, directory = sys.argv[1:3]
+os.makedirs(directory, exist_ok=True)
+SIZE = 256  # of a side: all bf16 values
+
+# Regions on a value %x; what they give is %v.
+BODIES = {
+    "exp": "%v = math.exp %x : f32",
+    "sigmoid": """%minus = arith.negf %x : f32
+    %e = math.exp %minus : f32
+    %d = arith.addf %e, %one : f32
+    %v = arith.divf %one, %d : f32""",
+    "silu": """%minus = arith.negf %x : f32
+    %e = math.exp %minus : f32
+    %d = arith.addf %one, %e : f32
+    %v = arith.divf %x, %d : f32""",
+}
+MATMUL = """
+  %{name} = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%none : !x)
+      {{mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, epilogue = {epilogue}>}} -> !x
+  epilogue {{
+  ^bb0(%acc: f32, %row: index, %col: index):
+    %one = arith.constant 1.0 : f32
+    %x = tensor.extract %input[%row, %col] : !x
+    {body}
+    mx.yield %v : f32
+  }}"""
+PROGRAM = """
+!x = tensor<{size}x{size}xf32>
+!a = tensor<{size}x32xf8E4M3FN>
+!s = tensor<{size}x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @main(%input: !x, %a: !a, %s: !s) -> (!x, !x, !x) {{
+  %none = tensor.empty() : !x
+{products}
+  return {results} : !x, !x, !x
+}}
+"""
+
+
+def fma(a, b, c):
+    """a * b + c in f32: the product is exact in f64, the sum is rounded to odd
+    there, so that rounding once more to f32 is right."""
+    product = a.astype(np.float64) * b.astype(np.float64)
+    c = np.broadcast_to(c, product.shape).astype(np.float64)
+    total = product + c
+    part = total - product
+    error = (product - (total - part)) + (c - part)
+    bits = total.view(np.int64)
+    inexact = np.isfinite(total) & (error != 0) & (bits & 1 == 0)
+    away = (error > 0) == (total > 0)
+    odd = np.where(inexact, np.where(away, bits + 1, bits - 1), bits)
+    return odd.view(np.float64).astype(np.float32)
+
+
+def f32(value):
+    return np.float32(float.fromhex(value))
+
+
+LOG2E, LOG2E_LOW, ROUND = f32("0x1.715476p+0"), f32("0x1.4ae0cp-26"), np.float32(12582912)
+FIVE = [f32(t) for t in ("0x1.62e42ap-1", "0x1.ebf9c8p-3", "0x1.c6b754p-5", "0x1.3cea6p-7", "0x1.5bb8dp-10")]
+SIX = [f32(t) for t in ("0x1.62e43p-1", "0x1.ebfbdcp-3", "0x1.c6aefep-5", "0x1.3b2c7ep-7",
+                        "0x1.5f3e52p-10", "0x1.41fbbep-13")]
+
+
+def exp_parts(x, terms):
+    """k and 2^f of e^x."""
+    rounded = fma(x, LOG2E, ROUND)
+    k = rounded - ROUND
+    f = fma(x, LOG2E_LOW, fma(x, LOG2E, -k))
+    power = np.broadcast_to(terms[-1], x.shape)
+    for term in reversed([np.float32(1)] + terms[:-1]):
+        power = fma(power, f, term)
+    return np.nan_to_num(k).astype(np.int64), power
+
+
+def power_of_two(k):
+    return np.ldexp(np.float32(1), k).astype(np.float32)
+
+
+def exp(x):
+    k, power = exp_parts(np.clip(x, np.float32(-104), np.float32(104)), SIX)
+    return power * power_of_two(k // 2) * power_of_two(k - k // 2)
+
+
+def sigmoid(x):
+    k, power = exp_parts(-np.clip(x, np.float32(-87), np.float32(87)), FIVE)
+    y = np.float32(1) / fma(power, power_of_two(k), np.float32(1))
+    return y - f32("0x1.666d0ep-126")
+
+
+MODELS = {"exp": exp, "sigmoid": sigmoid, "silu": lambda x: x * sigmoid(x)}
+EXACT = {
+    "exp": np.exp,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+# docs/Math.md: units in the last place, and beside them an absolute error, for
+# silu times |x|.
+ULPS = {"exp": 1.1, "sigmoid": 3.5, "silu": 4.0}
+ABSOLUTE = {"exp": 0.0, "sigmoid": 2.0**-125, "silu": 2.0**-125}
+
+
+def make_inputs():
+    rng = np.random.default_rng(7)
+    count = SIZE * SIZE
+    bits = rng.integers(0, 1 << 32, count, np.uint32)
+    near = rng.uniform(-110, 110, count).astype(np.float32)
+    edges = [0, 87, 88, 88.72283935546875, 88.7228469848632812, 104, 105, 103.97207641601562, np.inf]
+    for value in edges:
+        for one in (value, np.nextafter(np.float32(value), np.float32(0))):
+            near[:2], near[2:] = np.float32([one, -one]), near[:-2].copy()
+    return {
+        "bf16": (np.arange(count, dtype=np.uint32) << 16).view(np.float32),
+        "bits": bits.view(np.float32),
+        "near": near,
+    }
+
+
+def run(device, program, x):
+    paths = {}
+    for name, array in {
+        "x": x.reshape(SIZE, SIZE),
+        "a": np.zeros((SIZE, 32), np.uint8),
+        "s": np.zeros((SIZE // 128, 1, 32, 4, 4), np.uint8),
+    }.items():
+        paths[name] = f"{directory}/{name}.npy"
+        np.save(paths[name], array)
+    command = [mx_run, program, f"--device={device}"]
+    for path in paths.values():
+        command += ["--arg", path]
+    for name in BODIES:
+        command += ["--result", f"{directory}/{name}.npy"]
+    env = dict(os.environ, MX_SIM_SM_COUNT="2")
+    subprocess.run(command, check=True, env=env)
+    return {name: np.load(f"{directory}/{name}.npy").ravel() for name in BODIES}
+
+
+def get_bits(x):
+    """A NaN's payload is the device's own."""
+    return np.where(np.isnan(x), np.uint32(0x7FC00000), x.view(np.uint32))
+
+
+def measure(name, x, found):
+    """The largest error in units in the last place."""
+    x = x.astype(np.float64)
+    exact = EXACT[name](x)
+    assert np.array_equal(np.isnan(exact), np.isnan(found)), f"{name}: NaN"
+    rounded = exact.astype(np.float32)
+    finite = np.isfinite(exact) & np.isfinite(found)
+    overflow = ~finite & ~np.isnan(exact)
+    assert np.array_equal(rounded[overflow], found[overflow]), f"{name}: overflow"
+    assert np.array_equal(np.signbit(exact[finite]), np.signbit(found[finite])), f"{name}: signs"
+    x, exact, found = x[finite], exact[finite], found[finite].astype(np.float64)
+    absolute = ABSOLUTE[name] * (np.abs(x) if name == "silu" else 1)
+    ulp = np.ldexp(1.0, np.maximum(np.frexp(exact)[1] - 24, -149))
+    return (np.maximum(np.abs(found - exact) - absolute, 0) / ulp).max()
+
+
+products = "".join(
+    MATMUL.format(name=name, body=body, epilogue=epilogue)
+    for (name, body), epilogue in zip(BODIES.items(), ["direct", "tma_store", "tma_store"])
+)
+program = f"{directory}/program.mlir"
+with open(program, "w") as file:
+    file.write(PROGRAM.format(size=SIZE, products=products, results=", ".join("%" + n for n in BODIES)))
+
+failures = 0
+with np.errstate(all="ignore"):
+    for kind, x in make_inputs().items():
+        results = {device: run(device, program, x) for device in ("cpu", "sim")}
+        for name, model in MODELS.items():
+            expected = get_bits(model(x))
+            for device, found in results.items():
+                wrong = get_bits(found[name]) != expected
+                failures += bool(wrong.any())
+                for i in np.flatnonzero(wrong)[:1]:
+                    print(f"{kind}: {name}({x[i].item().hex()}) on {device}: expected {expected[i]:#x}, "
+                          f"found {found[name].view(np.uint32)[i]:#x}; {wrong.sum()} differ")
+            error = measure(name, x, results["cpu"][name])
+            print(f"{kind}: {name} is off by {error:.2f} ulp at most")
+            failures += not error <= ULPS[name]
+sys.exit(failures != 0)
