@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/BlockQuantize.h"
+#include "mx/Support/Philox.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -123,18 +124,35 @@ Numbers::Rounding Numbers::getRounding(Type type) {
           info.nanCode,      1ll << (info.bits - 1)};
 }
 
-/// The code, without its sign, of a significand with `fraction` bits below the
-/// hidden one and the exponent field that the number has in the format. Adding
-/// half a unit less one, plus the last bit kept, rounds to nearest even; a
-/// carry moves into the exponent by itself.
-Int Numbers::roundMagnitude(const Rounding &to, Int significand,
-                            unsigned fraction, Int field) {
+/// Shifts a significand right, by one bit or more, and rounds what remains.
+/// Adding half a unit less one, plus the last bit kept, rounds to nearest even.
+/// Adding a random number below the kept bits rounds stochastically; there are
+/// 32 random bits, and what lies below them is lost.
+Int Numbers::cutOff(Int significand, Int shift, std::optional<Int> random) {
   int64_t width = significand.type().getIntOrFloatBitWidth();
+  if (!random) {
+    shift = shift.min(width - 2); // everything is shifted out
+    Int even = (significand >> shift) & 1;
+    Int half = significand.like(1) << (shift - 1);
+    return (significand + (half - 1) + even) >> shift;
+  }
+  Type i64 = builder.getI64Type();
+  Int wideShift = shift.to(i64);
+  Int wide = significand.to(i64) >> (wideShift - 32).max(0).min(63);
+  Int drawn = wideShift.min(32);
+  Int below = random->to(i64) & ((wide.like(1) << drawn) - 1);
+  return ((wide + below) >> drawn).to(significand.type());
+}
+
+/// The code, without its sign, of a significand with `fraction` bits below the
+/// hidden one and the exponent field that the number has in the format. A carry
+/// moves into the exponent by itself.
+Int Numbers::roundMagnitude(const Rounding &to, Int significand,
+                            unsigned fraction, Int field,
+                            std::optional<Int> random) {
   Int one = significand.like(1);
-  Int shift = ((one - field).max(0) + (fraction - to.mantissaBits))
-                  .min(width - 2); // everything is shifted out
-  Int even = (significand >> shift) & 1;
-  Int kept = (significand + ((one << (shift - 1)) - 1) + even) >> shift;
+  Int shift = (one - field).max(0) + (fraction - to.mantissaBits);
+  Int kept = cutOff(significand, shift, random);
   Int code = kept + ((field.max(1) - 1) << int64_t(to.mantissaBits));
   return (code > to.maxCode).select(to.overflowCode, code);
 }
@@ -271,33 +289,37 @@ Int Numbers::blockScale(Type element, ScaleMode mode, Int absMax) {
 
 /// In units of 1/64 the value is significand * 2^(field - byte - 17). Anything
 /// shifted right by less than 17 is beyond 127.
-Int Numbers::quantizeInt8(Int xBits, Int scaleByte) {
+Int Numbers::quantizeInt8(Int xBits, Int scaleByte, std::optional<Int> random) {
   Unpacked x = unpackF32(xBits);
-  Int shift = (scaleByte + 17 - x.field).max(16).min(30);
-  Int even = (x.significand >> shift) & 1;
-  Int kept =
-      (x.significand + ((shift.like(1) << (shift - 1)) - 1) + even) >> shift;
-  kept = kept.min(127);
+  Int shift = (scaleByte + 17 - x.field).max(16);
+  Int kept = cutOff(x.significand, shift, random).min(127);
   Int inputIsNaN = x.magnitude > kF32Infinity, scaleIsNaN = scaleByte == 255;
   Int isNaN = inputIsNaN | scaleIsNaN;
   Int signedCode = (xBits < 0).select(kept.like(0) - kept, kept);
   return isNaN.select(int64_t(0), signedCode);
 }
 
-Int Numbers::quantize(Type element, Int xBits, Int scaleByte) {
+Int Numbers::quantize(Type element, Int xBits, Int scaleByte,
+                      std::optional<Int> random) {
   Type i8 = builder.getI8Type();
+  SmallVector<Value> arguments = {xBits, scaleByte};
+  if (random)
+    arguments.push_back(*random);
   Value quantized =
-      call("quantize_" + nameOf(element), {xBits, scaleByte}, i8,
-           [&](Numbers &n, ArrayRef<Int> args) -> Value {
+      call((random ? "quantize_stochastic_" : "quantize_") + nameOf(element),
+           arguments, i8, [&](Numbers &n, ArrayRef<Int> args) -> Value {
+             std::optional<Int> drawn;
+             if (random)
+               drawn = args[2];
              if (element.isInteger())
-               return n.quantizeInt8(args[0], args[1]).to(i8);
+               return n.quantizeInt8(args[0], args[1], drawn).to(i8);
              Rounding to = getRounding(element);
              Unpacked x = n.unpackF32(args[0]);
              // RN(x * 2^(127 - byte)) as an f32 differs from the exact product
              // only below 2^-126, where every element type has 0: one rounding
              // will do.
              Int field = x.field + to.bias - args[1];
-             Int code = n.roundMagnitude(to, x.significand, 23, field);
+             Int code = n.roundMagnitude(to, x.significand, 23, field, drawn);
              Int sign = (args[0] < 0).select(to.signCode, code.like(0));
              Int inputIsNaN = x.magnitude > kF32Infinity;
              Int scaleIsNaN = args[1] == 255;
@@ -342,8 +364,36 @@ Int Numbers::nvfp4Inverse(Int scale, Int encodeBits) {
       }));
 }
 
-Int Numbers::nvfp4Quantize(Int xBits, Int inverseBits) {
+Int Numbers::nvfp4Quantize(Int xBits, Int inverseBits,
+                           std::optional<Int> random) {
   Type e2m1 = Float4E2M1FNType::get(builder.getContext());
   Int product = number(multiply(xBits, inverseBits));
-  return quantize(e2m1, product, product.like(127));
+  return quantize(e2m1, product, product.like(127), random);
+}
+
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+Int Numbers::random(Int index, Int seed) {
+  Type i32 = builder.getI32Type();
+  return number(call(
+      "philox_4x32_10", {index, seed}, i32,
+      [&](Numbers &n, ArrayRef<Int> args) -> Value {
+        Type i64 = args[0].type();
+        Int zero = args[0].like(0).to(i32);
+        Int counter[4] = {args[0].to(i32), (args[0] >> 32).to(i32), zero, zero};
+        Int key[2] = {args[1].to(i32), (args[1] >> 32).to(i32)};
+        for (unsigned round = 0; round < kPhiloxRounds; ++round) {
+          Int even = counter[0].to(i64) * int64_t(kPhiloxMultipliers[0]);
+          Int odd = counter[2].to(i64) * int64_t(kPhiloxMultipliers[1]);
+          counter[0] = (odd >> 32).to(i32) ^ counter[1] ^ key[0];
+          counter[1] = odd.to(i32);
+          counter[2] = (even >> 32).to(i32) ^ counter[3] ^ key[1];
+          counter[3] = even.to(i32);
+          for (unsigned i = 0; i < 2; ++i)
+            key[i] = key[i] + int64_t(kPhiloxWeyl[i]);
+        }
+        return counter[0];
+      }));
 }

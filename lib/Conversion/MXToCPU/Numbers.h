@@ -41,16 +41,20 @@ public:
 
   /// The E8M0 byte (i32) of a block whose largest magnitude is `absMax`.
   Int blockScale(mlir::Type element, ScaleMode mode, Int absMax);
-  /// The code (i8) of x * 2^(127 - byte) in `element`, rounded to nearest even
-  /// and saturated.
-  Int quantize(mlir::Type element, Int xBits, Int scaleByte);
+  /// The code (i8) of x * 2^(127 - byte) in `element`, saturated; rounded to
+  /// nearest even, or by a random number of 32 bits.
+  Int quantize(mlir::Type element, Int xBits, Int scaleByte,
+               std::optional<Int> random = {});
 
   /// NVFP4: the E4M3 scale (i32) of a block, and the f32 bits of the factor
   /// that its elements are multiplied by.
   Int nvfp4Scale(Int absMax, Int encodeBits);
   Int nvfp4Inverse(Int scale, Int encodeBits);
   /// The E2M1 code (i8) of RN(x * inverse).
-  Int nvfp4Quantize(Int xBits, Int inverseBits);
+  Int nvfp4Quantize(Int xBits, Int inverseBits, std::optional<Int> random = {});
+
+  /// The random number (i32) of the element with a linear index; i64 both.
+  Int random(Int index, Int seed);
 
 private:
   struct Rounding;
@@ -63,11 +67,12 @@ private:
   mlir::Value multiply(Int xBits, Int yBits);
   static Rounding getRounding(mlir::Type type);
   Int roundMagnitude(const Rounding &to, Int significand, unsigned fraction,
-                     Int field);
+                     Int field, std::optional<Int> random = {});
+  Int cutOff(Int significand, Int shift, std::optional<Int> random);
   Int countLeadingZeros(Int value);
   struct Unpacked;
   Unpacked unpackF32(Int bits);
-  Int quantizeInt8(Int xBits, Int scaleByte);
+  Int quantizeInt8(Int xBits, Int scaleByte, std::optional<Int> random);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Dialect/MX/IR/MX.h"
 
 using namespace mlir;
@@ -26,6 +27,7 @@ struct Orientation {
   int64_t blockSize;
   ScaleMode mode;
   std::optional<Int> encodeBits; // NVFP4
+  std::optional<Int> seed;       // rounds stochastically
 };
 
 /// The part of it that a call of quantizeLines covers. Position `from` of the
@@ -35,19 +37,37 @@ struct Extent {
   Int firstLine, endLine, from, length, to;
 };
 
+/// Where a position of a line lies in the input.
+SmallVector<Value> getPlace(const Orientation &o, const Extent &extent,
+                            Int line, Int position) {
+  SmallVector<Value> place(extent.batch);
+  Int from = extent.from + position;
+  if (o.transposed)
+    place.append({from, line});
+  else
+    place.append({line, from});
+  return place;
+}
+
+/// What the place's element is rounded by, if not to nearest even.
+std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
+                              ArrayRef<Value> place) {
+  if (!o.seed)
+    return std::nullopt;
+  Int index = emitter.index(0);
+  for (auto [dimension, coordinate] : llvm::enumerate(place))
+    index = index * emitter.dim(o.input, dimension) + emitter.wrap(coordinate);
+  return emitter.getNumbers().random(index.to(o.seed->type()), *o.seed);
+}
+
 void quantizeBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
                    Int line, Int block) {
   Numbers &numbers = emitter.getNumbers();
   Int begin = block * o.blockSize;
   Int end = (begin + o.blockSize).min(extent.length);
   auto loadBits = [&](Int position) {
-    SmallVector<Value> place(extent.batch);
-    Int from = extent.from + position;
-    if (o.transposed)
-      place.append({from, line});
-    else
-      place.append({line, from});
-    return numbers.widenToF32(emitter.load(o.input, place));
+    return numbers.widenToF32(
+        emitter.load(o.input, getPlace(o, extent, line, position)));
   };
 
   Int zero = Int::constant(emitter.getBuilder(), emitter.getLoc(),
@@ -65,8 +85,11 @@ void quantizeBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
                      extent.to / o.blockSize + block);
   emitter.loop(begin, end, 1, [&](Int position) {
     Int bits = loadBits(position);
-    Int code = o.encodeBits ? numbers.nvfp4Quantize(bits, factor)
-                            : numbers.quantize(o.elements.type, bits, factor);
+    std::optional<Int> random =
+        drawRandom(emitter, o, getPlace(o, extent, line, position));
+    Int code = o.encodeBits
+                   ? numbers.nvfp4Quantize(bits, factor, random)
+                   : numbers.quantize(o.elements.type, bits, factor, random);
     SmallVector<Value> place(extent.batch);
     place.append({line, extent.to + position});
     emitter.storeCode(code, o.elements, place);
@@ -162,6 +185,9 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
                     "a global_scale greater than 0, found 0x%lx as bits",
                     {*encodeBits});
     }
+    std::optional<Int> seed;
+    if (op.getSeed())
+      seed = emitter.wrap(adaptor.getSeed());
     for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
       Orientation orientation{
           adaptor.getInput(),
@@ -170,10 +196,40 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
           getScales(adaptor.getOuts()[2 * i + 1], rank),
           int64_t(op.getBlockSize()),
           ScaleMode(op.getScaleRounding()),
-          encodeBits};
+          encodeBits,
+          seed};
       quantizeAxis(emitter, orientation, adaptor.getOffsets(),
                    op.getRaggedOfAxis(axis));
     }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct AmaxOpLowering final : OpConversionPattern<AmaxOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(AmaxOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (failed(expectBufferized(op, rewriter)))
+      return failure();
+    Emitter emitter(rewriter, op);
+    Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
+    Type f32 = rewriter.getF32Type();
+    auto store = [&](Int bits) {
+      memref::StoreOp::create(rewriter, op.getLoc(), bits.as(f32), out,
+                              ValueRange());
+    };
+    Int zero = Int::constant(rewriter, op.getLoc(), rewriter.getI32Type(), 0);
+    store(zero);
+    int64_t rank = cast<MemRefType>(input.getType()).getRank();
+    emitter.loopOverDims(input, rank, [&](ArrayRef<Value> place) {
+      Value sofar = memref::LoadOp::create(rewriter, op.getLoc(), out);
+      Int bits = emitter.getNumbers().widenToF32(emitter.load(input, place));
+      store(emitter.wrap(emitter.wrap(sofar).as(zero.type()))
+                .max(bits & 0x7FFFFFFF));
+    });
     rewriter.eraseOp(op);
     return success();
   }
@@ -192,5 +248,6 @@ Scales mx::cpu::getScales(Value scales, int64_t logicalRank) {
 
 void mx::cpu::populateQuantizePatterns(const TypeConverter &converter,
                                        RewritePatternSet &patterns) {
-  patterns.add<QuantizeOpLowering>(converter, patterns.getContext());
+  patterns.add<QuantizeOpLowering, AmaxOpLowering>(converter,
+                                                   patterns.getContext());
 }

@@ -21,6 +21,9 @@ static constexpr int64_t kRows = kScaleTileRows, kBlocks = kScaleTileBlocks,
                          kBlock = 32;
 
 static LogicalResult checkSupport(QuantizeOp op) {
+  if (op.getSeed())
+    return op.emitOpError("expected no seed on the GPU, where elements are "
+                          "rounded to nearest even, found one");
   if (op.getGlobalScale() || op.getOffsets())
     return op.emitOpError("expected neither global_scale nor offsets on the "
                           "GPU, found ")

@@ -140,6 +140,14 @@ func.func @main(%x: memref<128x64xf32>, %e: memref<128x64xf4E2M1FN>, %s: memref<
 
 // -----
 
+func.func @main(%x: memref<128x64xf32>, %e: memref<128x64xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>, %seed: i64) {
+  // expected-error @below {{'mx.quantize' op expected no seed on the GPU, where elements are rounded to nearest even, found one}}
+  mx.quantize ins(%x : memref<128x64xf32>) seed(%seed) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>)
+  return
+}
+
+// -----
+
 !a = memref<128x64xf8E4M3FN>
 func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected neither global_scale nor offsets on the GPU, found offsets}}

@@ -150,7 +150,7 @@ struct DropUnusedAxis final : OpRewritePattern<QuantizeOp> {
     unsigned keep = used[1] ? 1 : 0;
     auto kept = QuantizeOp::create(
         rewriter, op.getLoc(), TypeRange(op->getResults().slice(2 * keep, 2)),
-        op.getInput(), op.getGlobalScale(), op.getOffsets(),
+        op.getInput(), op.getGlobalScale(), op.getSeed(), op.getOffsets(),
         op.getOuts().slice(2 * keep, 2), op.getRaggedAttr(),
         rewriter.getDenseI64ArrayAttr(op.getAxes()[keep]),
         op.getBlockSizeAttr(), op.getScaleRoundingAttr());

@@ -74,6 +74,7 @@ getSpeculatability(DestinationStyleOpInterface op, Value offsets) {
         builder, cast<DestinationStyleOpInterface>(getOperation()), shapes);   \
   }
 MX_DEFINE_INTERFACES(QuantizeOp, false, getOffsets())
+MX_DEFINE_INTERFACES(AmaxOp, false, Value())
 MX_DEFINE_INTERFACES(DequantizeOp, false, getOffsets())
 MX_DEFINE_INTERFACES(RelayoutOp, false, getOffsets())
 MX_DEFINE_INTERFACES(MatmulOp, getAccumulate(), Value())

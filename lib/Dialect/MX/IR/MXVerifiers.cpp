@@ -135,6 +135,22 @@ LogicalResult QuantizeOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Amax
+//===----------------------------------------------------------------------===//
+
+LogicalResult AmaxOp::verify() {
+  Named input{getInput(), "input"};
+  // amax C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // amax C2
+  if (failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  // amax C3
+  return verifyNoEncoding(*this, input);
+}
+
+//===----------------------------------------------------------------------===//
 // Dequantize
 //===----------------------------------------------------------------------===//
 

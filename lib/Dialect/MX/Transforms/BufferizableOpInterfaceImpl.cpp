@@ -84,6 +84,7 @@ void mx::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, MXDialect *) {
     QuantizeOp::attachInterface<MXOpInterface<QuantizeOp>>(*context);
+    AmaxOp::attachInterface<MXOpInterface<AmaxOp>>(*context);
     DequantizeOp::attachInterface<MXOpInterface<DequantizeOp>>(*context);
     RelayoutOp::attachInterface<MXOpInterface<RelayoutOp>>(*context);
     MatmulOp::attachInterface<MXOpInterface<MatmulOp>>(*context);

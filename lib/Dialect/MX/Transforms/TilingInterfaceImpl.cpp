@@ -123,6 +123,10 @@ static LoopNest getLoopNest(QuantizeOp op) {
                                                     : column;
   if (raggedLoop != DimMap::kWhole)
     nest.whole.push_back({raggedLoop, kRaggedReason});
+  if (op.getSeed())
+    for (int64_t loop : llvm::seq(batch + 2))
+      nest.whole.push_back({loop, "the random numbers of a seed belong to "
+                                  "places in the whole input"});
   for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
     SmallVector<int64_t> loops = axis == 1 ? withBatch(batch, {row, column})
                                            : withBatch(batch, {column, row});
@@ -132,6 +136,16 @@ static LoopNest getLoopNest(QuantizeOp op) {
     nest.add(op.getOutsMutable()[2 * i], loops);
     nest.addScales(op.getOutsMutable()[2 * i + 1], loops, op.getBlockSize());
   }
+  return nest;
+}
+
+static LoopNest getLoopNest(AmaxOp op) {
+  int64_t rank = op.getInput().getType().getRank();
+  LoopNest nest = makeNest(rank, {});
+  nest.add(op.getInputMutable(), withBatch(rank, {}));
+  nest.add(op.getOutsMutable()[0], {});
+  for (int64_t loop : llvm::seq(rank))
+    nest.whole.push_back({loop, "the maximum is that of the whole input"});
   return nest;
 }
 
@@ -596,6 +610,7 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
 void mx::registerTilingInterfaceExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, MXDialect *) {
     QuantizeOp::attachInterface<MXTiling<QuantizeOp>>(*context);
+    AmaxOp::attachInterface<MXTiling<AmaxOp>>(*context);
     DequantizeOp::attachInterface<MXTiling<DequantizeOp>>(*context);
     RelayoutOp::attachInterface<MXTiling<RelayoutOp>>(*context);
     MatmulOp::attachInterface<MXTiling<MatmulOp>>(*context);

@@ -389,6 +389,42 @@ func.func @quantize_c17(%x: tensor<256x512xbf16, "sparse">, %o0: tensor<256x512x
 }
 
 // -----
+func.func @amax_input_type(%x: tensor<256xf64>, %o: tensor<f32>) {
+  // expected-error @below {{'mx.amax' op operand #0 must be ranked tensor or memref of f32, bf16 or f16, but got 'tensor<256xf64>'}}
+  %r = mx.amax ins(%x : tensor<256xf64>) outs(%o : tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+func.func @amax_outs_type(%x: tensor<256xf32>, %o: tensor<1xf32>) {
+  // expected-error @below {{'mx.amax' op operand #1 must be variadic of tensor or memref of rank 0 of f32, but got 'tensor<1xf32>'}}
+  %r = mx.amax ins(%x : tensor<256xf32>) outs(%o : tensor<1xf32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+func.func @amax_c1(%x: tensor<256xf32>, %o: memref<f32>) {
+  // expected-error @below {{'mx.amax' op expected all tensors or all memrefs, found 'tensor<256xf32>' and 'memref<f32>'}}
+  mx.amax ins(%x : tensor<256xf32>) outs(%o : memref<f32>)
+  return
+}
+
+// -----
+func.func @amax_c2(%x: tensor<256xf32>, %o: tensor<f32>) {
+  // expected-error @below {{'mx.amax' op expected 1 outs, found 2}}
+  %r:2 = mx.amax ins(%x : tensor<256xf32>) outs(%o, %o : tensor<f32>, tensor<f32>) -> tensor<f32>, tensor<f32>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @amax_c3(%x: tensor<256xf32, "sparse">, %o: tensor<f32>) {
+  // expected-error @below {{'mx.amax' op expected input without encoding, found "sparse"}}
+  %r = mx.amax ins(%x : tensor<256xf32, "sparse">) outs(%o : tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
 func.func @dequantize_input_type(%i: tensor<256x512xf16>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>) {
   // expected-error @below {{'mx.dequantize' op operand #0 must be ranked tensor or memref of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8 elements, but got 'tensor<256x512xf16>'}}
   %r = mx.dequantize ins(%i, %s : tensor<256x512xf16>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>

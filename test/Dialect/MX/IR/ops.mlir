@@ -44,6 +44,24 @@ func.func @quantize_nvfp4(%x: memref<64x48xf32>, %enc: f32, %e: memref<64x48xf4E
   return
 }
 
+// CHECK-LABEL: func @quantize_stochastically
+// CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<64x64xbf16>) seed(%{{[^ ,)]+}}) outs
+func.func @quantize_stochastically(%x: tensor<64x64xbf16>, %seed: i64, %e: tensor<64x64xf8E4M3FN>,
+                                   %f: tensor<64x2xf8E8M0FNU>) {
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) seed(%seed)
+      outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+  return
+}
+
+// CHECK-LABEL: func @amax
+// CHECK:         mx.amax ins(%{{[^ ,)]+}} : tensor<?x64xbf16>) outs(%{{[^ ,)]+}} : tensor<f32>) -> tensor<f32>
+// CHECK:         mx.amax ins(%{{[^ ,)]+}} : memref<7xf16>) outs(%{{[^ ,)]+}} : memref<f32>){{$}}
+func.func @amax(%x: tensor<?x64xbf16>, %init: tensor<f32>, %y: memref<7xf16>, %m: memref<f32>) -> tensor<f32> {
+  %r = mx.amax ins(%x : tensor<?x64xbf16>) outs(%init : tensor<f32>) -> tensor<f32>
+  mx.amax ins(%y : memref<7xf16>) outs(%m : memref<f32>)
+  return %r : tensor<f32>
+}
+
 // Rows of the input are ragged: the destinations of axis 0 have a ragged
 // reduction of capacity roundup(300 + 127 * 4, 128).
 // CHECK-LABEL: func @quantize_ragged

@@ -24,6 +24,9 @@ def MX_TensorOrMemRef : AnyTypeOf<[AnyRankedTensor, AnyMemRef],
     "ranked tensor or memref", "::mlir::ShapedType">;
 def MX_FloatTensorOrMemRef
     : MX_ShapedOf<[F32, BF16, F16], "f32, bf16 or f16">;
+def MX_ScalarTensorOrMemRef
+    : AnyTypeOf<[0DTensorOf<[F32]>, MemRefRankOf<[F32], [0]>],
+        "tensor or memref of rank 0 of f32", "::mlir::ShapedType">;
 def MX_ElementTensorOrMemRef
     : MX_ShapedOf<[F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN, F4E2M1FN, I8],
         "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8 elements">;
@@ -38,9 +41,10 @@ def MX_Offsets
 
 /// An operation that writes its `outs`: results are the written tensors, and
 /// there are none when the operation works on memrefs.
-class MX_StructuredOp<string opMnemonic, list<Trait> traits = []>
+class MX_StructuredOp<string opMnemonic,
+                      list<Trait> traits = [AttrSizedOperandSegments]>
     : MX_Op<opMnemonic, !listconcat([
-        AttrSizedOperandSegments, DestinationStyleOpInterface,
+        DestinationStyleOpInterface,
         DeclareOpInterfaceMethods<ConditionallySpeculatable>,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
         DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
@@ -103,6 +107,15 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     NVFP4 (`f4E2M1FN` with `f8E4M3FN` scales, block 16) takes the per-tensor
     encode factor as `global_scale`.
 
+    With a `seed` elements are rounded stochastically instead: to one of the two
+    neighbours, with a probability that makes the expected element the exact
+    quotient. The random number of an element is the first word that
+    Philox-4x32-10 gives for the key `seed` (low word first) and, as counter,
+    the element's linear index in the input (low word first): both orientations
+    draw the same one. Of a significand that loses d bits, the d low bits of the
+    word are added to it before they are cut off; saturation, NaN and the sign
+    of zero are those of the other mode, and so are the scales.
+
     `ragged` says which dimension of the *input* the groups divide, and goes
     with `offsets`, the cumulative ends of the groups, known on the device
     only: `rows` for the one before the last, `reduction` for the last. The
@@ -135,6 +148,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
   let arguments = (ins
     MX_FloatTensorOrMemRef:$input,
     Optional<F32>:$global_scale,
+    Optional<I64>:$seed,
     Optional<MX_Offsets>:$offsets,
     Variadic<MX_TensorOrMemRef>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
@@ -146,6 +160,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     (`ragged` `=` $ragged^)?
     `ins` `(` $input `:` type($input) `)`
     (`global_scale` `(` $global_scale^ `)`)?
+    (`seed` `(` $seed^ `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     (`axes` `=` $axes^)? (`block_size` `=` $block_size^)?
@@ -160,6 +175,30 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     /// What the groups divide in the destinations of an axis, which are
     /// transposed for axis 0.
     ::mx::RaggedKind getRaggedOfAxis(int64_t axis);
+  }];
+}
+
+def MX_AmaxOp : MX_StructuredOp<"amax", []> {
+  let summary = "largest magnitude of a tensor";
+  let description = [{
+    The largest of the bits of |x|, x widened to f32, taken as integers: NaN >
+    Inf > finite, so that one NaN shows. 0 for a tensor without elements. The
+    factors of NVFP4 are made from it: `mx.quantize` takes
+    `global_scale = 448 * 6 / amax`.
+
+    Example:
+
+    ```mlir
+    %m = mx.amax ins(%x : tensor<?x512xbf16>) outs(%init : tensor<f32>)
+        -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins MX_FloatTensorOrMemRef:$input,
+                       Variadic<MX_ScalarTensorOrMemRef>:$outs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)`
+    `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
   }];
 }
 
@@ -238,7 +277,8 @@ def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
 }
 
-def MX_MatmulOp : MX_StructuredOp<"matmul", [RecursiveMemoryEffects]> {
+def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
+                                           RecursiveMemoryEffects]> {
   let summary = "block-scaled matrix product with the second operand transposed";
   let description = [{
     `C[m, n] = sum over k of (A[m, k] * SA[m, k / block]) * (B[n, k] * SB[n, k / block])`
@@ -289,7 +329,8 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [RecursiveMemoryEffects]> {
   let hasCanonicalizer = 1;
 }
 
-def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [RecursiveMemoryEffects]> {
+def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegments,
+                                           RecursiveMemoryEffects]> {
   let summary = "block-scaled matrix products over ragged groups";
   let description = [{
     `offsets` holds the cumulative ends of the G groups, on the device.
