@@ -209,6 +209,7 @@ int64_t Numbers::get(const Number &number) const {
   case Number::Extent:
     return inputs->shapes[index][number.dim];
   case Number::Argument:
+  case Number::ArgumentBits:
     return inputs->integers[index];
   case Number::ArgumentAddress:
     return inputs->argumentAddresses[index];

@@ -75,6 +75,8 @@ std::string Number::str() const {
     return "arg" + index + "[" + std::to_string(dim) + "]";
   case Argument:
     return "arg" + index;
+  case ArgumentBits:
+    return "arg" + index + ".bits";
   case ArgumentAddress:
     return "arg" + index + ".address";
   case ResultAddress:
@@ -105,6 +107,8 @@ std::optional<Number> Number::parse(std::string_view text) {
   std::optional<unsigned> index = prefix ? takeIndex(text) : std::nullopt;
   if (!index)
     return std::nullopt;
+  if (text == ".bits" && prefix == kPrefixes)
+    return Number(ArgumentBits, *index);
   if (text == ".address" && prefix->address)
     return Number(*prefix->address, *index);
   if (text.empty() && prefix->alone)

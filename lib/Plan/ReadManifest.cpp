@@ -106,6 +106,7 @@ std::string EntryReader::explainMissing(const Number &number) const {
   case Number::Extent:
   case Number::ArgumentAddress:
   case Number::Argument:
+  case Number::ArgumentBits:
     break;
   }
   if (index >= arguments)
@@ -115,6 +116,10 @@ std::string EntryReader::explainMissing(const Number &number) const {
     return argument.isNumber && argument.dtype[0] != 'f'
                ? ""
                : "expected an argument that is an integer";
+  if (number.kind == Number::ArgumentBits)
+    return argument.isNumber && argument.dtype == "f4"
+               ? ""
+               : "expected an argument that is an f32";
   if (argument.isNumber)
     return "expected an argument that is an array";
   if (number.kind == Number::Extent && number.dim >= argument.shape.size())
@@ -127,10 +132,9 @@ Number EntryReader::readNumber(const Reader &json) {
     return json.integer(INT64_MIN, INT64_MAX);
   std::optional<Number> number = Number::parse(json.string());
   std::string why =
-      number
-          ? explainMissing(*number)
-          : "expected a number such as 128, v0, arg0, arg0[1], arg0.address, "
-            "result0.address, work0.address or sm_count";
+      number ? explainMissing(*number)
+             : "expected a number such as 128, v0, arg0, arg0[1], arg0.bits, "
+               "arg0.address, result0.address, work0.address or sm_count";
   if (why.empty())
     return *number;
   json.fail(why + ", found '" + json.string() + "'");

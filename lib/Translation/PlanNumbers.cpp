@@ -65,6 +65,10 @@ bool PlanNumbers::isArithmetic(Operation *op) {
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return select.getCondition().getType().isInteger(1) &&
            (isSize(select.getType()) || isBit(select.getType()));
+  // The bits of an argument, to look at its sign or whether it is NaN.
+  if (isa<arith::BitcastOp>(op))
+    return isa<BlockArgument>(op->getOperand(0)) &&
+           op->getOperand(0).getType().isF32();
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
           arith::ExtUIOp, arith::TruncIOp>(op))
     return areAll(isInteger);
@@ -292,6 +296,11 @@ LogicalResult PlanNumbers::translate(Operation *op) {
       set(constant, integer.getType().isInteger(1)
                         ? int64_t(!integer.getValue().isZero())
                         : integer.getValue().getSExtValue());
+    return success();
+  }
+  if (auto bitcast = dyn_cast<arith::BitcastOp>(op)) {
+    auto argument = cast<BlockArgument>(bitcast.getIn());
+    set(bitcast, Number(Number::ArgumentBits, argument.getArgNumber()));
     return success();
   }
   for (Value operand : op->getOperands())

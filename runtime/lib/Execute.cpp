@@ -103,9 +103,8 @@ Error Execution::readArguments() {
     std::vector<int64_t> &shape = inputs.shapes.emplace_back();
     if (!expected.isNumber && !expected.shape.empty())
       shape.assign(found.shape, found.shape + expected.shape.size());
-    bool isInteger = expected.isNumber && expected.dtype[0] != 'f';
     inputs.integers.push_back(
-        isInteger ? readInteger(expected.dtype, found.data) : 0);
+        expected.isNumber ? readInteger(expected.dtype, found.data) : 0);
     inputs.argumentAddresses.push_back(toInteger(found.data));
   }
   return {};

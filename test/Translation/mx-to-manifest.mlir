@@ -183,3 +183,23 @@ module attributes {gpu.container_module} {
     }
   }
 }
+
+// -----
+
+// The bits of a number, where a requirement looks at them.
+
+// CHECK:      "name": "bits",
+// CHECK:      "values": [
+// CHECK-NEXT:   ["lt", 0, "arg0.bits"]
+// CHECK-NEXT: ],
+// CHECK-NEXT: "requires": [
+// CHECK-NEXT:   {"condition": "v0", "message": "{{.*}}: expected another number than 0, found {}", "values": ["arg0.bits"]}
+// CHECK-NEXT: ],
+func.func @bits(%f: f32) {
+  %c0 = arith.constant 0 : index
+  %bits = arith.bitcast %f : f32 to i32
+  %shown = arith.index_castui %bits : i32 to index
+  %isPositive = arith.cmpi ult, %c0, %shown : index
+  mxgpu.require %isPositive, "expected another number than 0, found %lld" (%shown)
+  return
+}

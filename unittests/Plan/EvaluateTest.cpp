@@ -40,6 +40,14 @@ TEST_F(Evaluate, Values) {
   EXPECT_EQ(getBytes(entry(), {Buffer::Work, 0}, numbers), 1536);
 }
 
+TEST_F(Evaluate, Bits) {
+  inputs.integers[2] = 0x3F800000;
+  entry().values.push_back(
+      {Operator::Add, {Number(Number::ArgumentBits, 2), 1, 0}});
+  ASSERT_EQ(run(), "");
+  EXPECT_EQ(numbers.values.back(), 0x3F800001);
+}
+
 TEST_F(Evaluate, Shapes) {
   inputs.shapes[0] = {300, 63};
   EXPECT_EQ(run(), "argument 0 'x': expected dimension 1 to be 64, found 63");

@@ -16,7 +16,7 @@ namespace {
 
 TEST(Number, Spelling) {
   for (const char *text :
-       {"v0", "v12", "arg3", "arg0[1]", "arg10[2]", "arg1.address",
+       {"v0", "v12", "arg3", "arg0[1]", "arg10[2]", "arg2.bits", "arg1.address",
         "result0.address", "work7.address", "sm_count"}) {
     std::optional<Number> number = Number::parse(text);
     ASSERT_TRUE(number) << text;
@@ -27,13 +27,32 @@ TEST(Number, Spelling) {
 }
 
 TEST(Number, Misspelling) {
-  for (const char *text :
-       {"",           "v",        "v-1",         "v01",
-        "v1 ",        " v1",      "w1",          "arg",
-        "arg[0]",     "arg0[",    "arg0[]",      "arg0[1",
-        "arg0[1]x",   "arg0[01]", "arg0.addres", "arg0.",
-        "v0.address", "v0[1]",    "result0",     "result0[1]",
-        "sm_counts",  "5",        "v1000000000", "arg0[99999999999999999999]"})
+  for (const char *text : {"",
+                           "v",
+                           "v-1",
+                           "v01",
+                           "v1 ",
+                           " v1",
+                           "w1",
+                           "arg",
+                           "arg[0]",
+                           "arg0[",
+                           "arg0[]",
+                           "arg0[1",
+                           "arg0[1]x",
+                           "arg0[01]",
+                           "arg0.addres",
+                           "arg0.",
+                           "v0.address",
+                           "v0[1]",
+                           "result0",
+                           "result0[1]",
+                           "v0.bits",
+                           "result0.bits",
+                           "sm_counts",
+                           "5",
+                           "v1000000000",
+                           "arg0[99999999999999999999]"})
     EXPECT_FALSE(Number::parse(text)) << text;
 }
 

@@ -93,8 +93,11 @@ TEST(Manifest, Refused) {
        "'arg3[0]'"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"m\", 512]",
        "23:17: entries[0].values[1][1]: expected a number such as 128, v0, "
-       "arg0, arg0[1], arg0.address, result0.address, work0.address or "
-       "sm_count, found 'm'"},
+       "arg0, arg0[1], arg0.bits, arg0.address, result0.address, "
+       "work0.address or sm_count, found 'm'"},
+      {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg1.bits\", 512]",
+       "23:17: entries[0].values[1][1]: expected an argument that is an f32, "
+       "found 'arg1.bits'"},
       {"\"workspace\": \"v1\"", "\"workspace\": \"v3\"",
        "33:20: entries[0].workspace: expected a size that follows from no "
        "address, found 'v3'"},

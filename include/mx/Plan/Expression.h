@@ -26,6 +26,7 @@ struct Number {
     Value,           ///< "v3": what expression 3 gives
     Extent,          ///< "arg0[1]": a dimension of an array argument
     Argument,        ///< "arg2": an argument that is an integer
+    ArgumentBits,    ///< "arg2.bits": those of an argument that is an f32
     ArgumentAddress, ///< "arg0.address"
     ResultAddress,   ///< "result0.address"
     WorkAddress,     ///< "work0.address"

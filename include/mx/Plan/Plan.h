@@ -166,7 +166,7 @@ std::string readManifest(std::string_view text, Manifest &manifest);
 struct Inputs {
   /// The extents of each argument; empty for numbers.
   std::vector<std::vector<int64_t>> shapes;
-  /// The value of each argument that is an integer.
+  /// The value of each argument that is an integer, the bits of an f32.
   std::vector<int64_t> integers;
   /// Device addresses. Without them whatever depends on one is left out.
   bool hasAddresses = false;
