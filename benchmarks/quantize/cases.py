@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is measured and what is checked: one table, from which the IR, the sizes
+and the reference of every case follow."""
+
+import dataclasses
+
+import numpy as np
+
+BITS = {"f8E4M3FN": 8, "f8E5M2": 8, "f6E3M2FN": 8, "f6E2M3FN": 8,
+        "f4E2M1FN": 4, "i8": 8}  # of an element in memory
+BYTES = {"bf16": 2, "f16": 2, "f32": 4}
+GROUP_TILE = 128  # groups of a ragged reduction start at multiples
+
+
+def ceil_div(value, by):
+    return -(-value // by)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    rows: int
+    columns: int
+    axes: tuple = (1,)
+    element: str = "f8E4M3FN"
+    nvfp4: bool = False
+    layout: str = "tcgen05"
+    dtype: str = "bf16"
+    groups: int = 0  # of rows, quantized along them
+    swiglu: bool = False  # two inputs, gate and up
+    schedule: str = ""  # the body of #mxgpu.quantize_schedule<>
+    limit: tuple = ()  # (at least, aim): fractions of the ceiling
+    slowdown: tuple = ()  # (at most, aim): of the time of a copy
+
+    @property
+    def block(self):
+        return 16 if self.nvfp4 else 32
+
+    @property
+    def inputs(self):
+        return 2 if self.swiglu else 1
+
+    @property
+    def capacity(self):
+        """Values of a ragged reduction, whatever the groups are."""
+        return ceil_div(self.rows + 127 * self.groups, GROUP_TILE) * GROUP_TILE
+
+    def outputs(self):
+        """(axis, rows, columns) of the elements of each axis."""
+        for axis in self.axes:
+            if axis == 1:
+                yield axis, self.rows, self.columns
+            else:
+                yield axis, self.columns, (self.capacity if self.groups
+                                           else self.rows)
+
+    def data_bytes(self, offsets=None):
+        """(read, elements written, scales written) of the tensors themselves,
+        without slack behind the last group."""
+        read = self.rows * self.columns * BYTES[self.dtype] * self.inputs
+        elements = scales = 0
+        for axis, rows, columns in self.outputs():
+            if self.groups:
+                columns = group_starts(offsets)[-1]
+            elements += rows * columns * BITS[self.element] // 8
+            scales += rows * columns // self.block
+        return read, elements, scales
+
+    def types(self):
+        """The input's type, and those of elements and scales of each axis."""
+        scale = "f8E4M3FN" if self.nvfp4 else "f8E8M0FNU"
+        outs = []
+        for _, rows, columns in self.outputs():
+            blocks, ragged, encoding = columns // self.block, "", ""
+            if self.groups:
+                ragged = f", ragged = reduction, groups = {self.groups}"
+                encoding = (f", #mx.ragged<groups = {self.groups}, "
+                            f"align = {GROUP_TILE}>")
+            if self.layout == "tcgen05" or self.groups:
+                layout = f", #mx.scale_layout<{self.layout}{ragged}>"
+            else:
+                layout = ""
+            outs.append(f"tensor<{rows}x{columns}x{self.element}{encoding}>")
+            outs.append(f"tensor<{rows}x{blocks}x{scale}{layout}>")
+        return f"tensor<{self.rows}x{self.columns}x{self.dtype}>", outs
+
+    def ir(self):
+        x, outs = self.types()
+        arguments, clauses, options = [f"%x: {x}"], [], []
+        ins = f"%x : {x}"
+        if self.swiglu:
+            arguments = [f"%gate: {x}", f"%up: {x}"]
+            ins = f"%gate, %up : {x}, {x}"
+        if self.nvfp4:
+            arguments.append("%encode: f32")
+            clauses.append("global_scale(%encode)")
+            options.append("block_size = 16")
+        if self.groups:
+            offsets = f"tensor<{self.groups}xi32>"
+            arguments.append(f"%offsets: {offsets}")
+            clauses.append(f"offsets(%offsets : {offsets})")
+        if self.schedule:
+            options.append("{mxgpu.quantize_schedule = "
+                           f"#mxgpu.quantize_schedule<{self.schedule}>}}")
+        if self.swiglu:
+            options.append(SWIGLU)
+        empty = "".join(f"  %{i} = tensor.empty() : {t}\n"
+                        for i, t in enumerate(outs))
+        types = ", ".join(outs)
+        names = ", ".join(f"%{i}" for i in range(len(outs)))
+        results = ", ".join(f"%q#{i}" for i in range(len(outs)))
+        ragged = "ragged = rows " if self.groups else ""
+        return (f"func.func @main({', '.join(arguments)}) -> ({types}) {{\n"
+                f"{empty}"
+                f"  %q:{len(outs)} = mx.quantize {ragged}ins({ins}) "
+                f"{' '.join(clauses)}\n      outs({names} : {types})\n"
+                f"      axes = {list(self.axes)} {' '.join(options)}\n"
+                f"      -> {types}\n  return {results} : {types}\n}}\n")
+
+
+# silu(gate) * up in f32, rounded once.
+SWIGLU = """producer {
+  ^bb0(%g: bf16, %u: bf16, %row: index, %column: index):
+    %one = arith.constant 1.0 : f32
+    %gate32 = arith.extf %g : bf16 to f32
+    %up32 = arith.extf %u : bf16 to f32
+    %minus = arith.negf %gate32 : f32
+    %exp = math.exp %minus : f32
+    %sum = arith.addf %one, %exp : f32
+    %silu = arith.divf %gate32, %sum : f32
+    %product = arith.mulf %silu, %up32 : f32
+    %h = arith.truncf %product : f32 to bf16
+    mx.yield %h : bf16
+  }"""
+
+
+def group_starts(offsets):
+    """Where groups start in a ragged reduction, and where the last one ends."""
+    sizes = np.diff([0, *offsets])
+    return np.cumsum([0, *(-(-sizes // GROUP_TILE) * GROUP_TILE)])
+
+
+def random_offsets(case, seed=5):
+    """Ends of groups of random size, an empty one among them."""
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.integers(0, case.rows + 1, case.groups - 1))
+    if case.groups > 2:
+        cuts[1] = cuts[0]
+    return np.append(cuts, case.rows).astype(np.int32)
+
+
+def speed_cases():
+    """Issue-sized shapes with the fraction of the ceiling that is asked for."""
+    shapes = [(131072, 7168), (131072, 2048), (16384, 16384), (16384, 7168),
+              (8192, 8192)]
+    for axes, name, limit in [((1,), "k", (0.98, 1.0)), ((0,), "m", (0.94, 0.98)),
+                              ((1, 0), "both", (0.94, 0.98))]:
+        for rows, columns in shapes:
+            yield Case(f"{name}-{rows}x{columns}", rows, columns, axes,
+                       limit=limit)
+    for rows, columns in [(131072, 2048), (32768, 7168)]:
+        yield Case(f"swiglu-{rows}x{columns}", rows, columns, (1, 0),
+                   swiglu=True, limit=(0.92, 0.97))
+    big = (131072, 7168)
+    yield Case("ragged-131072x7168", *big, (0,), groups=32, limit=(0.92, 0.97))
+    yield Case("e2m1-131072x7168", *big, element="f4E2M1FN", limit=(0.92, 0.97))
+    yield Case("nvfp4-131072x7168", *big, element="f4E2M1FN", nvfp4=True,
+               limit=(0.92, 0.97))
+    for axes, name in [((1,), "k"), ((0,), "m"), ((1, 0), "both")]:
+        yield Case(f"{name}-1024x7168", 1024, 7168, axes, slowdown=(1.2, 1.0))
+
+
+def check_cases():
+    """Small ones that together use every kernel: each element type, layout and
+    input type along each axis, whole tiles and tails."""
+    for axes, name in [((1,), "k"), ((0,), "m"), ((1, 0), "both")]:
+        for layout in ["tcgen05", "linear"]:
+            for element in BITS:
+                yield Case(f"{name}-{element}-{layout}", 256, 512, axes, element,
+                           layout=layout)
+            yield Case(f"{name}-nvfp4-{layout}", 256, 512, axes, "f4E2M1FN",
+                       nvfp4=True, layout=layout)
+        for dtype in ["f16", "f32"]:
+            yield Case(f"{name}-{dtype}", 256, 512, axes, dtype=dtype)
+            yield Case(f"{name}-e2m1-{dtype}", 256, 512, axes, "f4E2M1FN",
+                       dtype=dtype)
+        yield Case(f"{name}-tails", 160, 416, axes)
+        yield Case(f"{name}-e2m1-tails", 352, 96, axes, "f4E2M1FN")
+    yield Case("ragged", 700, 256, (0,), groups=9)
+    yield Case("ragged-one", 256, 512, (0,), groups=1)
+    yield Case("swiglu", 256, 512, (1, 0), swiglu=True)
+
+
+ENCODE = np.float32(448 * 6 / 11.0)  # NVFP4's factor, for a tensor up to 11
+
+
+def find(names, cases):
+    """Cases whose names start with one of `names`; all without."""
+    return [c for c in cases
+            if not names or any(c.name.startswith(n) for n in names)]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a case's results must be, piece by piece, so that a large tensor needs
+little memory beside itself. On arrays of NumPy or PyTorch."""
+
+import cases
+import formula
+
+CHUNK = 4096  # rows of the input at a time: whole blocks of both axes
+
+
+def transposed(x):
+    return x.T.copy() if hasattr(x, "copy") else x.t().contiguous()
+
+
+def read_rows(xp, case, arrays, begin, end):
+    """float32 of what is quantized."""
+    rows = [formula.widen(xp, a[begin:end], case.dtype) for a in arrays]
+    if not case.swiglu:
+        return rows[0]
+    return formula.to_bf16(xp, formula.swiglu(xp, *rows))
+
+
+def spans(case, offsets):
+    """(begin, end, where it starts in a transposed result) of rows."""
+    if not case.groups:
+        offsets, starts = [case.rows], [0]
+    else:
+        starts = cases.group_starts(offsets)
+    first = 0
+    for end, start in zip(offsets, starts):
+        for begin in range(first, int(end), CHUNK):
+            yield begin, min(int(end), begin + CHUNK), int(start) + begin - first
+        first = int(end)
+
+
+def pad(xp, x, multiple):
+    """Zeros behind the last column."""
+    rows, columns = x.shape
+    wide = formula.full(xp, x, (rows, -(-columns // multiple) * multiple), 0,
+                        xp.float32)
+    wide[:, :columns] = x
+    return wide
+
+
+def pieces(xp, case, arrays, offsets=None):
+    """(result, rows, columns, values): values[...] is results[result][rows,
+    columns]. Elements come in pieces, scales last and whole; columns behind the
+    last group are slack and not among them."""
+    scales = {}
+    for axis, rows, columns in case.outputs():
+        if case.groups:
+            columns = int(cases.group_starts(offsets)[-1])
+        scales[axis] = formula.full(xp, arrays[0], (rows, columns // case.block),
+                                    0, xp.uint8)
+    encode = cases.ENCODE if case.nvfp4 else None
+    packed = 2 if cases.BITS[case.element] == 4 else 1
+    for begin, end, start in spans(case, offsets):
+        x = read_rows(xp, case, arrays, begin, end)
+        for i, axis in enumerate(case.axes):
+            y = x if axis == 1 else transposed(x)
+            width = y.shape[1]
+            if case.groups:
+                y = pad(xp, y, cases.GROUP_TILE)
+            e, s = formula.quantize(xp, y, case.element, encode, width)
+            if axis == 1:
+                scales[axis][begin:end] = s
+                yield 2 * i, slice(begin, end), slice(None), e
+            else:
+                first = start // case.block
+                scales[axis][:, first:first + s.shape[1]] = s
+                first = start // packed
+                yield (2 * i, slice(None), slice(first, first + e.shape[1]), e)
+    for i, axis in enumerate(case.axes):
+        s = scales[axis]
+        tiled = case.layout == "tcgen05" or case.groups
+        yield 2 * i + 1, slice(None), slice(None), (formula.tile(xp, s) if tiled
+                                                    else s)
+
+
+def count_unequal(xp, case, arrays, results, offsets=None):
+    """Bytes of each result that are not what they must be."""
+    wrong = [0] * len(results)
+    for i, rows, columns, values in pieces(xp, case, arrays, offsets):
+        found = results[i][rows, columns]
+        if case.groups and i % 2:  # tiles behind the last group are slack
+            found = found[:, :values.shape[1]]
+        if tuple(found.shape) != tuple(values.shape):
+            raise ValueError(f"{case.name}: expected result {i} of shape "
+                             f"{tuple(values.shape)}, found {tuple(found.shape)}")
+        wrong[i] += int((found != values).sum())
+    return wrong

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times the quantizers on one GPU, beside what its memory allows.
+
+usage: speed.py BUNDLE [--only=NAME,...] [--rounds=N] [--peers]
+                [--results=FILE.json]
+
+For each case: the bits of the whole result are compared with the formula; then
+mx, the ceiling kernels and the copies are replayed from CUDA graphs in turn, on
+inputs that rotate and are larger than the L2, and the median of each is taken.
+The ceiling and the copy are the fastest of their kind. --peers adds
+torch.compile and torchao. Needs PyTorch."""
+
+import argparse
+import datetime
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+import cases
+import contestants
+import expected
+import torch
+from cuda_driver import Driver, Module
+from mx_program import Entry, Runtime
+
+L2_BYTES = 60 << 20
+POISON = 0x5A
+
+
+def random_input(case):
+    """Bits about normal, each block with a magnitude of its own, and a few
+    zeros, infinities and NaN."""
+    count = case.rows * case.columns
+    x = torch.empty(case.rows, case.columns, dtype=torch.bfloat16, device="cuda")
+    x.normal_()
+    scale = torch.randint(-20, 20, (count // 32, 1), device="cuda")
+    x.view(-1, 32).mul_(torch.exp2(scale.float()).to(torch.bfloat16))
+    special = torch.tensor([0.0, -0.0, float("inf"), float("nan"), 1e-39, 3e38],
+                           dtype=torch.bfloat16, device="cuda")
+    where = torch.randint(0, count, (count // 20000,), device="cuda")
+    x.view(-1)[where] = special[torch.randint(0, 6, where.shape, device="cuda")]
+    return x.view(torch.int16)
+
+
+def make_sets(case, entry):
+    """As many sets of buffers as are several times the L2, at least two."""
+    size = sum(case.data_bytes(cases.random_offsets(case)
+                               if case.groups else None))
+    offsets = cases.random_offsets(case) if case.groups else None
+    count = max(2, -(-4 * L2_BYTES // size))
+    return [contestants.BufferSet(
+        case, entry, [random_input(case) for _ in range(case.inputs)], offsets)
+            for _ in range(count)]
+
+
+def count_wrong(case, launch, buffers):
+    for result in buffers.results:
+        result.fill_(POISON)
+    launch(buffers)
+    torch.cuda.synchronize()
+    return sum(expected.count_unequal(torch, case, buffers.arrays,
+                                      buffers.results, buffers.offsets))
+
+
+def capture(launch, sets, repeats):
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        launch(sets[0])
+        launch(sets[-1])
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(repeats):
+            for buffers in sets:
+                launch(buffers)
+    graph.replay()
+    return graph
+
+
+def measure(launchers, sets, rounds):
+    """Microseconds of one run of each: the median of the rounds."""
+    size = sum(r.numel() for b in sets for r in b.results)
+    repeats = max(1, int(2e9 // size)) if size < 1e9 else 1
+    graphs, times = {}, {}
+    for name, launch in launchers.items():
+        try:
+            graphs[name] = capture(launch, sets, repeats)
+            times[name] = []
+        except Exception as error:  # a peer that does not run is not measured
+            print(f"  {name}: {str(error).strip().splitlines()[0]}")
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(2 * len(graphs))]
+    for i in range(rounds):
+        order = list(graphs)
+        order = order[i % len(order):] + order[:i % len(order)]
+        for j, name in enumerate(order):
+            events[2 * j].record()
+            graphs[name].replay()
+            events[2 * j + 1].record()
+        torch.cuda.synchronize()
+        for j, name in enumerate(order):
+            elapsed = events[2 * j].elapsed_time(events[2 * j + 1])
+            times[name].append(elapsed * 1e3 / (repeats * len(sets)))
+    return {name: statistics.median(t) for name, t in times.items()}
+
+
+def best(times, prefix):
+    return min((t, n) for n, t in times.items() if n.startswith(prefix))
+
+
+def run_case(case, entry, module, options):
+    sets = make_sets(case, entry)
+    launch = contestants.mx(entry)
+    result = {"case": case.name, "limit": case.limit, "slowdown": case.slowdown}
+    result["wrong"] = count_wrong(case, launch, sets[0])
+    result["bytes"] = sum(case.data_bytes(sets[0].offsets))
+    launchers = {"mx": launch}
+    launchers.update(contestants.ceilings(case, module))
+    launchers.update(contestants.copies(case, module, result["bytes"], sets))
+    if options.peers:
+        for name in ["compiled", "torchao"]:
+            try:
+                peer = getattr(contestants, name)(case)
+            except Exception as error:
+                print(f"  {name}: {error}")
+                continue
+            if peer:
+                launchers[name] = peer
+    result["times"] = times = measure(launchers, sets, options.rounds)
+    # The ceiling of ragged groups leaves out the padding: compare rates.
+    dense = sum(case.data_bytes([case.rows] * max(1, case.groups)))
+    ceiling, result["ceiling"] = best(times, "ceiling")
+    copy, result["copy"] = best(times, "copy")
+    rate = lambda time, size=result["bytes"]: size / time / 1e3
+    result["rate"] = rate(times["mx"])
+    result["ceiling_rate"] = rate(ceiling, dense)
+    result["copy_rate"] = rate(copy)
+    for name in ["compiled", "torchao"]:
+        if name in times:
+            result[name + "_rate"] = rate(times[name])
+    return result
+
+
+def describe(result):
+    r = result
+    line = (f"{r['case']:22} {r['wrong']:8} wrong {r['times']['mx']:9.1f} us "
+            f"{r['rate']:6.0f} GB/s, {r['rate'] / r['ceiling_rate']:.3f} of the "
+            f"ceiling {r['ceiling_rate']:5.0f} ({r['ceiling'][8:]}), "
+            f"{r['rate'] / r['copy_rate']:.3f} of the copy {r['copy_rate']:5.0f} "
+            f"({r['copy'][5:]})")
+    for name in ["compiled", "torchao"]:
+        if name + "_rate" in r:
+            line += f", {name} {r[name + '_rate']:5.0f}"
+    return line
+
+
+def about(bundle):
+    """What a table of results must say of the machine and the code."""
+    with open(os.path.join(bundle, "bundle.json")) as file:
+        facts = json.load(file)
+    query = "name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,power.draw"
+    done = subprocess.run(["nvidia-smi", f"--query-gpu={query}",
+                           "--format=csv,noheader"], capture_output=True,
+                          text=True)
+    facts["gpu"] = done.stdout.strip()
+    facts["torch"] = torch.__version__
+    facts["date"] = datetime.datetime.now(datetime.timezone.utc).isoformat(
+        " ", "minutes")
+    return facts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("bundle")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--rounds", type=int, default=31)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--results")
+    options = parser.parse_args()
+    torch.manual_seed(3)
+    torch.zeros(1, device="cuda")  # makes the primary context
+    module = Module(Driver(), os.path.join(options.bundle, "ceiling.cubin"))
+    runtime = Runtime(os.path.join(options.bundle, "libmx_runtime.so"), "cuda")
+    facts = about(options.bundle)
+    results, failures = [], 0
+    timed = list(cases.speed_cases())
+    if options.tune:
+        import tune
+        timed = tune.variants()
+    for case in cases.find([n for n in options.only.split(",") if n], timed):
+        if case.name in facts["refused"]:
+            print(f"{case.name}: not compiled: {facts['refused'][case.name]}")
+            continue
+        try:
+            entry = Entry(runtime, os.path.join(options.bundle, "programs",
+                                                case.name))
+            results.append(run_case(case, entry, module, options))
+            entry.close()
+            failures += results[-1]["wrong"] != 0
+            print(describe(results[-1]), flush=True)
+        except (RuntimeError, OSError, ValueError) as error:
+            print(f"{case.name}: {error}", flush=True)
+            failures += 1
+        gc.collect()
+        torch.cuda.empty_cache()
+    facts["gpu_after"] = about(options.bundle)["gpu"]
+    if options.results:
+        with open(options.results, "w") as file:
+            json.dump({"about": facts, "results": results}, file, indent=1)
+    print(f"{len(results)} cases, {failures} failures; {facts['gpu_after']}")
+    return 1 if failures or not results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
