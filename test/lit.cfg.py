@@ -50,6 +50,9 @@ if ptxas:
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", bin_dir, append_path=True)
 
+# PyTorch is too large for a requirement of the suite.
+torchao_python = os.environ.get("MX_TORCHAO_PYTHON", config.mx_python)
+
 # --- Substitutions -----------------------------------------------------------
 
 config.substitutions += [
@@ -60,6 +63,8 @@ config.substitutions += [
     ("%mlir_include", config.mlir_include_dir),
     ("%mlir_libs", config.llvm_libs_dir),
     ("%shlibext", config.llvm_shlib_ext),
+    # Before %python, which is its beginning.
+    ("%python_torchao", f'"{torchao_python}"'),
     ("%python", f'"{config.mx_python}"'),
     ("%cmake", config.mx_cmake),
     ("%ninja", config.mx_ninja),
@@ -96,11 +101,17 @@ cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, 0)
 print(f"sm{major.value}{minor.value}")
 """
 
+TORCHAO_PROBE = """
+import ml_dtypes, numpy, sys
+from importlib.util import find_spec
+sys.exit(not (find_spec("torch") and find_spec("torchao")))
+"""
 
-def probe(code):
+
+def probe(code, python=config.mx_python):
     """The output of a Python program, or None where it fails."""
     done = subprocess.run(
-        [config.mx_python, "-c", code], capture_output=True, text=True, timeout=60
+        [python, "-c", code], capture_output=True, text=True, timeout=60
     )
     return done.stdout.strip() if done.returncode == 0 else None
 
@@ -126,6 +137,9 @@ if shutil.which("node"):
     features.add("node")
 if probe("import numpy, ml_dtypes") is not None:
     features.add("numpy")
+# Found, not imported: that takes seconds.
+if probe(TORCHAO_PROBE, torchao_python) is not None:
+    features.add("torchao")
 if config.mx_have_plugin:
     features.add("plugin")
 if config.mx_sanitize:

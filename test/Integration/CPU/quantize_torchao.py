@@ -1,0 +1,208 @@
+# REQUIRES: torchao
+# RUN: %python_torchao %s mx-run %t
+"""mx.quantize on the CPU path equals torchao's CPU implementation in every bit.
+
+Every bf16 number as the largest of a block, random f32 bits, every element type and
+rounding that both have, along both axes. `ceil` is called RCEIL there, `floor` FLOOR and
+`even` EVEN; its CEIL, which has no largest element in it, is not in mx, and f16 and
+MXINT8 are not in torchao. They differ where torchao
+
+- gives blocks with an infinity the scale of NaN (0.18 and before, with floor and even:
+  another one), for mx 254, the largest;
+- with `even` takes a maximum that its rounding carries to infinity for one;
+- in blocks with NaN writes what the bits of a NaN happen to give as a 4- or 6-bit float
+  (0.18 and before: as any element), for mx the type's NaN or largest element;
+- in 0.18 and before divides by 2^-126 where the scale is 2^-127, and with RCEIL
+  takes log2 in f32, which rounds numbers just above a power of two down to it;
+- in NVFP4 has no scale below 2^-6, the smallest normal E4M3 number.
+
+Such blocks are counted, and what can be compared in them is."""
+
+import sys
+import warnings
+
+import ml_dtypes
+import numpy as np
+from cpu_path import Runner
+
+warnings.filterwarnings("ignore")
+import torch
+from torchao.prototype.mx_formats import mx_tensor
+from torchao.prototype.mx_formats.config import ScaleCalculationMode
+from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize
+from torchao.prototype.mx_formats.utils import to_blocked
+
+# Element type: torchao's, bits of its mantissa, largest.
+ELEMENTS = {
+    "f8E4M3FN": (torch.float8_e4m3fn, 3, 448),
+    "f8E5M2": (torch.float8_e5m2, 2, 57344),
+    "f6E3M2FN": (mx_tensor.DTYPE_FP6_E3M2, 2, 28),
+    "f6E2M3FN": (mx_tensor.DTYPE_FP6_E2M3, 3, 7.5),
+    "f4E2M1FN": (torch.float4_e2m1fn_x2, 1, 6),
+}
+ROUNDINGS = {"ceil": ScaleCalculationMode.RCEIL,
+             "floor": ScaleCalculationMode.FLOOR,
+             "even": ScaleCalculationMode.EVEN}
+AFTER_0_18 = hasattr(mx_tensor, "_e8m0_scale_to_reciprocal_fp32")
+INFINITY = 0x7F800000
+
+
+def every_largest(rng):
+    """One block for each bf16 number, which is the largest of it."""
+    codes = np.arange(65536, dtype=np.uint32)
+    below = (rng.random((65536, 32)) * ((codes & 0x7FFF)[:, None] + 1))
+    block = below.astype(np.uint32) | rng.integers(0, 2, below.shape,
+                                                   np.uint32) << 15
+    block[np.arange(65536), rng.integers(0, 32, 65536)] = codes
+    return block.astype(np.uint16).reshape(4096, 512)
+
+
+def random_f32(rng):
+    """Blocks of random bits, and blocks of numbers of one magnitude each."""
+    bits = rng.integers(0, 2**32, (4096, 32), np.uint32)
+    numbers = rng.standard_normal((12288, 32)) * np.exp2(
+        rng.integers(-150, 128, (12288, 1)))
+    with np.errstate(over="ignore"):
+        numbers = numbers.astype(np.float32).view(np.uint32)
+    return np.concatenate([bits, numbers]).reshape(512, 1024)
+
+
+def as_torch(x):
+    if x.dtype == np.uint16:
+        return torch.from_numpy(x.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(x.view(np.float32))
+
+
+def largest_bits(x, block):
+    """Largest magnitudes of blocks along the rows, as bits of f32."""
+    bits = x.astype(np.uint32) << 16 if x.dtype == np.uint16 else x
+    return (bits & 0x7FFFFFFF).reshape(x.shape[0], -1, block).max(-1)
+
+
+def quantize(runner, x, types, options, extra=()):
+    """What mx.quantize gives for axes [1, 0], codes as bytes."""
+    dtype = {2: "bf16", 4: "f32"}[x.itemsize]
+    rows, columns = x.shape
+    (element, scale), block = types, options["block_size"]
+    tensor = lambda *shape: "tensor<%dx%dx%s>" % shape
+    outs = [tensor(rows, columns, element),
+            tensor(rows, columns // block, scale),
+            tensor(columns, rows, element),
+            tensor(columns, rows // block, scale)]
+    i = tensor(rows, columns, dtype)
+    argument, operand = ", %g: f32", " global_scale(%g)"
+    text = f"""
+        func.func @main(%x: {i}{argument if extra else ""}) -> ({", ".join(outs)}) {{
+          {"; ".join(f"%{k} = tensor.empty() : {t}" for k, t in enumerate(outs))
+           .replace("; ", chr(10))}
+          %q:4 = mx.quantize ins(%x : {i}){operand if extra else ""}
+            outs(%0, %1, %2, %3 : {", ".join(outs)}) axes = [1, 0]
+            {" ".join(f"{k} = {v}" for k, v in options.items())}
+            -> {", ".join(outs)}
+          return %q#0, %q#1, %q#2, %q#3 : {", ".join(outs)}
+        }}"""
+    numbers = x if dtype == "bf16" else x.view(np.float32)
+    found = runner.run(text, [numbers, *extra], 4)
+    return [f.view(np.uint8) for f in found]
+
+
+def near_power_of_two(largest, maximum):
+    """Where a / maximum may have a logarithm that f32 rounds to an integer."""
+    a = np.minimum(largest, INFINITY - 1).view(np.float32)
+    bits = (a / np.float32(maximum)).view(np.uint32)
+    return ((bits + 64) & 0x7FFFFF) <= 128
+
+
+def compare(runner, name, found, expected, same):
+    """`same` says of which blocks (scale, elements) are compared."""
+    (elements, scales), (their_elements, their_scales) = found, expected
+    by_block = (*scales.shape, -1)
+    runner.expect(name + " scales", np.where(same[0], scales, 0),
+                  np.where(same[0], their_scales, 0))
+    runner.expect(
+        name + " elements",
+        np.where(same[1][..., None], elements.reshape(by_block), 0),
+        np.where(same[1][..., None], their_elements.reshape(by_block), 0))
+
+
+def recipe(runner, x, element, rounding, excepted):
+    dtype, mantissa, maximum = ELEMENTS[element]
+    found = quantize(runner, x, (element, "f8E8M0FNU"),
+                     {"block_size": 32, "scale_rounding": rounding})
+    for axis in (1, 0):
+        y = x if axis else np.ascontiguousarray(x.T)
+        mine, found = found[:2], found[2:]
+        theirs = mx_tensor.to_mx(as_torch(y.copy()), dtype, 32,
+                                 ROUNDINGS[rounding])
+        scales, elements = (t.view(torch.uint8).numpy() for t in theirs)
+        largest = largest_bits(y, 32)
+        is_nan = largest > INFINITY
+        carry = 1 << (22 - mantissa) if rounding == "even" else 0
+        infinite = ~is_nan & (largest.astype(np.int64) + carry >= INFINITY)
+        has_nan = element.startswith("f8") and (AFTER_0_18 or rounding == "ceil")
+        other = infinite.copy()
+        odd = infinite | is_nan & (not has_nan)
+        if not AFTER_0_18:
+            if rounding == "ceil":
+                other |= near_power_of_two(largest, maximum)
+            odd |= other | (mine[1] == 0)
+        excepted["blocks"] += odd.size
+        excepted["odd"] += int(odd.sum())
+        assert (scales[is_nan] == 255).all(), "torchao has changed"
+        compare(runner, f"{y.dtype} {element} {rounding} axis {axis}", mine,
+                (elements, scales), (~other, ~odd))
+
+
+def nvfp4(runner, x, decode, excepted):
+    found = quantize(runner, x, ("f4E2M1FN", "f8E4M3FN"), {"block_size": 16},
+                     [np.float32(1 / decode)])
+    for axis in (1, 0):
+        y = x if axis else np.ascontiguousarray(x.T)
+        mine, found = found[:2], found[2:]
+        theirs = nvfp4_quantize(as_torch(y.copy()), 16, torch.tensor(decode))
+        scales, elements = (t.view(torch.uint8).numpy() for t in theirs)
+        largest = largest_bits(y, 16)
+        normal = (mine[1] >= 0x08) & (largest < INFINITY)
+        excepted["blocks"] += normal.size
+        excepted["odd"] += int((~normal).sum())
+        compare(runner, f"nvfp4 {y.dtype} {decode} axis {axis}", mine,
+                (elements, scales), (normal, normal))
+
+
+def tiles(runner, rng):
+    """The layout of scales that tcgen05 reads, with rows and blocks to fill up."""
+    x = rng.integers(0, 0x7F80, (320, 224), np.uint16)
+    found = quantize(runner, x, ("f8E4M3FN", "f8E8M0FNU, #mx.scale_layout<tcgen05>"),
+                     {"block_size": 32})
+    for y, tiled in ((x, found[1]), (np.ascontiguousarray(x.T), found[3])):
+        scales, _ = mx_tensor.to_mx(as_torch(y.copy()), torch.float8_e4m3fn, 32,
+                                    ROUNDINGS["ceil"])
+        blocked = to_blocked(scales.view(torch.uint8)).numpy()
+        runner.expect("tiles", tiled.ravel(), blocked.ravel())
+
+
+def main():
+    runner, rng = Runner(), np.random.default_rng(23)
+    excepted = {"blocks": 0, "odd": 0}
+    inputs = [every_largest(rng), random_f32(rng)]
+    for x in inputs:
+        for element in ELEMENTS:
+            for rounding in ROUNDINGS:
+                recipe(runner, x, element, rounding, excepted)
+    small = rng.standard_normal((256, 1024)) * np.exp2(
+        rng.integers(-6, 6, (256, 64)).repeat(16, 1))
+    small = small.astype(np.float32)
+    for x in (small.view(np.uint32),
+              small.astype(ml_dtypes.bfloat16).view(np.uint16)):
+        for decode in (1.0, 2.0**-4, 2.0**3):
+            nvfp4(runner, x, decode, excepted)
+    tiles(runner, rng)
+    print(f"torchao {'after' if AFTER_0_18 else 'up to'} 0.18: "
+          f"{excepted['odd']} of {excepted['blocks']} blocks where it differs")
+    if excepted["odd"] > excepted["blocks"] // 8:
+        sys.exit("too few blocks compared")
+    runner.finish(least=7 * 10**7)
+
+
+if __name__ == "__main__":
+    main()
