@@ -116,13 +116,17 @@ std::string mx::target::checkTcgen05(const TargetInfo &target) {
          listChips([](const TargetInfo &t) { return t.hasTcgen05(); });
 }
 
-const TargetInfo *mx::target::lookupTcgen05Target(std::string_view chip,
-                                                  std::string &error) {
+const TargetInfo *mx::target::lookupKernelTarget(std::string_view chip,
+                                                 std::string &error) {
+  auto isSupported = [](const TargetInfo &target) {
+    return target.tensorCore != TensorCore::MmaSync;
+  };
   const TargetInfo *target = lookupTarget(chip, error);
-  if (!target)
-    return nullptr;
-  error = checkTcgen05(*target);
-  return error.empty() ? target : nullptr;
+  if (!target || isSupported(*target))
+    return target;
+  error = "chip " + quoted(target->chip) +
+          " is not supported: expected one of " + listChips(isSupported);
+  return nullptr;
 }
 
 unsigned mx::target::tmemAllocationColumns(const TargetInfo &target,

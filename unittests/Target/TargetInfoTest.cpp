@@ -70,6 +70,12 @@ TEST(TargetInfo, UnknownAndUnsupportedChips) {
   EXPECT_FALSE(lookupTarget("sm_100a "));
   EXPECT_TRUE(lookupTarget("sm_100a", error));
   EXPECT_EQ(checkTcgen05(*lookupTarget("sm_103a")), "");
+  EXPECT_TRUE(lookupKernelTarget("sm_90a", error));
+  EXPECT_TRUE(lookupKernelTarget("sm_100f", error));
+  EXPECT_FALSE(lookupKernelTarget("sm_120a", error));
+  EXPECT_EQ(error, "chip 'sm_120a' is not supported: expected one of "
+                   "'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a'");
+  EXPECT_FALSE(lookupKernelTarget("sm_1", error));
   for (const char *chip : {"sm_90a", "sm_120a"})
     EXPECT_EQ(checkTcgen05(*lookupTarget(chip)),
               "chip '" + std::string(chip) +

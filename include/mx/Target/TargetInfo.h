@@ -88,9 +88,9 @@ const TargetInfo *lookupTarget(std::string_view chip, std::string &error);
 /// Empty if the chip has tcgen05 instructions, else a message that names those
 /// which have.
 std::string checkTcgen05(const TargetInfo &target);
-/// The row of `chip`, which must have tcgen05; null with a message otherwise.
-const TargetInfo *lookupTcgen05Target(std::string_view chip,
-                                      std::string &error);
+/// The row of `chip`, for which kernels are made: it has wgmma or tcgen05; null
+/// with a message otherwise.
+const TargetInfo *lookupKernelTarget(std::string_view chip, std::string &error);
 
 /// tcgen05.alloc takes 32, 64, 128, 256 or 512 columns (PTX ISA,
 /// tcgen05.alloc).

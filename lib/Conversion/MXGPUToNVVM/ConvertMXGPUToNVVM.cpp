@@ -58,6 +58,7 @@ struct ConvertMXGPUToNVVMPass final
     converter.addConversion([](ScalesType type) {
       return IntegerType::get(type.getContext(), 32);
     });
+    addNarrowVectorConversions(converter);
     auto materialize = [](OpBuilder &builder, Type type, ValueRange inputs,
                           Location loc) -> Value {
       return UnrealizedConversionCastOp::create(builder, loc, type, inputs)

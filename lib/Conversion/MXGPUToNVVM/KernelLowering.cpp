@@ -302,6 +302,10 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       builder.getI32IntegerAttr(1));
 
+  if (QuantizeScheduleAttr schedule = kernel.getQuantizeScheduleAttr())
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      builder.getI32IntegerAttr(schedule.getCtas()));
+
   // The body, then tear-down.
   entry->getOperations().splice(entry->end(),
                                 kernel.getBody().front().getOperations());

@@ -100,6 +100,22 @@ llvm::SmallVector<mlir::Value> getWords(NVVMBuilder &builder,
                                         mlir::Value vector, int64_t first,
                                         int64_t count);
 
+/// The global address of a byte of a memref with identity layout, and of an
+/// element of a matrix.
+mlir::Value getGlobalAddress(NVVMBuilder &builder, mlir::Value memref,
+                             mlir::Value bytes);
+mlir::Value getGlobalAddress(NVVMBuilder &builder, mlir::Value matrix,
+                             mlir::Value row, mlir::Value column,
+                             int64_t bytes);
+
+/// The words (i32) that a vector consists of, and a vector of words.
+llvm::SmallVector<mlir::Value> splitWords(NVVMBuilder &builder,
+                                          mlir::Value vector);
+mlir::Value joinWords(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> words,
+                      mlir::VectorType type);
+/// Vectors of elements of 4 or 6 bits, which LLVM does not know, become words.
+void addNarrowVectorConversions(mlir::TypeConverter &converter);
+
 /// A memref with identity layout from its pointer and dynamic sizes (index).
 mlir::Value buildIdentityMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                                 mlir::Value pointer,

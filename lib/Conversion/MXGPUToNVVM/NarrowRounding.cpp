@@ -122,13 +122,14 @@ Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
 Value NarrowRounding::round(const FloatFormatInfo &format, Value bits,
                             Value signs) {
   uint32_t width = pairs ? 16 : 32;
-  Value magnitude = builder.create<arith::AndIOp>(
-      bits, builder.i32(int32_t(~getSignMask())));
-  Value code = format.exponentBits == 2 ? roundTwoExponentBits(format, magnitude)
-                                        : roundOnBits(format, magnitude);
-  Value sign = builder.create<arith::ShRUIOp>(
-      builder.create<arith::AndIOp>(bits, signs),
-      builder.i32(width - format.bits));
+  Value magnitude =
+      builder.create<arith::AndIOp>(bits, builder.i32(int32_t(~getSignMask())));
+  Value code = format.exponentBits == 2
+                   ? roundTwoExponentBits(format, magnitude)
+                   : roundOnBits(format, magnitude);
+  Value sign =
+      builder.create<arith::ShRUIOp>(builder.create<arith::AndIOp>(bits, signs),
+                                     builder.i32(width - format.bits));
   return builder.create<arith::OrIOp>(code, sign);
 }
 

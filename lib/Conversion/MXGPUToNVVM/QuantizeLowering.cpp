@@ -2,31 +2,91 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The recipes of mx.quantize on the 32 elements that a thread holds. Maxima and
-// scales are computed on the bits of f32 numbers, so that nothing depends on
-// how subnormals or NaN are compared.
+// Threads read and write global memory directly, 16 bytes at a time where they
+// have as many. Lanes that share a block exchange its maximum, and those that
+// share a row its scales. The numbers are QuantizeMath's.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "QuantizeMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mx/Support/FloatFormats.h"
+#include "mx/Dialect/MX/IR/MX.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static Value isInside(NVVMBuilder &builder, Value memref, Value row,
-                      Value column) {
-  Value inRows = builder.create<arith::CmpIOp>(
-      arith::CmpIPredicate::ult, row, builder.create<memref::DimOp>(memref, 0));
-  Value inColumns =
-      builder.create<arith::CmpIOp>(arith::CmpIPredicate::ult, column,
-                                    builder.create<memref::DimOp>(memref, 1));
-  return builder.create<arith::AndIOp>(inRows, inColumns);
+/// Words of 32 bits in one access to memory.
+static constexpr int64_t kWordsAtOnce = 4;
+
+static Value isBelow(NVVMBuilder &builder, Value a, Value b) {
+  return builder.create<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
+}
+
+static Value both(NVVMBuilder &builder, Value a, Value b) {
+  return builder.create<arith::AndIOp>(a, b);
+}
+
+/// Elements in a byte of memory.
+static int64_t getPacking(Type element) {
+  return element.getIntOrFloatBitWidth() == 4 ? 2 : 1;
+}
+
+/// Whether an element of `type` is inside the matrix that holds it.
+static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
+                      Value column, Type type) {
+  Value columns = builder.mul(builder.create<memref::DimOp>(matrix, 1),
+                              builder.index(getPacking(type)));
+  return both(builder,
+              isBelow(builder, row, builder.create<memref::DimOp>(matrix, 0)),
+              isBelow(builder, column, columns));
+}
+
+/// Its address there.
+static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
+                      Value column, Type type) {
+  if (getPacking(type) > 1)
+    column =
+        builder.create<arith::DivUIOp>(column, builder.index(getPacking(type)));
+  int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
+  return getGlobalAddress(builder, matrix, row, column, bytes);
+}
+
+SmallVector<Value> mx::mxgpu::splitWords(NVVMBuilder &builder, Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  Type element = type.getElementType();
+  int64_t bits = element.getIntOrFloatBitWidth();
+  if (!element.isInteger())
+    vector = builder.create<arith::BitcastOp>(
+        VectorType::get(type.getShape(), builder.getIntegerType(bits)), vector);
+  int64_t count = type.getNumElements() * bits / 32;
+  auto wordType = VectorType::get(count, builder.getI32Type());
+  if (vector.getType() != wordType)
+    vector = builder.create<vector::BitCastOp>(wordType, vector);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < count; ++i)
+    words.push_back(
+        builder.create<vector::ExtractOp>(vector, ArrayRef<int64_t>{i}));
+  return words;
+}
+
+Value mx::mxgpu::joinWords(NVVMBuilder &builder, ArrayRef<Value> words,
+                           VectorType type) {
+  auto wordType = VectorType::get(int64_t(words.size()), builder.getI32Type());
+  Value vector = builder.create<vector::FromElementsOp>(wordType, words);
+  Type element = type.getElementType();
+  int64_t bits = element.getIntOrFloatBitWidth();
+  auto integers =
+      VectorType::get(type.getShape(), builder.getIntegerType(bits));
+  if (integers != wordType)
+    vector = builder.create<vector::BitCastOp>(integers, vector);
+  return integers == type
+             ? vector
+             : builder.create<arith::BitcastOp>(type, vector).getResult();
 }
 
 namespace {
@@ -39,19 +99,37 @@ struct LoadBlockLowering final : KernelPattern<LoadBlockOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     auto type = cast<VectorType>(op.getType());
-    Value inside = isInside(builder, op.getSource(), adaptor.getRow(),
-                            adaptor.getColumn());
-    auto ifOp = builder.create<scf::IfOp>(type, inside, /*withElse=*/true);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    Value loaded = builder.create<vector::LoadOp>(
-        type, op.getSource(), ValueRange{adaptor.getRow(), adaptor.getColumn()},
-        /*nontemporal=*/false, llvm::MaybeAlign(16));
-    builder.create<scf::YieldOp>(loaded);
-    builder.setInsertionPointToStart(ifOp.elseBlock());
-    Value zero = builder.create<arith::ConstantOp>(builder.getZeroAttr(type));
-    builder.create<scf::YieldOp>(zero);
-    rewriter.replaceOp(op, ifOp.getResults());
+    Type element = type.getElementType();
+    Value row = adaptor.getRow(), column = adaptor.getColumn();
+    Value inside = isInside(builder, op.getSource(), row, column, element);
+    Value place = getPlace(builder, op.getSource(), row, column, element);
+    int64_t count =
+        type.getNumElements() * element.getIntOrFloatBitWidth() / 32;
+    SmallVector<Value> words;
+    for (int64_t i = 0; i < count; i += kWordsAtOnce) {
+      int64_t size = std::min(kWordsAtOnce, count - i);
+      llvm::append_range(words, splitWords(builder, load(builder, place, 4 * i,
+                                                         size, inside)));
+    }
+    rewriter.replaceOp(op, joinWords(builder, words, type));
     return success();
+  }
+
+private:
+  /// Words, or zeros.
+  static Value load(NVVMBuilder &builder, Value place, int64_t offset,
+                    int64_t size, Value condition) {
+    auto type = VectorType::get(size, builder.getI32Type());
+    auto ifOp = builder.create<scf::IfOp>(type, condition, /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    builder.create<scf::YieldOp>(
+        builder.loadGlobal(builder.offset(place, offset), type));
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    builder.create<scf::YieldOp>(
+        builder.create<arith::ConstantOp>(builder.getZeroAttr(type))
+            .getResult());
+    return ifOp.getResult(0);
   }
 };
 
@@ -62,14 +140,21 @@ struct StoreBlockLowering final : KernelPattern<StoreBlockOp> {
   matchAndRewrite(StoreBlockOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value inside =
-        isInside(builder, op.getDest(), adaptor.getRow(), adaptor.getColumn());
+    Type element = getElementTypeOrSelf(op.getValue().getType());
+    Value row = adaptor.getRow(), column = adaptor.getColumn();
+    Value inside = isInside(builder, op.getDest(), row, column, element);
+    Value place = getPlace(builder, op.getDest(), row, column, element);
+    SmallVector<Value> words = splitWords(builder, adaptor.getValue());
     auto ifOp = builder.create<scf::IfOp>(inside, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.create<vector::StoreOp>(
-        adaptor.getValue(), op.getDest(),
-        ValueRange{adaptor.getRow(), adaptor.getColumn()},
-        /*nontemporal=*/false, llvm::MaybeAlign(16));
+    for (size_t i = 0; i < words.size(); i += kWordsAtOnce) {
+      ArrayRef<Value> some = ArrayRef(words).slice(
+          i, std::min<size_t>(kWordsAtOnce, words.size() - i));
+      auto type = VectorType::get(int64_t(some.size()), builder.getI32Type());
+      builder.create<LLVM::StoreOp>(
+          builder.create<vector::FromElementsOp>(type, some),
+          builder.offset(place, 4 * i), /*alignment=*/4 * some.size());
+    }
     rewriter.eraseOp(op);
     return success();
   }
@@ -84,24 +169,79 @@ struct StoreScalesLowering final : KernelPattern<StoreScalesOp> {
   matchAndRewrite(StoreScalesOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    auto div = [&](Value value, int64_t by) -> Value {
-      return builder.create<arith::DivUIOp>(value, builder.index(by));
-    };
-    auto rem = [&](Value value, int64_t by) -> Value {
-      return builder.create<arith::RemUIOp>(value, builder.index(by));
-    };
-    Value row = adaptor.getRow();
-    SmallVector<Value> position = {div(row, 128), div(adaptor.getBlock(), 4),
-                                   rem(row, 32), rem(div(row, 32), 4),
-                                   builder.index(0)};
-    auto type = VectorType::get(
-        {4}, cast<MemRefType>(op.getDest().getType()).getElementType());
-    Value scales =
-        builder.create<vector::FromElementsOp>(type, adaptor.getScales());
-    builder.create<vector::StoreOp>(scales, op.getDest(), position,
-                                    /*nontemporal=*/false, llvm::MaybeAlign(4));
+    Value byte = builder.create<arith::BitcastOp>(builder.getI8Type(),
+                                                  adaptor.getScale());
+    Value isScale =
+        both(builder, isBelow(builder, adaptor.getRow(), adaptor.getRows()),
+             isBelow(builder, adaptor.getBlock(), adaptor.getBlocks()));
+    if (cast<MemRefType>(op.getDest().getType()).getRank() == 2)
+      storeInMatrix(builder, op, adaptor, byte, isScale);
+    else
+      storeInTile(builder, op, adaptor, byte, isScale);
     rewriter.eraseOp(op);
     return success();
+  }
+
+private:
+  static Value div(NVVMBuilder &builder, Value value, int64_t by) {
+    return builder.create<arith::DivUIOp>(value, builder.index(by));
+  }
+  static Value rem(NVVMBuilder &builder, Value value, int64_t by) {
+    return builder.create<arith::RemUIOp>(value, builder.index(by));
+  }
+
+  /// The first lane of each `lanes`.
+  static Value isFirst(NVVMBuilder &builder, int64_t lanes) {
+    Value inGroup =
+        builder.create<arith::AndIOp>(builder.laneId(), builder.i32(lanes - 1));
+    return builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, inGroup,
+                                         builder.i32(0));
+  }
+
+  static void storeInMatrix(NVVMBuilder &builder, StoreScalesOp op,
+                            OpAdaptor adaptor, Value byte, Value isScale) {
+    Value stores = both(builder, isScale, isFirst(builder, op.getLanes()));
+    Value place = getGlobalAddress(builder, op.getDest(), adaptor.getRow(),
+                                   adaptor.getBlock(), /*bytes=*/1);
+    auto ifOp = builder.create<scf::IfOp>(stores, /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    builder.create<LLVM::StoreOp>(byte, place);
+  }
+
+  /// The first lane of four groups stores all four scales.
+  static void storeInTile(NVVMBuilder &builder, StoreScalesOp op,
+                          OpAdaptor adaptor, Value byte, Value isScale) {
+    int64_t lanes = op.getLanes();
+    Value word = builder.create<arith::ExtUIOp>(builder.getI32Type(), byte);
+    word = builder.create<arith::SelectOp>(isScale, word, builder.i32(0));
+    Value group = builder.create<arith::AndIOp>(
+        builder.create<arith::DivUIOp>(builder.laneId(), builder.i32(lanes)),
+        builder.i32(3));
+    word =
+        builder.create<arith::ShLIOp>(word, builder.mul(group, builder.i32(8)));
+    for (int64_t distance : {lanes, 2 * lanes})
+      word = builder.create<arith::OrIOp>(word,
+                                          builder.shuffleXor(word, distance));
+    Value row = adaptor.getRow(), dest = op.getDest();
+    Value rowTile = div(builder, row, 128);
+    Value blockTile = div(builder, adaptor.getBlock(), 4);
+    Value blockTiles = builder.create<memref::DimOp>(dest, 1);
+    Value isTile =
+        both(builder,
+             isBelow(builder, rowTile, builder.create<memref::DimOp>(dest, 0)),
+             isBelow(builder, blockTile, blockTiles));
+    Value stores = both(builder, isTile, isFirst(builder, 4 * lanes));
+    // The tile, and the row in it.
+    Value tile = builder.add(builder.mul(rowTile, blockTiles), blockTile);
+    Value inTile = builder.add(
+        builder.mul(rem(builder, row, 32), builder.index(16)),
+        builder.mul(rem(builder, div(builder, row, 32), 4), builder.index(4)));
+    Value place = getGlobalAddress(
+        builder, dest,
+        builder.add(builder.mul(tile, builder.index(512)), inTile));
+    auto ifOp = builder.create<scf::IfOp>(stores, /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    builder.create<LLVM::StoreOp>(word, place);
   }
 };
 
@@ -112,114 +252,45 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
   matchAndRewrite(QuantizeBlockOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    auto type = cast<VectorType>(op.getInput().getType());
-    int64_t size = type.getNumElements();
-    auto wideType = VectorType::get(size, builder.getF32Type());
-    Value wide = adaptor.getInput();
-    if (!type.getElementType().isF32())
-      wide = builder.create<arith::ExtFOp>(wideType, wide);
-    Value scale =
-        getScale(builder, op.getScaleRounding(), getAbsMaxBits(builder, wide));
-    Value factor = builder.create<vector::BroadcastOp>(
-        wideType, getInverse(builder, scale));
-    Value scaled = builder.create<arith::MulFOp>(wide, factor);
-
-    SmallVector<Value> pairs;
-    for (int64_t i = 0; i < size; i += 2) {
-      Value lo = extract(builder, scaled, i);
-      Value hi = extract(builder, scaled, i + 1);
-      pairs.push_back(builder.convertToNarrow(
-          hi, lo, getElementTypeOrSelf(op.getElements().getType())));
-    }
-    Value words = builder.create<vector::FromElementsOp>(
-        VectorType::get(size / 2, builder.getI16Type()), pairs);
-    Value bytes = builder.create<vector::BitCastOp>(
-        VectorType::get(size, builder.getI8Type()), words);
+    auto type = cast<VectorType>(op.getElements().getType());
+    QuantizeRecipe recipe =
+        QuantizeRecipe::get(op, getElementTypeOrSelf(op.getInput().getType()),
+                            type.getElementType(), op.getScale().getType(),
+                            ScaleMode(op.getScaleRounding()));
+    QuantizeMath math(builder, recipe);
+    SmallVector<Value> words = splitWords(builder, adaptor.getInput());
+    Value maximum = math.getMaximum(words);
+    for (int64_t distance = 1; distance < op.getLanes(); distance *= 2)
+      maximum = math.combine(maximum, builder.shuffleXor(maximum, distance));
+    BlockScale scale =
+        math.getScale(math.getRowMaximum(maximum), adaptor.getEncode());
+    auto converted = cast<VectorType>(getTypeConverter()->convertType(type));
     Value elements =
-        builder.create<arith::BitcastOp>(op.getElements().getType(), bytes);
-    Value scaleByte =
-        builder.create<arith::TruncIOp>(builder.getI8Type(), scale);
+        joinWords(builder, math.convertRow(words, scale), converted);
+    Value byte =
+        builder.create<arith::TruncIOp>(builder.getI8Type(), scale.byte);
     rewriter.replaceOp(op, {elements, builder.create<arith::BitcastOp>(
-                                          op.getScale().getType(), scaleByte)});
+                                          op.getScale().getType(), byte)});
     return success();
-  }
-
-private:
-  static Value extract(NVVMBuilder &builder, Value vector, int64_t i) {
-    return builder.create<vector::ExtractOp>(vector, ArrayRef<int64_t>{i});
-  }
-
-  /// Without the sign, the bits of f32 numbers are ordered as unsigned
-  /// integers: NaN, infinity, finite numbers.
-  static Value getAbsMaxBits(NVVMBuilder &builder, Value wide) {
-    auto type = VectorType::get(cast<VectorType>(wide.getType()).getShape(),
-                                builder.getI32Type());
-    Value bits = builder.create<arith::BitcastOp>(type, wide);
-    Value mask = builder.create<arith::ConstantOp>(
-        DenseElementsAttr::get(type, builder.getI32IntegerAttr(0x7FFFFFFF)));
-    return builder.create<vector::ReductionOp>(
-        vector::CombiningKind::MAXUI,
-        builder.create<arith::AndIOp>(bits, mask));
-  }
-
-  /// The scale's byte, as i32.
-  static Value getScale(NVVMBuilder &builder, ScaleRounding rounding,
-                        Value absMaxBits) {
-    const FloatFormatInfo &format = getInfo(FloatFormat::E4M3);
-    if (rounding == ScaleRounding::Ceil) {
-      // The conversion handles NaN (255) and infinity (254) itself.
-      Value absMax =
-          builder.create<arith::BitcastOp>(builder.getF32Type(), absMaxBits);
-      Value inverseMax = builder.create<arith::ConstantOp>(
-          builder.getF32FloatAttr(1.0f / format.maxFinite));
-      Value quotient = builder.create<arith::MulFOp>(absMax, inverseMax);
-      Value zero =
-          builder.create<arith::ConstantOp>(builder.getF32FloatAttr(0.0f));
-      Value pair = builder.convertToE8M0Up(zero, quotient);
-      Value wide = builder.create<arith::ExtUIOp>(builder.getI32Type(), pair);
-      return builder.create<arith::AndIOp>(wide, builder.i32(0xFF));
-    }
-    Value bits = absMaxBits;
-    if (rounding == ScaleRounding::Even)
-      bits = builder.add(bits, builder.i32(1 << (22 - format.mantissaBits)));
-    Value exponent = builder.create<arith::ShRUIOp>(bits, builder.i32(23));
-    Value scale =
-        builder.create<arith::SubIOp>(exponent, builder.i32(format.emax));
-    scale = builder.create<arith::MaxSIOp>(scale, builder.i32(0));
-    scale = builder.create<arith::MinSIOp>(scale, builder.i32(254));
-    return selectSpecial(builder, absMaxBits, scale);
-  }
-
-  /// Infinity gives 254, NaN 255.
-  static Value selectSpecial(NVVMBuilder &builder, Value absMaxBits,
-                             Value scale) {
-    Value infinity = builder.i32(0x7F800000);
-    Value isInfinity = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                     absMaxBits, infinity);
-    Value isNaN = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ugt,
-                                                absMaxBits, infinity);
-    scale =
-        builder.create<arith::SelectOp>(isInfinity, builder.i32(254), scale);
-    return builder.create<arith::SelectOp>(isNaN, builder.i32(255), scale);
-  }
-
-  /// 2^(127 - scale) as f32: an exponent field of 254 - scale, except that
-  /// scale 254 needs a subnormal and 255 is NaN.
-  static Value getInverse(NVVMBuilder &builder, Value scale) {
-    Value exponent = builder.create<arith::SubIOp>(builder.i32(254), scale);
-    Value bits = builder.create<arith::ShLIOp>(exponent, builder.i32(23));
-    auto replace = [&](int64_t special, int64_t by) {
-      Value isSpecial = builder.create<arith::CmpIOp>(
-          arith::CmpIPredicate::eq, scale, builder.i32(special));
-      bits = builder.create<arith::SelectOp>(isSpecial, builder.i32(by), bits);
-    };
-    replace(254, 0x00400000);
-    replace(255, 0x7FC00000);
-    return builder.create<arith::BitcastOp>(builder.getF32Type(), bits);
   }
 };
 
 } // namespace
+
+static_assert(unsigned(ScaleMode::Ceil) == unsigned(ScaleRounding::Ceil) &&
+              unsigned(ScaleMode::Floor) == unsigned(ScaleRounding::Floor) &&
+              unsigned(ScaleMode::Even) == unsigned(ScaleRounding::Even));
+
+void mx::mxgpu::addNarrowVectorConversions(TypeConverter &converter) {
+  converter.addConversion([](VectorType type) -> Type {
+    Type element = type.getElementType();
+    if (!isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(element))
+      return type;
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() = shape.back() / getPacking(element) / 4;
+    return VectorType::get(shape, IntegerType::get(type.getContext(), 32));
+  });
+}
 
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,

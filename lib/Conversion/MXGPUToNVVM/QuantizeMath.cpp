@@ -31,13 +31,12 @@ static constexpr int64_t kInfinity = 0x7F800000, kMaxFinite = 0x7F7FFFFF;
 //===----------------------------------------------------------------------===//
 
 static const FloatFormatInfo &getFormat(Type element) {
-  return getInfo(
-      llvm::TypeSwitch<Type, FloatFormat>(element)
-          .Case([](Float8E4M3FNType) { return FloatFormat::E4M3; })
-          .Case([](Float8E5M2Type) { return FloatFormat::E5M2; })
-          .Case([](Float6E3M2FNType) { return FloatFormat::E3M2; })
-          .Case([](Float6E2M3FNType) { return FloatFormat::E2M3; })
-          .Case([](Float4E2M1FNType) { return FloatFormat::E2M1; }));
+  return getInfo(llvm::TypeSwitch<Type, FloatFormat>(element)
+                     .Case([](Float8E4M3FNType) { return FloatFormat::E4M3; })
+                     .Case([](Float8E5M2Type) { return FloatFormat::E5M2; })
+                     .Case([](Float6E3M2FNType) { return FloatFormat::E3M2; })
+                     .Case([](Float6E2M3FNType) { return FloatFormat::E2M3; })
+                     .Case([](Float4E2M1FNType) { return FloatFormat::E2M1; }));
 }
 
 QuantizeRecipe QuantizeRecipe::get(Operation *op, Type input, Type element,
@@ -106,11 +105,12 @@ Value QuantizeMath::toFloat(Value word, unsigned half) {
     return builder.create<LLVM::FPExtOp>(builder.getF32Type(), number);
   }
   if (recipe.input.isBF16())
-    word = half == 0
-               ? builder.create<arith::ShLIOp>(word, builder.i32(16)).getResult()
-               : builder.create<arith::AndIOp>(word,
-                                               builder.i32(int32_t(0xFFFF0000)))
-                     .getResult();
+    word =
+        half == 0
+            ? builder.create<arith::ShLIOp>(word, builder.i32(16)).getResult()
+            : builder
+                  .create<arith::AndIOp>(word, builder.i32(int32_t(0xFFFF0000)))
+                  .getResult();
   return builder.create<arith::BitcastOp>(builder.getF32Type(), word);
 }
 
@@ -121,8 +121,8 @@ Value QuantizeMath::getColumnMaximum(Value maximum, unsigned half) {
 
 Value QuantizeMath::getRowMaximum(Value maximum) {
   if (recipe.inWord() == 2)
-    maximum = combine(
-        maximum, builder.create<arith::ShRUIOp>(maximum, builder.i32(16)));
+    maximum = combine(maximum,
+                      builder.create<arith::ShRUIOp>(maximum, builder.i32(16)));
   return getColumnMaximum(maximum, 0);
 }
 
@@ -182,8 +182,7 @@ Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
   if (recipe.rounding == ScaleMode::Even)
     rounded = builder.add(bits, builder.i32(1 << (22 - scale.mantissaBits)));
   Value exponent = builder.create<arith::ShRUIOp>(rounded, builder.i32(23));
-  Value byte =
-      builder.create<arith::SubIOp>(exponent, builder.i32(scale.emax));
+  Value byte = builder.create<arith::SubIOp>(exponent, builder.i32(scale.emax));
   byte = builder.create<arith::MaxSIOp>(byte, builder.i32(0));
   byte = builder.create<arith::MinSIOp>(byte, builder.i32(254));
   Value isInfinity = compare(arith::CmpIPredicate::eq, bits, kInfinity);
@@ -195,9 +194,10 @@ Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
 /// The factor 2^(127 - byte) has an exponent field of 254 - byte, except that
 /// byte 254 needs a subnormal and 255 is NaN.
 BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
-  const ScaleRecipe &scale = recipe.element.isInteger()
-                                 ? getInt8ScaleRecipe()
-                                 : getScaleRecipe(getFormat(recipe.element).format);
+  const ScaleRecipe &scale =
+      recipe.element.isInteger()
+          ? getInt8ScaleRecipe()
+          : getScaleRecipe(getFormat(recipe.element).format);
   Value byte = recipe.rounding == ScaleMode::Ceil
                    ? getScaleByteUp(bits, scale)
                    : getScaleByteDown(bits, scale);
@@ -217,7 +217,8 @@ Value QuantizeMath::divideByScale(Value encode, Value scale) {
   Value bits = toFloatBits(encode);
   // From 2^-64 to below 2^64.
   Value offset = builder.create<arith::SubIOp>(bits, builder.i32(63 << 23));
-  Value isUsual = compare(arith::CmpIPredicate::ult, offset, int64_t(128) << 23);
+  Value isUsual =
+      compare(arith::CmpIPredicate::ult, offset, int64_t(128) << 23);
   auto ifOp = builder.create<scf::IfOp>(TypeRange(builder.getF32Type()),
                                         isUsual, /*withElse=*/true);
   OpBuilder::InsertionGuard guard(builder);
@@ -241,7 +242,8 @@ Value QuantizeMath::divideByScale(Value encode, Value scale) {
 /// s = E4M3(RN(RN(a / 6) * encode)); the factor is encode / s, bounded, or 0.
 BlockScale QuantizeMath::getNVFP4Scale(Value bits, Value encode) {
   const ScaleRecipe &scale = getScaleRecipe(FloatFormat::E2M1);
-  Value sixth = multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
+  Value sixth =
+      multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
   Value target = builder.create<arith::MulFOp>(sixth, encode);
   Value zero = builder.create<arith::ConstantOp>(builder.getF32FloatAttr(0.0f));
   Type e4m3 = Float8E4M3FNType::get(builder.getContext());
@@ -268,8 +270,8 @@ QuantizeMath::Values
 QuantizeMath::scalePairs(ArrayRef<Value> words,
                          const std::array<Value, 2> &factors) {
   // The upper halves of both factors.
-  Value both = builder.permute(toFloatBits(factors[0]), toFloatBits(factors[1]),
-                               0x7632);
+  Value both =
+      builder.permute(toFloatBits(factors[0]), toFloatBits(factors[1]), 0x7632);
   Type type = VectorType::get({2}, recipe.input);
   Value factor = builder.create<LLVM::BitcastOp>(type, both);
   Values scaled;
@@ -354,8 +356,8 @@ QuantizeMath::Values QuantizeMath::packNumbers(ArrayRef<Value> numbers,
     for (Value number : numbers)
       codes.push_back(rounding.roundInt8(number));
   } else {
-    Value signs = select(scale.isNaN, builder.i32(0),
-                         builder.i32(int32_t(0x80000000)));
+    Value signs =
+        select(scale.isNaN, builder.i32(0), builder.i32(int32_t(0x80000000)));
     for (Value number : numbers)
       codes.push_back(rounding.round(getFormat(recipe.element),
                                      toFloatBits(number), signs));
@@ -376,8 +378,8 @@ QuantizeMath::Values QuantizeMath::packByTarget(ArrayRef<Value> numbers) {
   for (size_t i = 0; i < numbers.size(); i += inWord) {
     Values pairs;
     for (size_t j = i; j < i + inWord; j += 2) {
-      Value pair = builder.convertToNarrow(numbers[j + 1], numbers[j],
-                                           recipe.element);
+      Value pair =
+          builder.convertToNarrow(numbers[j + 1], numbers[j], recipe.element);
       pairs.push_back(
           builder.create<arith::ExtUIOp>(builder.getI32Type(), pair));
     }
@@ -392,8 +394,8 @@ Value QuantizeMath::merge(ArrayRef<Value> words, int64_t bits) {
   Value merged = words[0];
   for (size_t i = 1; i < words.size(); ++i)
     merged = builder.create<arith::OrIOp>(
-        merged, builder.create<arith::ShLIOp>(
-                    words[i], builder.i32(int64_t(i) * bits)));
+        merged, builder.create<arith::ShLIOp>(words[i],
+                                              builder.i32(int64_t(i) * bits)));
   return merged;
 }
 

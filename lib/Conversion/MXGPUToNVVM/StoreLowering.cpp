@@ -29,22 +29,27 @@ static std::pair<Value, int64_t> splitConstant(Value value) {
   return {value, 0};
 }
 
-/// The global address of an element of a matrix.
-static Value getAddress(NVVMBuilder &builder, Value matrix, Value row,
-                        Value column, int64_t bytes) {
+Value mx::mxgpu::getGlobalAddress(NVVMBuilder &builder, Value memref,
+                                  Value bytes) {
   Value base = builder.create<arith::IndexCastOp>(
       builder.getI64Type(),
-      builder.create<memref::ExtractAlignedPointerAsIndexOp>(matrix));
+      builder.create<memref::ExtractAlignedPointerAsIndexOp>(memref));
   Type generic = LLVM::LLVMPointerType::get(builder.getContext());
   Type global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
   Value pointer = builder.create<LLVM::AddrSpaceCastOp>(
       global, builder.create<LLVM::IntToPtrOp>(generic, base));
-  Value element = builder.add(
-      builder.mul(row, builder.create<memref::DimOp>(matrix, 1)), column);
-  Value offset = builder.create<arith::IndexCastOp>(
-      builder.getI64Type(), builder.mul(element, builder.index(bytes)));
+  Value offset =
+      builder.create<arith::IndexCastOp>(builder.getI64Type(), bytes);
   return builder.create<LLVM::GEPOp>(global, builder.getI8Type(), pointer,
                                      ArrayRef<LLVM::GEPArg>{offset});
+}
+
+Value mx::mxgpu::getGlobalAddress(NVVMBuilder &builder, Value matrix, Value row,
+                                  Value column, int64_t bytes) {
+  Value element = builder.add(
+      builder.mul(row, builder.create<memref::DimOp>(matrix, 1)), column);
+  return getGlobalAddress(builder, matrix,
+                          builder.mul(element, builder.index(bytes)));
 }
 
 SmallVector<Value> mx::mxgpu::getWords(NVVMBuilder &builder, Value vector,
@@ -116,8 +121,8 @@ private:
                          OpAdaptor adaptor) {
     int64_t bytes = getBytes(op), step = *op.getAlignment() / bytes;
     auto [column, offset] = splitConstant(adaptor.getColumn());
-    Value address =
-        getAddress(builder, op.getDest(), adaptor.getRow(), column, bytes);
+    Value address = getGlobalAddress(builder, op.getDest(), adaptor.getRow(),
+                                     column, bytes);
     Value condition = adaptor.getPresent();
     if (matchPattern(condition, m_One()))
       condition = {};
@@ -136,7 +141,8 @@ private:
     int64_t bytes = getBytes(op);
     Value dest = op.getDest(), column = adaptor.getColumn();
     Value columns = builder.create<memref::DimOp>(dest, 1);
-    Value address = getAddress(builder, dest, adaptor.getRow(), column, bytes);
+    Value address =
+        getGlobalAddress(builder, dest, adaptor.getRow(), column, bytes);
     Value zero = builder.index(0);
     Value left = builder.create<arith::SelectOp>(
         adaptor.getPresent(), builder.create<arith::SubIOp>(columns, column),

@@ -78,7 +78,7 @@ struct ConvertMXToMXGPUPass final
 
   void runOnOperation() override {
     std::string error;
-    const target::TargetInfo *target = target::lookupTcgen05Target(chip, error);
+    const target::TargetInfo *target = target::lookupKernelTarget(chip, error);
     if (!target) {
       getOperation().emitError() << error;
       return signalPassFailure();
@@ -112,8 +112,11 @@ struct ConvertMXToMXGPUPass final
 
   static LogicalResult convert(Operation *op, gpu::GPUModuleOp module,
                                const target::TargetInfo &target) {
-    if (auto matmul = dyn_cast<MatmulOp>(op))
+    if (auto matmul = dyn_cast<MatmulOp>(op)) {
+      if (std::string why = target::checkTcgen05(target); !why.empty())
+        return op->emitOpError(why);
       return convertMatmul(matmul, module, target);
+    }
     if (auto quantize = dyn_cast<QuantizeOp>(op))
       return convertQuantize(quantize, module);
     return op->emitOpError("expected mx.quantize or mx.matmul on the GPU; this "

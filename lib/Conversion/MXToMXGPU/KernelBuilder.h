@@ -79,6 +79,9 @@ llvm::LogicalResult convertQuantize(QuantizeOp op,
 llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
                                             mlir::gpu::GPUModuleOp module);
 
+/// The schedule that measurements advise, for quantizers along rows.
+QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op);
+
 /// Launches a kernel that packs an operand of 6-bit elements, and returns the
 /// packed rows: device memory for the caller to free.
 mlir::Value packSixBits(KernelBuilder &host, mlir::Value operand,

@@ -1,10 +1,11 @@
-//===- QuantizeKernel.cpp - The kernel of mx.quantize ---------------------===//
+//===- QuantizeKernel.cpp - The kernel of mx.quantize along rows ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A unit of work is one tile of scales: 128 rows by 4 blocks. A thread takes a
-// row of it, so that it writes its four scales at once, slack included: rows
-// and blocks outside the tensor are read as zeros, whose scale is 0.
+// A unit of work is a tile of the input. Adjacent threads hold adjacent pieces
+// of a row, and each thread pieces of several rows, all of which it loads
+// before it uses the first: nothing but registers stands between the memories.
+// Rows and columns outside the tensor are read as zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,40 +18,44 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kRows = kScaleTileRows, kBlocks = kScaleTileBlocks,
-                         kBlock = 32;
-
 static LogicalResult checkSupport(QuantizeOp op) {
   if (op.getSeed())
     return op.emitOpError("expected no seed on the GPU, where elements are "
                           "rounded to nearest even, found one");
-  if (op.getGlobalScale() || op.getOffsets())
-    return op.emitOpError("expected neither global_scale nor offsets on the "
-                          "GPU, found ")
-           << (op.getOffsets() ? "offsets" : "global_scale");
-  if (op.getBlockSize() != kBlock)
-    return op.emitOpError("expected blocks of 32 on the GPU, found ")
-           << op.getBlockSize();
+  if (op.getOffsets())
+    return op.emitOpError("expected no offsets on the GPU, found offsets");
   auto input = cast<MemRefType>(op.getInput().getType());
   if (input.getRank() != 2 || !input.getLayout().isIdentity() ||
       !isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
     return op.emitOpError("expected a matrix of bf16, f16 or f32 with identity "
                           "layout on the GPU, found ")
            << input;
-  for (unsigned i = 0; i < op.getAxes().size(); ++i) {
-    auto elements = cast<MemRefType>(op.getElements(i).getType());
-    if (!isa<Float8E4M3FNType>(elements.getElementType()) ||
-        !elements.getLayout().isIdentity())
-      return op.emitOpError("expected elements of f8E4M3FN with identity "
-                            "layout on the GPU, found ")
-             << elements;
-    auto scales = cast<MemRefType>(op.getScales(i).getType());
-    if (scales.getRank() != 5 || !scales.getLayout().isIdentity() ||
-        !isa<Float8E8M0FNUType>(scales.getElementType()))
-      return op.emitOpError("expected scales of f8E8M0FNU in layout tcgen05 on "
-                            "the GPU, found ")
-             << scales;
-  }
+  for (Value out : op.getOuts())
+    if (auto type = cast<MemRefType>(out.getType());
+        !type.getLayout().isIdentity())
+      return op.emitOpError("expected destinations with identity layout on the "
+                            "GPU, found ")
+             << type;
+  return success();
+}
+
+/// The tile is covered by whole passes of the threads over its rows.
+static LogicalResult verifyQuantizeSchedule(QuantizeOp op,
+                                            QuantizeScheduleAttr schedule) {
+  int64_t rows = schedule.getTile()[0], columns = schedule.getTile()[1];
+  int64_t vector = schedule.getVector(), threads = schedule.getThreads();
+  int64_t block = op.getBlockSize();
+  if (vector > block)
+    return op.emitOpError("expected a schedule with vectors of at most ")
+           << block << " elements, a block, found " << vector;
+  if (threads % (columns / vector) || rows % (threads / (columns / vector)))
+    return op.emitOpError("expected a schedule whose threads cover rows of ")
+           << columns / vector << " vectors, and a tile of " << rows
+           << " rows in whole passes, found " << threads << " threads";
+  if (schedule.getStages() != 1)
+    return op.emitOpError("expected a schedule with 1 stage for axes [1], "
+                          "which needs no shared memory, found ")
+           << schedule.getStages();
   return success();
 }
 
@@ -60,51 +65,102 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
   Value rows = host.dim(op.getInput(), 1 - axis);
   Value columns = host.dim(op.getInput(), axis);
   Value elements = op.getElements(index), scales = op.getScales(index);
-  host.requireMultiple(columns, kBlock,
+  int64_t block = op.getBlockSize();
+  host.requireMultiple(columns, block,
                        "dimension " + Twine(axis) + " of the input");
   host.requireSize(host.dim(elements, 0), rows, "dimension 0 of the elements");
   host.requireSize(host.dim(elements, 1), columns,
                    "dimension 1 of the elements");
-  Value rowTiles = host.ceilDiv(rows, kRows);
-  host.requireSize(host.dim(scales, 0), rowTiles,
+  if (cast<MemRefType>(scales.getType()).getRank() == 2) {
+    host.requireSize(host.dim(scales, 0), rows, "dimension 0 of the scales");
+    host.requireSize(host.dim(scales, 1), host.div(columns, block),
+                     "dimension 1 of the scales");
+    return;
+  }
+  host.requireSize(host.dim(scales, 0), host.ceilDiv(rows, kScaleTileRows),
                    "tiles of rows of the scales");
-  Value blockTiles = host.ceilDiv(columns, kBlocks * kBlock);
-  host.requireSize(host.dim(scales, 1), blockTiles,
+  host.requireSize(host.dim(scales, 1),
+                   host.ceilDiv(columns, kScaleTileBlocks * block),
                    "tiles of blocks of the scales");
 }
 
-static void buildKernel(KernelOp kernel, ScaleRounding rounding, Location loc) {
-  KernelBuilder body(loc, kernel.getContext());
-  body.setInsertionPointToStart(&kernel.getBody().front());
-  Value input = kernel.getBody().getArgument(0);
-  Value elements = kernel.getBody().getArgument(1);
-  Value scales = kernel.getBody().getArgument(2);
-  Type inputType = cast<MemRefType>(input.getType()).getElementType();
-  Type elementType = cast<MemRefType>(elements.getType()).getElementType();
+/// Refuses zero, negative numbers and NaN by their bits.
+static void requirePositive(KernelBuilder &host, Value scale) {
+  Value bits = host.create<arith::BitcastOp>(host.getI32Type(), scale);
+  Value one = host.create<arith::ConstantOp>(host.getI32IntegerAttr(1));
+  Value infinity =
+      host.create<arith::ConstantOp>(host.getI32IntegerAttr(0x7F800000));
+  Value isPositive = host.create<arith::CmpIOp>(
+      arith::CmpIPredicate::ult, host.create<arith::SubIOp>(bits, one),
+      infinity);
+  Value shown = host.create<arith::IndexCastUIOp>(host.getIndexType(), bits);
+  host.create<RequireOp>(isPositive,
+                         "expected a global_scale greater than 0, found the "
+                         "bits %lld",
+                         ValueRange(shown));
+}
+
+/// The bytes that mx-store-as-bytes makes of elements of 4 and 6 bits.
+static Value toBytes(KernelBuilder &host, Value elements) {
+  auto type = cast<MemRefType>(elements.getType());
+  Type element = type.getElementType();
+  if (element.getIntOrFloatBitWidth() >= 8)
+    return elements;
+  SmallVector<int64_t> shape(type.getShape());
+  if (isa<Float4E2M1FNType>(element) && !type.isDynamicDim(1))
+    shape[1] /= 2;
+  return host
+      .create<UnrealizedConversionCastOp>(
+          MemRefType::get(shape, host.getI8Type()), elements)
+      .getResult(0);
+}
+
+static void buildKernel(KernelOp kernel, QuantizeOp op,
+                        QuantizeScheduleAttr schedule) {
+  KernelBuilder body(op.getLoc(), kernel.getContext());
+  Block &entry = kernel.getBody().front();
+  body.setInsertionPointToStart(&entry);
+  Value input = entry.getArgument(0), elements = entry.getArgument(1),
+        scales = entry.getArgument(2);
+  Value encode = entry.getNumArguments() > 3 ? entry.getArgument(3) : Value();
+  int64_t block = op.getBlockSize(), vector = schedule.getVector();
+  int64_t lanesInRow = schedule.getTile()[1] / vector;
+  int64_t rowsAtOnce = schedule.getThreads() / lanesInRow;
+  auto inputType = VectorType::get(
+      vector, cast<MemRefType>(input.getType()).getElementType());
+  auto elementType =
+      VectorType::get(vector, getElementTypeOrSelf(op.getOuts()[0].getType()));
   Type scaleType = cast<MemRefType>(scales.getType()).getElementType();
   Value rows = body.dim(input, 0), columns = body.dim(input, 1);
+  Value blocks = body.div(columns, block);
   Value work = body.create<WorkSourceOp>(
-      rows, columns, /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{kRows, kBlocks * kBlock},
+      rows, columns, /*reduction=*/body.index(0), schedule.getTile(),
       RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
 
-  body.role("quantize", kRows / 32, /*elected=*/false);
+  body.role("quantize", schedule.getThreads() / 32, /*elected=*/false);
   Value thread = body.create<ThreadIdOp>();
+  Value rowInTile = body.div(thread, lanesInRow);
+  Value columnInTile =
+      body.mul(body.create<arith::RemUIOp>(thread, body.index(lanesInRow)),
+               body.index(vector));
   ForEachWorkOp unit = body.forEachWork(work);
-  Value row = body.add(unit.getRow(), thread);
-  SmallVector<Value> rowScales;
-  for (int64_t i = 0; i < kBlocks; ++i) {
-    Value column = body.add(unit.getColumn(), i * kBlock);
-    Value block = body.create<LoadBlockOp>(VectorType::get(kBlock, inputType),
-                                           input, row, column);
-    auto quantized = body.create<QuantizeBlockOp>(
-        TypeRange{VectorType::get(kBlock, elementType), scaleType}, block,
-        rounding);
-    body.create<StoreBlockOp>(quantized.getElements(), elements, row, column);
-    rowScales.push_back(quantized.getScale());
+  Value firstRow = body.add(unit.getRow(), rowInTile);
+  Value column = body.add(unit.getColumn(), columnInTile);
+  SmallVector<std::pair<Value, Value>> pieces;
+  for (int64_t i = 0; i < schedule.getTile()[0]; i += rowsAtOnce) {
+    Value row = body.add(firstRow, i);
+    pieces.push_back(
+        {row, body.create<LoadBlockOp>(inputType, input, row, column)});
   }
-  body.create<StoreScalesOp>(rowScales, scales, row,
-                             body.div(unit.getColumn(), kBlock));
+  for (auto [row, piece] : pieces) {
+    auto quantized = body.create<QuantizeBlockOp>(
+        TypeRange{elementType, scaleType}, piece, encode, op.getScaleRounding(),
+        block / vector);
+    body.create<StoreBlockOp>(quantized.getElements(), elements, row, column);
+    body.create<StoreScalesOp>(quantized.getScale(), scales, row,
+                               body.div(column, block), rows, blocks,
+                               block / vector);
+  }
 }
 
 LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
@@ -116,14 +172,27 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
     checkSizes(host, op, i);
   if (op.getAxes() != ArrayRef<int64_t>{1})
     return buildQuantizeTileKernel(op, module);
-  SmallVector<Value> arguments = {op.getInput(), op.getOuts()[0],
-                                  op.getOuts()[1]};
+  auto schedule =
+      op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
+  if (!schedule)
+    schedule = selectQuantizeSchedule(op);
+  if (failed(verifyQuantizeSchedule(op, schedule)))
+    return failure();
+  Value elements = toBytes(host, op.getOuts()[0]);
+  SmallVector<Value> arguments = {op.getInput(), elements, op.getOuts()[1]};
+  if (Value scale = op.getGlobalScale()) {
+    requirePositive(host, scale);
+    arguments.push_back(scale);
+  }
   KernelOp kernel =
       host.kernel(module, "quantize", ValueRange(arguments).getTypes());
-  buildKernel(kernel, op.getScaleRounding(), op.getLoc());
-  Value rowTiles = host.ceilDiv(host.dim(op.getInput(), 0), kRows);
-  Value blockTiles = host.ceilDiv(host.dim(op.getInput(), 1), kBlocks * kBlock);
-  host.launch(kernel, host.mul(rowTiles, blockTiles), arguments);
+  kernel.setQuantizeScheduleAttr(schedule);
+  buildKernel(kernel, op, schedule);
+  Value rowTiles =
+      host.ceilDiv(host.dim(op.getInput(), 0), schedule.getTile()[0]);
+  Value columnTiles =
+      host.ceilDiv(host.dim(op.getInput(), 1), schedule.getTile()[1]);
+  host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
   op.erase();
   return success();
 }

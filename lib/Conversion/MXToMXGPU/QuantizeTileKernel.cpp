@@ -287,8 +287,31 @@ void QuantizeTileBuilder::build() {
   op.erase();
 }
 
+/// Rows of other formats than E4M3 with tiles of scales are QuantizeKernel's.
+static LogicalResult checkSupport(QuantizeOp op) {
+  if (op.getBlockSize() != kBlock)
+    return op.emitOpError("expected blocks of 32 with axes [0] on the GPU, "
+                          "found ")
+           << op.getBlockSize();
+  for (unsigned i = 0; i < op.getAxes().size(); ++i) {
+    auto elements = cast<MemRefType>(op.getElements(i).getType());
+    if (!isa<Float8E4M3FNType>(elements.getElementType()))
+      return op.emitOpError("expected elements of f8E4M3FN with axes [0] on "
+                            "the GPU, found ")
+             << elements;
+    auto scales = cast<MemRefType>(op.getScales(i).getType());
+    if (scales.getRank() != 5)
+      return op.emitOpError("expected scales in layout tcgen05 with axes [0] "
+                            "on the GPU, found ")
+             << scales;
+  }
+  return success();
+}
+
 LogicalResult mx::mxgpu::buildQuantizeTileKernel(QuantizeOp op,
                                                  gpu::GPUModuleOp module) {
+  if (failed(checkSupport(op)))
+    return failure();
   auto type = cast<MemRefType>(op.getInput().getType());
   int64_t columns = type.getDimSize(1);
   int64_t step = 16 * 8 / type.getElementTypeBitWidth();

@@ -47,12 +47,24 @@ struct SelectSchedulePass final
 
   void runOnOperation() override {
     std::string error;
-    const target::TargetInfo *target = target::lookupTcgen05Target(chip, error);
+    const target::TargetInfo *target = target::lookupKernelTarget(chip, error);
     if (!target) {
       getOperation().emitError() << error;
       return signalPassFailure();
     }
-    getOperation().walk([&](MatmulOp op) { select(op, *target); });
+    getOperation().walk([&](QuantizeOp op) {
+      if (!op->hasAttr(kQuantizeScheduleAttrName))
+        if (QuantizeScheduleAttr schedule = selectQuantizeSchedule(op))
+          op->setAttr(kQuantizeScheduleAttrName, schedule);
+    });
+    WalkResult result = getOperation().walk([&](MatmulOp op) -> WalkResult {
+      if (std::string why = target::checkTcgen05(*target); !why.empty())
+        return op.emitOpError(why);
+      select(op, *target);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 
   /// Leaves an operation that no kernel can do to the message of those who

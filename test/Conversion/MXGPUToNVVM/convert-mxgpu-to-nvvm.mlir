@@ -279,24 +279,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// A role that is not the first, its loops, and a block of a quantizer.
+// A role that is not the first, and its loops. What blocks of quantizers become
+// is in quantize.mlir.
 
 // CHECK-LABEL: llvm.func @quantize(
 // CHECK-SAME:    %[[X:[^:]*]]: !llvm.ptr, %{{[^:]*}}: i64, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: i64, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: i64, %[[M:[^:]*]]: i64, %{{[^:]*}}: f32, %{{[^:]*}}: i8)
-// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
-// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : index
-// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
-// CHECK-DAG:     %[[C64:.*]] = arith.constant 64 : index
 // CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
-// CHECK-DAG:     %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : vector<32xbf16>
-// CHECK-DAG:     %[[ABS:.*]] = arith.constant dense<2147483647> : vector<32xi32>
-// 1/448, rounded to f32.
-// CHECK-DAG:     %[[INVERSE:.*]] = arith.constant 0.00223214296 : f32
-// CHECK-DAG:     %[[I254:.*]] = arith.constant 254 : i32
-// CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
-// 2^-127 and NaN.
-// CHECK-DAG:     %[[SUBNORMAL:.*]] = arith.constant 4194304 : i32
-// CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
 // No rings: nothing to set up, nothing to wait for.
 // CHECK-NOT:     nvvm.{{mbarrier|barrier|tcgen05}}
 // CHECK:         %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
@@ -321,43 +309,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-NEXT:          %[[K:.*]] = arith.index_castui %[[K32]] : i32 to index
 // CHECK-NEXT:          %[[EXTENT:.*]] = arith.index_castui %[[EXTENT32]] : i32 to index
 // CHECK-NEXT:          %[[ROW:.*]] = arith.addi %[[FIRST_ROW]], %[[THREAD]]
-// CHECK:               %[[INSIDE:.*]] = arith.andi
-// CHECK-NEXT:          %[[BLOCK:.*]] = scf.if %[[INSIDE]] -> (vector<32xbf16>) {
-// CHECK-NEXT:            vector.load %[[XM:.*]][%[[ROW]], %[[K]]] {alignment = 16 : i64}
-// CHECK:                 scf.yield %[[ZEROS]]
-// CHECK:               %[[WIDE:.*]] = arith.extf %[[BLOCK]] : vector<32xbf16> to vector<32xf32>
-// CHECK-NEXT:          %[[BITS:.*]] = arith.bitcast %[[WIDE]]
-// CHECK-NEXT:          %[[POSITIVE:.*]] = arith.andi %[[BITS]], %[[ABS]]
-// CHECK-NEXT:          %[[MAX:.*]] = vector.reduction <maxui>, %[[POSITIVE]]
-// CHECK-NEXT:          %[[MAX_F:.*]] = arith.bitcast %[[MAX]] : i32 to f32
-// CHECK-NEXT:          %[[QUOTIENT:.*]] = arith.mulf %[[MAX_F]], %[[INVERSE]]
-// CHECK-NEXT:          %[[PAIR:.*]] = nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[QUOTIENT]] {rnd = #nvvm.fp_rnd_mode<rp>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E8M0FNU)
-// CHECK-NEXT:          %[[PAIR32:.*]] = arith.extui %[[PAIR]]
-// CHECK-NEXT:          %[[SCALE:.*]] = arith.andi %[[PAIR32]], %[[I255]]
-// CHECK-NEXT:          %[[EXPONENT:.*]] = arith.subi %[[I254]], %[[SCALE]]
-// CHECK-NEXT:          %[[POWER:.*]] = arith.shli %[[EXPONENT]]
-// CHECK-NEXT:          %[[IS254:.*]] = arith.cmpi eq, %[[SCALE]], %[[I254]]
-// CHECK-NEXT:          %[[POWER254:.*]] = arith.select %[[IS254]], %[[SUBNORMAL]], %[[POWER]]
-// CHECK-NEXT:          %[[IS255:.*]] = arith.cmpi eq, %[[SCALE]], %[[I255]]
-// CHECK-NEXT:          %[[POWER255:.*]] = arith.select %[[IS255]], %[[NAN]], %[[POWER254]]
-// CHECK-NEXT:          %[[FACTOR:.*]] = arith.bitcast %[[POWER255]] : i32 to f32
-// CHECK-NEXT:          %[[FACTORS:.*]] = vector.broadcast %[[FACTOR]]
-// CHECK-NEXT:          %[[SCALED:.*]] = arith.mulf %[[WIDE]], %[[FACTORS]]
-// CHECK-DAG:           %[[E1:.*]] = vector.extract %[[SCALED]][1]
-// CHECK-DAG:           %[[E0:.*]] = vector.extract %[[SCALED]][0]
-// CHECK:               nvvm.convert.f32x2.to.f8x2 %[[E1]], %[[E0]] {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
-// CHECK-COUNT-15:      nvvm.convert.f32x2.to.f8x2
-// CHECK:               %[[BYTE:.*]] = arith.trunci %[[SCALE]] : i32 to i8
-// CHECK-NEXT:          %[[SF:.*]] = arith.bitcast %[[BYTE]] : i8 to f8E8M0FNU
-// CHECK:               vector.store %{{.*}}, %{{.*}}[%[[ROW]], %[[K]]] {alignment = 16 : i64}
-// Tile, and the place in it.
-// CHECK:               %[[T0:.*]] = arith.divui %[[ROW]], %[[C128]]
-// CHECK-NEXT:          %[[T1:.*]] = arith.divui %[[EXTENT]], %[[C4]]
-// CHECK-NEXT:          %[[P0:.*]] = arith.remui %[[ROW]], %[[C32]]
-// CHECK-NEXT:          %[[R32:.*]] = arith.divui %[[ROW]], %[[C32]]
-// CHECK-NEXT:          %[[P1:.*]] = arith.remui %[[R32]], %[[C4]]
-// CHECK-NEXT:          %[[SFS:.*]] = vector.broadcast %[[SF]] : f8E8M0FNU to vector<4xf8E8M0FNU>
-// CHECK-NEXT:          vector.store %[[SFS]], %{{.*}}[%[[T0]], %[[T1]], %[[P0]], %[[P1]], %[[C0]]] {alignment = 4 : i64}
+// CHECK:               llvm.load
+// CHECK:               llvm.store
 // CHECK:         llvm.return
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   mxgpu.kernel @quantize(%x: memref<?x64xbf16>, %q: memref<?x64xf8E4M3FN>, %s: memref<?x1x32x4x4xf8E8M0FNU>, %m: index, %f: f32, %i: i8) {
@@ -374,55 +327,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
           %v = mxgpu.load_block %x[%r, %k] : memref<?x64xbf16> -> vector<32xbf16>
           %e0, %s0 = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xbf16> -> vector<32xf8E4M3FN>, f8E8M0FNU
           mxgpu.store_block %e0, %q[%r, %k] : vector<32xf8E4M3FN>, memref<?x64xf8E4M3FN>
-          mxgpu.store_scales(%s0, %s0, %s0, %s0) into %s[%r, %extent] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<?x1x32x4x4xf8E8M0FNU>
+          mxgpu.store_scales %s0 into %s[%r, %extent] of(%m, %c64) : f8E8M0FNU into memref<?x1x32x4x4xf8E8M0FNU>
         }
       }
-    }
-  }
-}
-
-// -----
-
-// The other roundings of a scale: from the exponent, after adding 2^19 to the
-// bits for `even`; infinity gives 254, NaN 255.
-
-// CHECK-LABEL: llvm.func @even(
-// CHECK-DAG:     %[[I0:.*]] = arith.constant 0 : i32
-// CHECK-DAG:     %[[EMAX:.*]] = arith.constant 8 : i32
-// CHECK-DAG:     %[[I254:.*]] = arith.constant 254 : i32
-// CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
-// CHECK-DAG:     %[[HALF:.*]] = arith.constant 524288 : i32
-// CHECK-DAG:     %[[INFINITY:.*]] = arith.constant 2139095040 : i32
-// An f32 is not widened.
-// CHECK-NOT:     arith.extf
-// CHECK:         %[[MAX:.*]] = vector.reduction <maxui>
-// CHECK-NEXT:    %[[ROUNDED:.*]] = arith.addi %[[MAX]], %[[HALF]]
-// CHECK-NEXT:    %[[FIELD:.*]] = arith.shrui %[[ROUNDED]]
-// CHECK-NEXT:    %[[BIASED:.*]] = arith.subi %[[FIELD]], %[[EMAX]]
-// CHECK-NEXT:    %[[LOW:.*]] = arith.maxsi %[[BIASED]], %[[I0]]
-// CHECK-NEXT:    %[[SCALE:.*]] = arith.minsi %[[LOW]], %[[I254]]
-// CHECK-NEXT:    %[[IS_INFINITY:.*]] = arith.cmpi eq, %[[MAX]], %[[INFINITY]]
-// CHECK-NEXT:    %[[IS_NAN:.*]] = arith.cmpi ugt, %[[MAX]], %[[INFINITY]]
-// CHECK-NEXT:    %[[SCALE1:.*]] = arith.select %[[IS_INFINITY]], %[[I254]], %[[SCALE]]
-// CHECK-NEXT:    arith.select %[[IS_NAN]], %[[I255]], %[[SCALE1]]
-// CHECK-LABEL: llvm.func @floor(
-// CHECK-NOT:     524288
-// CHECK:         %[[MAX:.*]] = vector.reduction <maxui>
-// CHECK-NEXT:    %[[FIELD:.*]] = arith.shrui %[[MAX]]
-// CHECK-NEXT:    arith.subi %[[FIELD]]
-gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
-  mxgpu.kernel @even(%x: memref<?x64xf32>, %q: memref<?x64xf8E4M3FN>, %n: index) {
-    mxgpu.role @quantize warps(4) {
-      %v = mxgpu.load_block %x[%n, %n] : memref<?x64xf32> -> vector<32xf32>
-      %e, %s = mxgpu.quantize_block %v scale_rounding = even : vector<32xf32> -> vector<32xf8E4M3FN>, f8E8M0FNU
-      mxgpu.store_block %e, %q[%n, %n] : vector<32xf8E4M3FN>, memref<?x64xf8E4M3FN>
-    }
-  }
-  mxgpu.kernel @floor(%x: memref<?x64xf32>, %q: memref<?x64xf8E4M3FN>, %n: index) {
-    mxgpu.role @quantize warps(4) {
-      %v = mxgpu.load_block %x[%n, %n] : memref<?x64xf32> -> vector<32xf32>
-      %e, %s = mxgpu.quantize_block %v scale_rounding = floor : vector<32xf32> -> vector<32xf8E4M3FN>, f8E8M0FNU
-      mxgpu.store_block %e, %q[%n, %n] : vector<32xf8E4M3FN>, memref<?x64xf8E4M3FN>
     }
   }
 }

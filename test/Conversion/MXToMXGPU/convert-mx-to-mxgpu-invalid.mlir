@@ -114,27 +114,34 @@ func.func @main(%x: memref<128x60xbf16>, %e: memref<60x128xf8E4M3FN>, %s: memref
 
 // -----
 
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E5M2>, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected elements of f8E4M3FN with identity layout on the GPU, found 'memref<128x64xf8E5M2>'}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E5M2>, !s)
+!s = memref<128x2xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E5M2, strided<[128, 1]>>, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected destinations with identity layout on the GPU, found 'memref<128x64xf8E5M2, strided<[128, 1]>>'}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E5M2, strided<[128, 1]>>, !s)
   return
 }
 
 // -----
 
-!a = memref<128x64xf8E4M3FN>
-func.func @main(%x: memref<128x64xbf16>, %e: !a, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected scales of f8E8M0FNU in layout tcgen05 on the GPU, found 'memref<128x2xf8E8M0FNU>'}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : !a, memref<128x2xf8E8M0FNU>)
+func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf4E2M1FN>, %s: memref<128x4xf8E4M3FN>, %g: f32) {
+  // expected-error @below {{'mx.quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
+  mx.quantize ins(%x : memref<128x64xbf16>) global_scale(%g) outs(%e, %s : memref<128x64xf4E2M1FN>, memref<128x4xf8E4M3FN>) block_size = 16 {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>}
   return
 }
 
 // -----
 
-func.func @main(%x: memref<128x64xf32>, %e: memref<128x64xf4E2M1FN>, %s: memref<1x1x32x4x4xf8E4M3FN>, %g: f32) {
-  // expected-error @below {{'mx.quantize' op expected neither global_scale nor offsets on the GPU, found global_scale}}
-  mx.quantize ins(%x : memref<128x64xf32>) global_scale(%g) outs(%e, %s : memref<128x64xf4E2M1FN>, memref<1x1x32x4x4xf8E4M3FN>) block_size = 16
+func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a schedule whose threads cover rows of 8 vectors, and a tile of 128 rows in whole passes, found 96 threads}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96, vector = 16>}
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage for axes [1], which needs no shared memory, found 2}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
   return
 }
 
@@ -150,7 +157,7 @@ func.func @main(%x: memref<128x64xf32>, %e: memref<128x64xf8E4M3FN>, %s: memref<
 
 !a = memref<128x64xf8E4M3FN>
 func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected neither global_scale nor offsets on the GPU, found offsets}}
+  // expected-error @below {{'mx.quantize' op expected no offsets on the GPU, found offsets}}
   mx.quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
       outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>)
   return
@@ -313,5 +320,30 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
   // expected-error @below {{'mx.matmul' op expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [256, 248]}}
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, registers = [256, 248]>}
+  return
+}
+
+// -----
+
+// Along columns: what rows take and tiles do not yet.
+func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E5M2>, %s: memref<1x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected elements of f8E4M3FN with axes [0] on the GPU, found 'memref<64x128xf8E5M2>'}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E5M2>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: memref<64x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected scales in layout tcgen05 with axes [0] on the GPU, found 'memref<64x4xf8E8M0FNU>'}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [0]
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf4E2M1FN>, %s: memref<64x8xf8E4M3FN>, %g: f32) {
+  // expected-error @below {{'mx.quantize' op expected blocks of 32 with axes [0] on the GPU, found 16}}
+  mx.quantize ins(%x : memref<128x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x128xf4E2M1FN>, memref<64x8xf8E4M3FN>) axes = [0] block_size = 16
   return
 }

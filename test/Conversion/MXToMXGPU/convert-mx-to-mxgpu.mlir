@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
 // RUN: not mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" 2>&1 | FileCheck %s --check-prefix=HOPPER
-// HOPPER: error: chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'
+// HOPPER: error: 'mx.matmul' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'
 
 // A matmul of static shapes: nothing to check at run time, and the grid is no
 // larger than the 2 x 3 tiles.
@@ -195,8 +195,8 @@ func.func @slices(%a: !slice, %as: memref<?x1x32x4x4xf8E8M0FNU>, %b: memref<128x
 
 // -----
 
-// A quantizer has no rings: a thread takes a row of 4 blocks and writes their 4
-// scales at once.
+// A quantizer has no rings. 64 threads hold 8 elements each of 4 rows at a time:
+// a row is that of 16 lanes, a block that of 4. All loads come first.
 
 // CHECK-LABEL: func.func @quantize(
 // CHECK:         "expected dimension 1 of the input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
@@ -208,27 +208,61 @@ func.func @slices(%a: !slice, %as: memref<?x1x32x4x4xf8E8M0FNU>, %b: memref<128x
 // CHECK:         mxgpu.launch @kernels::@quantize_quantize grid(%[[GRID]])
 
 // CHECK-LABEL: mxgpu.kernel @quantize_quantize(
-// CHECK-SAME:    %[[X:[a-z_]*]]: memref<?x?xf16>, %[[E:[a-z_]*]]: memref<?x?xf8E4M3FN>, %[[S:[a-z_]*]]: memref<?x?x32x4x4xf8E8M0FNU>) {
+// CHECK-SAME:    %[[X:[a-z_]*]]: memref<?x?xf16>, %[[E:[a-z_]*]]: memref<?x?xf8E5M2>, %[[S:[a-z_]*]]: memref<?x?x32x4x4xf8E8M0FNU>)
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 64, vector = 8>) {
+// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : index
+// CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : index
+// CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
 // CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
-// CHECK-DAG:     %[[C64:.*]] = arith.constant 64 : index
-// CHECK-DAG:     %[[C96:.*]] = arith.constant 96 : index
 // CHECK-NOT:     mxgpu.ring
-// CHECK:         mxgpu.role @quantize warps(4) {
+// CHECK:         %[[ROWS:.*]] = memref.dim %[[X]]
+// CHECK:         %[[COLUMNS:.*]] = memref.dim %[[X]]
+// CHECK:         %[[BLOCKS:.*]] = arith.divui %[[COLUMNS]], %[[C32]]
+// CHECK:         mxgpu.role @quantize warps(2) {
 // CHECK-NEXT:      %[[THREAD:.*]] = mxgpu.thread_id
-// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[FIRST:.*]], %[[COLUMN:.*]], %{{.*}}, %{{.*}}) in
-// CHECK-NEXT:        %[[ROW:.*]] = arith.addi %[[FIRST]], %[[THREAD]]
-// CHECK-NEXT:        %[[B0:.*]] = mxgpu.load_block %[[X]][%[[ROW]], %[[COLUMN]]] : memref<?x?xf16> -> vector<32xf16>
-// CHECK-NEXT:        %[[E0:.*]], %[[S0:.*]] = mxgpu.quantize_block %[[B0]] scale_rounding = even : vector<32xf16> -> vector<32xf8E4M3FN>, f8E8M0FNU
+// CHECK-NEXT:      %[[ROW_IN:.*]] = arith.divui %[[THREAD]], %[[C16]]
+// CHECK-NEXT:      %[[LANE:.*]] = arith.remui %[[THREAD]], %[[C16]]
+// CHECK-NEXT:      %[[COLUMN_IN:.*]] = arith.muli %[[LANE]], %[[C8]]
+// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[TILE_ROW:.*]], %[[TILE_COLUMN:.*]], %{{.*}}, %{{.*}}) in
+// CHECK-NEXT:        %[[ROW:.*]] = arith.addi %[[TILE_ROW]], %[[ROW_IN]]
+// CHECK-NEXT:        %[[COLUMN:.*]] = arith.addi %[[TILE_COLUMN]], %[[COLUMN_IN]]
+// CHECK-NEXT:        %[[B0:.*]] = mxgpu.load_block %[[X]][%[[ROW]], %[[COLUMN]]] : memref<?x?xf16> -> vector<8xf16>
+// CHECK-NEXT:        %[[ROW1:.*]] = arith.addi %[[ROW]], %[[C4]]
+// CHECK-NEXT:        mxgpu.load_block %[[X]][%[[ROW1]], %[[COLUMN]]]
+// CHECK-COUNT-30:    mxgpu.load_block
+// CHECK-NOT:         mxgpu.load_block
+// CHECK:             %[[E0:.*]], %[[S0:.*]] = mxgpu.quantize_block %[[B0]] scale_rounding = even lanes(4) : vector<8xf16> -> vector<8xf8E5M2>, f8E8M0FNU
 // CHECK-NEXT:        mxgpu.store_block %[[E0]], %[[E]][%[[ROW]], %[[COLUMN]]]
-// CHECK-NEXT:        %[[AT1:.*]] = arith.addi %[[COLUMN]], %[[C32]]
-// CHECK-NEXT:        mxgpu.load_block %[[X]][%[[ROW]], %[[AT1]]]
-// CHECK:             %[[AT2:.*]] = arith.addi %[[COLUMN]], %[[C64]]
-// CHECK:             %[[AT3:.*]] = arith.addi %[[COLUMN]], %[[C96]]
-// CHECK:             %{{.*}}, %[[S3:.*]] = mxgpu.quantize_block
-// CHECK:             %[[BLOCK:.*]] = arith.divui %[[COLUMN]], %[[C32]]
-// CHECK-NEXT:        mxgpu.store_scales(%[[S0]], %{{.*}}, %{{.*}}, %[[S3]]) into %[[S]][%[[ROW]], %[[BLOCK]]]
-func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x?xf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) scale_rounding = even
+// CHECK-NEXT:        %[[BLOCK:.*]] = arith.divui %[[COLUMN]], %[[C32]]
+// CHECK-NEXT:        mxgpu.store_scales %[[S0]] into %[[S]][%[[ROW]], %[[BLOCK]]] of(%[[ROWS]], %[[BLOCKS]]) lanes(4)
+// CHECK-COUNT-31:    mxgpu.quantize_block
+func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E5M2>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<?x?xf16>) outs(%e, %s : memref<?x?xf8E5M2>, memref<?x?x32x4x4xf8E8M0FNU>) scale_rounding = even
+      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 64, vector = 8>}
+  return
+}
+
+// -----
+
+// NVFP4: elements are written as bytes, the factor of the tensor is an argument,
+// and must be positive. Without a schedule there is a default.
+
+// CHECK-LABEL: func.func @nvfp4(
+// CHECK-SAME:    %{{.*}}: memref<?x?xbf16>, %[[E:.*]]: memref<?x?xf4E2M1FN>, %[[S:.*]]: memref<?x?xf8E4M3FN>, %[[G:.*]]: f32)
+// CHECK:         "expected dimension 1 of the input to be a multiple of 16, found %lld; the nearest are %lld and %lld"
+// CHECK:         "expected dimension 0 of the scales to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of the scales to be %lld, found %lld"
+// CHECK:         %[[BYTES:.*]] = builtin.unrealized_conversion_cast %[[E]] : memref<?x?xf4E2M1FN> to memref<?x?xi8>
+// CHECK:         "expected a global_scale greater than 0, found the bits %lld"
+// CHECK:         mxgpu.launch @kernels::@nvfp4_quantize grid(%{{.*}}) args(%{{.*}}, %[[BYTES]], %[[S]], %[[G]] :
+
+// CHECK-LABEL: mxgpu.kernel @nvfp4_quantize(
+// CHECK-SAME:    %[[E:[a-z_]*]]: memref<?x?xi8>, %[[S:[a-z_]*]]: memref<?x?xf8E4M3FN>, %[[G:[a-z_0-9]*]]: f32)
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, ctas = 4>) {
+// CHECK:         mxgpu.quantize_block %{{.*}} encode(%[[G]]) scale_rounding = ceil : vector<16xbf16> -> vector<16xf4E2M1FN>, f8E4M3FN
+// CHECK:         mxgpu.store_block %{{.*}}, %[[E]][%{{.*}}, %{{.*}}] : vector<16xf4E2M1FN>, memref<?x?xi8>
+func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %g: f32) {
+  mx.quantize ins(%x : memref<?x?xbf16>) global_scale(%g) outs(%e, %s : memref<?x?xf4E2M1FN>, memref<?x?xf8E4M3FN>) block_size = 16
   return
 }
 

@@ -5,7 +5,7 @@
 
 // UNKNOWN: error: unknown chip 'sm_1': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a', 'sm_120a'
 // UNKNOWN-NOT: error:
-// HOPPER: error: chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'
+// HOPPER: error: 'mx.matmul' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'
 // HOPPER-NOT: error:
 
 !scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
@@ -57,9 +57,10 @@ func.func @open(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>) ->
   return %0 : tensor<?x?xbf16>
 }
 
-// Nothing else is touched.
+// Quantizers along rows: fewer bits of an element, smaller CTAs. A schedule that
+// is there is kept.
 // CHECK-LABEL: func.func @quantize
-// CHECK-NOT: mxgpu
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, ctas = 2>}
 func.func @quantize(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN> {
   %r:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>
   return %r#0 : tensor<128x64xf8E4M3FN>

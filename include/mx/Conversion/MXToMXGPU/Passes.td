@@ -13,8 +13,11 @@ def MX_ChipOption
 
 def SelectSchedulePass
     : Pass<"mx-select-schedule", "::mlir::ModuleOp"> {
-  let summary = "Choose how each matmul runs";
+  let summary = "Choose how each matmul and quantizer runs";
   let description = [{
+    Gives each `mx.quantize` along rows without `mxgpu.quantize_schedule` one,
+    from a table (docs/Quantize.md).
+
     Gives each `mx.matmul` without `mxgpu.schedule` one: of all legal schedules
     the one that an analytic model of the chip finds fastest for the shape
     (docs/ScheduleModel.md; sizes that are not known count as 8192). A schedule
@@ -40,10 +43,9 @@ def ConvertMXToMXGPUPass
     the module's `gpu.module`, preceded by checks of what its verifier could
     not see in dynamic shapes.
 
-    Supported: `mx.quantize` of bf16, f16 or f32 along the last dimension to
-    `f8E4M3FN` with scales of 32 elements in `tcgen05` tiles; `mx.matmul` of
-    all operands with scales in such tiles (docs/Matmul.md has the table).
-    Anything else is an error that says what is supported.
+    Supported: `mx.quantize` (docs/Quantize.md has the table); on chips with
+    tcgen05, `mx.matmul` of all operands with scales in `tcgen05` tiles
+    (docs/Matmul.md). Anything else is an error that says what is supported.
   }];
   let options = [MX_ChipOption];
   let dependentDialects = [

@@ -9,6 +9,7 @@
 
 #include "OpChecks.h"
 #include "mx/Dialect/MXGPU/IR/IndexRange.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;
@@ -135,53 +136,99 @@ LogicalResult TmaStoreOp::verify() {
 // Quantization
 //===----------------------------------------------------------------------===//
 
+/// A vector of one dimension that fills 32-bit words.
+static LogicalResult verifyWords(Operation *op, Type type) {
+  auto vector = cast<VectorType>(type);
+  Type element = vector.getElementType();
+  bool isPadded = isa<Float6E2M3FNType, Float6E3M2FNType>(element);
+  int64_t bits = isPadded                 ? 8
+                 : element.isIntOrFloat() ? element.getIntOrFloatBitWidth()
+                                          : 0;
+  if (vector.getRank() != 1 || vector.isScalable() || bits == 0 ||
+      vector.getNumElements() * bits % 32)
+    return op->emitOpError("expected a vector of one dimension whose elements "
+                           "fill words of 32 bits, found ")
+           << type;
+  return success();
+}
+
 LogicalResult LoadBlockOp::verify() {
-  if (failed(verifyBlock(*this, getType())))
+  if (failed(verifyBlock(*this, getType())) ||
+      failed(verifyWords(*this, getType())))
     return failure();
   return verifyMatrix(*this, cast<MemRefType>(getSource().getType()),
                       cast<VectorType>(getType()).getElementType());
 }
 
 LogicalResult StoreBlockOp::verify() {
-  if (failed(verifyBlock(*this, getValue().getType())))
+  if (failed(verifyWords(*this, getValue().getType())))
     return failure();
-  return verifyMatrix(*this, cast<MemRefType>(getDest().getType()),
-                      cast<VectorType>(getValue().getType()).getElementType());
+  Type element = cast<VectorType>(getValue().getType()).getElementType();
+  // In memory, elements of 4 or 6 bits are bytes.
+  if (element.getIntOrFloatBitWidth() < 8)
+    element = IntegerType::get(getContext(), 8);
+  return verifyMatrix(*this, cast<MemRefType>(getDest().getType()), element);
 }
 
 LogicalResult QuantizeBlockOp::verify() {
-  if (failed(verifyBlock(*this, getInput().getType())) ||
-      failed(verifyBlock(*this, getElements().getType())))
+  if (failed(verifyWords(*this, getInput().getType())) ||
+      failed(verifyWords(*this, getElements().getType())))
     return failure();
   auto input = cast<VectorType>(getInput().getType());
   auto elements = cast<VectorType>(getElements().getType());
-  if (input.getShape() != ArrayRef<int64_t>{32})
-    return emitOpError("expected a block of 32 elements, found ") << input;
   if (!isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
     return emitOpError("expected elements of bf16, f16 or f32, found ")
            << input.getElementType();
-  if (elements.getShape() != input.getShape() ||
-      !isa<Float8E4M3FNType>(elements.getElementType()))
-    return emitOpError("expected 32 results of f8E4M3FN, found ") << elements;
-  if (!isa<Float8E8M0FNUType>(getScale().getType()))
-    return emitOpError("expected a scale of f8E8M0FNU, found ")
+  bool nvfp4 = isa<Float8E4M3FNType>(getScale().getType());
+  if (!nvfp4 && !isa<Float8E8M0FNUType>(getScale().getType()))
+    return emitOpError("expected a scale of f8E8M0FNU or f8E4M3FN, found ")
            << getScale().getType();
+  int64_t lanes = getLanes(), size = input.getNumElements() * lanes;
+  if (lanes < 1 || lanes > target::kWarpSize || size != (nvfp4 ? 16 : 32))
+    return emitOpError("expected lanes that share a block of ")
+           << (nvfp4 ? 16 : 32) << " elements, found " << lanes << " with "
+           << input.getNumElements() << " each";
+  Type element = elements.getElementType();
+  bool isNarrow = isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
+                      Float6E2M3FNType, Float4E2M1FNType>(element) ||
+                  element.isInteger(8);
+  if (nvfp4 ? !isa<Float4E2M1FNType>(element) : !isNarrow)
+    return emitOpError("expected results of ")
+           << (nvfp4 ? "f4E2M1FN"
+                     : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, "
+                       "f4E2M1FN or i8")
+           << ", found " << element;
+  if (elements.getShape() != input.getShape())
+    return emitOpError("expected ")
+           << input.getNumElements() << " results, found " << elements;
+  if (bool(getEncode()) != nvfp4)
+    return emitOpError("expected encode with scales of f8E4M3FN, and only "
+                       "then, found scales of ")
+           << getScale().getType();
+  if (nvfp4 && getScaleRounding() != ScaleRounding::Ceil)
+    return emitOpError("expected scale_rounding=ceil with scales of f8E4M3FN, "
+                       "found ")
+           << stringifyScaleRounding(getScaleRounding());
   return success();
 }
 
 LogicalResult StoreScalesOp::verify() {
   auto dest = cast<MemRefType>(getDest().getType());
-  if (dest.getRank() != 5 || !dest.getLayout().isIdentity() ||
-      dest.getShape().drop_front(2) != ArrayRef<int64_t>{32, 4, 4})
-    return emitOpError("expected tiles of shape ...x32x4x4, found ") << dest;
-  if (!isa<Float8E8M0FNUType>(dest.getElementType()))
-    return emitOpError("expected tiles of f8E8M0FNU, found ")
+  bool isTiles = dest.getRank() == 5 &&
+                 dest.getShape().drop_front(2) == ArrayRef<int64_t>{32, 4, 4};
+  if (!dest.getLayout().isIdentity() || (!isTiles && dest.getRank() != 2))
+    return emitOpError("expected a matrix or tiles of shape ...x32x4x4, found ")
+           << dest;
+  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(dest.getElementType()))
+    return emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
            << dest.getElementType();
-  if (getScales().size() != 4)
-    return emitOpError("expected 4 scales, found ") << getScales().size();
-  for (Value scale : getScales())
-    if (scale.getType() != dest.getElementType())
-      return emitOpError("expected scales of ")
-             << dest.getElementType() << ", found " << scale.getType();
+  if (getScale().getType() != dest.getElementType())
+    return emitOpError("expected a scale of ")
+           << dest.getElementType() << ", found " << getScale().getType();
+  // Four groups lie in a warp.
+  int64_t lanes = getLanes();
+  if (lanes < 1 || lanes > 8 || !llvm::isPowerOf2_64(lanes))
+    return emitOpError("expected groups of 1, 2, 4 or 8 lanes, found ")
+           << lanes;
   return success();
 }

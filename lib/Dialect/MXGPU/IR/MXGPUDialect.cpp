@@ -49,6 +49,17 @@ void MXGPUDialect::initialize() {
 
 LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
+  if (attribute.getName() == kQuantizeScheduleAttrName) {
+    if (!isa<QuantizeOp>(op))
+      return op->emitOpError("expected ")
+             << kQuantizeScheduleAttrName << " only on mx.quantize";
+    if (!isa<QuantizeScheduleAttr>(attribute.getValue()))
+      return op->emitOpError("expected ")
+             << kQuantizeScheduleAttrName
+             << " to be #mxgpu.quantize_schedule, found "
+             << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() != kScheduleAttrName)
     return op->emitOpError("has unknown attribute ") << attribute.getName();
   if (!isa<MatmulOp, GroupedMatmulOp>(op))

@@ -18,6 +18,25 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+static ParseResult parseIntegers(AsmParser &parser,
+                                 SmallVectorImpl<int64_t> &values) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Square, [&]() -> ParseResult {
+        return parser.parseInteger(values.emplace_back());
+      });
+}
+
+static ParseResult parseTileSizes(AsmParser &parser,
+                                  SmallVectorImpl<int64_t> &sizes) {
+  return parseIntegers(parser, sizes);
+}
+
+static void printTileSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
+  printer << '[';
+  llvm::interleaveComma(sizes, printer.getStream());
+  printer << ']';
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "mx/Dialect/MXGPU/IR/MXGPUAttrs.cpp.inc"
 
@@ -124,14 +143,6 @@ ScheduleParts ScheduleAttr::getParts() const {
   parts.l2B = getL2B();
   parts.pdl = getPdl();
   return parts;
-}
-
-static ParseResult parseIntegers(AsmParser &parser,
-                                 SmallVectorImpl<int64_t> &values) {
-  return parser.parseCommaSeparatedList(
-      AsmParser::Delimiter::Square, [&]() -> ParseResult {
-        return parser.parseInteger(values.emplace_back());
-      });
 }
 
 template <typename EnumT>
@@ -351,4 +362,33 @@ LogicalResult ScheduleAttr::verify(
                           "tma_store, found epilogue = "
                        << stringifyEpilogue(epilogue);
   return verifyRegisters(emitError, registers);
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules of quantizers
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+QuantizeScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                             ArrayRef<int64_t> tile, int64_t threads,
+                             int64_t vector, int64_t stages, int64_t ctas) {
+  if (tile.size() != 2)
+    return emitError() << "expected 2 tile sizes (rows, columns), found "
+                       << tile.size();
+  for (int64_t size : tile)
+    if (size < 1 || size % 128)
+      return emitError() << "expected a tile of multiples of 128, found "
+                         << size;
+  if (threads < 1 || threads > 1024 || threads % target::kWarpSize)
+    return emitError() << "expected 32 to 1024 threads in whole warps, found "
+                       << threads;
+  if (vector != 8 && vector != 16 && vector != 32)
+    return emitError() << "expected vectors of 8, 16 or 32 elements, found "
+                       << vector;
+  if (stages < 1 || stages > kMaxStages)
+    return emitError() << "expected 1 to " << kMaxStages << " stages, found "
+                       << stages;
+  if (ctas < 1 || ctas > 32)
+    return emitError() << "expected 1 to 32 CTAs an SM, found " << ctas;
+  return success();
 }

@@ -113,15 +113,19 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
                                /*allowType=*/true))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("schedule"))) {
-    ScheduleAttr schedule;
-    if (parser.parseLParen() ||
-        parser.parseCustomAttributeWithFallback(
-            schedule, Type(), getScheduleAttrName(result.name).getValue(),
-            result.attributes) ||
-        parser.parseRParen())
-      return failure();
-  }
+  auto parseSchedule = [&](auto schedule, StringAttr name) -> ParseResult {
+    return failure(parser.parseLParen() ||
+                   parser.parseCustomAttributeWithFallback(
+                       schedule, Type(), name.getValue(), result.attributes) ||
+                   parser.parseRParen());
+  };
+  if (succeeded(parser.parseOptionalKeyword("schedule")) &&
+      parseSchedule(ScheduleAttr(), getScheduleAttrName(result.name)))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("quantize_schedule")) &&
+      parseSchedule(QuantizeScheduleAttr(),
+                    getQuantizeScheduleAttrName(result.name)))
+    return failure();
   auto parseSize = [&](StringAttr name) -> ParseResult {
     IntegerAttr size;
     return parser.parseAttribute(size, parser.getBuilder().getI64Type(),
@@ -163,6 +167,11 @@ void KernelOp::print(OpAsmPrinter &printer) {
     printer.printStrippedAttrOrType(schedule);
     printer << ')';
   }
+  if (QuantizeScheduleAttr schedule = getQuantizeScheduleAttr()) {
+    printer << " quantize_schedule(";
+    printer.printStrippedAttrOrType(schedule);
+    printer << ')';
+  }
   if (getCluster() != 1)
     printer << " cluster(" << getCluster() << ')';
   if (getSmemBytes())
@@ -172,7 +181,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
       {getSymNameAttrName(), getFunctionTypeAttrName(), getScheduleAttrName(),
-       getClusterAttrName(), getSmemBytesAttrName(), getTmemColumnsAttrName(),
+       getQuantizeScheduleAttrName(), getClusterAttrName(),
+       getSmemBytesAttrName(), getTmemColumnsAttrName(),
        getTmemSlotAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);

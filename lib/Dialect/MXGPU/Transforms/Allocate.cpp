@@ -36,7 +36,7 @@ const target::TargetInfo *mxgpu::getTargetInfo(Operation *op) {
   }
   std::string error;
   const target::TargetInfo *info =
-      target::lookupTcgen05Target(nvvm.getChip().str(), error);
+      target::lookupKernelTarget(nvvm.getChip().str(), error);
   if (!info)
     op->emitOpError() << error;
   return info;
@@ -115,6 +115,9 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
         ring.setStride(kBarrierBytes);
       }
     placeScales(kernel, tmem);
+    if (std::string why = target::checkTcgen05(target);
+        tmem.getUsed() && !why.empty())
+      return kernel.emitOpError(why);
     if (failed(tmem.check(kernel, target)))
       return failure();
     if (tmem.getUsed()) {

@@ -1237,8 +1237,24 @@ func.func @f(%x: memref<128x64xf32>, %n: index) {
 // -----
 
 func.func @f(%x: memref<128x64xf4E2M1FN>, %v: vector<32xf4E2M1FN>, %n: index) {
-  // expected-error @below {{'mxgpu.store_block' op expected a vector of one dimension with elements of whole bytes, found 'vector<32xf4E2M1FN>'}}
+  // expected-error @below {{'mxgpu.store_block' op expected a matrix of 'i8', found 'f4E2M1FN'}}
   mxgpu.store_block %v, %x[%n, %n] : vector<32xf4E2M1FN>, memref<128x64xf4E2M1FN>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<128x64xi8>, %v: vector<4xf4E2M1FN>, %n: index) {
+  // expected-error @below {{'mxgpu.store_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<4xf4E2M1FN>'}}
+  mxgpu.store_block %v, %x[%n, %n] : vector<4xf4E2M1FN>, memref<128x64xi8>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<128x64xbf16>, %n: index) {
+  // expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<3xbf16>'}}
+  %v = mxgpu.load_block %x[%n, %n] : memref<128x64xbf16> -> vector<3xbf16>
   return
 }
 
@@ -1253,8 +1269,16 @@ func.func @f(%x: memref<64xf8E4M3FN>, %v: vector<32xf8E4M3FN>, %n: index) {
 // -----
 
 func.func @f(%v: vector<16xbf16>) {
-  // expected-error @below {{'mxgpu.quantize_block' op expected a block of 32 elements, found 'vector<16xbf16>'}}
+  // expected-error @below {{'mxgpu.quantize_block' op expected lanes that share a block of 32 elements, found 1 with 16 each}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<16xbf16> -> vector<16xf8E4M3FN>, f8E8M0FNU
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<16xbf16>, %g: f32) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected lanes that share a block of 16 elements, found 2 with 16 each}}
+  %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = ceil lanes(2) : vector<16xbf16> -> vector<16xf4E2M1FN>, f8E4M3FN
   return
 }
 
@@ -1269,7 +1293,7 @@ func.func @f(%v: vector<32xi32>) {
 // -----
 
 func.func @f(%v: vector<[32]xf32>) {
-  // expected-error @below {{'mxgpu.quantize_block' op expected a vector of one dimension with elements of whole bytes, found 'vector<[32]xf32>'}}
+  // expected-error @below {{'mxgpu.quantize_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<[32]xf32>'}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<[32]xf32> -> vector<32xf8E4M3FN>, f8E8M0FNU
   return
 }
@@ -1277,15 +1301,23 @@ func.func @f(%v: vector<[32]xf32>) {
 // -----
 
 func.func @f(%v: vector<32xf32>) {
-  // expected-error @below {{'mxgpu.quantize_block' op expected 32 results of f8E4M3FN, found 'vector<32xf8E5M2>'}}
-  %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf8E5M2>, f8E8M0FNU
+  // expected-error @below {{'mxgpu.quantize_block' op expected results of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'f16'}}
+  %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf16>, f8E8M0FNU
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<16xf32>, %g: f32) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected results of f4E2M1FN, found 'f8E4M3FN'}}
+  %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = ceil : vector<16xf32> -> vector<16xf8E4M3FN>, f8E4M3FN
   return
 }
 
 // -----
 
 func.func @f(%v: vector<32xf32>) {
-  // expected-error @below {{'mxgpu.quantize_block' op expected 32 results of f8E4M3FN, found 'vector<16xf8E4M3FN>'}}
+  // expected-error @below {{'mxgpu.quantize_block' op expected 32 results, found 'vector<16xf8E4M3FN>'}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<16xf8E4M3FN>, f8E8M0FNU
   return
 }
@@ -1293,48 +1325,88 @@ func.func @f(%v: vector<32xf32>) {
 // -----
 
 func.func @f(%v: vector<32xf32>) {
-  // expected-error @below {{'mxgpu.quantize_block' op expected a scale of f8E8M0FNU, found 'f32'}}
+  // expected-error @below {{'mxgpu.quantize_block' op expected a scale of f8E8M0FNU or f8E4M3FN, found 'f32'}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf8E4M3FN>, f32
   return
 }
 
 // -----
 
-func.func @f(%s: f8E8M0FNU, %t: memref<1x1x4x32x4xf8E8M0FNU>, %n: index) {
-  // expected-error @below {{'mxgpu.store_scales' op expected tiles of shape ...x32x4x4, found 'memref<1x1x4x32x4xf8E8M0FNU>'}}
-  mxgpu.store_scales (%s, %s, %s, %s) into %t[%n, %n] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<1x1x4x32x4xf8E8M0FNU>
+func.func @f(%v: vector<16xf32>) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected encode with scales of f8E4M3FN, and only then, found scales of 'f8E4M3FN'}}
+  %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<16xf32> -> vector<16xf4E2M1FN>, f8E4M3FN
   return
 }
 
 // -----
 
-func.func @f(%s: f8E8M0FNU, %t: memref<128x4xf8E8M0FNU>, %n: index) {
-  // expected-error @below {{'mxgpu.store_scales' op expected tiles of shape ...x32x4x4, found 'memref<128x4xf8E8M0FNU>'}}
-  mxgpu.store_scales (%s, %s, %s, %s) into %t[%n, %n] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<128x4xf8E8M0FNU>
+func.func @f(%v: vector<32xf32>, %g: f32) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected encode with scales of f8E4M3FN, and only then, found scales of 'f8E8M0FNU'}}
+  %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = ceil : vector<32xf32> -> vector<32xf4E2M1FN>, f8E8M0FNU
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<16xf32>, %g: f32) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected scale_rounding=ceil with scales of f8E4M3FN, found even}}
+  %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = even : vector<16xf32> -> vector<16xf4E2M1FN>, f8E4M3FN
+  return
+}
+
+// -----
+
+func.func @f(%s: f8E8M0FNU, %t: memref<1x1x4x32x4xf8E8M0FNU>, %n: index) {
+  // expected-error @below {{'mxgpu.store_scales' op expected a matrix or tiles of shape ...x32x4x4, found 'memref<1x1x4x32x4xf8E8M0FNU>'}}
+  mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<1x1x4x32x4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @f(%s: f8E8M0FNU, %t: memref<4xf8E8M0FNU>, %n: index) {
+  // expected-error @below {{'mxgpu.store_scales' op expected a matrix or tiles of shape ...x32x4x4, found 'memref<4xf8E8M0FNU>'}}
+  mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @f(%s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU, strided<[8, 1]>>, %n: index) {
+  // expected-error @below {{'mxgpu.store_scales' op expected a matrix or tiles of shape ...x32x4x4, found 'memref<4x4xf8E8M0FNU, strided<[8, 1]>>'}}
+  mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<4x4xf8E8M0FNU, strided<[8, 1]>>
   return
 }
 
 // -----
 
 func.func @f(%s: f32, %t: memref<1x1x32x4x4xf32>, %n: index) {
-  // expected-error @below {{'mxgpu.store_scales' op expected tiles of f8E8M0FNU, found 'f32'}}
-  mxgpu.store_scales (%s, %s, %s, %s) into %t[%n, %n] : f32, f32, f32, f32 into memref<1x1x32x4x4xf32>
-  return
-}
-
-// -----
-
-func.func @f(%s: f8E8M0FNU, %t: memref<1x1x32x4x4xf8E8M0FNU>, %n: index) {
-  // expected-error @below {{'mxgpu.store_scales' op expected 4 scales, found 3}}
-  mxgpu.store_scales (%s, %s, %s) into %t[%n, %n] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<1x1x32x4x4xf8E8M0FNU>
+  // expected-error @below {{'mxgpu.store_scales' op expected scales of f8E8M0FNU or f8E4M3FN, found 'f32'}}
+  mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f32 into memref<1x1x32x4x4xf32>
   return
 }
 
 // -----
 
 func.func @f(%s: f8E4M3FN, %t: memref<1x1x32x4x4xf8E8M0FNU>, %n: index) {
-  // expected-error @below {{'mxgpu.store_scales' op expected scales of 'f8E8M0FNU', found 'f8E4M3FN'}}
-  mxgpu.store_scales (%s, %s, %s, %s) into %t[%n, %n] : f8E4M3FN, f8E4M3FN, f8E4M3FN, f8E4M3FN into memref<1x1x32x4x4xf8E8M0FNU>
+  // expected-error @below {{'mxgpu.store_scales' op expected a scale of 'f8E8M0FNU', found 'f8E4M3FN'}}
+  mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E4M3FN into memref<1x1x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @f(%s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU>, %n: index) {
+  // expected-error @below {{'mxgpu.store_scales' op expected groups of 1, 2, 4 or 8 lanes, found 3}}
+  mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) lanes(3) : f8E8M0FNU into memref<4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+
+func.func @f(%s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU>, %n: index) {
+  // expected-error @below {{'mxgpu.store_scales' op expected groups of 1, 2, 4 or 8 lanes, found 16}}
+  mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) lanes(16) : f8E8M0FNU into memref<4x4xf8E8M0FNU>
   return
 }
 

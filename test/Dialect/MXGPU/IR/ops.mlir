@@ -92,7 +92,9 @@ module attributes {gpu.container_module} {
     }
 
     // CHECK-LABEL: mxgpu.kernel @quantize(
-    mxgpu.kernel @quantize(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
+    // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, ctas = 2>) {
+    mxgpu.kernel @quantize(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %q4: memref<?x?xi8>, %s4: memref<?x?xf8E4M3FN>)
+        quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, ctas = 2>) {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c32 = arith.constant 32 : index
@@ -112,8 +114,17 @@ module attributes {gpu.container_module} {
           %e0, %s0 = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xbf16> -> vector<32xf8E4M3FN>, f8E8M0FNU
           // CHECK: mxgpu.store_block %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : vector<32xf8E4M3FN>, memref<?x?xf8E4M3FN>
           mxgpu.store_block %e0, %q[%r, %column] : vector<32xf8E4M3FN>, memref<?x?xf8E4M3FN>
-          // CHECK: mxgpu.store_scales
-          mxgpu.store_scales (%s0, %s0, %s0, %s0) into %s[%r, %column] : f8E8M0FNU, f8E8M0FNU, f8E8M0FNU, f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
+          // CHECK: mxgpu.store_scales %{{.*}} into %{{.*}}[%{{.*}}, %{{.*}}] of(%{{.*}}, %{{.*}}) : f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
+          mxgpu.store_scales %s0 into %s[%r, %column] of(%m, %n) : f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
+          // Lanes that share a block; NVFP4.
+          // CHECK: mxgpu.quantize_block %{{.*}} encode(%{{.*}}) scale_rounding = ceil lanes(2) : vector<8xf32> -> vector<8xf4E2M1FN>, f8E4M3FN
+          %v8 = arith.constant dense<0.0> : vector<8xf32>
+          %one = arith.constant 1.0 : f32
+          %e1, %s1 = mxgpu.quantize_block %v8 encode(%one) scale_rounding = ceil lanes(2) : vector<8xf32> -> vector<8xf4E2M1FN>, f8E4M3FN
+          // CHECK: mxgpu.store_block %{{.*}} : vector<8xf4E2M1FN>, memref<?x?xi8>
+          mxgpu.store_block %e1, %q4[%r, %column] : vector<8xf4E2M1FN>, memref<?x?xi8>
+          // CHECK: mxgpu.store_scales %{{.*}} into %{{.*}}[%{{.*}}, %{{.*}}] of(%{{.*}}, %{{.*}}) lanes(2) : f8E4M3FN into memref<?x?xf8E4M3FN>
+          mxgpu.store_scales %s1 into %s4[%r, %column] of(%m, %n) lanes(2) : f8E4M3FN into memref<?x?xf8E4M3FN>
         }
         // CHECK: mxgpu.launch_dependents
         mxgpu.launch_dependents
@@ -122,7 +133,7 @@ module attributes {gpu.container_module} {
   }
 
   // CHECK-LABEL: func.func @host
-  func.func @host(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
+  func.func @host(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %q4: memref<?x?xi8>) {
     // CHECK: mxgpu.sm_count
     %grid = mxgpu.sm_count
     // CHECK: mxgpu.encode_tensor_map %{{.*}} : memref<?x?xf8E4M3FN> -> [[$MAP]]
@@ -131,8 +142,8 @@ module attributes {gpu.container_module} {
     %ok = arith.cmpi sge, %grid, %c0 : index
     // CHECK: mxgpu.require %{{.*}}, "expected something"
     mxgpu.require %ok, "expected something"
-    // CHECK: mxgpu.launch @kernels::@quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %{{.*}} : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>)
-    mxgpu.launch @kernels::@quantize grid(%grid) args(%x, %q, %s : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>)
+    // CHECK: mxgpu.launch @kernels::@quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xi8>, memref<?x?xf8E4M3FN>)
+    mxgpu.launch @kernels::@quantize grid(%grid) args(%x, %q, %s, %q4, %q : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xi8>, memref<?x?xf8E4M3FN>)
     return
   }
 }

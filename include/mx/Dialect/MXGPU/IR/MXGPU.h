@@ -69,6 +69,9 @@ namespace mx::mxgpu {
 
 /// Name of the attribute by which an `mx.matmul` carries its schedule.
 inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
+/// The same of an `mx.quantize`.
+inline constexpr llvm::StringLiteral kQuantizeScheduleAttrName =
+    "mxgpu.quantize_schedule";
 
 /// Most slots of a ring: more than any memory holds, few enough to add up.
 inline constexpr int64_t kMaxStages = 1024;

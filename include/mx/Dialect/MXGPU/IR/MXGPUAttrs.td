@@ -91,4 +91,34 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
   }];
 }
 
+def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
+  let mnemonic = "quantize_schedule";
+  let summary = "every choice that a quantizer's kernel is built by";
+  let description = [{
+    Set by `mx-select-schedule`, or by hand as the attribute
+    `mxgpu.quantize_schedule` of an `mx.quantize`; copied to the kernel.
+
+    | part | default | meaning |
+    |---|---|---|
+    | `tile = [m, n]` | required | rows and columns of the input that a CTA takes at a time, multiples of 128 |
+    | `threads = n` | required | threads of a CTA, whole warps |
+    | `vector = n` | 16 | consecutive elements that a thread holds: 8 or 16, or 32, where it holds whole blocks |
+    | `stages = n` | 1 | slots of the ring between loads and threads, for kernels that load through shared memory |
+    | `ctas = n` | 1 | CTAs that share an SM: bounds the registers of a thread |
+
+    Example: `#mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector
+    = 16, ctas = 2>`.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t">:$tile,
+    "int64_t":$threads,
+    DefaultValuedParameter<"int64_t", "16">:$vector,
+    DefaultValuedParameter<"int64_t", "1">:$stages,
+    DefaultValuedParameter<"int64_t", "1">:$ctas);
+  let assemblyFormat = [{
+    `<` struct(custom<TileSizes>($tile), $threads, $vector, $stages, $ctas) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 #endif // MX_DIALECT_MXGPU_IR_MXGPUATTRS_TD

@@ -56,6 +56,7 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     SymbolNameAttr:$sym_name,
     TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<MXGPU_ScheduleAttr>:$schedule,
+    OptionalAttr<MXGPU_QuantizeScheduleAttr>:$quantize_schedule,
     DefaultValuedAttr<I64Attr, "1">:$cluster,
     OptionalAttr<I64Attr>:$smem_bytes,
     OptionalAttr<I64Attr>:$tmem_columns,
@@ -704,13 +705,33 @@ def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
 def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [Pure]> {
   let summary = "give a block of elements one scale and round them";
   let description = [{
-    The semantics of `mx.quantize` on one block held in a thread's registers.
+    The semantics of `mx.quantize` on one block along a row, held in the
+    registers of a thread or, with `lanes(n)`, of n adjacent lanes of a warp,
+    each of which has the next elements and gets the scale. `encode` is the
+    factor of the tensor that NVFP4 takes.
+
+    Example: blocks of 32 that two lanes share.
+
+    ```mlir
+    %q, %f = mxgpu.quantize_block %x scale_rounding = ceil lanes(2)
+        : vector<16xbf16> -> vector<16xf8E4M3FN>, f8E8M0FNU
+    ```
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$input,
-                       MX_ScaleRoundingAttr:$scale_rounding);
+                       Optional<F32>:$encode,
+                       MX_ScaleRoundingAttr:$scale_rounding,
+                       DefaultValuedAttr<I64Attr, "1">:$lanes);
   let results = (outs AnyVectorOfNonZeroRank:$elements, AnyFloat:$scale);
+  let builders = [
+    OpBuilder<(ins "::mlir::TypeRange":$types, "::mlir::Value":$input,
+                   "::mx::ScaleRounding":$rounding), [{
+      build($_builder, $_state, types, input, /*encode=*/::mlir::Value(),
+            rounding, /*lanes=*/1);
+    }]>
+  ];
   let assemblyFormat = [{
-    $input `scale_rounding` `=` `` $scale_rounding attr-dict
+    $input (`encode` `(` $encode^ `)`)?
+    `scale_rounding` `=` `` $scale_rounding (`lanes` `(` $lanes^ `)`)? attr-dict
     `:` type($input) `->` type($elements) `,` type($scale)
   }];
   let hasVerifier = 1;
@@ -745,7 +766,8 @@ def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
   let summary = "write consecutive elements of a row unless they are outside";
   let description = [{
     The elements lie all inside or all outside, and start at a multiple of 16
-    bytes.
+    bytes or of their own size. Elements of 4 and 6 bits go to a matrix of bytes
+    (i8), the former in pairs.
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$value,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
@@ -758,17 +780,31 @@ def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
 }
 
 def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
-  let summary = "write the four scales of a row's 128 elements into their tile";
+  let summary = "write the scales that the lanes of a warp hold";
   let description = [{
-    `dest` holds scale tiles, `tiles of rows x tiles of blocks x 32 x 4 x 4`;
-    the scales of row r and blocks c .. c + 3 are 4 adjacent bytes.
+    Groups of `lanes` adjacent lanes hold one scale each, at `row` and `block`
+    of `rows x blocks` scales; four adjacent groups hold those of a row whose
+    first block is a multiple of 4.
+
+    `dest` is a matrix of the scales, or holds tiles of them, `tiles of rows x
+    tiles of blocks x 32 x 4 x 4`, where these four are adjacent bytes. Of tiles
+    that have a scale, all bytes are written, 0 behind the last row and block.
+
+    Example:
+
+    ```mlir
+    mxgpu.store_scales %f into %dest[%row, %block] of(%rows, %blocks) lanes(2)
+        : f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
+    ```
   }];
-  let arguments = (ins Variadic<AnyFloat>:$scales,
+  let arguments = (ins AnyFloat:$scale,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
-                       Index:$row, Index:$block);
+                       Index:$row, Index:$block, Index:$rows, Index:$blocks,
+                       DefaultValuedAttr<I64Attr, "1">:$lanes);
   let assemblyFormat = [{
-    `(` $scales `)` `into` $dest `` `[` $row `,` $block `]` attr-dict
-    `:` type($scales) `into` type($dest)
+    $scale `into` $dest `` `[` $row `,` $block `]`
+    `of` `(` $rows `,` $blocks `)` (`lanes` `(` $lanes^ `)`)? attr-dict
+    `:` type($scale) `into` type($dest)
   }];
   let hasVerifier = 1;
 }

@@ -1,0 +1,200 @@
+// RUN: mx-opt %s -split-input-file --mxgpu-allocate --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+
+// Quantizers in registers. A target without cvt for scales rounds them up on
+// their bits; bf16 is multiplied in pairs.
+
+// CHECK-LABEL: llvm.func @pairs(
+// CHECK-SAME:    nvvm.minctasm = 4 : i32
+// CHECK-DAG:     %[[MASK:.*]] = arith.constant 2147450879 : i32
+// CHECK-DAG:     %[[C2:.*]] = arith.constant 2 : index
+// CHECK-DAG:     %[[I1:.*]] = arith.constant 1 : i32
+// CHECK-DAG:     %[[I2:.*]] = arith.constant 2 : i32
+// CHECK-DAG:     %[[I3:.*]] = arith.constant 3 : i32
+// CHECK-DAG:     %[[I4:.*]] = arith.constant 4 : i32
+// CHECK-DAG:     %[[I7:.*]] = arith.constant 7 : i32
+// CHECK-DAG:     %[[I8:.*]] = arith.constant 8 : i32
+// CHECK-DAG:     %[[I16:.*]] = arith.constant 16 : i32
+// CHECK-DAG:     %[[ZEROS:.*]] = arith.constant dense<0> : vector<4xi32>
+// 1/448, rounded to f32.
+// CHECK-DAG:     %[[INVERSE:.*]] = arith.constant 0.00223214296 : f32
+// CHECK-DAG:     %[[ULP_LESS:.*]] = arith.constant 8388607 : i32
+// CHECK-DAG:     %[[I254:.*]] = arith.constant 254 : i32
+// CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
+// 2^-127, infinity and NaN.
+// CHECK-DAG:     %[[SUBNORMAL:.*]] = arith.constant 4194304 : i32
+// CHECK-DAG:     %[[INFINITY:.*]] = arith.constant 2139095040 : i32
+// CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
+// A block is all inside the matrix or all outside.
+// CHECK:         %[[INSIDE:.*]] = arith.andi
+// CHECK:         %[[PLACE:.*]] = llvm.getelementptr
+// CHECK-NEXT:    %[[LOW:.*]] = scf.if %[[INSIDE]] -> (vector<4xi32>) {
+// CHECK-NEXT:      llvm.load %[[PLACE]] invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+// CHECK:           scf.yield %[[ZEROS]]
+// CHECK:         %[[W0:.*]] = vector.extract %[[LOW]][0]
+// CHECK:         scf.if %[[INSIDE]]
+// CHECK-NEXT:      llvm.getelementptr %[[PLACE]][16]
+// The largest magnitudes of both halves, of two lanes, of all.
+// CHECK:         arith.andi %[[W0]], %[[MASK]]
+// CHECK-COUNT-7: llvm.intr.umax(%{{.*}}, %{{.*}}) : (vector<2xi16>, vector<2xi16>) -> vector<2xi16>
+// CHECK:         %[[MINE:.*]] = llvm.bitcast %{{.*}} : vector<2xi16> to i32
+// CHECK-NEXT:    nvvm.shfl.sync bfly %{{.*}}, %[[MINE]], %[[I1]],
+// CHECK:         llvm.intr.umax
+// CHECK:         arith.shrui %{{.*}}, %[[I16]]
+// CHECK:         llvm.intr.umax
+// CHECK:         %[[MAX:.*]] = arith.shli %{{.*}}, %[[I16]]
+// CHECK-NEXT:    %[[MAX_F:.*]] = arith.bitcast %[[MAX]] : i32 to f32
+// CHECK-NEXT:    %[[QUOTIENT_F:.*]] = arith.mulf %[[MAX_F]], %[[INVERSE]]
+// CHECK-NEXT:    %[[QUOTIENT:.*]] = arith.bitcast %[[QUOTIENT_F]]
+// CHECK-NEXT:    %[[CARRY:.*]] = arith.addi %[[QUOTIENT]], %[[ULP_LESS]]
+// CHECK-NEXT:    %[[FIELD:.*]] = arith.shrui %[[CARRY]]
+// CHECK-NEXT:    %[[IS_LEAST:.*]] = arith.cmpi ule, %[[QUOTIENT]], %[[SUBNORMAL]]
+// CHECK-NEXT:    %[[UP:.*]] = arith.select %[[IS_LEAST]], %{{.*}}, %[[FIELD]]
+// CHECK-NEXT:    %[[FINITE:.*]] = arith.minui %[[UP]], %[[I254]]
+// CHECK-NEXT:    %[[IS_NAN:.*]] = arith.cmpi ugt, %[[MAX]], %[[INFINITY]]
+// CHECK-NEXT:    %[[SCALE:.*]] = arith.select %[[IS_NAN]], %[[I255]], %[[FINITE]]
+// CHECK-NEXT:    %[[EXPONENT:.*]] = arith.subi %[[I254]], %[[SCALE]]
+// CHECK-NEXT:    %[[POWER:.*]] = arith.shli %[[EXPONENT]]
+// CHECK-NEXT:    %[[POWER254:.*]] = arith.maxsi %[[POWER]], %[[SUBNORMAL]]
+// CHECK-NEXT:    %[[FACTOR:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[POWER254]]
+// The factor for both halves.
+// CHECK-NEXT:    %[[TWICE:.*]] = nvvm.prmt <default> %{{.*}}, %[[FACTOR]], %[[FACTOR]]
+// CHECK-NEXT:    %[[FACTORS:.*]] = llvm.bitcast %[[TWICE]] : i32 to vector<2xbf16>
+// CHECK-NEXT:    %[[PAIR:.*]] = llvm.bitcast %[[W0]] : i32 to vector<2xbf16>
+// CHECK-NEXT:    llvm.fmul %[[PAIR]], %[[FACTORS]] : vector<2xbf16>
+// CHECK-COUNT-7: llvm.fmul
+// CHECK-NOT:     llvm.fmul
+// CHECK-COUNT-8: nvvm.convert.f32x2.to.f8x2 %{{.*}}, %{{.*}} {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
+// CHECK:         scf.if
+// CHECK-NEXT:      %[[STORED:.*]] = vector.from_elements {{.*}} : vector<4xi32>
+// CHECK-NEXT:      llvm.store %[[STORED]], %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+// Four groups of two lanes; 0 for what is outside. The first lane of eight
+// stores their scales.
+// CHECK:         %[[IS_SCALE:.*]] = arith.andi
+// CHECK:         %[[PRESENT:.*]] = arith.select %[[IS_SCALE]], %{{.*}}, %c0_i32
+// CHECK:         %[[GROUP:.*]] = arith.andi %{{.*}}, %[[I3]]
+// CHECK-NEXT:    %[[SHIFT:.*]] = arith.muli %[[GROUP]], %[[I8]]
+// CHECK-NEXT:    %[[SHIFTED:.*]] = arith.shli %[[PRESENT]], %[[SHIFT]]
+// CHECK-NEXT:    %[[OTHER:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[SHIFTED]], %[[I2]],
+// CHECK-NEXT:    %[[TWO:.*]] = arith.ori %[[SHIFTED]], %[[OTHER]]
+// CHECK-NEXT:    %[[OTHERS:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[TWO]], %[[I4]],
+// CHECK-NEXT:    %[[FOUR:.*]] = arith.ori %[[TWO]], %[[OTHERS]]
+// CHECK:         arith.andi %{{.*}}, %[[I7]]
+// CHECK:         scf.if
+// CHECK-NEXT:      llvm.store %[[FOUR]], %{{.*}} : i32, !llvm.ptr<1>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @pairs(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %n: index, %rows: index)
+      quantize_schedule(<tile = [128, 128], threads = 128, ctas = 4>) {
+    mxgpu.role @quantize warps(4) {
+      %v = mxgpu.load_block %x[%n, %n] : memref<?x?xbf16> -> vector<16xbf16>
+      %e, %f = mxgpu.quantize_block %v scale_rounding = ceil lanes(2) : vector<16xbf16> -> vector<16xf8E4M3FN>, f8E8M0FNU
+      mxgpu.store_block %e, %q[%n, %n] : vector<16xf8E4M3FN>, memref<?x?xf8E4M3FN>
+      mxgpu.store_scales %f into %s[%n, %n] of(%rows, %rows) lanes(2) : f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+// Without cvt to 4 bits, the least of three sums whose low bits are codes, in
+// pairs; four lanes share a block. In a matrix, one lane stores the scale.
+
+// CHECK-LABEL: llvm.func @narrow(
+// CHECK-NOT:     nvvm.minctasm
+// CHECK-DAG:     %[[CODES:.*]] = arith.constant 458759 : i32
+// CHECK-DAG:     %[[EMAX:.*]] = arith.constant 2 : i32
+// CHECK-DAG:     %[[I0:.*]] = arith.constant 0 : i32
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK-NOT:     nvvm.shfl
+// CHECK:         %[[FIELD:.*]] = arith.shrui %[[MAX:.*]], %c23_i32
+// CHECK-NEXT:    %[[BIASED:.*]] = arith.subi %[[FIELD]], %[[EMAX]]
+// CHECK-NEXT:    %[[LOW:.*]] = arith.maxsi %[[BIASED]], %[[I0]]
+// CHECK-COUNT-4: llvm.fmul
+// CHECK:         %[[Y:.*]] = llvm.bitcast %{{.*}} : i32 to vector<2xbf16>
+// CHECK-NEXT:    %[[THIRD:.*]] = llvm.intr.fma(%[[Y]],
+// CHECK-NEXT:    %[[LEAST3:.*]] = llvm.intr.minnum(%[[THIRD]],
+// CHECK-NEXT:    %[[SECOND:.*]] = llvm.intr.fma(%[[Y]],
+// CHECK-NEXT:    %[[LEAST2:.*]] = llvm.intr.minnum(%[[SECOND]], %[[LEAST3]])
+// CHECK-NEXT:    %[[FIRST:.*]] = llvm.intr.fma(%[[Y]],
+// CHECK-NEXT:    %[[LEAST:.*]] = llvm.intr.minnum(%[[FIRST]], %[[LEAST2]])
+// CHECK-NEXT:    %[[BITS:.*]] = llvm.bitcast %[[LEAST]]
+// CHECK-NEXT:    arith.andi %[[BITS]], %[[CODES]]
+// CHECK-NOT:     nvvm.convert
+// CHECK:         llvm.store %{{.*}} {alignment = 4 : i64} : vector<1xi32>
+// CHECK-NOT:     nvvm.shfl
+// CHECK:         llvm.store %{{.*}} : i8, !llvm.ptr<1>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @narrow(%x: memref<?x?xbf16>, %q: memref<?x?xi8>, %s: memref<?x?xf8E8M0FNU>, %n: index, %rows: index) {
+    mxgpu.role @quantize warps(4) {
+      %v = mxgpu.load_block %x[%n, %n] : memref<?x?xbf16> -> vector<8xbf16>
+      %e, %f = mxgpu.quantize_block %v scale_rounding = floor lanes(4) : vector<8xbf16> -> vector<8xf4E2M1FN>, f8E8M0FNU
+      mxgpu.store_block %e, %q[%n, %n] : vector<8xf4E2M1FN>, memref<?x?xi8>
+      mxgpu.store_scales %f into %s[%n, %n] of(%rows, %rows) lanes(4) : f8E8M0FNU into memref<?x?xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+// A target with conversions uses them.
+
+// CHECK-LABEL: llvm.func @target(
+// CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
+// CHECK-DAG:     %[[SIXTH:.*]] = arith.constant 0.166666672 : f32
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK:         %[[QUOTIENT:.*]] = arith.mulf %{{.*}}, %[[SIXTH]]
+// CHECK-NEXT:    %[[PAIR:.*]] = nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[QUOTIENT]] {rnd = #nvvm.fp_rnd_mode<rp>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E8M0FNU)
+// CHECK-NEXT:    %[[WIDE:.*]] = arith.extui %[[PAIR]]
+// CHECK-NEXT:    arith.andi %[[WIDE]], %[[I255]]
+// CHECK-COUNT-8: arith.mulf
+// CHECK-COUNT-4: nvvm.convert.f32x2.to.f4x2 %{{.*}}, %{{.*}} : i8(f4E2M1FN)
+
+// The exponent, after half a unit of the element's mantissa was added.
+// CHECK-LABEL: llvm.func @even(
+// CHECK-DAG:     %[[EMAX:.*]] = arith.constant 8 : i32
+// CHECK-DAG:     %[[HALF:.*]] = arith.constant 524288 : i32
+// CHECK-DAG:     %[[I254:.*]] = arith.constant 254 : i32
+// CHECK-DAG:     %[[I255:.*]] = arith.constant 255 : i32
+// CHECK:         %[[ROUNDED:.*]] = arith.addi %[[MAX:.*]], %[[HALF]]
+// CHECK-NEXT:    %[[FIELD:.*]] = arith.shrui %[[ROUNDED]]
+// CHECK-NEXT:    %[[BIASED:.*]] = arith.subi %[[FIELD]], %[[EMAX]]
+// CHECK-NEXT:    %[[LOW:.*]] = arith.maxsi %[[BIASED]], %{{.*}}
+// CHECK-NEXT:    %[[SCALE:.*]] = arith.minsi %[[LOW]], %[[I254]]
+// CHECK-NEXT:    %[[IS_INFINITY:.*]] = arith.cmpi eq, %[[MAX]],
+// CHECK-NEXT:    %[[IS_NAN:.*]] = arith.cmpi ugt, %[[MAX]],
+// CHECK-NEXT:    %[[SCALE1:.*]] = arith.select %[[IS_INFINITY]], %[[I254]], %[[SCALE]]
+// CHECK-NEXT:    arith.select %[[IS_NAN]], %[[I255]], %[[SCALE1]]
+
+// NVFP4: an E4M3 scale, by which the factor of the tensor is divided.
+// CHECK-LABEL: llvm.func @nvfp4(
+// CHECK-SAME:    %[[G:[a-z0-9]*]]: f32
+// CHECK:         %[[TARGET:.*]] = arith.mulf %{{.*}}, %[[G]]
+// CHECK-NEXT:    %[[PAIR:.*]] = nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[TARGET]] {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
+// CHECK:         %[[SCALE:.*]] = llvm.fpext %{{.*}} : f16 to f32
+// CHECK:         scf.if %{{.*}} -> (f32) {
+// CHECK:           %[[INVERSE:.*]] = nvvm.rcp.approx.ftz.f %[[SCALE]]
+// CHECK-COUNT-4:   llvm.intr.fma
+// CHECK:         } else {
+// CHECK-NEXT:      arith.divf %[[G]], %[[SCALE]]
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @target(%x: memref<?x?xf32>, %q: memref<?x?xi8>, %s: memref<?x?xf8E8M0FNU>, %n: index) {
+    mxgpu.role @quantize warps(4) {
+      %v = mxgpu.load_block %x[%n, %n] : memref<?x?xf32> -> vector<8xf32>
+      %e, %f = mxgpu.quantize_block %v scale_rounding = ceil lanes(4) : vector<8xf32> -> vector<8xf4E2M1FN>, f8E8M0FNU
+      mxgpu.store_block %e, %q[%n, %n] : vector<8xf4E2M1FN>, memref<?x?xi8>
+    }
+  }
+  mxgpu.kernel @even(%x: memref<?x?xf32>, %q: memref<?x?xf8E4M3FN>, %n: index) {
+    mxgpu.role @quantize warps(4) {
+      %v = mxgpu.load_block %x[%n, %n] : memref<?x?xf32> -> vector<8xf32>
+      %e, %f = mxgpu.quantize_block %v scale_rounding = even lanes(4) : vector<8xf32> -> vector<8xf8E4M3FN>, f8E8M0FNU
+      mxgpu.store_block %e, %q[%n, %n] : vector<8xf8E4M3FN>, memref<?x?xf8E4M3FN>
+    }
+  }
+  mxgpu.kernel @nvfp4(%x: memref<?x?xf32>, %q: memref<?x?xi8>, %g: f32, %n: index) {
+    mxgpu.role @quantize warps(4) {
+      %v = mxgpu.load_block %x[%n, %n] : memref<?x?xf32> -> vector<8xf32>
+      %e, %f = mxgpu.quantize_block %v encode(%g) scale_rounding = ceil lanes(2) : vector<8xf32> -> vector<8xf4E2M1FN>, f8E4M3FN
+      mxgpu.store_block %e, %q[%n, %n] : vector<8xf4E2M1FN>, memref<?x?xi8>
+    }
+  }
+}

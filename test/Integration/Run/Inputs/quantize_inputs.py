@@ -1,0 +1,86 @@
+"""Numbers that quantizers are tried on, as bit patterns, in rows of blocks."""
+
+import numpy as np
+from cpu_path import BITS, FLOATS
+
+
+def fill(numbers, dtype, columns):
+    """A matrix with `numbers` in rows of `columns`, zeros behind them."""
+    rows = -(-numbers.size // columns)
+    full = np.zeros(rows * columns, BITS[dtype])
+    full[:numbers.size] = numbers.ravel()
+    return full.reshape(rows, columns)
+
+
+def blocks_of(rng, largest, dtype):
+    """One block for each bit pattern: it stands somewhere among smaller ones."""
+    sign = BITS[dtype](1 << (8 * largest.itemsize - 1))
+    magnitude = (largest & ~sign).astype(np.float64)
+    shape = (largest.size, 32)
+    block = (rng.random(shape) * (magnitude[:, None] + 1)).astype(BITS[dtype])
+    block |= np.where(rng.random(shape) < 0.5, sign, 0).astype(BITS[dtype])
+    block[np.arange(largest.size), rng.integers(0, 32, largest.size)] = largest
+    return block
+
+
+def exponent_pairs(rng, dtype):
+    """For each exponent of the largest, all smaller ones."""
+    bits = 8 * BITS[dtype]().itemsize
+    fields = {"f32": 255, "bf16": 255, "f16": 31}[dtype]
+    mantissa = {"f32": 23, "bf16": 7, "f16": 10}[dtype]
+    out = []
+    for largest in range(fields):
+        others = np.resize(np.arange(largest + 1), -(-(largest + 1) // 31) * 31)
+        blocks = np.full((others.size // 31, 32), largest)
+        blocks[:, 1:] = others.reshape(-1, 31)
+        codes = (blocks << mantissa) | rng.integers(0, 1 << mantissa,
+                                                    blocks.shape)
+        out.append(codes | rng.integers(0, 2, blocks.shape) << (bits - 1))
+    return np.concatenate(out).astype(BITS[dtype])
+
+
+def ties(dtype):
+    """Numbers at and beside the middle of two codes, below a largest one."""
+    with np.errstate(all="ignore"):
+        steps = np.concatenate([
+            sign * np.arange(0, 64, 1 / 16) * scale
+            for sign in (1, -1) for scale in (1, 2.0**-3, 2.0**-6, 7)])
+        numbers = steps.astype(FLOATS[dtype]).view(BITS[dtype])
+    around = np.concatenate([numbers, numbers + 1, numbers - 1])
+    blocks = np.zeros((-(-around.size // 31), 32), BITS[dtype])
+    blocks[:, 1:] = np.resize(around, (blocks.shape[0], 31))
+    tops = np.array([6, 7, 7.5, 28, 30, 448, 480, 57344, 1.984375, 64, 1e3])
+    with np.errstate(all="ignore"):
+        tops = tops.astype(FLOATS[dtype]).view(BITS[dtype])
+    blocks[:, 0] = np.resize(tops, blocks.shape[0])
+    return blocks
+
+
+def special(dtype):
+    with np.errstate(all="ignore"):
+        values = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1, 1e-45,
+                           6e-8, 2.0**-126, 2.0**-127, 3.4028235e38, 65504])
+        codes = values.astype(FLOATS[dtype]).view(BITS[dtype])
+    if dtype == "f32":  # where the recipe is not its formula in integers
+        codes = np.append(codes, np.array([0x04600001, 0x00C00001, 0x7F800001,
+                                           0xFFC12345], BITS[dtype]))
+    blocks = np.zeros((codes.size * 3, 32), BITS[dtype])
+    for i, code in enumerate(codes):
+        blocks[3 * i, i % 32] = code
+        blocks[3 * i + 1, :] = code
+        blocks[3 * i + 2, ::5] = code
+        blocks[3 * i + 2, 1::5] = codes[6]
+    return blocks
+
+
+def difference(found, expected):
+    if found.dtype != expected.dtype:
+        found = found.view(expected.dtype)
+    if found.shape != expected.shape:
+        return f"expected shape {expected.shape}, found {found.shape}"
+    places = np.argwhere(found != expected)
+    if not len(places):
+        return None
+    first = tuple(int(i) for i in places[0])
+    return (f"{len(places)} of {expected.size} differ; at {first} expected "
+            f"{int(expected[first]):#x}, found {int(found[first]):#x}")
