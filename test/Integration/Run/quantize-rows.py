@@ -3,12 +3,18 @@
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
 
+usage: quantize-rows.py MX_RUN DIRECTORY CHIP... [--all[=FIRST,END]]
+
 Every element type, rounding and scale layout from every input type, in one
 program for each input type: sm_100a converts to all of them by itself, sm_90a
-only to 8 bits. The inputs have many numbers as
-the largest of a block and anywhere, all pairs of exponents of the largest and
-another number, ties, infinities and NaN; rows and columns that do not fill
-tiles.
+only to 8 bits. The inputs have many numbers as the largest of a block, below the
+largest and anywhere, in all positions of a block, all pairs of exponents of the
+largest and another number, ties, infinities and NaN; rows and columns that do
+not fill tiles.
+
+With --all they have all 65536 numbers of bf16 in each of the 32 positions of a
+block, as the largest and below it, and are compared with the CPU path alone.
+That takes half an hour of one core; FIRST,END runs a part of the positions.
 """
 
 import os
@@ -23,7 +29,9 @@ import mx_reference as ref
 import quantize_inputs as inputs
 from cpu_path import FLOATS
 
-mx_run, directory, *chips = sys.argv[1:]
+mx_run, directory, *rest = sys.argv[1:]
+chips = [argument for argument in rest if not argument.startswith("--")]
+everything = [argument for argument in rest if argument.startswith("--all")]
 os.makedirs(directory, exist_ok=True)
 COLUMNS = 416  # 13 blocks: three tiles of columns and a part
 COUNT = {"bf16": 24576, "f16": 4096, "f32": 4096}  # numbers that are largest
@@ -36,10 +44,23 @@ def make_input(rng, dtype):
         codes = rng.integers(0, 2**32, COUNT[dtype], dtype=np.uint32)
     else:
         codes = rng.permutation(65536)[:COUNT[dtype]].astype(np.uint16)
-    numbers = [inputs.blocks_of(rng, codes, dtype),
+    positions = np.arange(codes.size) % 32
+    half = codes.size // 2
+    numbers = [inputs.blocks_of(rng, codes[:half], dtype, positions[:half]),
+               inputs.below_largest(rng, codes[half:], dtype, positions[half:]),
                inputs.exponent_pairs(rng, dtype), inputs.ties(dtype),
                inputs.special(dtype), codes.reshape(-1, 32)]
     return inputs.fill(np.concatenate(numbers), dtype, COLUMNS)
+
+
+def make_all(rng, shift):
+    """All bf16, each in one position as the largest, and below the largest."""
+    codes = np.arange(65536).astype(np.uint16)
+    positions = (codes + shift) % 32
+    return inputs.fill(
+        np.concatenate([inputs.blocks_of(rng, codes, "bf16", positions),
+                        inputs.below_largest(rng, codes, "bf16", positions),
+                        inputs.exponent_pairs(rng, "bf16")]), "bf16", COLUMNS)
 
 
 def cases():
@@ -88,7 +109,7 @@ def run(dtype, bits, chip):
     np.save(path("x.npy"), bits if dtype == "bf16" else bits.view(FLOATS[dtype]))
     command = [mx_run, path("program.mlir"), "--device=sim", f"--chip={chip}",
                "--arg=" + path("x.npy")]
-    if chip == chips[0]:
+    if everything or chip == chips[0]:
         command.append("--check=cpu")
     for i, encode in enumerate(ENCODES):
         np.save(path(f"g{i}.npy"), np.float32(encode))
@@ -111,8 +132,18 @@ def expect(x, case):
             ref.tile(scales) if layout == "tcgen05" else scales)
 
 
-compared = failures = 0
 rng = np.random.default_rng(11)
+if everything:
+    first, end = map(int, (everything[0][6:] or "0,32").split(","))
+    for shift in range(first, end):
+        bits = make_all(np.random.default_rng(shift), shift)
+        for chip in chips:
+            run("bf16", bits, chip)  # ends here where a bit differs
+        print(f"{shift}: {bits.size} numbers right in {len(list(cases()))} "
+              f"recipes on {' '.join(chips)}", flush=True)
+    sys.exit()
+
+compared = failures = 0
 for dtype in COUNT:
     bits = make_input(rng, dtype)
     with np.errstate(all="ignore"):

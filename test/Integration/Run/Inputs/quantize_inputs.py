@@ -12,14 +12,28 @@ def fill(numbers, dtype, columns):
     return full.reshape(rows, columns)
 
 
-def blocks_of(rng, largest, dtype):
-    """One block for each bit pattern: it stands somewhere among smaller ones."""
+def blocks_of(rng, largest, dtype, positions=None):
+    """One block for each bit pattern, which stands among smaller ones: at its
+    position, or somewhere."""
+    if positions is None:
+        positions = rng.integers(0, 32, largest.size)
     sign = BITS[dtype](1 << (8 * largest.itemsize - 1))
     magnitude = (largest & ~sign).astype(np.float64)
     shape = (largest.size, 32)
     block = (rng.random(shape) * (magnitude[:, None] + 1)).astype(BITS[dtype])
     block |= np.where(rng.random(shape) < 0.5, sign, 0).astype(BITS[dtype])
-    block[np.arange(largest.size), rng.integers(0, 32, largest.size)] = largest
+    block[np.arange(largest.size), positions] = largest
+    return block
+
+
+def below_largest(rng, codes, dtype, positions):
+    """The same below a larger one, which stands somewhere else."""
+    sign = BITS[dtype](1 << (8 * codes.itemsize - 1))
+    magnitude = (codes & ~sign).astype(np.float64)
+    larger = magnitude + rng.random(codes.size) * (sign - magnitude)
+    other = (positions + rng.integers(1, 32, codes.size)) % 32
+    block = blocks_of(rng, larger.astype(BITS[dtype]), dtype, other)
+    block[np.arange(codes.size), positions] = codes
     return block
 
 
