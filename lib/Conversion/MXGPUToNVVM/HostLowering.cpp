@@ -17,10 +17,12 @@
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
@@ -321,6 +323,31 @@ struct DeviceDeallocLowering final : OpConversionPattern<memref::DeallocOp> {
   }
 };
 
+/// Of zeros, whose bytes are equal.
+struct DeviceMemsetLowering final : OpConversionPattern<gpu::MemsetOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(gpu::MemsetOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getDst().getType());
+    if (!type.getLayout().isIdentity() || !type.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "expected whole words");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        sizes.push_back(builder.create<memref::DimOp>(adaptor.getDst(), dim));
+    Value words = builder.create<arith::DivUIOp>(getBytes(builder, type, sizes),
+                                                 builder.i64(4));
+    callRuntime(builder, "mgpuMemset32", Type(),
+                {getPointer(builder, adaptor.getDst()), builder.i32(0), words,
+                 getDefaultStream(builder)});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct DeviceCopyLowering final : OpConversionPattern<memref::CopyOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -387,11 +414,12 @@ struct ConvertMXGPUHostToGPUPass final
     target.addIllegalOp<EncodeTensorMapOp, SmCountOp, RequireOp, LaunchOp>();
     // All buffers are device memory, also those of a function that launches
     // nothing: its callers bring and take such.
-    target.addIllegalOp<memref::AllocOp, memref::DeallocOp, memref::CopyOp>();
+    target.addIllegalOp<memref::AllocOp, memref::DeallocOp, memref::CopyOp,
+                        gpu::MemsetOp>();
     RewritePatternSet patterns(context);
     patterns.add<EncodeTensorMapLowering, SmCountLowering, RequireLowering,
                  LaunchLowering, DeviceAllocLowering, DeviceDeallocLowering,
-                 DeviceCopyLowering>(converter, context);
+                 DeviceMemsetLowering, DeviceCopyLowering>(converter, context);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       return signalPassFailure();
@@ -435,7 +463,12 @@ struct ConvertMXGPUHostToGPUPass final
         return op->emitOpError("expected an allocated kernel: run "
                                "mxgpu-allocate first");
     }
-    if (!isa<memref::AllocOp, memref::DeallocOp, memref::CopyOp>(op))
+    if (auto memset = dyn_cast<gpu::MemsetOp>(op))
+      if (!matchPattern(memset.getValue(), m_AnyZeroFloat()) ||
+          memset.getAsyncToken())
+        return op->emitOpError("expected a constant 0.0 of f32 and no tokens");
+    if (!isa<memref::AllocOp, memref::DeallocOp, memref::CopyOp, gpu::MemsetOp>(
+            op))
       return success();
     SmallVector<Type> types(op->getOperandTypes());
     llvm::append_range(types, op->getResultTypes());

@@ -150,6 +150,16 @@ Value NVVMBuilder::shuffleXor(Value value, int64_t lanes) {
                               NVVM::ShflKind::bfly, UnitAttr());
 }
 
+Value NVVMBuilder::largestInWarp(Value value) {
+  return create<NVVM::ReduxOp>(getI32Type(), value, NVVM::ReduxKind::UMAX,
+                               i32(-1));
+}
+
+void NVVMBuilder::raiseGlobal(Value pointer, Value value) {
+  create<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::umax, pointer, value,
+                            LLVM::AtomicOrdering::monotonic, "device");
+}
+
 //===----------------------------------------------------------------------===//
 // mbarrier
 //===----------------------------------------------------------------------===//

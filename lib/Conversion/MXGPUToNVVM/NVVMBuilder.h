@@ -159,6 +159,10 @@ public:
 
   /// The value (i32) of the lane whose number differs in these bits.
   mlir::Value shuffleXor(mlir::Value value, int64_t lanes);
+  /// The largest unsigned value (i32) of the warp's lanes.
+  mlir::Value largestInWarp(mlir::Value value);
+  /// Raises an i32 in global memory to `value` (unsigned), whatever others do.
+  void raiseGlobal(mlir::Value pointer, mlir::Value value);
 
   // Conversions.
   /// Two f32 to a float type of 4 bits (as i8), 6 or 8 (as i16), to nearest

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Support/FloatFormats.h"
 
 using namespace mlir;
 using namespace mx;
@@ -265,12 +266,47 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
     BlockScale scale =
         math.getScale(math.getRowMaximum(maximum), adaptor.getEncode());
     auto converted = cast<VectorType>(getTypeConverter()->convertType(type));
+    std::optional<RandomNumbers> random;
+    if (op.getSeed())
+      random = {adaptor.getSeed(),
+                builder.create<arith::IndexCastUIOp>(builder.getI64Type(),
+                                                     adaptor.getFirst())};
     Value elements =
-        joinWords(builder, math.convertRow(words, scale), converted);
+        joinWords(builder, math.convertRow(words, scale, random), converted);
     Value byte =
         builder.create<arith::TruncIOp>(builder.getI8Type(), scale.byte);
     rewriter.replaceOp(op, {elements, builder.create<arith::BitcastOp>(
                                           op.getScale().getType(), byte)});
+    return success();
+  }
+};
+
+struct RaiseMagnitudeLowering final : KernelPattern<RaiseMagnitudeOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(RaiseMagnitudeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    QuantizeRecipe recipe;
+    recipe.input = getElementTypeOrSelf(op.getValues()[0]);
+    QuantizeMath math(builder, recipe);
+    SmallVector<Value> words;
+    for (Value value : adaptor.getValues())
+      llvm::append_range(words, splitWords(builder, value));
+    Value bits = math.getRowMaximum(math.getMaximum(words));
+    Value isNaN = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ugt, bits,
+                                                builder.i32(0x7F800000));
+    bits = builder.create<arith::SelectOp>(isNaN, builder.i32(kF32CanonicalNaN),
+                                           bits);
+    Value largest = builder.largestInWarp(bits);
+    Value isFirst = builder.create<arith::CmpIOp>(
+        arith::CmpIPredicate::eq, builder.laneId(), builder.i32(0));
+    auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    builder.raiseGlobal(
+        getGlobalAddress(builder, op.getDest(), builder.index(0)), largest);
+    rewriter.eraseOp(op);
     return success();
   }
 };
@@ -296,5 +332,6 @@ void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          KernelContext &kernel) {
   patterns.add<LoadBlockLowering, StoreBlockLowering, StoreScalesLowering,
-               QuantizeBlockLowering>(converter, patterns.getContext(), kernel);
+               QuantizeBlockLowering, RaiseMagnitudeLowering>(
+      converter, patterns.getContext(), kernel);
 }

@@ -11,6 +11,7 @@
 
 #include "QuantizeMath.h"
 #include "NarrowRounding.h"
+#include "StochasticRounding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -297,18 +298,38 @@ QuantizeMath::Values QuantizeMath::getNumbers(ArrayRef<Value> words,
   return numbers;
 }
 
-QuantizeMath::Values QuantizeMath::convertRow(ArrayRef<Value> words,
-                                              const BlockScale &scale) {
+QuantizeMath::Values
+QuantizeMath::convertRow(ArrayRef<Value> words, const BlockScale &scale,
+                         std::optional<RandomNumbers> random) {
   Values scaled(words);
   if (isScaledInPairs())
     scaled = scalePairs(words, {scale.factor, scale.factor});
-  if (isRoundedInPairs())
+  if (isRoundedInPairs() && !random)
     return packRow(roundPairs(scaled, {scale, scale}));
   Values numbers;
   for (Value word : scaled)
     for (unsigned half = 0; half < recipe.inWord(); ++half)
       numbers.append(getNumbers(word, half, scale.factor));
-  return packNumbers(numbers, scale);
+  return random ? packCodes(roundStochastically(numbers, *random), scale)
+                : packNumbers(numbers, scale);
+}
+
+/// The codes of consecutive elements, each in the low bits of a word.
+QuantizeMath::Values
+QuantizeMath::roundStochastically(ArrayRef<Value> numbers,
+                                  const RandomNumbers &random) {
+  StochasticRounding rounding(builder);
+  Values codes;
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    Value index = builder.add(random.first, builder.i64(i));
+    Value word = rounding.draw(index, random.seed);
+    Value bits = toFloatBits(number);
+    codes.push_back(
+        recipe.element.isInteger()
+            ? rounding.roundInt8(bits, word)
+            : rounding.round(getFormat(recipe.element), bits, word));
+  }
+  return codes;
 }
 
 std::array<QuantizeMath::Values, 2>
@@ -362,10 +383,15 @@ QuantizeMath::Values QuantizeMath::packNumbers(ArrayRef<Value> numbers,
       codes.push_back(rounding.round(getFormat(recipe.element),
                                      toFloatBits(number), signs));
   }
+  return packCodes(codes, scale);
+}
+
+QuantizeMath::Values QuantizeMath::packCodes(ArrayRef<Value> codes,
+                                             const BlockScale &scale) {
   Values words;
   int64_t bits = recipe.elementBits(), inWord = 32 / bits;
   for (size_t i = 0; i < codes.size(); i += inWord)
-    words.push_back(merge(ArrayRef(codes).slice(i, inWord), bits));
+    words.push_back(merge(codes.slice(i, inWord), bits));
   if (recipe.element.isInteger()) // NaN is 0.
     for (Value &word : words)
       word = select(scale.isNaN, builder.i32(0), word);

@@ -17,6 +17,7 @@
 
 #include "NVVMBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <optional>
 
 namespace mx {
 struct ScaleRecipe;
@@ -54,6 +55,12 @@ struct BlockScale {
   mlir::Value isNaN;  ///< i1: all elements become the type's NaN
 };
 
+/// What elements are rounded by if not to nearest even: a seed, and the linear
+/// index in the tensor of the first of consecutive elements (i64).
+struct RandomNumbers {
+  mlir::Value seed, first;
+};
+
 /// Builds the instructions of one recipe.
 class QuantizeMath {
 public:
@@ -76,8 +83,9 @@ public:
 
   /// The elements of a row's words, packed into words in their order. There are
   /// as many as make whole words.
-  llvm::SmallVector<mlir::Value> convertRow(llvm::ArrayRef<mlir::Value> words,
-                                            const BlockScale &scale);
+  llvm::SmallVector<mlir::Value>
+  convertRow(llvm::ArrayRef<mlir::Value> words, const BlockScale &scale,
+             std::optional<RandomNumbers> random = {});
   /// The elements of two columns, likewise: of the low and of the high halves.
   std::array<llvm::SmallVector<mlir::Value>, 2>
   convertColumns(llvm::ArrayRef<mlir::Value> words,
@@ -116,6 +124,9 @@ private:
                     const std::array<BlockScale, 2> &scales);
   Values packNumbers(llvm::ArrayRef<mlir::Value> numbers,
                      const BlockScale &scale);
+  Values roundStochastically(llvm::ArrayRef<mlir::Value> numbers,
+                             const RandomNumbers &random);
+  Values packCodes(llvm::ArrayRef<mlir::Value> codes, const BlockScale &scale);
   Values packByTarget(llvm::ArrayRef<mlir::Value> numbers);
   mlir::Value merge(llvm::ArrayRef<mlir::Value> words, int64_t bits);
   Values packRow(llvm::ArrayRef<mlir::Value> codes);

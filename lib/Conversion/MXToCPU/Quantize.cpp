@@ -11,6 +11,7 @@
 #include "Patterns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Support/FloatFormats.h"
 
 using namespace mlir;
 using namespace mx;
@@ -227,8 +228,10 @@ struct AmaxOpLowering final : OpConversionPattern<AmaxOp> {
     emitter.loopOverDims(input, rank, [&](ArrayRef<Value> place) {
       Value sofar = memref::LoadOp::create(rewriter, op.getLoc(), out);
       Int bits = emitter.getNumbers().widenToF32(emitter.load(input, place));
+      Int magnitude = bits & 0x7FFFFFFF;
+      Int isNaN = magnitude > 0x7F800000;
       store(emitter.wrap(emitter.wrap(sofar).as(zero.type()))
-                .max(bits & 0x7FFFFFFF));
+                .max(isNaN.select(int64_t(kF32CanonicalNaN), magnitude)));
     });
     rewriter.eraseOp(op);
     return success();

@@ -56,7 +56,8 @@ static LogicalResult verifyHost(ModuleOp module) {
     }
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
     // Copies become the runtime's.
-    if (!effects || isa<LaunchOp, EncodeTensorMapOp, memref::CopyOp>(op))
+    if (!effects ||
+        isa<LaunchOp, EncodeTensorMapOp, memref::CopyOp, gpu::MemsetOp>(op))
       return WalkResult::advance();
     for (Value operand : op->getOperands())
       if (isa<MemRefType>(operand.getType()) &&
@@ -117,6 +118,8 @@ struct ConvertMXToMXGPUPass final
         return op->emitOpError(why);
       return convertMatmul(matmul, module, target);
     }
+    if (auto amax = dyn_cast<AmaxOp>(op))
+      return convertAmax(amax, module);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
       return convertQuantize(quantize, module);
     return op->emitOpError("expected mx.quantize or mx.matmul on the GPU; this "

@@ -71,6 +71,7 @@ public:
 /// an error at the operation where it is not supported.
 llvm::LogicalResult convertMatmul(MatmulOp op, mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
+llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertQuantize(QuantizeOp op,
                                     mlir::gpu::GPUModuleOp module);
 

@@ -19,9 +19,6 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 static LogicalResult checkSupport(QuantizeOp op) {
-  if (op.getSeed())
-    return op.emitOpError("expected no seed on the GPU, where elements are "
-                          "rounded to nearest even, found one");
   if (op.getOffsets())
     return op.emitOpError("expected no offsets on the GPU, found offsets");
   auto input = cast<MemRefType>(op.getInput().getType());
@@ -122,7 +119,9 @@ static void buildKernel(KernelOp kernel, QuantizeOp op,
   body.setInsertionPointToStart(&entry);
   Value input = entry.getArgument(0), elements = entry.getArgument(1),
         scales = entry.getArgument(2);
-  Value encode = entry.getNumArguments() > 3 ? entry.getArgument(3) : Value();
+  unsigned next = 3;
+  Value encode = op.getGlobalScale() ? entry.getArgument(next++) : Value();
+  Value seed = op.getSeed() ? entry.getArgument(next++) : Value();
   int64_t block = op.getBlockSize(), vector = schedule.getVector();
   int64_t lanesInRow = schedule.getTile()[1] / vector;
   int64_t rowsAtOnce = schedule.getThreads() / lanesInRow;
@@ -153,9 +152,10 @@ static void buildKernel(KernelOp kernel, QuantizeOp op,
         {row, body.create<LoadBlockOp>(inputType, input, row, column)});
   }
   for (auto [row, piece] : pieces) {
+    Value first = seed ? body.add(body.mul(row, columns), column) : Value();
     auto quantized = body.create<QuantizeBlockOp>(
-        TypeRange{elementType, scaleType}, piece, encode, op.getScaleRounding(),
-        block / vector);
+        TypeRange{elementType, scaleType}, piece, encode, seed, first,
+        op.getScaleRounding(), block / vector);
     body.create<StoreBlockOp>(quantized.getElements(), elements, row, column);
     body.create<StoreScalesOp>(quantized.getScale(), scales, row,
                                body.div(column, block), rows, blocks,
@@ -170,8 +170,13 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
   KernelBuilder host(op.getLoc(), op);
   for (unsigned i = 0; i < op.getAxes().size(); ++i)
     checkSizes(host, op, i);
-  if (op.getAxes() != ArrayRef<int64_t>{1})
+  if (op.getAxes() != ArrayRef<int64_t>{1}) {
+    if (op.getSeed())
+      return op.emitOpError("expected a seed with axes [1] only on the GPU, "
+                            "found axes [")
+             << op.getAxes() << "]";
     return buildQuantizeTileKernel(op, module);
+  }
   auto schedule =
       op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
   if (!schedule)
@@ -184,6 +189,8 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
     requirePositive(host, scale);
     arguments.push_back(scale);
   }
+  if (op.getSeed())
+    arguments.push_back(op.getSeed());
   KernelOp kernel =
       host.kernel(module, "quantize", ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);

@@ -58,6 +58,8 @@ QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op) {
   const Choice *choice = llvm::find_if(kAlongRows, [&](const Choice &choice) {
     return choice.input == input && choice.output == output;
   });
+  // Random numbers are computed, not waited for, and need their registers.
+  int64_t ctas = op.getSeed() ? 1 : choice->ctas;
   return QuantizeScheduleAttr::get(op.getContext(), {128, 128}, choice->threads,
-                                   choice->vector, /*stages=*/1, choice->ctas);
+                                   choice->vector, /*stages=*/1, ctas);
 }

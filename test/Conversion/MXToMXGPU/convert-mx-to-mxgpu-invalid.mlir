@@ -147,9 +147,17 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 
 // -----
 
-func.func @main(%x: memref<128x64xf32>, %e: memref<128x64xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>, %seed: i64) {
-  // expected-error @below {{'mx.quantize' op expected no seed on the GPU, where elements are rounded to nearest even, found one}}
-  mx.quantize ins(%x : memref<128x64xf32>) seed(%seed) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>)
+func.func @main(%x: memref<128x64xf32>, %e: memref<64x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>, %seed: i64) {
+  // expected-error @below {{'mx.quantize' op expected a seed with axes [1] only on the GPU, found axes [0]}}
+  mx.quantize ins(%x : memref<128x64xf32>) seed(%seed) outs(%e, %s : memref<64x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<4x8xf32, strided<[16, 1]>>, %m: memref<f32>) {
+  // expected-error @below {{'mx.amax' op expected identity layout on the GPU, found 'memref<4x8xf32, strided<[16, 1]>>'}}
+  mx.amax ins(%x : memref<4x8xf32, strided<[16, 1]>>) outs(%m : memref<f32>)
   return
 }
 

@@ -19,14 +19,9 @@ def amax(runner, bits, dtype, dynamic):
         }}""", [bits.view(np.float16) if dtype == "f16" else
                 bits.view(np.float32) if dtype == "f32" else bits], 1)[0]
     with np.errstate(all="ignore"):
-        wide = bits.view(FLOATS[dtype]).astype(np.float32).view(np.uint32)
-    if dtype == "f16":  # numpy makes NaNs quiet, the format's bits stay here
-        nan = (bits & 0x7FFF) > 0x7C00
-        kept = ((bits & 0x3FF).astype(np.uint32) << 13) | 0x7F800000
-        wide = np.where(nan, kept, wide)
-    elif dtype == "bf16":
-        wide = bits.astype(np.uint32) << 16
-    magnitudes = (wide & 0x7FFFFFFF).astype(np.uint32)
+        wide = np.abs(bits.view(FLOATS[dtype]).astype(np.float32))
+    magnitudes = np.where(np.isnan(wide), np.uint32(0x7FFFFFFF),
+                          wide.view(np.uint32))
     expected = magnitudes.max(initial=0).reshape(()).astype(np.uint32)
     runner.expect(f"{dtype} {shape}", out.view(np.uint32).reshape(()), expected)
 

@@ -160,6 +160,21 @@ LogicalResult LoadBlockOp::verify() {
                       cast<VectorType>(getType()).getElementType());
 }
 
+LogicalResult RaiseMagnitudeOp::verify() {
+  if (getValues().empty())
+    return emitOpError("expected a vector or more, found none");
+  for (Value value : getValues()) {
+    auto type = cast<VectorType>(value.getType());
+    if (failed(verifyWords(*this, type)))
+      return failure();
+    if (!isa<BFloat16Type, Float16Type, Float32Type>(type.getElementType()) ||
+        type.getElementType() != getElementTypeOrSelf(getValues()[0]))
+      return emitOpError("expected vectors of one of bf16, f16 and f32, found ")
+             << type;
+  }
+  return success();
+}
+
 LogicalResult StoreBlockOp::verify() {
   if (failed(verifyWords(*this, getValue().getType())))
     return failure();
@@ -205,6 +220,9 @@ LogicalResult QuantizeBlockOp::verify() {
     return emitOpError("expected encode with scales of f8E4M3FN, and only "
                        "then, found scales of ")
            << getScale().getType();
+  if (bool(getSeed()) != bool(getFirst()))
+    return emitOpError("expected a seed and the number of the first element, "
+                       "or neither");
   if (nvfp4 && getScaleRounding() != ScaleRounding::Ceil)
     return emitOpError("expected scale_rounding=ceil with scales of f8E4M3FN, "
                        "found ")

@@ -87,7 +87,7 @@ void KernelOp::getAsmBlockArgumentNames(Region &region,
         setName(argument, (load.getField() + "_map").str());
       else if (isa<LoadBlockOp>(use.getOwner()))
         setName(argument, "input");
-      else if (isa<StoreFragmentOp>(use.getOwner()))
+      else if (isa<StoreFragmentOp, RaiseMagnitudeOp>(use.getOwner()))
         setName(argument, "result");
       else if (isa<StoreBlockOp>(use.getOwner()))
         setName(argument, "elements");

@@ -1276,6 +1276,39 @@ func.func @f(%v: vector<16xbf16>) {
 
 // -----
 
+func.func @f(%v: vector<32xbf16>, %m: memref<f32>) {
+  // expected-error @below {{'mxgpu.raise_magnitude' op expected a vector or more, found none}}
+  "mxgpu.raise_magnitude"(%m) : (memref<f32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<32xbf16>, %w: vector<32xf32>, %m: memref<f32>) {
+  // expected-error @below {{'mxgpu.raise_magnitude' op expected vectors of one of bf16, f16 and f32, found 'vector<32xf32>'}}
+  mxgpu.raise_magnitude %v, %w into %m : vector<32xbf16>, vector<32xf32> into memref<f32>
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<31xbf16>, %m: memref<f32>) {
+  // expected-error @below {{'mxgpu.raise_magnitude' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<31xbf16>'}}
+  mxgpu.raise_magnitude %v into %m : vector<31xbf16> into memref<f32>
+  return
+}
+
+// -----
+
+func.func @f(%v: vector<32xbf16>, %seed: i64) {
+  // expected-error @below {{'mxgpu.quantize_block' op expected a seed and the number of the first element, or neither}}
+  %e, %s = "mxgpu.quantize_block"(%v, %seed) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>, scale_rounding = #mx<scale_rounding ceil>}>
+      : (vector<32xbf16>, i64) -> (vector<32xf8E4M3FN>, f8E8M0FNU)
+  return
+}
+
+// -----
+
 func.func @f(%v: vector<16xbf16>, %g: f32) {
   // expected-error @below {{'mxgpu.quantize_block' op expected lanes that share a block of 16 elements, found 2 with 16 each}}
   %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = ceil lanes(2) : vector<16xbf16> -> vector<16xf4E2M1FN>, f8E4M3FN

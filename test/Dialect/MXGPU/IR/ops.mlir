@@ -93,7 +93,7 @@ module attributes {gpu.container_module} {
 
     // CHECK-LABEL: mxgpu.kernel @quantize(
     // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, ctas = 2>) {
-    mxgpu.kernel @quantize(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %q4: memref<?x?xi8>, %s4: memref<?x?xf8E4M3FN>)
+    mxgpu.kernel @quantize(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %q4: memref<?x?xi8>, %s4: memref<?x?xf8E4M3FN>, %largest: memref<f32>)
         quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, ctas = 2>) {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
@@ -116,6 +116,11 @@ module attributes {gpu.container_module} {
           mxgpu.store_block %e0, %q[%r, %column] : vector<32xf8E4M3FN>, memref<?x?xf8E4M3FN>
           // CHECK: mxgpu.store_scales %{{.*}} into %{{.*}}[%{{.*}}, %{{.*}}] of(%{{.*}}, %{{.*}}) : f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
           mxgpu.store_scales %s0 into %s[%r, %column] of(%m, %n) : f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
+          // CHECK: mxgpu.quantize_block %{{.*}} seed(%{{.*}} at %{{.*}}) scale_rounding = ceil : vector<32xbf16>
+          %seed = arith.constant 7 : i64
+          %e2, %s2 = mxgpu.quantize_block %v seed(%seed at %r) scale_rounding = ceil : vector<32xbf16> -> vector<32xf8E4M3FN>, f8E8M0FNU
+          // CHECK: mxgpu.raise_magnitude %{{.*}}, %{{.*}} into %{{.*}} : vector<32xbf16>, vector<32xbf16> into memref<f32>
+          mxgpu.raise_magnitude %v, %v into %largest : vector<32xbf16>, vector<32xbf16> into memref<f32>
           // Lanes that share a block; NVFP4.
           // CHECK: mxgpu.quantize_block %{{.*}} encode(%{{.*}}) scale_rounding = ceil lanes(2) : vector<8xf32> -> vector<8xf4E2M1FN>, f8E4M3FN
           %v8 = arith.constant dense<0.0> : vector<8xf32>
@@ -133,7 +138,7 @@ module attributes {gpu.container_module} {
   }
 
   // CHECK-LABEL: func.func @host
-  func.func @host(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %q4: memref<?x?xi8>) {
+  func.func @host(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %q4: memref<?x?xi8>, %largest: memref<f32>) {
     // CHECK: mxgpu.sm_count
     %grid = mxgpu.sm_count
     // CHECK: mxgpu.encode_tensor_map %{{.*}} : memref<?x?xf8E4M3FN> -> [[$MAP]]
@@ -142,8 +147,8 @@ module attributes {gpu.container_module} {
     %ok = arith.cmpi sge, %grid, %c0 : index
     // CHECK: mxgpu.require %{{.*}}, "expected something"
     mxgpu.require %ok, "expected something"
-    // CHECK: mxgpu.launch @kernels::@quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xi8>, memref<?x?xf8E4M3FN>)
-    mxgpu.launch @kernels::@quantize grid(%grid) args(%x, %q, %s, %q4, %q : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xi8>, memref<?x?xf8E4M3FN>)
+    // CHECK: mxgpu.launch @kernels::@quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xi8>, memref<?x?xf8E4M3FN>, memref<f32>)
+    mxgpu.launch @kernels::@quantize grid(%grid) args(%x, %q, %s, %q4, %q, %largest : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xi8>, memref<?x?xf8E4M3FN>, memref<f32>)
     return
   }
 }

@@ -181,8 +181,8 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
 def MX_AmaxOp : MX_StructuredOp<"amax", []> {
   let summary = "largest magnitude of a tensor";
   let description = [{
-    The largest of the bits of |x|, x widened to f32, taken as integers: NaN >
-    Inf > finite, so that one NaN shows. 0 for a tensor without elements. The
+    The largest |x|, as f32; NaN (0x7FFFFFFF) if there is one among them, and 0
+    for a tensor without elements. The
     factors of NVFP4 are made from it: `mx.quantize` takes
     `global_scale = 448 * 6 / amax`.
 

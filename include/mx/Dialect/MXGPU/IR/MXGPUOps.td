@@ -702,13 +702,16 @@ def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
   let hasVerifier = 1;
 }
 
-def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [Pure]> {
+def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
+    Pure, AttrSizedOperandSegments]> {
   let summary = "give a block of elements one scale and round them";
   let description = [{
     The semantics of `mx.quantize` on one block along a row, held in the
     registers of a thread or, with `lanes(n)`, of n adjacent lanes of a warp,
     each of which has the next elements and gets the scale. `encode` is the
-    factor of the tensor that NVFP4 takes.
+    factor of the tensor that NVFP4 takes; `seed` rounds stochastically, and
+    comes with the linear index in the tensor of the first element that the
+    thread holds.
 
     Example: blocks of 32 that two lanes share.
 
@@ -719,6 +722,7 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [Pure]> {
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$input,
                        Optional<F32>:$encode,
+                       Optional<I64>:$seed, Optional<Index>:$first,
                        MX_ScaleRoundingAttr:$scale_rounding,
                        DefaultValuedAttr<I64Attr, "1">:$lanes);
   let results = (outs AnyVectorOfNonZeroRank:$elements, AnyFloat:$scale);
@@ -726,11 +730,12 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [Pure]> {
     OpBuilder<(ins "::mlir::TypeRange":$types, "::mlir::Value":$input,
                    "::mx::ScaleRounding":$rounding), [{
       build($_builder, $_state, types, input, /*encode=*/::mlir::Value(),
-            rounding, /*lanes=*/1);
+            /*seed=*/::mlir::Value(), /*first=*/::mlir::Value(), rounding,
+            /*lanes=*/1);
     }]>
   ];
   let assemblyFormat = [{
-    $input (`encode` `(` $encode^ `)`)?
+    $input (`encode` `(` $encode^ `)`)? (`seed` `(` $seed^ `at` $first `)`)?
     `scale_rounding` `=` `` $scale_rounding (`lanes` `(` $lanes^ `)`)? attr-dict
     `:` type($input) `->` type($elements) `,` type($scale)
   }];
@@ -758,6 +763,27 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [Pure]> {
   let assemblyFormat = [{
     $input `scale_rounding` `=` `` $scale_rounding attr-dict
     `:` type($input) `->` type($elements) `,` type($scales)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_RaiseMagnitudeOp : MXGPU_Op<"raise_magnitude"> {
+  let summary = "raise a number to the largest magnitude that a warp holds";
+  let description = [{
+    The semantics of `mx.amax` on what all lanes of a warp hold and on `dest`,
+    which other warps raise at the same time.
+
+    Example:
+
+    ```mlir
+    mxgpu.raise_magnitude %x, %y into %dest
+        : vector<8xbf16>, vector<8xbf16> into memref<f32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$values,
+                       Arg<MemRefRankOf<[F32], [0]>, "", [MemRead, MemWrite]>:$dest);
+  let assemblyFormat = [{
+    $values `into` $dest attr-dict `:` type($values) `into` type($dest)
   }];
   let hasVerifier = 1;
 }

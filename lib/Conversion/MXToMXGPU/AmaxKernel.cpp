@@ -1,0 +1,95 @@
+//===- AmaxKernel.cpp - The kernel of mx.amax -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The tensor is one long row. A unit of work is a piece of it, of which a
+// thread loads all that it takes before it looks at the first; a warp raises
+// the result once a unit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static constexpr int64_t kThreads = 256;
+static constexpr int64_t kLoads = 8;
+static constexpr int64_t kLoadBytes = 16;
+
+/// A matrix of one row that shows the same bytes.
+static Value toRow(KernelBuilder &host, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (type.getRank() > 1) {
+    auto all = llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank()));
+    memref = host.create<memref::CollapseShapeOp>(
+        memref, ArrayRef<ReassociationIndices>{all});
+  }
+  type = cast<MemRefType>(memref.getType());
+  SmallVector<ReassociationIndices> parts;
+  SmallVector<OpFoldResult> sizes = {host.getIndexAttr(1)};
+  SmallVector<int64_t> shape = {1};
+  if (type.getRank()) {
+    parts.push_back({0, 1});
+    shape.push_back(type.getDimSize(0));
+    sizes.push_back(host.dim(memref, 0));
+  } else {
+    shape.push_back(1);
+    sizes.push_back(host.getIndexAttr(1));
+  }
+  if (!ShapedType::isDynamic(shape[1]))
+    sizes[1] = host.getIndexAttr(shape[1]);
+  return host.create<memref::ExpandShapeOp>(
+      MemRefType::get(shape, type.getElementType()), memref, parts, sizes);
+}
+
+static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
+  KernelBuilder body(loc, kernel.getContext());
+  Block &entry = kernel.getBody().front();
+  body.setInsertionPointToStart(&entry);
+  Value input = entry.getArgument(0), result = entry.getArgument(1);
+  Value work = body.create<WorkSourceOp>(
+      body.index(1), body.dim(input, 1), /*reduction=*/body.index(0),
+      ArrayRef<int64_t>{1, kThreads * kLoads * vector},
+      RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
+  body.role("amax", kThreads / 32, /*elected=*/false);
+  Value first = body.mul(body.create<ThreadIdOp>(), body.index(vector));
+  ForEachWorkOp unit = body.forEachWork(work);
+  Value column = body.add(unit.getColumn(), first);
+  auto type = VectorType::get(
+      vector, cast<MemRefType>(input.getType()).getElementType());
+  SmallVector<Value> pieces;
+  for (int64_t i = 0; i < kLoads; ++i)
+    pieces.push_back(body.create<LoadBlockOp>(
+        type, input, unit.getRow(), body.add(column, i * kThreads * vector)));
+  body.create<RaiseMagnitudeOp>(pieces, result);
+}
+
+LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
+  auto type = cast<MemRefType>(op.getInput().getType());
+  auto result = cast<MemRefType>(op.getOuts()[0].getType());
+  for (MemRefType each : {type, result})
+    if (!each.getLayout().isIdentity())
+      return op.emitOpError("expected identity layout on the GPU, found ")
+             << each;
+  KernelBuilder host(op.getLoc(), op);
+  Value row = toRow(host, op.getInput());
+  int64_t vector = kLoadBytes * 8 / type.getElementTypeBitWidth();
+  Value elements = host.dim(row, 1);
+  host.requireMultiple(elements, vector, "the elements of the input");
+  Value zero = host.create<arith::ConstantOp>(host.getF32FloatAttr(0.0f));
+  host.create<gpu::MemsetOp>(TypeRange(), ValueRange(), op.getOuts()[0], zero);
+  SmallVector<Value> arguments = {row, op.getOuts()[0]};
+  KernelOp kernel =
+      host.kernel(module, "amax", ValueRange(arguments).getTypes());
+  buildKernel(kernel, vector, op.getLoc());
+  host.launch(kernel, host.ceilDiv(elements, kThreads * kLoads * vector),
+              arguments);
+  op.erase();
+  return success();
+}
