@@ -331,7 +331,7 @@ struct DeviceMemsetLowering final : OpConversionPattern<gpu::MemsetOp> {
   matchAndRewrite(gpu::MemsetOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto type = cast<MemRefType>(op.getDst().getType());
-    if (!type.getLayout().isIdentity() || !type.getElementType().isF32())
+    if (!type.getLayout().isIdentity() || type.getElementTypeBitWidth() != 32)
       return rewriter.notifyMatchFailure(op, "expected whole words");
     NVVMBuilder builder(op.getLoc(), rewriter);
     SmallVector<Value> sizes;
@@ -464,9 +464,12 @@ struct ConvertMXGPUHostToGPUPass final
                                "mxgpu-allocate first");
     }
     if (auto memset = dyn_cast<gpu::MemsetOp>(op))
-      if (!matchPattern(memset.getValue(), m_AnyZeroFloat()) ||
+      if ((!matchPattern(memset.getValue(), m_AnyZeroFloat()) &&
+           !matchPattern(memset.getValue(), m_Zero())) ||
+          memset.getValue().getType().getIntOrFloatBitWidth() != 32 ||
           memset.getAsyncToken())
-        return op->emitOpError("expected a constant 0.0 of f32 and no tokens");
+        return op->emitOpError(
+            "expected a constant 0 of 32 bits and no tokens");
     if (!isa<memref::AllocOp, memref::DeallocOp, memref::CopyOp, gpu::MemsetOp>(
             op))
       return success();

@@ -162,7 +162,7 @@ static void createStates(NVVMBuilder &builder, KernelOp kernel,
       builder.create<LLVM::StoreOp>(builder.i32(0), place);
       context.places[op] = place;
     }
-    if (isa<TmaStoreOp, BulkStoreOp>(op)) {
+    if (isa<TmaStoreOp, BulkStoreOp, StoreRowsOp>(op)) {
       auto acquire = op->getOperand(0).getDefiningOp<AcquireOp>();
       if (copied.insert(acquire).second)
         context.firstCopies.insert(op);

@@ -25,6 +25,13 @@ struct RingState {
   mlir::Value first, end;
 };
 
+/// The arguments of a loop's body, and whether there is a unit (i1), or null if
+/// there always is.
+struct SingleUnit {
+  llvm::SmallVector<mlir::Value> arguments;
+  mlir::Value exists;
+};
+
 /// What the patterns inside one kernel need.
 struct KernelContext {
   /// Registers of a thread at launch, where roles ask for others.
@@ -44,6 +51,8 @@ struct KernelContext {
   llvm::DenseSet<mlir::Operation *> firstCopies;
   /// The ring of each slot.
   llvm::DenseMap<mlir::Value, RingOp> rings;
+  /// What a CTA does for each source that gives it a single unit.
+  llvm::DenseMap<mlir::Operation *, SingleUnit> units;
 
   RingState getState(mlir::Operation *take, RingOp ring) const {
     return states.lookup({take, ring});
@@ -88,6 +97,9 @@ void drainRing(NVVMBuilder &builder, RingOp ring, RingState state);
 /// Waits until what a role has stored by bulk copies from `ring` is written.
 void drainStores(NVVMBuilder &builder, RingOp ring, RoleOp role);
 
+/// Waits for all threads that share the slots of a ring for stores.
+void syncSharers(NVVMBuilder &builder, mlir::Operation *op, RingOp ring);
+
 /// Bytes from the start of shared memory (i32) to a field of a slot for stores:
 /// of this warp's, or of that of all threads of the role that `op` is in.
 mlir::Value getStagedField(NVVMBuilder &builder, mlir::Operation *op,
@@ -99,6 +111,18 @@ mlir::Value getStagedField(NVVMBuilder &builder, mlir::Operation *op,
 llvm::SmallVector<mlir::Value> getWords(NVVMBuilder &builder,
                                         mlir::Value vector, int64_t first,
                                         int64_t count);
+
+/// The group that has a tile of packed rows, the first of its rows in it, and
+/// its end: i32s, and whether there is one (i1).
+struct GroupTile {
+  mlir::Value group, start, end, exists;
+};
+/// Finds it by the ends of the groups; all lanes of a warp must take part.
+GroupTile findGroupTile(NVVMBuilder &builder, mlir::Value offsets,
+                        mlir::Value tile, int64_t tileRows);
+
+/// The number of units of a source (i32).
+mlir::Value getNumUnits(NVVMBuilder &builder, WorkSourceOp source);
 
 /// The global address of a byte of a memref with identity layout, and of an
 /// element of a matrix.

@@ -145,21 +145,6 @@ void NVVMBuilder::launchDependentGrids() {
   create<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::launch_dependents);
 }
 
-Value NVVMBuilder::shuffleXor(Value value, int64_t lanes) {
-  return create<NVVM::ShflOp>(getI32Type(), i32(-1), value, i32(lanes), i32(31),
-                              NVVM::ShflKind::bfly, UnitAttr());
-}
-
-Value NVVMBuilder::largestInWarp(Value value) {
-  return create<NVVM::ReduxOp>(getI32Type(), value, NVVM::ReduxKind::UMAX,
-                               i32(-1));
-}
-
-void NVVMBuilder::raiseGlobal(Value pointer, Value value) {
-  create<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::umax, pointer, value,
-                            LLVM::AtomicOrdering::monotonic, "device");
-}
-
 //===----------------------------------------------------------------------===//
 // mbarrier
 //===----------------------------------------------------------------------===//
@@ -347,7 +332,7 @@ void NVVMBuilder::storeShared(Value pointer, ArrayRef<Value> words) {
   Value vector = create<LLVM::PoisonOp>(type);
   for (auto [i, word] : llvm::enumerate(words))
     vector = create<LLVM::InsertElementOp>(vector, word, i32(i));
-  create<LLVM::StoreOp>(vector, pointer, /*alignment=*/16);
+  create<LLVM::StoreOp>(vector, pointer, /*alignment=*/words.size() * 4);
 }
 
 //===----------------------------------------------------------------------===//

@@ -124,9 +124,10 @@ public:
   /// Waits until at most `groups` of them are under way: have not been read
   /// from shared memory with `read`, else are not visible.
   void waitStores(int64_t groups, bool read);
-  /// Writes 1 or 4 words (i32) to shared memory, at a multiple of their size.
+  /// Writes 1, 2 or 4 words (i32) to shared memory, at a multiple of their
+  /// size.
   void storeShared(mlir::Value pointer, llvm::ArrayRef<mlir::Value> words);
-  /// Reads 1 or 4 words (i32) in the same way.
+  /// Reads as many words (i32) in the same way.
   llvm::SmallVector<mlir::Value> loadShared(mlir::Value pointer, int64_t words);
 
   // tcgen05 (PTX ISA, TensorCore 5th Generation Family Instructions). All of a
@@ -157,12 +158,24 @@ public:
   /// Reads a vector that nothing writes while the kernel runs.
   mlir::Value loadGlobal(mlir::Value pointer, mlir::VectorType type);
 
+  // A warp's lanes, all of which take part.
   /// The value (i32) of the lane whose number differs in these bits.
   mlir::Value shuffleXor(mlir::Value value, int64_t lanes);
-  /// The largest unsigned value (i32) of the warp's lanes.
+  /// That of the lane whose number is so much lower, or the lane's own.
+  mlir::Value shuffleUp(mlir::Value value, int64_t lanes);
+  /// That of the lane with this number.
+  mlir::Value shuffleFrom(mlir::Value value, mlir::Value lane);
+  /// The lanes for which the condition holds, as the bits of an i32.
+  mlir::Value ballot(mlir::Value condition);
+  /// The largest unsigned value (i32) of them.
   mlir::Value largestInWarp(mlir::Value value);
+
+  // Global memory that CTAs share.
   /// Raises an i32 in global memory to `value` (unsigned), whatever others do.
   void raiseGlobal(mlir::Value pointer, mlir::Value value);
+  /// The number (i32) at a global address, which then becomes one more, or 0
+  /// behind `last`.
+  mlir::Value drawTicket(mlir::Value counter, mlir::Value last);
 
   // Conversions.
   /// Two f32 to a float type of 4 bits (as i8), 6 or 8 (as i16), to nearest

@@ -11,9 +11,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "QuantizeMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -26,9 +30,10 @@ public:
   Fragment(NVVMBuilder &builder, BufferType buffer, VectorType type,
            Value start, Value row, Value column)
       : builder(builder), shape(getFragmentShape(type)), start(start) {
-    int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-    int64_t rowElements = buffer.getShape().back();
-    rowBytes = rowElements * bits / 8;
+    int64_t bits = getStoredBits(type.getElementType());
+    rowBytes = buffer.getShape().back() *
+               buffer.getElementType().getIntOrFloatBitWidth() / 8;
+    int64_t rowElements = rowBytes * 8 / bits;
     fragmentBytes = shape[1] * bits / 8;
     if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
       mask = static_cast<int64_t>(buffer.getSwizzle()) - 16;
@@ -55,7 +60,7 @@ public:
 
   int64_t getRows() const { return shape[0]; }
   /// Words that one access moves, and accesses in a row.
-  int64_t getWords() const { return fragmentBytes < 16 ? 1 : 4; }
+  int64_t getWords() const { return std::min<int64_t>(fragmentBytes, 16) / 4; }
   int64_t getChunks() const { return fragmentBytes / (4 * getWords()); }
   int64_t getTotalWords() const { return getRows() * getChunks() * getWords(); }
 
@@ -85,31 +90,60 @@ BufferType getBuffer(RingOp ring, StringRef field) {
   return ring.getType().getBuffers()[ring.getType().getFieldIndex(field)];
 }
 
+VectorType flatten(Type type) {
+  auto vector = cast<VectorType>(type);
+  return VectorType::get(vector.getNumElements(), vector.getElementType());
+}
+
 /// A vector of `type` from its words, and back.
 Value fromWords(NVVMBuilder &builder, ArrayRef<Value> words, VectorType type) {
-  int64_t count = words.size();
-  Value vector = builder.create<vector::FromElementsOp>(
-      VectorType::get(count, builder.getI32Type()), words);
-  auto flat = VectorType::get(type.getNumElements(), type.getElementType());
-  vector = builder.create<vector::BitCastOp>(flat, vector);
+  Value vector = joinWords(builder, words, flatten(type));
   return builder.create<vector::ShapeCastOp>(type, vector);
 }
 
 SmallVector<Value> toWords(NVVMBuilder &builder, Value value) {
-  auto type = cast<VectorType>(value.getType());
-  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-  auto flat = VectorType::get(type.getNumElements(), type.getElementType());
-  value = builder.create<vector::ShapeCastOp>(flat, value);
-  value = builder.create<arith::BitcastOp>(
-      flat.clone(builder.getIntegerType(bits)), value);
-  int64_t count = type.getNumElements() * bits / 32;
-  value = builder.create<vector::BitCastOp>(
-      VectorType::get(count, builder.getI32Type()), value);
-  SmallVector<Value> words;
-  for (int64_t i = 0; i < count; ++i)
-    words.push_back(
-        builder.create<vector::ExtractOp>(value, ArrayRef<int64_t>{i}));
-  return words;
+  return splitWords(builder, builder.create<vector::ShapeCastOp>(
+                                 flatten(value.getType()), value));
+}
+
+/// The lowest `bits` of a word, all or none where there are more or fewer.
+Value getLowBits(NVVMBuilder &builder, Value bits) {
+  Value some = builder.create<arith::SubIOp>(
+      builder.create<arith::ShLIOp>(builder.i32(1), bits), builder.i32(1));
+  auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
+    return builder.create<arith::CmpIOp>(predicate, bits, builder.i32(bound));
+  };
+  Value low = builder.create<arith::SelectOp>(
+      compare(arith::CmpIPredicate::slt, 32), some, builder.i32(-1));
+  return builder.create<arith::SelectOp>(compare(arith::CmpIPredicate::sgt, 0),
+                                         low, builder.i32(0));
+}
+
+/// The words are lines of so many elements: in each, those from number `left`
+/// (i32, signed) on become 0. Mostly there are none, and one branch leaves all
+/// as they are.
+void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words, Value left,
+                 int64_t lines, int64_t elementBits, int64_t elements) {
+  auto ifOp = builder.create<scf::IfOp>(
+      ValueRange(words).getTypes(),
+      builder.create<arith::CmpIOp>(arith::CmpIPredicate::sge, left,
+                                    builder.i32(elements)),
+      /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  builder.create<scf::YieldOp>(words);
+  builder.setInsertionPointToStart(ifOp.elseBlock());
+  SmallVector<Value> cleared;
+  size_t inLine = words.size() / lines;
+  for (auto [i, word] : llvm::enumerate(words)) {
+    int64_t before = i % inLine * 32 / elementBits;
+    Value bits = builder.mul(builder.add(left, builder.i32(-before)),
+                             builder.i32(elementBits));
+    cleared.push_back(
+        builder.create<arith::AndIOp>(word, getLowBits(builder, bits)));
+  }
+  builder.create<scf::YieldOp>(cleared);
+  llvm::copy(ifOp.getResults(), words.begin());
 }
 
 struct LoadSharedLowering final : KernelPattern<LoadSharedOp> {
@@ -131,6 +165,14 @@ struct LoadSharedLowering final : KernelPattern<LoadSharedOp> {
         llvm::append_range(words,
                            builder.loadShared(fragment.getPointer(row, chunk),
                                               fragment.getWords()));
+    if (op.getRows()) {
+      Value left = builder.create<arith::SubIOp>(
+          builder.toI32(adaptor.getRows()), builder.toI32(adaptor.getRow()));
+      // Rows of whole words.
+      int64_t rows = fragment.getRows();
+      clearBehind(builder, words, left, /*lines=*/1, 32 * words.size() / rows,
+                  rows);
+    }
     rewriter.replaceOp(op, fromWords(builder, words, type));
     return success();
   }
@@ -178,9 +220,15 @@ struct StoreScaleLowering final : KernelPattern<StoreScaleOp> {
     Value row = builder.toI32(adaptor.getRow());
     Value inBand = builder.create<arith::RemUIOp>(row, builder.i32(32));
     Value band = builder.create<arith::DivUIOp>(row, builder.i32(32));
-    Value place = builder.add(builder.mul(inBand, builder.i32(16)),
-                              builder.mul(band, builder.i32(4)));
-    place = builder.add(place, builder.toI32(adaptor.getBlock()));
+    Value block = builder.toI32(adaptor.getBlock());
+    ArrayRef<int64_t> shape = getBuffer(ring, op.getField()).getShape();
+    if (shape.size() == 3)
+      start = builder.add(start, getTileOffset(builder, shape, row, block));
+    inBand = builder.mul(inBand, builder.i32(16));
+    band = builder.create<arith::RemUIOp>(band, builder.i32(4));
+    Value place = builder.add(inBand, builder.mul(band, builder.i32(4)));
+    block = builder.create<arith::RemUIOp>(block, builder.i32(4));
+    place = builder.add(place, block);
     Value byte = builder.create<arith::BitcastOp>(builder.getI8Type(),
                                                   adaptor.getScale());
     builder.create<LLVM::StoreOp>(byte,
@@ -188,9 +236,88 @@ struct StoreScaleLowering final : KernelPattern<StoreScaleOp> {
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  /// Where the tile of a matrix of tiles begins.
+  static Value getTileOffset(NVVMBuilder &builder, ArrayRef<int64_t> shape,
+                             Value row, Value block) {
+    Value rowTile =
+        builder.create<arith::DivUIOp>(row, builder.i32(mx::kScaleTileRows));
+    Value blockTile = builder.create<arith::DivUIOp>(
+        block, builder.i32(mx::kScaleTileBlocks));
+    Value tile =
+        builder.add(builder.mul(rowTile, builder.i32(shape[1])), blockTile);
+    return builder.mul(tile, builder.i32(shape[2]));
+  }
 };
 
-/// Column by column, as rows are.
+/// The rows that a bulk copy must not write are the next group's.
+struct StoreRowsLowering final : KernelPattern<StoreRowsOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    RingOp ring = kernel.rings.lookup(op.getSlot());
+    BufferType buffer = getBuffer(ring, op.getField());
+    if (kernel.firstCopies.contains(op))
+      syncSharers(builder, op, ring);
+    auto ifOp =
+        builder.create<scf::IfOp>(adaptor.getCondition(), /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    Value start = builder.shared(
+        getStagedField(builder, op, ring, op.getField(), adaptor.getSlot()));
+    int64_t bytes = buffer.getElementType().getIntOrFloatBitWidth() / 8;
+    int64_t chunk = kChunkBytes / bytes, inRow = buffer.getShape()[1] / chunk;
+    int64_t threads = getRole(op).getWarps() * mx::target::kWarpSize;
+    Value thread = builder.create<arith::SubIOp>(
+        builder.threadId(),
+        builder.i32(*getRole(op).getFirstWarp() * mx::target::kWarpSize));
+    Value chunks =
+        builder.mul(builder.toI32(adaptor.getRows()), builder.i32(inRow));
+    auto loop =
+        builder.create<scf::ForOp>(thread, chunks, builder.i32(threads));
+    builder.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar();
+    Value row = builder.create<arith::DivUIOp>(number, builder.i32(inRow));
+    Value column =
+        builder.mul(builder.create<arith::RemUIOp>(number, builder.i32(inRow)),
+                    builder.i32(chunk));
+    auto type = VectorType::get(chunk, buffer.getElementType());
+    Fragment fragment(builder, buffer, type, start, row, column);
+    store(builder, op, fragment, {adaptor.getRow(), row},
+          {adaptor.getColumn(), column}, bytes);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static constexpr int64_t kChunkBytes = 16;
+
+  static void store(NVVMBuilder &builder, StoreRowsOp op, Fragment &fragment,
+                    ArrayRef<Value> row, ArrayRef<Value> column,
+                    int64_t bytes) {
+    auto add = [&](ArrayRef<Value> parts) -> Value {
+      return builder.add(parts[0], builder.create<arith::IndexCastUIOp>(
+                                       builder.getIndexType(), parts[1]));
+    };
+    Value inTensor = add(column);
+    Value isInside = builder.create<arith::CmpIOp>(
+        arith::CmpIPredicate::ult, inTensor,
+        builder.create<memref::DimOp>(op.getDest(), 1));
+    auto ifOp = builder.create<scf::IfOp>(isInside, /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    SmallVector<Value> words =
+        builder.loadShared(fragment.getPointer(0, 0), kChunkBytes / 4);
+    Value place =
+        getGlobalAddress(builder, op.getDest(), add(row), inTensor, bytes);
+    builder.storeGlobal(place, 0, words, /*condition=*/Value());
+  }
+};
+
+/// A column has its own scale. Halves stand in pairs of columns in
+/// their words, so that what is done to a word is done to both.
 struct QuantizeColumnsLowering final : KernelPattern<QuantizeColumnsOp> {
   using KernelPattern::KernelPattern;
 
@@ -198,36 +325,56 @@ struct QuantizeColumnsLowering final : KernelPattern<QuantizeColumnsOp> {
   matchAndRewrite(QuantizeColumnsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    auto type = cast<VectorType>(op.getInput().getType());
-    auto elementsType = cast<VectorType>(op.getElements().getType());
-    auto scalesType = cast<VectorType>(op.getScales().getType());
-    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-    Value flat = builder.create<vector::ShapeCastOp>(
-        VectorType::get(rows * columns, type.getElementType()),
-        adaptor.getInput());
-    SmallVector<Value> elements, scales;
-    for (int64_t column = 0; column < columns; ++column) {
-      SmallVector<int64_t> places;
-      for (int64_t row = 0; row < rows; ++row)
-        places.push_back(row * columns + column);
-      Value block = builder.create<vector::ShuffleOp>(flat, flat, places);
-      auto quantized = builder.create<QuantizeBlockOp>(
-          TypeRange{VectorType::get(rows, elementsType.getElementType()),
-                    scalesType.getElementType()},
-          block, op.getScaleRounding());
-      scales.push_back(quantized.getScale());
-      elements.push_back(quantized.getElements());
+    auto getElement = [](Value vector) {
+      return cast<VectorType>(vector.getType()).getElementType();
+    };
+    QuantizeRecipe recipe = QuantizeRecipe::get(
+        op, getElement(op.getInput()), getElement(op.getElements()),
+        getElement(op.getScales()),
+        static_cast<ScaleMode>(op.getScaleRounding()));
+    QuantizeMath math(builder, recipe);
+    SmallVector<Value> words = toWords(builder, adaptor.getInput());
+    auto input = cast<VectorType>(op.getInput().getType());
+    int64_t block = input.getDimSize(0);
+    Value left = op.getRows() ? builder.toI32(adaptor.getRows()) : Value();
+    if (left)
+      clearBehind(builder, words, left, /*lines=*/1, 32, block);
+    Value maximum = math.getMaximum(words);
+    SmallVector<Value> packed, bytes;
+    Value encode = adaptor.getEncode();
+    if (recipe.inWord() == 1) {
+      BlockScale scale = math.getScale(math.getRowMaximum(maximum), encode);
+      packed = math.convertRow(words, scale);
+      bytes = {scale.byte};
+    } else {
+      std::array<BlockScale, 2> scales = {
+          math.getScale(math.getColumnMaximum(maximum, 0), encode),
+          math.getScale(math.getColumnMaximum(maximum, 1), encode)};
+      for (ArrayRef<Value> column : math.convertColumns(words, scales))
+        llvm::append_range(packed, column);
+      bytes = {scales[0].byte, scales[1].byte};
     }
-    Value all = elements[0];
-    for (Value block : ArrayRef(elements).drop_front()) {
-      int64_t count = cast<VectorType>(all.getType()).getNumElements();
-      all = builder.create<vector::ShuffleOp>(
-          all, block, llvm::to_vector(llvm::seq<int64_t>(0, count + rows)));
-    }
-    Value shaped = builder.create<vector::ShapeCastOp>(elementsType, all);
-    Value together = builder.create<vector::FromElementsOp>(scalesType, scales);
-    rewriter.replaceOp(op, {shaped, together});
+    if (left) // NaN for a scale of NaN
+      clearBehind(builder, packed, left, input.getDimSize(1),
+                  recipe.elementBits(), block);
+    auto elementsType = cast<VectorType>(
+        getTypeConverter()->convertType(op.getElements().getType()));
+    rewriter.replaceOp(op, {fromWords(builder, packed, elementsType),
+                            joinScales(builder, op, bytes)});
     return success();
+  }
+
+private:
+  static Value joinScales(NVVMBuilder &builder, QuantizeColumnsOp op,
+                          ArrayRef<Value> bytes) {
+    auto type = cast<VectorType>(op.getScales().getType());
+    SmallVector<Value> scales;
+    for (Value byte : bytes) {
+      Value narrow = builder.create<arith::TruncIOp>(builder.getI8Type(), byte);
+      scales.push_back(
+          builder.create<arith::BitcastOp>(type.getElementType(), narrow));
+    }
+    return builder.create<vector::FromElementsOp>(type, scales);
   }
 };
 
@@ -237,6 +384,6 @@ void mx::mxgpu::populateTilePatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      KernelContext &kernel) {
   patterns.add<LoadSharedLowering, StoreFragmentSharedLowering,
-               StoreScaleLowering, QuantizeColumnsLowering>(
+               StoreScaleLowering, StoreRowsLowering, QuantizeColumnsLowering>(
       converter, patterns.getContext(), kernel);
 }

@@ -217,6 +217,10 @@ Tiles mx::mxgpu::buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
     return buildLinear(a, grid, unit);
   case RasterOrder::Supergroup:
     return buildSupergroup(a, raster.getGroup(), grid, unit);
+  case RasterOrder::Columns: {
+    Tiles turned = buildLinear(a, {grid.columns, grid.rows}, unit);
+    return {turned.columns, turned.rows};
+  }
   case RasterOrder::Hilbert:
     return buildHilbert(a, grid, unit);
   }

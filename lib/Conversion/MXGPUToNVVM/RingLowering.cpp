@@ -196,6 +196,7 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
       break;
     case Agent::Threads:
     case Agent::TmaStore:
+    case Agent::Tickets:
     case Agent::Roles:
       break;
     }
@@ -236,6 +237,10 @@ struct PublishLowering final : KernelPattern<PublishOp> {
     case Agent::Clc:
       request(builder, ring, adaptor.getSlot(), barrier);
       break;
+    case Agent::Tickets:
+      drawTicket(builder, ring, adaptor.getSlot());
+      builder.arrive(barrier);
+      break;
     case Agent::TmaStore:
     case Agent::Roles:
       break;
@@ -257,6 +262,27 @@ struct PublishLowering final : KernelPattern<PublishOp> {
       builder.setInsertionPointToStart(ifOp.thenBlock());
     }
     builder.requestCluster(answer, barrier, /*multicast=*/pair);
+  }
+
+  /// The number of a unit, or -1. All CTAs together draw as many tickets as
+  /// there are units: those that each of them began without are drawn as the
+  /// ones by which each of them ends. The counter then is 0 again.
+  static void drawTicket(NVVMBuilder &builder, RingOp ring, Value slot) {
+    WorkSourceOp source;
+    for (Operation *user : ring->getUsers())
+      if (auto found = dyn_cast<WorkSourceOp>(user))
+        source = found;
+    Value units = getNumUnits(builder, source);
+    Value last = builder.create<arith::SubIOp>(units, builder.i32(1));
+    Value ticket = builder.drawTicket(
+        getGlobalAddress(builder, source.getCounter(), builder.index(0)), last);
+    Value unit = builder.add(ticket, builder.ctaCount());
+    Value isUnit =
+        builder.create<arith::CmpIOp>(arith::CmpIPredicate::ult, unit, units);
+    Value answer =
+        builder.create<arith::SelectOp>(isUnit, unit, builder.i32(-1));
+    StringRef field = ring.getType().getNames().front();
+    builder.storeShared(getFieldAddress(builder, ring, field, slot), answer);
   }
 
   /// With nothing issued there is nothing to commit: arrive by hand.

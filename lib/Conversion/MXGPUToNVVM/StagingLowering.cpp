@@ -49,7 +49,7 @@ static void byStoringThread(NVVMBuilder &builder, RoleOp role, RingOp ring,
 }
 
 /// All threads that share a slot.
-static void syncSharers(NVVMBuilder &builder, Operation *op, RingOp ring) {
+void mx::mxgpu::syncSharers(NVVMBuilder &builder, Operation *op, RingOp ring) {
   if (ring.getType().getScope() == Scope::Warp)
     return builder.syncWarp();
   // Barrier 0 is that of the CTA.
@@ -205,7 +205,7 @@ struct CopyLowering : KernelPattern<OpT> {
 
 protected:
   /// `start` gets the field's address and starts the copy, as one thread.
-  void copy(NVVMBuilder &builder, OpT op, Value slot,
+  void copy(NVVMBuilder &builder, OpT op, Value slot, Value condition,
             llvm::function_ref<void(Value)> start) const {
     RingOp ring = this->kernel.rings.lookup(op.getSlot());
     Value source =
@@ -215,6 +215,10 @@ protected:
       builder.fenceAsyncShared();
       syncSharers(builder, op, ring);
     }
+    OpBuilder::InsertionGuard guard(builder);
+    if (condition)
+      builder.setInsertionPointToStart(
+          builder.create<scf::IfOp>(condition, /*withElse=*/false).thenBlock());
     byStoringThread(builder, getRole(op), ring, [&] {
       start(source);
       if (ofWarp)
@@ -233,9 +237,14 @@ struct TmaStoreLowering final : CopyLowering<TmaStoreOp> {
     SmallVector<Value> coords; // innermost first
     for (Value coord : llvm::reverse(adaptor.getCoords()))
       coords.push_back(builder.toI32(coord));
-    copy(builder, op, adaptor.getSlot(), [&](Value source) {
-      builder.storeTensor(source, adaptor.getMap(), coords, op.getAdd());
-    });
+    int64_t first =
+        op.getPart().value_or(0) * op.getMap().getType().getSizeInBytes();
+    copy(builder, op, adaptor.getSlot(), adaptor.getCondition(),
+         [&](Value source) {
+           if (first)
+             source = builder.offset(source, first);
+           builder.storeTensor(source, adaptor.getMap(), coords, op.getAdd());
+         });
     rewriter.eraseOp(op);
     return success();
   }
@@ -266,9 +275,17 @@ struct BulkStoreLowering final : CopyLowering<BulkStoreOp> {
         start, builder.create<arith::IndexCastOp>(builder.getI64Type(), bytes));
     RingOp ring = kernel.rings.lookup(op.getSlot());
     int64_t index = ring.getType().getFieldIndex(op.getField());
-    int64_t size = ring.getType().getBuffers()[index].getSizeInBytes();
-    copy(builder, op, adaptor.getSlot(),
-         [&](Value source) { builder.storeBulk(source, address, size); });
+    BufferType buffer = ring.getType().getBuffers()[index];
+    int64_t size = buffer.getSizeInBytes();
+    if (op.getPart())
+      size /= ShapedType::getNumElements(buffer.getShape().drop_back());
+    int64_t first = op.getPart().value_or(0) * size;
+    copy(builder, op, adaptor.getSlot(), adaptor.getCondition(),
+         [&](Value source) {
+           if (first)
+             source = builder.offset(source, first);
+           builder.storeBulk(source, address, size);
+         });
     rewriter.eraseOp(op);
     return success();
   }

@@ -82,6 +82,27 @@ SmallVector<Value> getUnit(NVVMBuilder &builder, const Problem &problem,
   return {slice, row, column, start, end};
 }
 
+/// A CTA's only unit, found where the source stands: for all roles at once, and
+/// by whole warps.
+SingleUnit getSingleUnit(NVVMBuilder &builder, WorkSourceOp source) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(source);
+  Problem problem = getProblem(builder, source);
+  SmallVector<Value> arguments = getUnit(builder, problem, builder.ctaId());
+  Value offsets = source.getOffsets();
+  if (!offsets)
+    return {arguments, Value()};
+  int64_t tileRows = source.getTile()[0];
+  Value tile =
+      builder.create<arith::DivUIOp>(arguments[1], builder.index(tileRows));
+  GroupTile found =
+      findGroupTile(builder, offsets, builder.toI32(tile), tileRows);
+  arguments[0] = toIndex(builder, found.group);
+  arguments[3] = toIndex(builder, found.start);
+  arguments[4] = toIndex(builder, found.end);
+  return {arguments, found.exists};
+}
+
 /// Whether CTAs come in pairs, which visit units together.
 bool isPair(ForEachWorkOp op) {
   return op->getParentOfType<LLVM::LLVMFuncOp>()->hasAttr(
@@ -98,13 +119,57 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
     if (!source)
       return rewriter.notifyMatchFailure(op, "expected a work source");
     NVVMBuilder builder(op.getLoc(), rewriter);
+    if (source.getSingle()) {
+      lowerSingle(builder, op, source, rewriter);
+      rewriter.eraseOp(op);
+      return success();
+    }
     Problem problem = getProblem(builder, source);
-    if (source.getUnits())
+    if (source.getCounter())
+      lowerTickets(builder, op, problem, rewriter);
+    else if (source.getUnits())
       lowerClc(builder, op, problem, rewriter);
     else
       lowerStatic(builder, op, problem, rewriter);
     rewriter.eraseOp(op);
     return success();
+  }
+
+  void lowerSingle(NVVMBuilder &builder, ForEachWorkOp op, WorkSourceOp source,
+                   ConversionPatternRewriter &rewriter) const {
+    auto [known, isNew] = kernel.units.try_emplace(source);
+    if (isNew)
+      known->second = getSingleUnit(builder, source);
+    const SingleUnit &unit = known->second;
+    Block *block = op->getBlock();
+    Block::iterator place = op->getIterator();
+    if (unit.exists) {
+      auto ifOp = builder.create<scf::IfOp>(unit.exists, /*withElse=*/false);
+      block = ifOp.thenBlock();
+      place = ifOp.thenYield()->getIterator();
+    }
+    rewriter.inlineBlockBefore(&op.getBody().front(), block, place,
+                               unit.arguments);
+  }
+
+  /// A CTA begins with the unit of its own number; further ones are those of
+  /// its tickets. NextUnitLowering fills in the condition.
+  static void lowerTickets(NVVMBuilder &builder, ForEachWorkOp op,
+                           const Problem &problem,
+                           ConversionPatternRewriter &rewriter) {
+    auto loop = builder.create<scf::WhileOp>(
+        TypeRange(builder.getI32Type()), ValueRange(builder.ctaId()),
+        [](OpBuilder &, Location, ValueRange) {},
+        [](OpBuilder &nested, Location loc, ValueRange unit) {
+          scf::YieldOp::create(nested, loc, unit);
+        });
+    Block *body = loop.getBeforeBody();
+    builder.setInsertionPointToStart(body);
+    SmallVector<Value> arguments =
+        getUnit(builder, problem, body->getArgument(0));
+    auto condition =
+        builder.create<scf::ConditionOp>(builder.i1(false), builder.i32(0));
+    rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
   }
 
   /// CTA c, or pair c, visits units c, c + their number, ... Not scf.for, which
@@ -178,8 +243,15 @@ struct NextUnitLowering final : KernelPattern<NextUnitOp> {
     RingOp ring = kernel.rings.lookup(op.getSlot());
     StringRef field = ring.getType().getNames().front();
     Value address = getFieldAddress(builder, ring, field, adaptor.getSlot());
-    Value answer = builder.loadAnswer(address);
-    Value isUnit = builder.isCluster(answer);
+    Value answer, isUnit;
+    if (ring.getType().getProducer() == Agent::Tickets) {
+      answer = builder.loadShared(address, 1)[0];
+      isUnit = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, answer,
+                                             builder.i32(-1));
+    } else {
+      answer = builder.loadAnswer(address);
+      isUnit = builder.isCluster(answer);
+    }
     scf::ConditionOp condition = loop.getConditionOp();
     rewriter.modifyOpInPlace(condition, [&] {
       condition.getConditionMutable().assign(isUnit);
@@ -191,6 +263,10 @@ struct NextUnitLowering final : KernelPattern<NextUnitOp> {
 };
 
 } // namespace
+
+Value mx::mxgpu::getNumUnits(NVVMBuilder &builder, WorkSourceOp source) {
+  return getProblem(builder, source).units;
+}
 
 void mx::mxgpu::populateWorkPatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter,

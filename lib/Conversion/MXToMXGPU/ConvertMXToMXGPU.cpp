@@ -55,7 +55,7 @@ static LogicalResult verifyHost(ModuleOp module) {
       return WalkResult::interrupt();
     }
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    // Copies become the runtime's.
+    // Copies and fills become the runtime's.
     if (!effects ||
         isa<LaunchOp, EncodeTensorMapOp, memref::CopyOp, gpu::MemsetOp>(op))
       return WalkResult::advance();

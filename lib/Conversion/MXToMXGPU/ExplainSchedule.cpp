@@ -38,6 +38,8 @@ static std::string getShortForm(const ScheduleParts &parts) {
     text += llvm::formatv(" sg{0}", parts.rasterGroup);
   else if (parts.rasterOrder == RasterOrder::Hilbert)
     text += " hilbert";
+  else if (parts.rasterOrder == RasterOrder::Columns)
+    text += " columns";
   if (parts.epilogue == Epilogue::TmaStore)
     text += llvm::formatv(" tma{0}", parts.staging);
   return text;

@@ -75,12 +75,19 @@ llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertQuantize(QuantizeOp op,
                                     mlir::gpu::GPUModuleOp module);
 
-/// The same for a quantizer that writes along axis 0, after the checks that all
-/// have in common.
+/// The same for a quantizer that writes along axis 0 or has ragged rows, after
+/// the checks that all have in common.
 llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
+                                            QuantizeScheduleAttr schedule,
                                             mlir::gpu::GPUModuleOp module);
 
-/// The schedule that measurements advise, for quantizers along rows.
+/// Requires at run time that NVFP4's factor of the tensor is above 0.
+void requirePositive(KernelBuilder &host, mlir::Value scale);
+
+/// The bytes that mx-store-as-bytes makes of elements of 4 and 6 bits.
+mlir::Value toBytes(KernelBuilder &host, mlir::Value elements);
+
+/// The schedule that measurements advise.
 QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op);
 
 /// Launches a kernel that packs an operand of 6-bit elements, and returns the

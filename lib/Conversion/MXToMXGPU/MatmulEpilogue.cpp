@@ -146,7 +146,8 @@ void MatmulBuilder::stage(ForEachWorkOp unit, Value finished, Value column,
   Value slot = body.create<AcquireOp>(staging);
   body.create<StoreSharedOp>(finished, slot, "c", ValueRange());
   body.create<TmaStoreOp>(slot, "c", resultMap, ValueRange{row, column},
-                          op.getAccumulate());
+                          /*condition=*/Value(), op.getAccumulate(),
+                          /*part=*/IntegerAttr());
   body.create<PublishOp>(slot, Value());
 }
 

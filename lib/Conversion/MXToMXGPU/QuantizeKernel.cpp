@@ -19,8 +19,9 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 static LogicalResult checkSupport(QuantizeOp op) {
-  if (op.getOffsets())
-    return op.emitOpError("expected no offsets on the GPU, found offsets");
+  if (op.getRagged() == RaggedKind::Reduction)
+    return op.emitOpError("expected ragged = rows on the GPU, found ragged = "
+                          "reduction: transpose the input");
   auto input = cast<MemRefType>(op.getInput().getType());
   if (input.getRank() != 2 || !input.getLayout().isIdentity() ||
       !isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
@@ -49,22 +50,34 @@ static LogicalResult verifyQuantizeSchedule(QuantizeOp op,
     return op.emitOpError("expected a schedule whose threads cover rows of ")
            << columns / vector << " vectors, and a tile of " << rows
            << " rows in whole passes, found " << threads << " threads";
-  if (schedule.getStages() != 1)
-    return op.emitOpError("expected a schedule with 1 stage for axes [1], "
-                          "which needs no shared memory, found ")
-           << schedule.getStages();
+  if (schedule.getStages() != 1 || schedule.getUnit())
+    return op.emitOpError("expected a schedule with 1 stage and no unit for "
+                          "axes [1], which needs no shared memory, found ")
+           << schedule;
   return success();
 }
 
-/// What the verifier could not see in dynamic shapes.
+/// What the verifier could not see in dynamic shapes. The groups of ragged rows
+/// have tiles of scales of their own, and, transposed, whole tiles of columns.
 static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
   int64_t axis = op.getAxes()[index];
   Value rows = host.dim(op.getInput(), 1 - axis);
   Value columns = host.dim(op.getInput(), axis);
   Value elements = op.getElements(index), scales = op.getScales(index);
   int64_t block = op.getBlockSize();
-  host.requireMultiple(columns, block,
-                       "dimension " + Twine(axis) + " of the input");
+  RaggedKind ragged = op.getRaggedOfAxis(axis);
+  Value groups;
+  if (op.getOffsets())
+    groups = host.dim(op.getOffsets(), 0);
+  if (ragged == RaggedKind::Reduction) {
+    Value most = host.mul(groups, host.index(kRaggedReductionAlign - 1));
+    columns =
+        host.mul(host.ceilDiv(host.add(columns, most), kRaggedReductionAlign),
+                 host.index(kRaggedReductionAlign));
+  } else {
+    host.requireMultiple(columns, block,
+                         "dimension " + Twine(axis) + " of the input");
+  }
   host.requireSize(host.dim(elements, 0), rows, "dimension 0 of the elements");
   host.requireSize(host.dim(elements, 1), columns,
                    "dimension 1 of the elements");
@@ -74,15 +87,18 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
                      "dimension 1 of the scales");
     return;
   }
-  host.requireSize(host.dim(scales, 0), host.ceilDiv(rows, kScaleTileRows),
+  Value rowTiles = ragged == RaggedKind::Rows
+                       ? host.add(host.div(rows, kScaleTileRows), groups)
+                       : host.ceilDiv(rows, kScaleTileRows);
+  host.requireSize(host.dim(scales, 0), rowTiles,
                    "tiles of rows of the scales");
   host.requireSize(host.dim(scales, 1),
                    host.ceilDiv(columns, kScaleTileBlocks * block),
                    "tiles of blocks of the scales");
 }
 
-/// Refuses zero, negative numbers and NaN by their bits.
-static void requirePositive(KernelBuilder &host, Value scale) {
+/// By their bits, zero, negative numbers and NaN are refused alike.
+void mx::mxgpu::requirePositive(KernelBuilder &host, Value scale) {
   Value bits = host.create<arith::BitcastOp>(host.getI32Type(), scale);
   Value one = host.create<arith::ConstantOp>(host.getI32IntegerAttr(1));
   Value infinity =
@@ -98,7 +114,7 @@ static void requirePositive(KernelBuilder &host, Value scale) {
 }
 
 /// The bytes that mx-store-as-bytes makes of elements of 4 and 6 bits.
-static Value toBytes(KernelBuilder &host, Value elements) {
+Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {
   auto type = cast<MemRefType>(elements.getType());
   Type element = type.getElementType();
   if (element.getIntOrFloatBitWidth() >= 8)
@@ -132,9 +148,9 @@ static void buildKernel(KernelOp kernel, QuantizeOp op,
   Type scaleType = cast<MemRefType>(scales.getType()).getElementType();
   Value rows = body.dim(input, 0), columns = body.dim(input, 1);
   Value blocks = body.div(columns, block);
-  Value work = body.create<WorkSourceOp>(
-      rows, columns, /*reduction=*/body.index(0), schedule.getTile(),
-      RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
+  Value work =
+      body.create<WorkSourceOp>(rows, columns, /*reduction=*/body.index(0),
+                                schedule.getTile(), schedule.getRaster());
 
   body.role("quantize", schedule.getThreads() / 32, /*elected=*/false);
   Value thread = body.create<ThreadIdOp>();
@@ -167,22 +183,18 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
                                          gpu::GPUModuleOp module) {
   if (failed(checkSupport(op)))
     return failure();
-  KernelBuilder host(op.getLoc(), op);
-  for (unsigned i = 0; i < op.getAxes().size(); ++i)
-    checkSizes(host, op, i);
-  if (op.getAxes() != ArrayRef<int64_t>{1}) {
-    if (op.getSeed())
-      return op.emitOpError("expected a seed with axes [1] only on the GPU, "
-                            "found axes [")
-             << op.getAxes() << "]";
-    return buildQuantizeTileKernel(op, module);
-  }
   auto schedule =
       op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
   if (!schedule)
     schedule = selectQuantizeSchedule(op);
-  if (failed(verifyQuantizeSchedule(op, schedule)))
+  bool byTiles = op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets();
+  if (!byTiles && failed(verifyQuantizeSchedule(op, schedule)))
     return failure();
+  KernelBuilder host(op.getLoc(), op);
+  for (unsigned i = 0; i < op.getAxes().size(); ++i)
+    checkSizes(host, op, i);
+  if (byTiles)
+    return buildQuantizeTileKernel(op, schedule, module);
   Value elements = toBytes(host, op.getOuts()[0]);
   SmallVector<Value> arguments = {op.getInput(), elements, op.getOuts()[1]};
   if (Value scale = op.getGlobalScale()) {

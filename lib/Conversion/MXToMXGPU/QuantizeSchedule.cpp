@@ -50,9 +50,67 @@ static Output getOutput(QuantizeOp op) {
   return isa<Float4E2M1FNType>(type) ? Output::E2M1 : Output::Bytes;
 }
 
+namespace {
+enum class Axes { Columns, Both };
+/// What numbers are while a thread has them: pairs of 16 bits, or f32 that come
+/// from such pairs or from memory. Rounding to 6 bits by hand, too, takes
+/// registers that both axes leave no room for.
+enum class Numbers { Pairs, Widened, F32 };
+struct TileChoice {
+  Axes axes;
+  Numbers numbers;
+  int64_t least; // elements of the input
+  int64_t rows, columns, threads, unit, stages, ctas;
+};
+} // namespace
+
+/// Through shared memory, the first that fits. Rows that are written transposed
+/// want 256 of them at a time, which are loaded in parts, both outputs as many
+/// columns, but there must be enough tiles to share out; else as many CTAs as
+/// memory and registers let in.
+static constexpr TileChoice kTiles[] = {
+    {Axes::Both, Numbers::Pairs, int64_t(1) << 26, 256, 256, 256, 64, 4, 1},
+    {Axes::Both, Numbers::Pairs, 0, 128, 128, 256, 0, 1, 3},
+    {Axes::Both, Numbers::Widened, 0, 128, 128, 128, 0, 1, 3},
+    {Axes::Both, Numbers::F32, 0, 128, 128, 256, 0, 1, 2},
+    {Axes::Columns, Numbers::Pairs, int64_t(1) << 28, 256, 128, 128, 64, 4, 2},
+    {Axes::Columns, Numbers::Pairs, 0, 128, 128, 256, 0, 1, 4},
+    {Axes::Columns, Numbers::F32, 0, 128, 128, 256, 0, 1, 2},
+};
+
+static Numbers getNumbers(QuantizeOp op, Axes axes) {
+  Input input = getInput(op);
+  if (input == Input::F32)
+    return Numbers::F32;
+  Type element = getElementTypeOrSelf(op.getElements(0).getType());
+  bool isSix = element.getIntOrFloatBitWidth() == 6;
+  return axes == Axes::Both && (input == Input::F16 || isSix) ? Numbers::Widened
+                                                              : Numbers::Pairs;
+}
+
+/// Tiles that lie below each other are written side by side where the tensor is
+/// only written transposed, or group by group.
+static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op) {
+  auto input = cast<ShapedType>(op.getInput().getType());
+  bool isRagged = bool(op.getOffsets());
+  Axes axes = op.getAxes().size() == 2 ? Axes::Both : Axes::Columns;
+  Numbers numbers = getNumbers(op, axes);
+  int64_t size =
+      input.hasStaticShape() && !isRagged ? input.getNumElements() : 0;
+  RasterOrder order = axes == Axes::Both && !isRagged ? RasterOrder::Linear
+                                                      : RasterOrder::Columns;
+  const TileChoice *tile = llvm::find_if(kTiles, [&](const TileChoice &tile) {
+    return tile.axes == axes && tile.numbers == numbers && tile.least <= size;
+  });
+  return QuantizeScheduleAttr::get(
+      op.getContext(), {tile->rows, tile->columns}, tile->threads,
+      /*vector=*/32, tile->unit, tile->stages, tile->ctas,
+      RasterAttr::get(op.getContext(), order, 1));
+}
+
 QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op) {
-  if (op.getAxes() != ArrayRef<int64_t>{1})
-    return {};
+  if (op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets())
+    return selectTileSchedule(op);
   Input input = getInput(op);
   Output output = getOutput(op);
   const Choice *choice = llvm::find_if(kAlongRows, [&](const Choice &choice) {

@@ -2,324 +2,340 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A unit of work is a tile of the input. One thread loads it by bulk copies;
-// the others read it by rows, by columns or both, and leave elements and scales
-// in shared memory, from which bulk copies store them. What lies outside the
-// tensor is read as zeros, whose scale is 0, and not written; tiles of scales
-// are written whole.
+// A unit of work is a tile of the input. One thread loads it by bulk copies, as
+// a whole or some rows at a time; the others read it by rows, by columns or
+// both, and leave elements and scales in shared memory, from which bulk copies
+// store them. What lies outside the tensor is read as zeros, whose scale is 0,
+// and not written; tiles of scales are written whole.
 //
 // Threads are given fragments such that those of a warp lie in all banks: 32
 // rows of one block, each in another place of the swizzle, or a whole line of
 // 128 bytes.
 //
+// Rows of ragged groups are given whole tiles too: what belongs to the next
+// group is read as zeros, which is what follows a group where it is transposed.
+//
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "QuantizeTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// A side of a tile: that of a tile of scales, and of 128 bytes of elements.
-static constexpr int64_t kTile = 128, kBlock = 32, kLineBytes = 128;
+/// Slots of the ring by which CTAs learn of their next unit.
+static constexpr int64_t kTicketSlots = 2, kTicketBytes = 16;
 
-namespace {
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
 
-/// The elements and scales of one axis.
-struct Destination {
-  int64_t axis;
-  Value elements, scales; // of the host
-  Value map;              // of the host: how the elements are stored
-  Value kernelMap, kernelScales;
-  std::string name; // of its fields
-
-  std::string getElementField() const { return name; }
-  std::string getScaleField() const { return name + "_scales"; }
-};
-
-class QuantizeTileBuilder {
-public:
-  QuantizeTileBuilder(QuantizeOp op, gpu::GPUModuleOp module)
-      : op(op), module(module), host(op.getLoc(), op),
-        body(op.getLoc(), op.getContext()) {}
-
-  void build();
-
-private:
-  void checkInput();
-  void buildHost();
-  void buildKernel();
-  void buildLoad();
-  void buildPass(const Destination &dest, Value source, Value staged);
-  void buildFragment(const Destination &dest, Value source, Value staged,
-                     Value item);
-  void buildStores(const Destination &dest, Value staged);
-
-  Type getInputType() { return getElementTypeOrSelf(op.getInput().getType()); }
-  int64_t getInputBytes() { return getInputType().getIntOrFloatBitWidth() / 8; }
-  /// Columns of the input in a line of shared memory.
-  int64_t getPanelColumns() { return kLineBytes / getInputBytes(); }
-  bool isOnlyTransposed() { return op.getAxes() == ArrayRef<int64_t>{0}; }
-
-  RingType getInputRing();
-  RingType getOutputRing();
-  BufferType getBuffer(ArrayRef<int64_t> shape, Type type,
-                       mxgpu::Swizzle swizzle) {
-    return BufferType::get(op.getContext(), Space::Smem, shape, type, swizzle);
-  }
-  TensorMapType getMap(ArrayRef<int64_t> box, Type type) {
-    return TensorMapType::get(op.getContext(), box, type,
-                              mxgpu::Swizzle::Sw128);
-  }
-  /// Row and column of the input at which a unit's tile begins.
-  std::pair<Value, Value> getStart(ForEachWorkOp unit) {
-    if (isOnlyTransposed())
-      return {unit.getColumn(), unit.getRow()};
-    return {unit.getRow(), unit.getColumn()};
-  }
-
-  static constexpr int64_t kThreads = 256;
-
-  QuantizeOp op;
-  gpu::GPUModuleOp module;
-  KernelBuilder host, body;
-  SmallVector<Destination> destinations;
-  Value inputMap, kernelInputMap;
-  KernelOp kernel;
-  Value inputs, outputs, work;
-  ForEachWorkOp unit;
-};
-
-} // namespace
-
-RingType QuantizeTileBuilder::getInputRing() {
-  int64_t columns = getPanelColumns();
-  return RingType::get(op.getContext(), /*stages=*/1, {host.getStringAttr("x")},
-                       {getBuffer({kTile / columns, kTile, columns},
-                                  getInputType(), mxgpu::Swizzle::Sw128)},
-                       Agent::Tma, 1, Agent::Threads, kThreads, Scope::Cta,
+static RingType getRing(ArrayRef<StringAttr> names,
+                        ArrayRef<BufferType> buffers, int64_t stages,
+                        Agent producer, int64_t producers, Agent consumer,
+                        int64_t consumers) {
+  return RingType::get(buffers[0].getContext(), stages, names, buffers,
+                       producer, producers, consumer, consumers, Scope::Cta,
                        /*overlap=*/0);
 }
 
-RingType QuantizeTileBuilder::getOutputRing() {
+RingType QuantizeTileBuilder::getInputRing() {
+  int64_t columns = getPanelColumns();
+  BufferType buffer =
+      getBuffer({getColumns() / columns, getUnitRows(), columns},
+                getInputType(), mxgpu::Swizzle::Sw128);
+  return getRing(host.getStringAttr("x"), buffer, schedule.getStages(),
+                 Agent::Tma, 1, Agent::Threads, schedule.getThreads());
+}
+
+/// What is stored unit by unit, or else tile by tile.
+RingType QuantizeTileBuilder::getOutputRing(bool byUnits) {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;
   for (const Destination &dest : destinations) {
     auto map = cast<TensorMapType>(dest.map.getType());
-    names.push_back(host.getStringAttr(dest.getElementField()));
-    buffers.push_back(
-        getBuffer(map.getBox(), map.getElementType(), map.getSwizzle()));
+    if (isByUnits(dest) == byUnits) {
+      SmallVector<int64_t> shape(map.getBox());
+      if (dest.panels > 1)
+        shape.insert(shape.begin(), dest.panels);
+      names.push_back(host.getStringAttr(dest.getElementField()));
+      buffers.push_back(
+          getBuffer(shape, map.getElementType(), map.getSwizzle()));
+    }
+    if (byUnits || !dest.isTiled())
+      continue;
     names.push_back(host.getStringAttr(dest.getScaleField()));
-    buffers.push_back(getBuffer({kScaleTileBytes},
-                                getElementTypeOrSelf(dest.scales.getType()),
-                                mxgpu::Swizzle::None));
+    buffers.push_back(
+        getBuffer({dest.scaleTileRows, dest.scaleTileColumns, kScaleTileBytes},
+                  dest.scaleType, mxgpu::Swizzle::None));
   }
-  return RingType::get(op.getContext(), /*stages=*/1, names, buffers,
-                       Agent::Threads, kThreads, Agent::TmaStore, 1, Scope::Cta,
-                       /*overlap=*/0);
+  return getRing(names, buffers, /*stages=*/1, Agent::Threads,
+                 schedule.getThreads(), Agent::TmaStore, 1);
 }
 
-/// The copy engine needs rows and data at multiples of 16 bytes (CUDA Driver
-/// API, cuTensorMapEncodeTiled), and has 32-bit coordinates. The rows of
-/// elements are as long as they need to be.
-void QuantizeTileBuilder::checkInput() {
-  for (int64_t dim : {0, 1})
-    host.requireAtMost(host.dim(op.getInput(), dim), kMaxExtent,
-                       dim ? "columns of the input" : "rows of the input");
-  host.requireMultiple(host.dim(op.getInput(), 1), 16 / getInputBytes(),
-                       "dimension 1 of the input");
-  Value address =
-      host.create<memref::ExtractAlignedPointerAsIndexOp>(op.getInput());
-  host.requireMultiple(address, 16, "the address of the input");
+RingType QuantizeTileBuilder::getTicketRing() {
+  return getRing(
+      host.getStringAttr("unit"),
+      getBuffer({kTicketBytes}, host.getI8Type(), mxgpu::Swizzle::None),
+      kTicketSlots, Agent::Tickets, 1, Agent::Roles, 1);
 }
 
-void QuantizeTileBuilder::buildHost() {
-  inputMap = host.create<EncodeTensorMapOp>(
-      getMap({kTile, getPanelColumns()}, getInputType()), op.getInput());
-  for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
-    Value elements = op.getElements(i);
-    TensorMapType map =
-        getMap({kTile, kTile}, getElementTypeOrSelf(elements.getType()));
-    destinations.push_back({axis, elements, op.getScales(i),
-                            host.create<EncodeTensorMapOp>(map, elements),
-                            Value(), Value(), axis ? "rows" : "columns"});
-  }
+//===----------------------------------------------------------------------===//
+// The roles
+//===----------------------------------------------------------------------===//
+
+/// The loop over the units of a tile, if there are several; the first row of a
+/// unit in its tile.
+Value QuantizeTileBuilder::forEachUnit() {
+  if (getRows() == getUnitRows())
+    return body.index(0);
+  return body.forEachK(body.index(0), body.index(getRows()), getUnitRows())
+      .getK();
 }
 
 void QuantizeTileBuilder::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
   body.role("load", 1, /*elected=*/true);
-  auto [row, column] = getStart(body.forEachWork(work));
+  ForEachWorkOp tile = body.forEachWork(work);
+  Value row = body.add(getInputRow(tile), forEachUnit());
   Value slot = body.create<AcquireOp>(inputs);
   int64_t columns = getPanelColumns();
-  for (int64_t panel = 0; panel < kTile / columns; ++panel)
+  for (int64_t panel = 0; panel < getColumns() / columns; ++panel)
     body.create<TmaLoadOp>(
-        kernelInputMap, ValueRange{row, body.add(column, panel * columns)},
-        slot, "x", body.index(panel), /*multicast=*/false, CacheHint::None);
+        kernelInputMap,
+        ValueRange{row, body.add(tile.getColumn(), panel * columns)}, slot, "x",
+        body.index(panel), /*multicast=*/false, CacheHint::None);
   body.create<PublishOp>(slot, Value());
 }
 
-/// Quantizes the fragment with the number `item`: a block of a row, or so many
-/// columns that a row of them is a word.
-void QuantizeTileBuilder::buildFragment(const Destination &dest, Value source,
-                                        Value staged, Value item) {
-  Type elementType = getElementTypeOrSelf(dest.elements.getType());
-  Type scaleType = getElementTypeOrSelf(dest.scales.getType());
-  auto rem = [&](Value value, int64_t by) -> Value {
-    return body.create<arith::RemUIOp>(value, body.index(by));
-  };
-  if (dest.axis == 1) {
-    Value row = rem(item, kTile), block = body.div(item, kTile);
-    Value column = body.mul(block, body.index(kBlock));
-    Value x = body.create<LoadSharedOp>(VectorType::get(kBlock, getInputType()),
-                                        source, "x", row, column);
-    auto quantized = body.create<QuantizeBlockOp>(
-        TypeRange{VectorType::get(kBlock, elementType), scaleType}, x,
-        op.getScaleRounding());
-    body.create<StoreSharedOp>(quantized.getElements(), staged,
-                               dest.getElementField(), ValueRange{row, column});
-    body.create<StoreScaleOp>(quantized.getScale(), staged,
-                              dest.getScaleField(), row, block);
-    return;
-  }
-  int64_t columns = 4 / getInputBytes(), inLine = kTile / columns;
-  Value column = body.mul(rem(item, inLine), body.index(columns));
-  Value block = body.div(item, inLine);
-  Value row = body.mul(block, body.index(kBlock));
+/// One thread draws the number of the unit that comes after each.
+void QuantizeTileBuilder::buildSchedule() {
+  OpBuilder::InsertionGuard guard(body);
+  body.role("schedule", 1, /*elected=*/true);
+  body.forEachWork(work);
+  Value slot = body.create<AcquireOp>(tickets);
+  body.create<PublishOp>(slot, Value());
+}
+
+/// A block of a row.
+void QuantizeTileBuilder::buildRowFragment(const Destination &dest,
+                                           const Unit &unit, Value item) {
+  Value row = body.create<arith::RemUIOp>(item, body.index(getUnitRows()));
+  Value block = body.div(item, getUnitRows());
+  Value column = body.mul(block, body.index(getBlock()));
+  Value x =
+      body.create<LoadSharedOp>(VectorType::get(getBlock(), getInputType()),
+                                unit.source, "x", row, column, unit.rows);
+  auto quantized = body.create<QuantizeBlockOp>(
+      TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
+      x, encode, /*seed=*/Value(), /*first=*/Value(), op.getScaleRounding(),
+      /*lanes=*/1);
+  body.create<StoreSharedOp>(quantized.getElements(), unit.staged[dest.axis],
+                             dest.getElementField(), ValueRange{row, column});
+  storeScale(dest, unit, quantized.getScale(), body.add(unit.first, row),
+             block);
+}
+
+/// So many columns of a block that a row of them is a word.
+void QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
+                                              const Unit &unit, Value item) {
+  int64_t columns = getWordColumns(), inRow = getColumns() / columns;
+  Value column = body.mul(body.create<arith::RemUIOp>(item, body.index(inRow)),
+                          body.index(columns));
+  Value block = body.div(item, inRow);
+  Value row = body.mul(block, body.index(getBlock()));
   Value x = body.create<LoadSharedOp>(
-      VectorType::get({kBlock, columns}, getInputType()), source, "x", row,
-      column);
+      VectorType::get({getBlock(), columns}, getInputType()), unit.source, "x",
+      row, column, /*rows=*/Value());
+  Value rows;
+  if (unit.rows)
+    rows = body.create<arith::SubIOp>(unit.rows, row);
   auto quantized = body.create<QuantizeColumnsOp>(
-      TypeRange{VectorType::get({columns, kBlock}, elementType),
-                VectorType::get(columns, scaleType)},
-      x, op.getScaleRounding());
-  body.create<StoreSharedOp>(quantized.getElements(), staged,
-                             dest.getElementField(), ValueRange{column, row});
+      TypeRange{VectorType::get({columns, getBlock()}, dest.elementType),
+                VectorType::get(columns, dest.scaleType)},
+      x, encode, rows, op.getScaleRounding());
+  body.create<StoreSharedOp>(quantized.getElements(), unit.staged[dest.axis],
+                             dest.getElementField(),
+                             ValueRange{column, body.add(unit.first, row)});
+  block = body.add(body.div(unit.first, getBlock()), block);
   for (int64_t i = 0; i < columns; ++i) {
     Value scale = body.create<vector::ExtractOp>(quantized.getScales(),
                                                  ArrayRef<int64_t>{i});
-    body.create<StoreScaleOp>(scale, staged, dest.getScaleField(),
-                              i ? body.add(column, i) : column, block);
+    storeScale(dest, unit, scale, i ? body.add(column, i) : column, block);
   }
 }
 
-/// All fragments of a tile, shared out among the threads.
-void QuantizeTileBuilder::buildPass(const Destination &dest, Value source,
-                                    Value staged) {
+/// The scale of row `row` and block `block` of what the tile gives.
+void QuantizeTileBuilder::storeScale(const Destination &dest, const Unit &unit,
+                                     Value scale, Value row, Value block) {
+  if (dest.isTiled()) {
+    body.create<StoreScaleOp>(scale, unit.stagedScales, dest.getScaleField(),
+                              row, block);
+    return;
+  }
+  auto [firstRow, firstColumn] = getStart(dest);
+  row = body.add(firstRow, row);
+  block = body.add(body.div(firstColumn, getBlock()), block);
+  auto isBelow = [&](Value place, Value end) -> Value {
+    return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, place, end);
+  };
+  Value endRow =
+      writesRows(dest) ? tile.getEnd() : body.dim(dest.kernelScales, 0);
+  Value isInside = body.create<arith::AndIOp>(
+      isBelow(row, endRow), isBelow(block, body.dim(dest.kernelScales, 1)));
+  auto ifOp = body.create<scf::IfOp>(isInside, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  body.create<memref::StoreOp>(scale, dest.kernelScales,
+                               ValueRange{row, block});
+}
+
+/// All fragments of a unit, shared out among the threads.
+void QuantizeTileBuilder::buildPass(const Destination &dest, const Unit &unit) {
   Value thread = body.create<ThreadIdOp>();
-  int64_t elements = dest.axis ? kBlock : kBlock * 4 / getInputBytes();
-  int64_t rounds = kTile * kTile / elements / kThreads;
+  auto build = [&](Value item) {
+    if (dest.axis == 1)
+      buildRowFragment(dest, unit, item);
+    else
+      buildColumnFragment(dest, unit, item);
+  };
+  int64_t rounds = getNumFragments(dest.axis) / schedule.getThreads();
   if (rounds == 1)
-    return buildFragment(dest, source, staged, thread);
+    return build(thread);
   auto loop =
       body.create<scf::ForOp>(body.index(0), body.index(rounds), body.index(1));
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(loop.getBody());
-  Value first = body.mul(loop.getInductionVar(), body.index(kThreads));
-  buildFragment(dest, source, staged, body.add(first, thread));
+  Value first =
+      body.mul(loop.getInductionVar(), body.index(schedule.getThreads()));
+  build(body.add(first, thread));
 }
 
-void QuantizeTileBuilder::buildStores(const Destination &dest, Value staged) {
-  auto [row, column] = getStart(unit);
-  if (dest.axis == 0)
-    std::swap(row, column);
-  body.create<TmaStoreOp>(staged, dest.getElementField(), dest.kernelMap,
-                          ValueRange{row, column}, /*add=*/false);
-  body.create<BulkStoreOp>(
-      staged, dest.getScaleField(), dest.kernelScales,
-      ValueRange{body.div(row, kTile), body.div(column, kTile)});
+/// Of a group's last tile only the rows that it has.
+void QuantizeTileBuilder::storeElements(const Destination &dest, Value staged,
+                                        const Unit &unit) {
+  auto [row, column] = getStart(dest);
+  if (dest.axis == 1)
+    row = body.add(row, unit.first);
+  if (dest.getPacking() > 1)
+    column = body.div(column, dest.getPacking());
+  Value isWhole, isPart;
+  if (writesRows(dest)) {
+    Value all = body.index(getRows());
+    isWhole =
+        body.create<arith::CmpIOp>(arith::CmpIPredicate::eq, unit.rows, all);
+    isPart =
+        body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, unit.rows, all);
+  }
+  int64_t panelColumns =
+      cast<TensorMapType>(dest.map.getType()).getBox().back();
+  for (int64_t panel = 0; panel < dest.panels; ++panel)
+    body.create<TmaStoreOp>(
+        staged, dest.getElementField(), dest.kernelMap,
+        ValueRange{row,
+                   panel ? body.add(column, panel * panelColumns) : column},
+        isWhole, /*add=*/false,
+        dest.panels > 1 ? body.getI64IntegerAttr(panel) : IntegerAttr());
+  if (isPart)
+    body.create<StoreRowsOp>(staged, dest.getElementField(),
+                             dest.kernelElements, row, column, unit.rows,
+                             isPart);
 }
 
-void QuantizeTileBuilder::buildKernel() {
-  body.setInsertionPointToStart(&kernel.getBody().front());
-  // The problem is that of the output which is written first: its rows are
-  // those of the input, or its columns.
-  Value rows = kernel.getBody().getArguments().end()[-2];
-  Value columns = kernel.getBody().getArguments().back();
-  inputs = body.create<RingOp>(getInputRing(), "in", DenseI64ArrayAttr(),
-                               IntegerAttr(), IntegerAttr());
-  outputs = body.create<RingOp>(getOutputRing(), "out", DenseI64ArrayAttr(),
-                                IntegerAttr(), IntegerAttr());
-  work = body.create<WorkSourceOp>(
-      rows, columns, /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{kTile, kTile},
-      RasterAttr::get(op.getContext(), RasterOrder::Linear, 1));
-  buildLoad();
-  body.role("quantize", kThreads / 32, /*elected=*/false);
-  unit = body.forEachWork(work);
-  Value staged = body.create<AcquireOp>(outputs);
-  Value source = body.create<ConsumeOp>(inputs);
+/// Tiles of scales; the first of them exists.
+void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
+                                          Value staged) {
+  auto [row, column] = getStart(dest);
+  Value rowTile = body.div(row, kScaleTileRows);
+  if (writesRows(dest))
+    rowTile = body.add(rowTile, tile.getSlice());
+  Value columnTile = body.div(column, kScaleTileBlocks * getBlock());
+  auto isBelow = [&](Value place, int64_t dim) -> Value {
+    return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, place,
+                                      body.dim(dest.kernelScales, dim));
+  };
+  for (int64_t i = 0; i < dest.scaleTileRows; ++i)
+    for (int64_t j = 0; j < dest.scaleTileColumns; ++j) {
+      Value r = i ? body.add(rowTile, i) : rowTile;
+      Value c = j ? body.add(columnTile, j) : columnTile;
+      Value exists = i ? isBelow(r, 0) : Value();
+      if (j) {
+        Value also = isBelow(c, 1);
+        exists = exists ? body.create<arith::AndIOp>(exists, also).getResult()
+                        : also;
+      }
+      body.create<BulkStoreOp>(
+          staged, dest.getScaleField(), dest.kernelScales, ValueRange{r, c},
+          exists, body.getI64IntegerAttr(i * dest.scaleTileColumns + j));
+    }
+}
+
+/// The passes over one slot of the input.
+void QuantizeTileBuilder::buildUnit(Value staged) {
+  OpBuilder::InsertionGuard guard(body);
+  Unit unit;
+  unit.first = forEachUnit();
+  unit.stagedScales = staged;
+  unit.staged = {staged, staged};
+  unit.source = body.create<ConsumeOp>(inputs);
+  if (offsets)
+    unit.rows = body.create<arith::SubIOp>(tile.getEnd(), tile.getStart());
   for (const Destination &dest : destinations)
-    buildPass(dest, source, staged);
-  body.create<ReleaseOp>(source);
+    if (!isByUnits(dest))
+      buildPass(dest, unit);
+  // Last, so that the pass over columns hides the wait for stores from it.
+  if (byUnits)
+    unit.staged[1] = body.create<AcquireOp>(byUnits);
   for (const Destination &dest : destinations)
-    buildStores(dest, staged);
+    if (isByUnits(dest))
+      buildPass(dest, unit);
+  body.create<ReleaseOp>(unit.source);
+  bool isOnly = getRows() == getUnitRows();
+  for (const Destination &dest : destinations)
+    if (isOnly || isByUnits(dest))
+      storeElements(dest, unit.staged[dest.axis], unit);
+  if (byUnits)
+    body.create<PublishOp>(unit.staged[1], Value());
+}
+
+void QuantizeTileBuilder::buildQuantize() {
+  body.role("quantize", schedule.getThreads() / 32, /*elected=*/false);
+  tile = body.forEachWork(work);
+  Value staged = body.create<AcquireOp>(byTiles);
+  buildUnit(staged);
+  for (const Destination &dest : destinations) {
+    if (getRows() != getUnitRows() && !isByUnits(dest))
+      storeElements(dest, staged, {body.index(0)});
+    if (dest.isTiled())
+      storeScaleTiles(dest, staged);
+  }
   body.create<PublishOp>(staged, Value());
 }
 
-void QuantizeTileBuilder::build() {
-  checkInput();
-  buildHost();
-  SmallVector<Value> arguments = {inputMap};
-  for (const Destination &dest : destinations)
-    llvm::append_values(arguments, dest.map, dest.scales);
-  Value rows = host.dim(op.getInput(), 0), columns = host.dim(op.getInput(), 1);
-  if (isOnlyTransposed())
-    std::swap(rows, columns);
-  llvm::append_values(arguments, rows, columns);
-  kernel = host.kernel(module, "quantize", ValueRange(arguments).getTypes());
-  auto *argument = kernel.getBody().args_begin();
-  kernelInputMap = *argument++;
-  for (Destination &dest : destinations) {
-    dest.kernelMap = *argument++;
-    dest.kernelScales = *argument++;
-  }
-  buildKernel();
-  Value tiles =
-      host.mul(host.ceilDiv(rows, kTile), host.ceilDiv(columns, kTile));
-  host.launch(kernel, tiles, arguments);
-  op.erase();
-}
-
-/// Rows of other formats than E4M3 with tiles of scales are QuantizeKernel's.
-static LogicalResult checkSupport(QuantizeOp op) {
-  if (op.getBlockSize() != kBlock)
-    return op.emitOpError("expected blocks of 32 with axes [0] on the GPU, "
-                          "found ")
-           << op.getBlockSize();
-  for (unsigned i = 0; i < op.getAxes().size(); ++i) {
-    auto elements = cast<MemRefType>(op.getElements(i).getType());
-    if (!isa<Float8E4M3FNType>(elements.getElementType()))
-      return op.emitOpError("expected elements of f8E4M3FN with axes [0] on "
-                            "the GPU, found ")
-             << elements;
-    auto scales = cast<MemRefType>(op.getScales(i).getType());
-    if (scales.getRank() != 5)
-      return op.emitOpError("expected scales in layout tcgen05 with axes [0] "
-                            "on the GPU, found ")
-             << scales;
-  }
-  return success();
-}
-
-LogicalResult mx::mxgpu::buildQuantizeTileKernel(QuantizeOp op,
-                                                 gpu::GPUModuleOp module) {
-  if (failed(checkSupport(op)))
-    return failure();
-  auto type = cast<MemRefType>(op.getInput().getType());
-  int64_t columns = type.getDimSize(1);
-  int64_t step = 16 * 8 / type.getElementTypeBitWidth();
-  if (!ShapedType::isDynamic(columns) && columns % step)
-    return op.emitOpError("expected dimension 1 of the input to be a multiple "
-                          "of ")
-           << step << " with axes [0] on the GPU, found " << columns
-           << ": pad it to " << roundUp(columns, step);
-  QuantizeTileBuilder(op, module).build();
-  return success();
+void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
+                                      Value counter) {
+  auto createRing = [&](RingType type, StringRef name) -> Value {
+    return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
+                               IntegerAttr());
+  };
+  inputs = createRing(getInputRing(), "in");
+  byTiles = createRing(getOutputRing(/*byUnits=*/false), "out");
+  if (llvm::any_of(destinations,
+                   [&](const Destination &dest) { return isByUnits(dest); }))
+    byUnits = createRing(getOutputRing(/*byUnits=*/true), "unit");
+  if (counter)
+    tickets = createRing(getTicketRing(), "tickets");
+  work = body.create<WorkSourceOp>(rows, columns, schedule.getTile(),
+                                   schedule.getRaster(), /*single=*/!counter,
+                                   tickets, counter, offsets);
+  buildLoad();
+  if (counter)
+    buildSchedule();
+  buildQuantize();
 }

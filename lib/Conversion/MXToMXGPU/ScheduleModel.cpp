@@ -88,6 +88,8 @@ static int64_t getLoadTraffic(const Grid &grid, const ScheduleParts &parts,
   // it takes to keep everyone busy.
   int64_t rows = parts.rasterOrder == RasterOrder::Supergroup
                      ? parts.rasterGroup
+                 : parts.rasterOrder == RasterOrder::Columns
+                     ? grid.rowTiles
                      : std::max<int64_t>(1, active / grid.columnTiles);
   rows = std::min(rows, grid.rowTiles);
   int64_t bands = ceilDiv(grid.rowTiles, rows);

@@ -140,7 +140,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 // -----
 
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage for axes [1], which needs no shared memory, found 2}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and no unit for axes [1], which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
   return
 }
@@ -148,7 +148,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 // -----
 
 func.func @main(%x: memref<128x64xf32>, %e: memref<64x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>, %seed: i64) {
-  // expected-error @below {{'mx.quantize' op expected a seed with axes [1] only on the GPU, found axes [0]}}
+  // expected-error @below {{'mx.quantize' op expected a seed with axes [1] and without ragged rows only on the GPU, found axes [0]}}
   mx.quantize ins(%x : memref<128x64xf32>) seed(%seed) outs(%e, %s : memref<64x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
   return
 }
@@ -163,11 +163,48 @@ func.func @main(%x: memref<4x8xf32, strided<[16, 1]>>, %m: memref<f32>) {
 
 // -----
 
+!a = memref<128x384xf8E4M3FN>
+func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<1x3x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected ragged = rows on the GPU, found ragged = reduction: transpose the input}}
+  mx.quantize ragged = reduction ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
+      outs(%e, %s : !a, memref<1x3x32x4x4xf8E8M0FNU>)
+  return
+}
+
+// -----
+
 !a = memref<128x64xf8E4M3FN>
 func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected no offsets on the GPU, found offsets}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of 128 rows in 1 unit and stage for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
-      outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>)
+      outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}
+  return
+}
+
+// -----
+
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected a schedule with a tile of at most 256 rows and columns for axes [0], found [128, 384]}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 384], threads = 128>}
+  return
+}
+
+// -----
+
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected a schedule whose threads divide the 256 fragments of a unit, found 96}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96>}
+  return
+}
+
+// -----
+
+// NVFP4's blocks of 16 may leave rows that the copy engine cannot store.
+func.func @main(%x: memref<48x64xbf16>, %e: memref<64x48xf4E2M1FN>, %s: memref<64x3xf8E4M3FN>, %g: f32) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of the elements to be a multiple of 32 with axes [0] on the GPU, found 48: pad it to 64}}
+  mx.quantize ins(%x : memref<48x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x48xf4E2M1FN>, memref<64x3xf8E4M3FN>) axes = [0] block_size = 16
   return
 }
 
@@ -331,27 +368,3 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
   return
 }
 
-// -----
-
-// Along columns: what rows take and tiles do not yet.
-func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E5M2>, %s: memref<1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected elements of f8E4M3FN with axes [0] on the GPU, found 'memref<64x128xf8E5M2>'}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E5M2>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
-  return
-}
-
-// -----
-
-func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: memref<64x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected scales in layout tcgen05 with axes [0] on the GPU, found 'memref<64x4xf8E8M0FNU>'}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [0]
-  return
-}
-
-// -----
-
-func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf4E2M1FN>, %s: memref<64x8xf8E4M3FN>, %g: f32) {
-  // expected-error @below {{'mx.quantize' op expected blocks of 32 with axes [0] on the GPU, found 16}}
-  mx.quantize ins(%x : memref<128x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x128xf4E2M1FN>, memref<64x8xf8E4M3FN>) axes = [0] block_size = 16
-  return
-}

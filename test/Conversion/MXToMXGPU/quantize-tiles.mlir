@@ -5,13 +5,13 @@
 
 // CHECK-DAG: !map = !mxgpu.tensor_map<128x64xbf16, sw128>
 // CHECK-DAG: !tma_ring = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(256)>
-// CHECK-DAG: !threads_ring = !mxgpu.ring<1 x (columns: smem<128x128xf8E4M3FN, sw128>, columns_scales: smem<512xf8E8M0FNU>), producer = threads(256), consumer = tma_store>
+// CHECK-DAG: !threads_ring = !mxgpu.ring<1 x (columns: smem<128x128xf8E4M3FN, sw128>, columns_scales: smem<1x1x512xf8E8M0FNU>), producer = threads(256), consumer = tma_store>
 
 // CHECK-LABEL: func.func @columns(
 // CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of the input to be a multiple of 8, found %lld; the nearest are %lld and %lld"
 // CHECK:         %[[X:.*]] = mxgpu.encode_tensor_map %arg0 : memref<?x?xbf16> -> !map
 // CHECK:         %[[Q:.*]] = mxgpu.encode_tensor_map %arg1 : memref<?x?xf8E4M3FN> -> !map1
-// CHECK:         mxgpu.launch @kernels::@columns_quantize grid(%{{.*}}) args(%[[X]], %[[Q]], %arg2, %[[K:.*]], %[[M:.*]] : !map, !map1, memref<?x?x32x4x4xf8E8M0FNU>, index, index)
+// CHECK:         mxgpu.launch @kernels::@columns_quantize grid(%{{.*}}) args(%[[X]], %[[Q]], %arg2, %[[M:.*]], %[[K:.*]] : !map, !map1, memref<?x?x32x4x4xf8E8M0FNU>, index, index)
 func.func @columns(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
   mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0]
   return
@@ -23,18 +23,35 @@ func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x3
   return
 }
 
-// Along columns only, units are counted along the output: its rows are the
-// input's columns.
+// CHECK-LABEL: func.func @ragged(
+// CHECK:         mxgpu.require %{{.*}}, "expected tiles of rows of the scales to be %lld, found %lld"
+func.func @ragged(%x: memref<?x?xbf16>, %o: memref<4xi32>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ragged = rows ins(%x : memref<?x?xbf16>) offsets(%o : memref<4xi32>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0]
+  return
+}
+
+// CHECK-LABEL: func.func @parts(
+// CHECK:         gpu.memset %[[COUNTER:.*]], %c0_i32 : memref<1xi32>, i32
+// CHECK:         %[[SMS:.*]] = mxgpu.sm_count
+// CHECK-NEXT:    %[[GRID:.*]] = arith.minui %{{.*}}, %[[SMS]]
+// CHECK-NEXT:    mxgpu.launch @kernels::@parts_quantize grid(%[[GRID]])
+// CHECK-NEXT:    memref.dealloc %[[COUNTER]]
+func.func @parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 4>}
+  return
+}
+
+// Along columns only, tiles below each other come one after the other.
 // CHECK-LABEL: mxgpu.kernel @columns_quantize(
-// CHECK-SAME:    %[[X:.*]]: !map, %[[Q:.*]]: !map1, %[[F:.*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[K:.*]]: index, %[[M:.*]]: index)
-// CHECK-SAME:    smem(50688)
-// CHECK:         %work = mxgpu.work_source static raster = linear tile [128, 128] of(%[[K]], %[[M]], %c0)
+// CHECK-SAME:    %[[X:.*]]: !map, %[[Q:.*]]: !map1, %[[F:.*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[M:.*]]: index, %[[K:.*]]: index)
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, ctas = 4, raster = columns>) smem(50688)
+// CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] of(%[[M]], %[[K]], %c0)
 // CHECK:         mxgpu.role @load warps(1) elected
 // CHECK:           mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
 // CHECK-NEXT:        %in_slot = mxgpu.acquire %in
-// CHECK-NEXT:        mxgpu.tma_load %[[X]][%column, %row] into %in_slot["x"] part(%c0)
-// CHECK-NEXT:        %[[NEXT:.*]] = arith.addi %row, %c64
-// CHECK-NEXT:        mxgpu.tma_load %[[X]][%column, %[[NEXT]]] into %in_slot["x"] part(%c1)
+// CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %column] into %in_slot["x"] part(%c0)
+// CHECK-NEXT:        %[[NEXT:.*]] = arith.addi %column, %c64
+// CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %[[NEXT]]] into %in_slot["x"] part(%c1)
 // CHECK-NEXT:        mxgpu.publish %in_slot
 // CHECK:         mxgpu.role @quantize warps(8)
 // CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
@@ -52,10 +69,10 @@ func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x3
 // CHECK-NEXT:        mxgpu.store_scale %[[S0]], %out_slot["columns_scales"] at[%[[C]], %[[B]]]
 // CHECK:             mxgpu.store_scale %{{.*}}, %out_slot["columns_scales"]
 // CHECK-NEXT:        mxgpu.release %in_slot
-// CHECK-NEXT:        mxgpu.tma_store %out_slot["columns"] to %[[Q]][%row, %column]
-// CHECK-NEXT:        %[[I:.*]] = arith.divui %row, %c128
-// CHECK-NEXT:        %[[J:.*]] = arith.divui %column, %c128
-// CHECK-NEXT:        mxgpu.bulk_store %out_slot["columns_scales"] to %[[F]][%[[I]], %[[J]]]
+// CHECK-NEXT:        mxgpu.tma_store %out_slot["columns"] to %[[Q]][%column, %row]
+// CHECK-NEXT:        %[[I:.*]] = arith.divui %column, %c128
+// CHECK-NEXT:        %[[J:.*]] = arith.divui %row, %c128
+// CHECK-NEXT:        mxgpu.bulk_store %out_slot["columns_scales"] part(0) to %[[F]][%[[I]], %[[J]]]
 // CHECK-NEXT:        mxgpu.publish %out_slot
 
 // A tile that is read once gives both.
@@ -70,7 +87,56 @@ func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x3
 // CHECK:             mxgpu.quantize_columns %{{.*}} scale_rounding = even
 // CHECK:             mxgpu.release %in_slot
 // CHECK-NEXT:        mxgpu.tma_store %out_slot["rows"] to %{{.*}}[%row, %column]
-// CHECK:             mxgpu.bulk_store %out_slot["rows_scales"]
 // CHECK-NEXT:        mxgpu.tma_store %out_slot["columns"] to %{{.*}}[%column, %row]
-// CHECK-NEXT:        mxgpu.bulk_store %out_slot["columns_scales"]
+// CHECK:             mxgpu.bulk_store %out_slot["rows_scales"]
+// CHECK:             mxgpu.bulk_store %out_slot["columns_scales"]
 // CHECK-NEXT:        mxgpu.publish %out_slot
+
+// Groups have tiles of rows of their own. Where one ends, its rows are stored by
+// threads, and transposed, zeros follow.
+// CHECK-LABEL: mxgpu.kernel @ragged_quantize(
+// CHECK-SAME:    %[[OFFSETS:[a-z0-9]+]]: memref<4xi32>)
+// CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] ragged(%[[OFFSETS]] : memref<4xi32>)
+// CHECK:           mxgpu.tma_load %{{.*}}[%start, %column] into
+// CHECK:         mxgpu.role @quantize warps(8)
+// CHECK:             %[[N:.*]] = arith.subi %end, %start
+// CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] rows(%[[N]])
+// CHECK:             %[[LEFT:.*]] = arith.subi %[[N]], %{{.*}}
+// CHECK-NEXT:        mxgpu.quantize_columns %{{.*}} rows(%[[LEFT]])
+// CHECK:             %[[WHOLE:.*]] = arith.cmpi eq, %[[N]], %c128
+// CHECK-NEXT:        %[[PART:.*]] = arith.cmpi ult, %[[N]], %c128
+// CHECK-NEXT:        mxgpu.tma_store %out_slot["rows"] to %{{.*}}[%start, %column] when(%[[WHOLE]])
+// CHECK-NEXT:        mxgpu.store_rows %out_slot["rows"] to %{{.*}}[%start, %column] rows(%[[N]]) when(%[[PART]])
+// CHECK-NEXT:        mxgpu.tma_store %out_slot["columns"] to %{{.*}}[%column, %row]
+// CHECK-NEXT:        %[[I:.*]] = arith.divui %start, %c128
+// CHECK-NEXT:        %[[TILE:.*]] = arith.addi %[[I]], %slice
+// CHECK:             mxgpu.bulk_store %out_slot["rows_scales"] part(0) to %{{.*}}[%[[TILE]], %{{.*}}]
+
+// A tile in four parts: rows are stored part by part, columns and scales as a
+// whole, as far as there are such tiles. CTAs draw tickets.
+// CHECK-LABEL: mxgpu.kernel @parts_quantize(
+// CHECK-SAME:    %[[COUNTER:[a-z0-9]+]]: memref<1xi32>) quantize_schedule(<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 4>)
+// CHECK:         %work = mxgpu.work_source tickets(%tickets, %[[COUNTER]] :
+// CHECK:         mxgpu.role @load warps(1) elected
+// CHECK:           mxgpu.for_each_k (%k, %{{.*}}, %{{.*}}) from %c0 to %c256 step 64 {
+// CHECK:             %[[ROW:.*]] = arith.addi %row, %k
+// CHECK:             mxgpu.tma_load %{{.*}}[%[[ROW]], %column] into %in_slot["x"] part(%c0)
+// CHECK:           mxgpu.next_unit
+// CHECK:         mxgpu.role @schedule warps(1) elected
+// CHECK:           mxgpu.acquire %tickets
+// CHECK-NEXT:      mxgpu.publish
+// CHECK:         mxgpu.role @quantize warps(8)
+// CHECK:           %out_slot = mxgpu.acquire %out
+// CHECK-NEXT:      mxgpu.for_each_k
+// CHECK:             %in_slot = mxgpu.consume %in
+// CHECK:             mxgpu.store_shared %{{.*}}, %out_slot["columns"]
+// CHECK:             %unit_slot = mxgpu.acquire %unit
+// CHECK:               mxgpu.store_shared %{{.*}}, %unit_slot["rows"]
+// CHECK:             mxgpu.release %in_slot
+// CHECK:             mxgpu.tma_store %unit_slot["rows"] part(0) to %{{.*}}[%[[R:.*]], %column]
+// CHECK:             mxgpu.tma_store %unit_slot["rows"] part(1)
+// CHECK-NEXT:        mxgpu.publish %unit_slot
+// CHECK:           mxgpu.bulk_store %out_slot["rows_scales"] part(0) to %{{.*}}[%[[I:.*]], %[[J:.*]]] :
+// CHECK:           mxgpu.bulk_store %out_slot["rows_scales"] part(3) to %{{.*}} when(%{{.*}})
+// CHECK:           mxgpu.bulk_store %out_slot["columns_scales"] part(3) to %{{.*}} when(%{{.*}})
+// CHECK-NEXT:      mxgpu.publish %out_slot

@@ -65,3 +65,25 @@ func.func @quantize(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: te
   %r:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>
   return %r#0 : tensor<128x64xf8E4M3FN>
 }
+
+// Both axes of a tensor with tiles enough, of any other, and ragged.
+// CHECK-LABEL: func.func @quantize_large
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 4>}
+func.func @quantize_large(%x: tensor<8192x8192xbf16>, %q: tensor<8192x8192xf8E4M3FN>, %s: tensor<8192x256xf8E8M0FNU>) -> tensor<8192x8192xf8E4M3FN> {
+  %r:4 = mx.quantize ins(%x : tensor<8192x8192xbf16>) outs(%q, %s, %q, %s : tensor<8192x8192xf8E4M3FN>, tensor<8192x256xf8E8M0FNU>, tensor<8192x8192xf8E4M3FN>, tensor<8192x256xf8E8M0FNU>) axes = [1, 0] -> tensor<8192x8192xf8E4M3FN>, tensor<8192x256xf8E8M0FNU>, tensor<8192x8192xf8E4M3FN>, tensor<8192x256xf8E8M0FNU>
+  return %r#0 : tensor<8192x8192xf8E4M3FN>
+}
+
+// CHECK-LABEL: func.func @quantize_columns
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, ctas = 4, raster = columns>}
+func.func @quantize_columns(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
+  %r:2 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>
+  return %r#0 : tensor<?x?xf8E4M3FN>
+}
+
+// CHECK-LABEL: func.func @quantize_ragged
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, ctas = 2, raster = columns>}
+func.func @quantize_ragged(%x: tensor<300x64xf32>, %o: tensor<4xi32>, %q: tensor<300x64xf8E4M3FN>, %s: tensor<6x1x32x4x4xf8E8M0FNU>) -> tensor<300x64xf8E4M3FN> {
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<300x64xf32>) offsets(%o : tensor<4xi32>) outs(%q, %s : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>) -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
+  return %r#0 : tensor<300x64xf8E4M3FN>
+}

@@ -120,11 +120,21 @@ LogicalResult TmaStoreOp::verify() {
     return emitOpError("expected ")
            << map.getBox().size() << " coordinates, found "
            << getCoords().size();
-  if (map.getBox() != buffer.getShape() ||
+  ArrayRef<int64_t> shape = buffer.getShape();
+  if (std::optional<int64_t> part = getPart()) {
+    if (shape.size() != 3 || *part < 0 || *part >= shape[0])
+      return emitOpError("expected a part of a field of panels, found ")
+             << *part << " of " << buffer;
+    shape = shape.drop_front();
+  }
+  if (map.getBox() != shape ||
       map.getElementType() != buffer.getElementType() ||
       map.getSwizzle() != buffer.getSwizzle())
     return emitOpError("expected a map with the shape, type and swizzle of ")
            << buffer << ", found " << map;
+  if (getCondition() && ring.getScope() != Scope::Cta)
+    return emitOpError("expected a condition only with scope = cta, found ")
+           << ring;
   // PTX ISA, cp.reduce.async.bulk.tensor: what .add takes of these.
   if (getAdd() && !map.getElementType().isF32())
     return emitOpError("expected to add elements of f32, found ")

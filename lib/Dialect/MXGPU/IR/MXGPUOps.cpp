@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mx/Target/TargetInfo.h"
@@ -26,6 +27,50 @@ static ParseResult parseRaster(OpAsmParser &parser, RasterAttr &raster) {
 
 static void printRaster(OpAsmPrinter &printer, Operation *, RasterAttr raster) {
   raster.printBody(printer);
+}
+
+/// `static`, `single`, `clc(units)` or `tickets(units, counter)`.
+static ParseResult parseScheduler(
+    OpAsmParser &parser, UnitAttr &single,
+    std::optional<OpAsmParser::UnresolvedOperand> &units, Type &unitsType,
+    std::optional<OpAsmParser::UnresolvedOperand> &counter, Type &counterType) {
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  if (!llvm::is_contained({"static", "single", "clc", "tickets"}, keyword))
+    return parser.emitError(loc, "expected static, single, clc or tickets, "
+                                 "found ")
+           << keyword;
+  if (keyword == "single")
+    single = parser.getBuilder().getUnitAttr();
+  if (keyword == "static" || keyword == "single")
+    return success();
+  bool counts = keyword == "tickets";
+  if (parser.parseLParen() || parser.parseOperand(units.emplace()))
+    return failure();
+  if (counts && (parser.parseComma() || parser.parseOperand(counter.emplace())))
+    return failure();
+  if (parser.parseColonType(unitsType) ||
+      (counts && (parser.parseComma() || parser.parseType(counterType))))
+    return failure();
+  return parser.parseRParen();
+}
+
+static void printScheduler(OpAsmPrinter &printer, WorkSourceOp, UnitAttr single,
+                           Value units, Type unitsType, Value counter,
+                           Type counterType) {
+  if (!units) {
+    printer << (single ? "single" : "static");
+    return;
+  }
+  printer << (counter ? "tickets(" : "clc(") << units;
+  if (counter)
+    printer << ", " << counter;
+  printer << " : " << unitsType;
+  if (counter)
+    printer << ", " << counterType;
+  printer << ')';
 }
 
 #define GET_OP_CLASSES
@@ -174,8 +219,46 @@ void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
     stepAttr = builder.getI64IntegerAttr(partStep);
   }
   build(builder, state, WorkSourceType::get(builder.getContext()), rows,
-        columns, reduction, units, builder.getDenseI64ArrayAttr(tile), raster,
-        partsAttr, stepAttr);
+        columns, reduction, units, /*counter=*/Value(), /*offsets=*/Value(),
+        /*single=*/false, builder.getDenseI64ArrayAttr(tile), raster, partsAttr,
+        stepAttr);
+}
+
+void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
+                         Value columns, ArrayRef<int64_t> tile,
+                         RasterAttr raster, bool single, Value units,
+                         Value counter, Value offsets) {
+  Value reduction = arith::ConstantIndexOp::create(builder, state.location, 0);
+  build(builder, state, WorkSourceType::get(builder.getContext()), rows,
+        columns, reduction, units, counter, offsets, single,
+        builder.getDenseI64ArrayAttr(tile), raster, /*parts=*/IntegerAttr(),
+        /*part_step=*/IntegerAttr());
+}
+
+/// Where tickets are drawn from, and which groups divide the rows.
+static LogicalResult verifyWorkMemory(WorkSourceOp op) {
+  if (Value counter = op.getCounter()) {
+    auto type = cast<MemRefType>(counter.getType());
+    if (!type.getElementType().isInteger(32) || type.getRank() != 1 ||
+        type.getDimSize(0) != 1)
+      return op.emitOpError("expected a counter of type memref<1xi32>, found ")
+             << type;
+  }
+  if (Value offsets = op.getOffsets()) {
+    auto type = cast<MemRefType>(offsets.getType());
+    if (type.getRank() != 1 || !type.getLayout().isIdentity() ||
+        !(type.getElementType().isInteger(32) ||
+          type.getElementType().isInteger(64)))
+      return op.emitOpError("expected offsets of rank 1 and of i32 or i64, "
+                            "found ")
+             << type;
+    if (!op.getSingle())
+      return op.emitOpError("expected ragged work to be single, one unit for "
+                            "each CTA");
+    if (op.getParts())
+      return op.emitOpError("expected ragged work without split");
+  }
+  return success();
 }
 
 LogicalResult WorkSourceOp::verify() {
@@ -193,11 +276,13 @@ LogicalResult WorkSourceOp::verify() {
     if (!units.getDefiningOp<RingOp>())
       return emitOpError("expected a ring made in the kernel");
     Agent producer = cast<RingType>(units.getType()).getProducer();
-    if (producer != Agent::Clc)
-      return emitOpError("expected a ring with producer clc, found ")
+    Agent expected = getCounter() ? Agent::Tickets : Agent::Clc;
+    if (producer != expected)
+      return emitOpError("expected a ring with producer ")
+             << stringifyAgent(expected) << ", found "
              << stringifyAgent(producer);
   }
-  return success();
+  return verifyWorkMemory(*this);
 }
 
 static LogicalResult verifyBodyArguments(Operation *op, Region &body,
@@ -221,7 +306,7 @@ LogicalResult ForEachWorkOp::verifyRegions() {
   NextUnitOp found;
   for (auto next : getBody().getOps<NextUnitOp>()) {
     if (!units)
-      return next.emitOpError("expected units of cluster launch control, found "
+      return next.emitOpError("expected units that come by a ring, found "
                               "a static work source");
     if (found)
       return next.emitOpError(

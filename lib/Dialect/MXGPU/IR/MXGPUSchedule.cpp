@@ -37,6 +37,18 @@ static void printTileSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
   printer << ']';
 }
 
+static ParseResult parseRaster(AsmParser &parser, RasterAttr &raster) {
+  FailureOr<RasterAttr> parsed = RasterAttr::parseBody(parser);
+  if (failed(parsed))
+    return failure();
+  raster = *parsed;
+  return success();
+}
+
+static void printRaster(AsmPrinter &printer, RasterAttr raster) {
+  raster.printBody(printer);
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "mx/Dialect/MXGPU/IR/MXGPUAttrs.cpp.inc"
 
@@ -371,7 +383,8 @@ LogicalResult ScheduleAttr::verify(
 LogicalResult
 QuantizeScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                              ArrayRef<int64_t> tile, int64_t threads,
-                             int64_t vector, int64_t stages, int64_t ctas) {
+                             int64_t vector, int64_t unit, int64_t stages,
+                             int64_t ctas, RasterAttr) {
   if (tile.size() != 2)
     return emitError() << "expected 2 tile sizes (rows, columns), found "
                        << tile.size();
@@ -385,6 +398,9 @@ QuantizeScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (vector != 8 && vector != 16 && vector != 32)
     return emitError() << "expected vectors of 8, 16 or 32 elements, found "
                        << vector;
+  if (unit && (unit < 32 || unit % 32 || tile[0] % unit))
+    return emitError() << "expected units of a multiple of 32 rows that divide "
+                       << tile[0] << ", found " << unit;
   if (stages < 1 || stages > kMaxStages)
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;

@@ -368,6 +368,8 @@ static bool canFill(Agent agent, Space space, Scope scope) {
   case Agent::Tma:
   case Agent::Clc:
     return space == Space::Smem && scope != Scope::Warp;
+  case Agent::Tickets:
+    return space == Space::Smem && scope == Scope::Cta;
   case Agent::Mma:
     return space == Space::Tmem && scope != Scope::Warp;
   case Agent::Threads:
@@ -388,9 +390,11 @@ static bool canEmpty(Agent agent, Space space, Agent producer) {
   case Agent::TmaStore:
     return space == Space::Smem && producer == Agent::Threads;
   case Agent::Roles:
-    return space == Space::Smem && producer == Agent::Clc;
+    return space == Space::Smem &&
+           (producer == Agent::Clc || producer == Agent::Tickets);
   case Agent::Tma:
   case Agent::Clc:
+  case Agent::Tickets:
     return false;
   }
   return false;
@@ -447,9 +451,10 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                          << stringifyAgent(consumer);
   }
   // PTX ISA, clusterlaunchcontrol.try_cancel: an answer of 16 bytes.
-  if (producer == Agent::Clc &&
+  if ((producer == Agent::Clc || producer == Agent::Tickets) &&
       (buffers.size() != 1 || buffers[0].getSizeInBytes() != 16))
-    return emitError() << "expected 1 buffer of 16 bytes filled by clc, found "
+    return emitError() << "expected 1 buffer of 16 bytes filled by "
+                       << stringifyAgent(producer) << ", found "
                        << buffers.size() << ", the first of "
                        << buffers[0].getSizeInBytes() << " bytes";
   return verifyOverlap(emitError, stages, buffers, overlap);

@@ -14,7 +14,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kBlock = 32;
 /// What one access to shared memory moves at most.
 static constexpr int64_t kChunkBytes = 16;
 
@@ -26,13 +25,18 @@ static SmallVector<int64_t, 2> getMatrixShape(BufferType buffer) {
   return {shape[1], shape[0] * shape[2]};
 }
 
+int64_t mx::mxgpu::getStoredBits(Type element) {
+  int64_t bits = element.getIntOrFloatBitWidth();
+  return bits == 6 ? 8 : bits;
+}
+
 SmallVector<int64_t, 2> mx::mxgpu::getFragmentShape(VectorType type) {
   if (type.getRank() == 1)
     return {1, type.getDimSize(0)};
   return llvm::to_vector<2>(type.getShape());
 }
 
-/// A fragment's rows are moved 16 bytes at a time, or as words if they are one:
+/// A fragment's rows are moved 16 bytes at a time, or by one access of 4 or 8:
 /// neither crosses a chunk of the swizzle.
 static LogicalResult verifyFragment(Operation *op, BufferType buffer,
                                     VectorType type) {
@@ -44,11 +48,15 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
     return op->emitOpError("expected a matrix in shared memory, or panels of "
                            "one, found ")
            << buffer;
-  if (type.getElementType() != buffer.getElementType())
+  Type element = type.getElementType();
+  int64_t bits = getStoredBits(element);
+  bool isNarrow = element.getIntOrFloatBitWidth() < 8;
+  if (isNarrow ? !buffer.getElementType().isInteger(8)
+               : element != buffer.getElementType())
     return op->emitOpError("expected a fragment of ")
-           << buffer.getElementType() << ", found " << type.getElementType();
-  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-  int64_t rowBytes = buffer.getShape().back() * bits / 8;
+           << buffer.getElementType() << ", found " << element;
+  int64_t rowBytes = buffer.getShape().back() *
+                     buffer.getElementType().getIntOrFloatBitWidth() / 8;
   if (buffer.getSwizzle() != mxgpu::Swizzle::None &&
       rowBytes != static_cast<int64_t>(buffer.getSwizzle()))
     return op->emitOpError("expected rows as long as their swizzle says, "
@@ -56,11 +64,11 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
            << buffer;
   SmallVector<int64_t, 2> shape = getFragmentShape(type);
   int64_t bytes = shape[1] * bits / 8;
-  if (shape[1] * bits % 8 || (bytes != 4 && bytes % kChunkBytes))
-    return op->emitOpError("expected rows of 4 bytes or a multiple of ")
+  if (shape[1] * bits % 8 || (bytes != 4 && bytes != 8 && bytes % kChunkBytes))
+    return op->emitOpError("expected rows of 4, 8 or a multiple of ")
            << kChunkBytes << " bytes, found " << type;
   SmallVector<int64_t, 2> matrix = getMatrixShape(buffer);
-  if (matrix[0] % shape[0] || buffer.getShape().back() % shape[1])
+  if (matrix[0] % shape[0] || rowBytes % bytes)
     return op->emitOpError("expected a fragment that divides ")
            << buffer << ", found " << type;
   return success();
@@ -115,14 +123,15 @@ LogicalResult StoreScaleOp::verify() {
   BufferType buffer = lookUpField(*this, getSlot(), getField());
   if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
     return failure();
-  if (buffer.getSpace() != Space::Smem ||
-      buffer.getSizeInBytes() != kScaleTileBytes ||
+  ArrayRef<int64_t> shape = buffer.getShape();
+  if (buffer.getSpace() != Space::Smem || shape.back() != kScaleTileBytes ||
+      (shape.size() != 1 && shape.size() != 3) ||
       buffer.getSwizzle() != mxgpu::Swizzle::None ||
       buffer.getElementType() != getScale().getType() ||
       getScale().getType().getIntOrFloatBitWidth() != 8)
     return emitOpError("expected a tile of ")
            << kScaleTileBytes << " scales of " << getScale().getType()
-           << " of one byte, found " << buffer;
+           << " of one byte, or a matrix of tiles, found " << buffer;
   return success();
 }
 
@@ -142,14 +151,46 @@ LogicalResult BulkStoreOp::verify() {
   if (getCoords().size() > static_cast<size_t>(dest.getRank()))
     return emitOpError("expected at most ")
            << dest.getRank() << " coordinates, found " << getCoords().size();
+  int64_t parts = 1;
+  if (std::optional<int64_t> part = getPart()) {
+    parts = ShapedType::getNumElements(buffer.getShape().drop_back());
+    if (*part < 0 || *part >= parts)
+      return emitOpError("expected a part below ")
+             << parts << ", found " << *part;
+  }
   // PTX ISA, cp.async.bulk: sizes and addresses in multiples of 16 bytes.
   int64_t bytes = dest.getElementTypeBitWidth() / 8;
   for (int64_t size : dest.getShape().drop_front(getCoords().size()))
     bytes *= ShapedType::isDynamic(size) ? 0 : size;
-  if (bytes != buffer.getSizeInBytes() || bytes % kChunkBytes)
+  if (bytes != buffer.getSizeInBytes() / parts || bytes % kChunkBytes)
     return emitOpError("expected coordinates that leave as many bytes as ")
-           << buffer << " has, a multiple of " << kChunkBytes << ", found "
-           << bytes << " in " << dest;
+           << (parts == 1 ? "" : "a part of ") << buffer
+           << " has, a multiple of " << kChunkBytes << ", found " << bytes
+           << " in " << dest;
+  return success();
+}
+
+/// The rows of the field are those of a swizzled matrix without panels.
+LogicalResult StoreRowsOp::verify() {
+  BufferType buffer = lookUpField(*this, getSlot(), getField());
+  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
+    return failure();
+  if (getSlot().getType().getRing().getScope() != Scope::Cta)
+    return emitOpError("expected a ring with scope = cta, found ")
+           << getSlot().getType().getRing();
+  if (buffer.getShape().size() != 2 || buffer.getPadded())
+    return emitOpError("expected a matrix in shared memory, found ") << buffer;
+  int64_t chunk =
+      kChunkBytes * 8 / buffer.getElementType().getIntOrFloatBitWidth();
+  if (failed(verifyFragment(*this, buffer,
+                            VectorType::get(chunk, buffer.getElementType()))))
+    return failure();
+  auto dest = cast<MemRefType>(getDest().getType());
+  if (dest.getRank() != 2 || !dest.getLayout().isIdentity() ||
+      dest.getElementType() != buffer.getElementType())
+    return emitOpError("expected a matrix of ")
+           << buffer.getElementType() << " with identity layout, found "
+           << dest;
   return success();
 }
 
@@ -157,19 +198,38 @@ LogicalResult QuantizeColumnsOp::verify() {
   auto input = cast<VectorType>(getInput().getType());
   auto elements = cast<VectorType>(getElements().getType());
   auto scales = cast<VectorType>(getScales().getType());
-  if (input.getRank() != 2 || input.getDimSize(0) != kBlock ||
+  bool nvfp4 = isa<Float8E4M3FNType>(scales.getElementType());
+  int64_t block = nvfp4 ? 16 : 32;
+  if (!nvfp4 && !isa<Float8E8M0FNUType>(scales.getElementType()))
+    return emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
+           << scales;
+  if (input.getRank() != 2 || input.getDimSize(0) != block ||
       !isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
-    return emitOpError("expected 32 rows of some columns of bf16, f16 or f32, "
-                       "found ")
+    return emitOpError("expected ")
+           << block << " rows of some columns of bf16, f16 or f32, found "
            << input;
   int64_t columns = input.getDimSize(1);
-  if (elements.getShape() != ArrayRef<int64_t>{columns, kBlock} ||
-      !isa<Float8E4M3FNType>(elements.getElementType()))
+  // The words of QuantizeMath.
+  if (columns * input.getElementTypeBitWidth() != 32)
+    return emitOpError("expected columns whose rows are words of 32 bits, "
+                       "found ")
+           << input;
+  Type element = elements.getElementType();
+  bool isNarrow = isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
+                      Float6E2M3FNType, Float4E2M1FNType>(element) ||
+                  element.isInteger(8);
+  if (elements.getShape() != ArrayRef<int64_t>{columns, block} ||
+      (nvfp4 ? !isa<Float4E2M1FNType>(element) : !isNarrow))
     return emitOpError("expected ")
-           << columns << " rows of 32 results of f8E4M3FN, found " << elements;
-  if (scales.getShape() != ArrayRef<int64_t>{columns} ||
-      !isa<Float8E8M0FNUType>(scales.getElementType()))
-    return emitOpError("expected ")
-           << columns << " scales of f8E8M0FNU, found " << scales;
+           << columns << " rows of " << block << " results of "
+           << (nvfp4 ? "f4E2M1FN"
+                     : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8")
+           << ", found " << elements;
+  if (scales.getShape() != ArrayRef<int64_t>{columns})
+    return emitOpError("expected ") << columns << " scales, found " << scales;
+  if (bool(getEncode()) != nvfp4)
+    return emitOpError("expected encode with scales of f8E4M3FN, and only "
+                       "then, found ")
+           << scales;
   return success();
 }

@@ -168,7 +168,7 @@ private:
       return ring.emitOpError("expected a role that ")
              << (producer.take ? "consumes" : "produces")
              << " its slots, found none";
-    if (ring.getType().getProducer() == Agent::Clc) {
+    if (ring.getType().getConsumer() == Agent::Roles) {
       if (failed(verifyRequests(ring, sides)))
         return failure();
     } else if (producer.role == consumer.role)
@@ -248,6 +248,7 @@ private:
     case Agent::Threads:
     case Agent::TmaStore:
     case Agent::Clc:
+    case Agent::Tickets:
     case Agent::Roles:
       break;
     }

@@ -10,6 +10,7 @@
 
 #include "Pipelines.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -127,6 +128,29 @@ static bool isCopyOf(Operation *op, StringAttr name) {
   return store && store.getFieldAttr() == name;
 }
 
+/// Copies of a field: of each part if it has several.
+static int64_t getNumCopies(AcquireOp acquire, StringAttr name) {
+  RingType ring = acquire.getRing().getType();
+  ArrayRef<int64_t> shape =
+      ring.getBuffers()[ring.getFieldIndex(name)].getShape();
+  for (Operation *user : acquire.getSlot().getUsers()) {
+    if (!isCopyOf(user, name))
+      continue;
+    if (auto store = dyn_cast<TmaStoreOp>(user); store && store.getPart())
+      return shape[0];
+    if (auto store = dyn_cast<BulkStoreOp>(user); store && store.getPart())
+      return ShapedType::getNumElements(shape.drop_back());
+  }
+  return 1;
+}
+
+/// The condition under which `op` copies, if it has one.
+static Value getCondition(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<TmaStoreOp, BulkStoreOp, StoreRowsOp>(
+          [](auto store) { return store.getCondition(); });
+}
+
 /// All threads of a role write the fields, in loops or not; then come the
 /// copies, one of each field, and publish. What is written after the first copy
 /// could be missed: the threads wait for each other there and nowhere else.
@@ -138,7 +162,7 @@ static LogicalResult verifySlotOfRole(AcquireOp acquire) {
   Block *block = acquire->getBlock();
   SmallVector<Operation *> copies, publishes;
   for (Operation *user : acquire.getSlot().getUsers())
-    if (isa<TmaStoreOp, BulkStoreOp>(user))
+    if (isa<TmaStoreOp, BulkStoreOp, StoreRowsOp>(user))
       copies.push_back(user);
     else if (isa<PublishOp>(user))
       publishes.push_back(user);
@@ -154,9 +178,11 @@ static LogicalResult verifySlotOfRole(AcquireOp acquire) {
     if (ofField(isWriteOf) == 0)
       return acquire.emitOpError("expected a store into field ")
              << name << ", found none";
-    if (int64_t count = ofField(isCopyOf); count != 1)
-      return acquire.emitOpError("expected one copy of field ")
-             << name << ", found " << count;
+    int64_t expected = getNumCopies(acquire, name);
+    if (int64_t count = ofField(isCopyOf); count != expected)
+      return acquire.emitOpError("expected ")
+             << expected << (expected == 1 ? " copy" : " copies")
+             << " of field " << name << ", found " << count;
   }
   Operation *publish = publishes[0];
   for (Operation *copy : copies) {
@@ -165,6 +191,9 @@ static LogicalResult verifySlotOfRole(AcquireOp acquire) {
                                "slot, and publish with it");
     if (!copy->isBeforeInBlock(publish))
       return copy->emitOpError("expected to come before mxgpu.publish");
+    if (Value condition = getCondition(copy);
+        condition && !isUniform(condition))
+      return copy->emitOpError("expected a condition that threads agree on");
     for (Operation *user : acquire.getSlot().getUsers())
       if (isa<StoreSharedOp, StoreScaleOp>(user) &&
           !block->findAncestorOpInBlock(*user)->isBeforeInBlock(copy)) {

@@ -64,8 +64,8 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
       %s = mxgpu.consume %in : !in
-      // expected-error @below {{'mxgpu.load_shared' op expected rows of 4 bytes or a multiple of 16 bytes, found 'vector<32x4xbf16>'}}
-      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<32x4xbf16>
+      // expected-error @below {{'mxgpu.load_shared' op expected rows of 4, 8 or a multiple of 16 bytes, found 'vector<32x6xbf16>'}}
+      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<32x6xbf16>
     }
   }
 }
@@ -138,7 +138,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %f = arith.bitcast %v : i8 to f8E8M0FNU
       %s = mxgpu.acquire %out : !out
-      // expected-error @below {{'mxgpu.store_scale' op expected a tile of 512 scales of 'f8E8M0FNU' of one byte, found '!mxgpu.buffer<smem<256xf8E8M0FNU>>'}}
+      // expected-error @below {{'mxgpu.store_scale' op expected a tile of 512 scales of 'f8E8M0FNU' of one byte, or a matrix of tiles, found '!mxgpu.buffer<smem<256xf8E8M0FNU>>'}}
       mxgpu.store_scale %f, %s["sf"] at [%i, %i] : f8E8M0FNU, !mxgpu.slot<!out>
     }
   }
@@ -184,7 +184,7 @@ func.func @f(%x: vector<16x2xbf16>) {
 // -----
 
 func.func @f(%x: vector<32x2xbf16>) {
-  // expected-error @below {{'mxgpu.quantize_columns' op expected 2 rows of 32 results of f8E4M3FN, found 'vector<32x2xf8E4M3FN>'}}
+  // expected-error @below {{'mxgpu.quantize_columns' op expected 2 rows of 32 results of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'vector<32x2xf8E4M3FN>'}}
   %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
       : vector<32x2xbf16> -> vector<32x2xf8E4M3FN>, vector<2xf8E8M0FNU>
   return
@@ -193,8 +193,98 @@ func.func @f(%x: vector<32x2xbf16>) {
 // -----
 
 func.func @f(%x: vector<32x2xbf16>) {
-  // expected-error @below {{'mxgpu.quantize_columns' op expected 2 scales of f8E8M0FNU, found 'vector<1xf8E8M0FNU>'}}
+  // expected-error @below {{'mxgpu.quantize_columns' op expected 2 scales, found 'vector<1xf8E8M0FNU>'}}
   %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
       : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<1xf8E8M0FNU>
   return
+}
+
+// -----
+
+func.func @f(%x: vector<16x2xbf16>) {
+  // expected-error @below {{'mxgpu.quantize_columns' op expected encode with scales of f8E4M3FN, and only then, found 'vector<2xf8E4M3FN>'}}
+  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+      : vector<16x2xbf16> -> vector<2x16xf4E2M1FN>, vector<2xf8E4M3FN>
+  return
+}
+
+// -----
+
+func.func @f(%x: vector<32x2xbf16>) {
+  // expected-error @below {{'mxgpu.quantize_columns' op expected scales of f8E8M0FNU or f8E4M3FN, found 'vector<2xf8E5M2>'}}
+  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+      : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E5M2>
+  return
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (sf: smem<2x1x512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %f: memref<?x?x32x4x4xf8E8M0FNU>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.bulk_store' op expected a part below 2, found 2}}
+      mxgpu.bulk_store %s["sf"] part(2) to %f[%i, %i] : !mxgpu.slot<!out>, memref<?x?x32x4x4xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!map = !mxgpu.tensor_map<128x128xi8, sw128>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %map: !map) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.tma_store' op expected a part of a field of panels, found 2 of '!mxgpu.buffer<smem<2x128x128xi8, sw128>>'}}
+      mxgpu.tma_store %s["q"] part(2) to %map[%i, %i] : !mxgpu.slot<!out>, !map
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!map = !mxgpu.tensor_map<32x128xi8, sw128>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %c: i1, %map: !map) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.tma_store' op expected a condition only with scope = cta}}
+      mxgpu.tma_store %s["q"] to %map[%i, %i] when(%c) : !mxgpu.slot<!out>, !map
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xf8E4M3FN>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.store_rows' op expected a matrix of 'i8' with identity layout, found 'memref<?x?xf8E4M3FN>'}}
+      mxgpu.store_rows %s["q"] to %q[%i, %i] rows(%i) when(%c) : !mxgpu.slot<!out>, memref<?x?xf8E4M3FN>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xi8>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.store_rows' op expected a matrix in shared memory, found '!mxgpu.buffer<smem<2x128x128xi8, sw128>>'}}
+      mxgpu.store_rows %s["q"] to %q[%i, %i] rows(%i) when(%c) : !mxgpu.slot<!out>, memref<?x?xi8>
+    }
+  }
 }

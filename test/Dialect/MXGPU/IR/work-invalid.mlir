@@ -14,7 +14,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     // expected-error @below {{'mxgpu.work_source' op expected parts and part_step together}}
-    %work = "mxgpu.work_source"(%n, %n, %n) {tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, parts = 2 : i64} : (index, index, index) -> !mxgpu.work_source
+    %work = "mxgpu.work_source"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, parts = 2 : i64} : (index, index, index) -> !mxgpu.work_source
     mxgpu.role @role warps(1) {
     }
   }
@@ -87,7 +87,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
         %slot = mxgpu.consume %units : !ring
-        // expected-error @below {{'mxgpu.next_unit' op expected units of cluster launch control, found a static work source}}
+        // expected-error @below {{'mxgpu.next_unit' op expected units that come by a ring, found a static work source}}
         mxgpu.next_unit %slot : !slot
         mxgpu.release %slot : !slot
       }
@@ -148,5 +148,54 @@ gpu.module @kernels {
       mxgpu.next_unit %slot : !slot
       mxgpu.release %slot : !slot
     }
+  }
+}
+
+// -----
+
+!units = !mxgpu.ring<1 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %counter: memref<1xi32>) {
+    %units = mxgpu.ring "units" : !units
+    // expected-error @below {{'mxgpu.work_source' op expected a ring with producer tickets, found clc}}
+    %work = mxgpu.work_source tickets(%units, %counter : !units, memref<1xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
+  }
+}
+
+// -----
+
+!units = !mxgpu.ring<1 x (unit: smem<16xi8>), producer = tickets, consumer = roles>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %counter: memref<2xi32>) {
+    %units = mxgpu.ring "units" : !units
+    // expected-error @below {{'mxgpu.work_source' op expected a counter of type memref<1xi32>, found 'memref<2xi32>'}}
+    %work = mxgpu.work_source tickets(%units, %counter : !units, memref<2xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
+    // expected-error @below {{'mxgpu.work_source' op expected ragged work to be single, one unit for each CTA}}
+    %work = mxgpu.work_source static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi16>) {
+    // expected-error @below {{'mxgpu.work_source' op expected offsets of rank 1 and of i32 or i64, found 'memref<?xi16>'}}
+    %work = mxgpu.work_source single raster = linear tile [128, 128] ragged(%offsets : memref<?xi16>) of(%n, %n, %n)
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    // expected-error @below {{expected static, single, clc or tickets, found other}}
+    %work = mxgpu.work_source other raster = linear tile [128, 128] of(%n, %n, %n)
   }
 }

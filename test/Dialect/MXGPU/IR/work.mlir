@@ -30,4 +30,18 @@ gpu.module @kernels {
       }
     }
   }
+  // A counter instead of cluster launch control, and one unit for each CTA.
+  // CHECK-LABEL: mxgpu.kernel @tickets(
+  mxgpu.kernel @tickets(%n: index, %counter: memref<1xi32>, %offsets: memref<?xi64>) {
+    // CHECK: %[[TICKETS:.*]] = mxgpu.ring "tickets" : !tickets_ring
+    %tickets = mxgpu.ring "tickets" : !mxgpu.ring<2 x (unit: smem<16xi8>), producer = tickets, consumer = roles>
+    // CHECK: mxgpu.work_source tickets(%[[TICKETS]], %{{.*}} : !tickets_ring, memref<1xi32>) raster = columns tile [256, 256] of(
+    %work = mxgpu.work_source tickets(%tickets, %counter : !mxgpu.ring<2 x (unit: smem<16xi8>), producer = tickets, consumer = roles>, memref<1xi32>) raster = columns tile [256, 256] of(%n, %n, %n)
+    // CHECK: mxgpu.work_source single raster = linear tile [128, 128] of(
+    %single = mxgpu.work_source single raster = linear tile [128, 128] of(%n, %n, %n)
+    // CHECK: mxgpu.work_source single raster = columns tile [128, 128] ragged(%{{.*}} : memref<?xi64>) of(
+    %ragged = mxgpu.work_source single raster = columns tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
+    mxgpu.role @none warps(1) {
+    }
+  }
 }

@@ -27,7 +27,7 @@ gpu.module @kernels {
     %f = arith.bitcast %b : i8 to f8E8M0FNU
     %out = mxgpu.ring "out" : !ring
     mxgpu.role @write warps(2) {
-      // expected-error @below {{'mxgpu.acquire' op expected one copy of field "f", found 0}}
+      // expected-error @below {{'mxgpu.acquire' op expected 1 copy of field "f", found 0}}
       %s = mxgpu.acquire %out : !ring
       mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
       mxgpu.publish %s : !slot
@@ -131,6 +131,46 @@ gpu.module @kernels {
         mxgpu.bulk_store %s["f"] to %m[%i, %i] : !slot, memref<?x?x32x4x4xf8E8M0FNU>
         mxgpu.publish %s : !slot
       }
+    }
+  }
+}
+
+// -----
+
+// Threads that do not agree would not copy together.
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
+    %f = arith.bitcast %b : i8 to f8E8M0FNU
+    %out = mxgpu.ring "out" : !ring
+    mxgpu.role @write warps(2) {
+      %s = mxgpu.acquire %out : !ring
+      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
+      %thread = mxgpu.thread_id
+      %c = arith.cmpi ult, %thread, %i : index
+      // expected-error @below {{'mxgpu.bulk_store' op expected a condition that threads agree on}}
+      mxgpu.bulk_store %s["f"] to %m[%i, %i] when(%c) : !slot, memref<?x?x32x4x4xf8E8M0FNU>
+      mxgpu.publish %s : !slot
+    }
+  }
+}
+
+// -----
+
+// One of two tiles is not copied.
+!ring = !mxgpu.ring<1 x (f: smem<1x2x512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
+    %f = arith.bitcast %b : i8 to f8E8M0FNU
+    %out = mxgpu.ring "out" : !ring
+    mxgpu.role @write warps(2) {
+      // expected-error @below {{'mxgpu.acquire' op expected 2 copies of field "f", found 1}}
+      %s = mxgpu.acquire %out : !ring
+      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
+      mxgpu.bulk_store %s["f"] part(0) to %m[%i, %i] : !slot, memref<?x?x32x4x4xf8E8M0FNU>
+      mxgpu.publish %s : !slot
     }
   }
 }

@@ -84,6 +84,9 @@ std::optional<target::MmaType> getMmaType(mlir::Type type);
 /// The tensor core's scale format of `type`, or none.
 std::optional<target::ScaleFormat> getScaleFormat(mlir::Type type);
 
+/// Bits that an element takes in memory: those of 6 bits have a byte.
+int64_t getStoredBits(mlir::Type element);
+
 /// Rows and columns of a fragment: a vector of one dimension is one row.
 llvm::SmallVector<int64_t, 2> getFragmentShape(mlir::VectorType type);
 

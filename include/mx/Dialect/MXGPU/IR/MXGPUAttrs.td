@@ -48,7 +48,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     | `scale_slots = n` | 1 | places for a tile's scales in tensor memory, used in turn |
     | `split_k = n` | 1 | parts of the reduction, summed in a fixed order afterwards |
     | `tile_loop = ...` | `static` | `static`: CTA i takes units i, i + CTAs, ...; `clc`: cluster launch control |
-    | `raster = ...` | `linear` | `linear`, `supergroup(n)` or `hilbert` |
+    | `raster = ...` | `linear` | `linear`, `columns`, `supergroup(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
     | `staging = n` | 2 | buffers of each epilogue warp for `tma_store` |
     | `registers = [e, o]` | none | registers a thread of the epilogue and of the other roles, by `setmaxnreg` |
@@ -103,7 +103,9 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
     | `tile = [m, n]` | required | rows and columns of the input that a CTA takes at a time, multiples of 128 |
     | `threads = n` | required | threads of a CTA, whole warps |
     | `vector = n` | 16 | consecutive elements that a thread holds: 8 or 16, or 32, where it holds whole blocks |
-    | `stages = n` | 1 | slots of the ring between loads and threads, for kernels that load through shared memory |
+    | `unit = n` | those of the tile | rows of the tile that a slot of that ring has |
+    | `stages = n` | 1 | slots of the ring between loads and threads, for kernels that load through shared memory; with more than one, CTAs draw tickets for further tiles |
+    | `raster = ...` | `linear` | order of the tiles: `linear`, `columns`, `supergroup(n)` or `hilbert` |
     | `ctas = n` | 1 | CTAs that share an SM: bounds the registers of a thread |
 
     Example: `#mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector
@@ -113,10 +115,25 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
     ArrayRefParameter<"int64_t">:$tile,
     "int64_t":$threads,
     DefaultValuedParameter<"int64_t", "16">:$vector,
+    DefaultValuedParameter<"int64_t", "0">:$unit,
     DefaultValuedParameter<"int64_t", "1">:$stages,
-    DefaultValuedParameter<"int64_t", "1">:$ctas);
+    DefaultValuedParameter<"int64_t", "1">:$ctas,
+    DefaultValuedParameter<"::mx::mxgpu::RasterAttr",
+        "::mx::mxgpu::RasterAttr::get($_ctxt, ::mx::mxgpu::RasterOrder::Linear, 1)">:$raster);
+  let builders = [
+    AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$tile, "int64_t":$threads,
+                     "int64_t":$vector, "int64_t":$stages, "int64_t":$ctas), [{
+      return $_get($_ctxt, tile, threads, vector, /*unit=*/0, stages, ctas,
+                   RasterAttr::get($_ctxt, RasterOrder::Linear, 1));
+    }]>
+  ];
   let assemblyFormat = [{
-    `<` struct(custom<TileSizes>($tile), $threads, $vector, $stages, $ctas) `>`
+    `<` struct(custom<TileSizes>($tile), $threads, $vector, $unit, $stages,
+               $ctas, custom<Raster>($raster)) `>`
+  }];
+  let extraClassDeclaration = [{
+    /// Rows that a slot of the ring has.
+    int64_t getUnitRows() const { return getUnit() ? getUnit() : getTile()[0]; }
   }];
   let genVerifyDecl = 1;
 }

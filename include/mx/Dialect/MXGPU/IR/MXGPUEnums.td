@@ -32,7 +32,8 @@ def MXGPU_Agent : MXGPU_I32Enum<"Agent",
       I32EnumAttrCase<"Threads", 2, "threads">,
       I32EnumAttrCase<"TmaStore", 3, "tma_store">,
       I32EnumAttrCase<"Clc", 4, "clc">,
-      I32EnumAttrCase<"Roles", 5, "roles">]>;
+      I32EnumAttrCase<"Roles", 5, "roles">,
+      I32EnumAttrCase<"Tickets", 6, "tickets">]>;
 
 def MXGPU_Scope : MXGPU_I32Enum<"Scope", "CTAs that share a ring's slots", [
       I32EnumAttrCase<"Cta", 0, "cta">,
@@ -49,7 +50,8 @@ def MXGPU_RasterOrder : MXGPU_I32Enum<"RasterOrder",
     "order in which tiles are visited", [
       I32EnumAttrCase<"Linear", 0, "linear">,
       I32EnumAttrCase<"Supergroup", 1, "supergroup">,
-      I32EnumAttrCase<"Hilbert", 2, "hilbert">]>;
+      I32EnumAttrCase<"Hilbert", 2, "hilbert">,
+      I32EnumAttrCase<"Columns", 3, "columns">]>;
 
 def MXGPU_Epilogue : MXGPU_I32Enum<"Epilogue", "how results reach memory", [
       I32EnumAttrCase<"Direct", 0, "direct">,

@@ -120,7 +120,8 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
 // Work
 //===----------------------------------------------------------------------===//
 
-def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [Pure, MXGPU_NamesResult]> {
+def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
+    Pure, AttrSizedOperandSegments, MXGPU_NamesResult]> {
   let summary = "divide a problem into units of work, and share them out";
   let description = [{
     The problem has `rows` x `columns` outputs and reduces over `reduction`
@@ -130,11 +131,21 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [Pure, MXGPU_NamesResult]> {
     - `static`: CTA i takes units i, i + number of CTAs, and so on;
     - `clc`: cluster launch control. There is a CTA for each unit, but those
       that run take the units of those that have not begun. The answers to the
-      requests are the slots of a ring.
+      requests are the slots of a ring;
+    - `tickets`: CTA i begins with unit i, and draws the numbers of further units
+      from a counter in memory, which is 0 before the launch and again behind it.
+      They come by a ring too;
+    - `single`: there is a CTA for each unit, which takes that alone.
 
     With `split(n step k)` a unit has one of n parts of the reduction. Parts
     begin at multiples of `k` elements and differ in length by `k` at most; some
     are empty when there are fewer steps than parts.
+
+    With `ragged(offsets)` rows belong to groups, which end at these offsets.
+    Each group is given whole tiles of rows, in the order of the groups: `rows`
+    counts these packed rows, as many as suffice for any offsets. A unit's slice
+    is its group, its row a packed row, and its start and end are the rows of
+    the tensor that it holds. Units behind the last group are not visited.
 
     Example:
 
@@ -145,11 +156,15 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [Pure, MXGPU_NamesResult]> {
                                       producer = clc, consumer = roles>
     %other = mxgpu.work_source clc(%units : !units_ring) raster = hilbert
         tile [128, 256] split(4 step 128) of(%m, %n, %k)
+    %third = mxgpu.work_source single raster = linear tile [128, 128]
+        ragged(%offsets : memref<?xi32>) of(%p, %n, %c0)
     ```
   }];
   let arguments = (ins
     Index:$rows, Index:$columns, Index:$reduction,
-    Optional<MXGPU_RingType>:$units,
+    Optional<MXGPU_RingType>:$units, Optional<AnyMemRef>:$counter,
+    Optional<AnyMemRef>:$offsets,
+    UnitAttr:$single,
     DenseI64ArrayAttr:$tile,
     MXGPU_RasterAttr:$raster,
     OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$parts,
@@ -160,12 +175,17 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [Pure, MXGPU_NamesResult]> {
                    "::mlir::Value":$reduction,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
                    CArg<"::mlir::Value", "{}">:$units,
-                   CArg<"int64_t", "1">:$parts, CArg<"int64_t", "1">:$partStep)>
+                   CArg<"int64_t", "1">:$parts, CArg<"int64_t", "1">:$partStep)>,
+    OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
+                   "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
+                   "bool":$single, "::mlir::Value":$units,
+                   "::mlir::Value":$counter, "::mlir::Value":$offsets)>
   ];
   let assemblyFormat = [{
-    (`clc` `(` $units^ `:` type($units) `)`) : (`static`)?
+    custom<Scheduler>($single, $units, type($units), $counter, type($counter))
     `raster` `=` custom<Raster>($raster) `tile` $tile
     (`split` `(` $parts^ `step` $part_step `)`)?
+    (`ragged` `(` $offsets^ `:` type($offsets) `)`)?
     `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
   }];
   let hasVerifier = 1;
@@ -183,8 +203,8 @@ def MXGPU_ForEachWorkOp : MXGPU_Op<"for_each_work", [
     or the expert of a grouped product), first row, first column, start and end
     of the reduction; the last four in elements.
 
-    Under cluster launch control each role visits at least one unit, its own,
-    and says by `next_unit` where the next one stands.
+    Where units come by a ring, each role visits at least one unit, its own, and
+    says by `next_unit` where the next one stands.
   }];
   let arguments = (ins MXGPU_WorkSourceType:$work);
   let regions = (region SizedRegion<1>:$body);
@@ -203,9 +223,10 @@ def MXGPU_ForEachWorkOp : MXGPU_Op<"for_each_work", [
 def MXGPU_NextUnitOp : MXGPU_Op<"next_unit"> {
   let summary = "go on with the unit of work in a slot";
   let description = [{
-    The slot holds the answer of cluster launch control: the number of a unit,
-    or that there is none, and then the loop ends. Such an answer does not say
-    that all units are done; whatever is left is launched.
+    The slot holds the answer of cluster launch control, or a ticket: the number
+    of a unit, or that there is none, and then the loop ends. Such an answer of
+    cluster launch control does not say that all units are done; whatever is
+    left is launched.
 
     Example:
 
@@ -568,7 +589,8 @@ def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
     The thread reads the rows and columns of its result's shape that begin at
     `row` and `column`, multiples of that shape, where the swizzle has put them.
     A vector of one dimension is part of one row. Panels of a field are one
-    matrix: panel i holds the i-th part of each row.
+    matrix: panel i holds the i-th part of each row. With `rows(n)` rows from n
+    on are zeros, whatever they hold.
 
     Example: 32 elements of a row; 32 rows of two columns.
 
@@ -578,10 +600,11 @@ def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
     ```
   }];
   let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
-                       Index:$row, Index:$column);
+                       Index:$row, Index:$column, Optional<Index>:$rows);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = [{
-    $slot `` `[` $field `]` `at` `[` $row `,` $column `]` attr-dict
+    $slot `` `[` $field `]` `at` `[` $row `,` $column `]`
+    (`rows` `(` $rows^ `)`)? attr-dict
     `:` type($slot) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -618,7 +641,8 @@ def MXGPU_StoreScaleOp : MXGPU_Op<"store_scale"> {
   let description = [{
     The field is a tile of 128 rows by 4 scales, as the tensor core reads it:
     the scale of row r and block b is byte `r % 32 * 16 + r / 32 * 4 + b` of
-    512 (PTX ISA, tcgen05 scale factor layouts).
+    512 (PTX ISA, tcgen05 scale factor layouts). A field of `m x n x 512` bytes
+    is a matrix of such tiles.
 
     Example:
 
@@ -635,11 +659,13 @@ def MXGPU_StoreScaleOp : MXGPU_Op<"store_scale"> {
   let hasVerifier = 1;
 }
 
-def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store"> {
+def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
   let summary = "copy a field of a slot to consecutive bytes of memory";
   let description = [{
     `coords` are where the bytes begin, the leading indices of `dest`; those
     that are not given are 0. The slot is empty again when the copy has read it.
+    A field of several tiles is copied one `part` at a time, and only `when` a
+    condition holds that the threads agree on.
 
     Example:
 
@@ -650,21 +676,50 @@ def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store"> {
   }];
   let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
-                       Variadic<Index>:$coords);
+                       Variadic<Index>:$coords, Optional<I1>:$condition,
+                       OptionalAttr<I64Attr>:$part);
   let assemblyFormat = [{
-    $slot `` `[` $field `]` `to` $dest `` `[` $coords `]` attr-dict
+    $slot `` `[` $field `]` (`part` `(` $part^ `)`)?
+    `to` $dest `` `[` $coords `]` (`when` `(` $condition^ `)`)? attr-dict
     `:` type($slot) `,` type($dest)
   }];
   let hasVerifier = 1;
 }
 
-def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store"> {
+def MXGPU_StoreRowsOp : MXGPU_Op<"store_rows"> {
+  let summary = "write the first rows of a field to a matrix";
+  let description = [{
+    The threads of the role write the first `rows` rows of the field, as far as
+    they are in `dest`, to `dest`, beginning at `coords`, if a condition holds
+    that they agree on: for tiles that a bulk copy would write too much of.
+
+    Example:
+
+    ```mlir
+    mxgpu.store_rows %s["rows"] to %q[%row, %column] rows(%n) when(%partial)
+        : !slot, memref<?x?xf8E4M3FN>
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dest,
+                       Index:$row, Index:$column, Index:$rows, I1:$condition);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` `to` $dest `` `[` $row `,` $column `]`
+    `rows` `(` $rows `)` `when` `(` $condition `)` attr-dict
+    `:` type($slot) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [AttrSizedOperandSegments]> {
   let summary = "copy a field of a slot into a box of a tensor";
   let description = [{
     `coords` are the box's first element, outermost dimension first. What lies
     outside the tensor is not written. With `add` the elements are added to
     those of the tensor, each in one rounding. The slot is empty again when the
-    copy has read it.
+    copy has read it. A field that holds several boxes, its panels, is copied
+    one `part` at a time. There is a copy only `when` a condition holds that the
+    threads agree on.
 
     Example:
 
@@ -674,10 +729,12 @@ def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store"> {
   }];
   let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
                        MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
-                       UnitAttr:$add);
+                       Optional<I1>:$condition, UnitAttr:$add,
+                       OptionalAttr<I64Attr>:$part);
   let assemblyFormat = [{
-    $slot `` `[` $field `]` `to` $map `` `[` $coords `]` (`add` $add^)?
-    attr-dict `:` type($slot) `,` type($map)
+    $slot `` `[` $field `]` (`part` `(` $part^ `)`)?
+    `to` $map `` `[` $coords `]` (`add` $add^)?
+    (`when` `(` $condition^ `)`)? attr-dict `:` type($slot) `,` type($map)
   }];
   let hasVerifier = 1;
 }
@@ -742,12 +799,15 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
   let hasVerifier = 1;
 }
 
-def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [Pure]> {
+def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
+    Pure, AttrSizedOperandSegments]> {
   let summary = "quantize blocks that stand side by side in columns";
   let description = [{
-    The semantics of `mx.quantize` along axis 0 on 32 rows of some columns held
+    The semantics of `mx.quantize` along axis 0 on the rows of some columns held
     in a thread's registers: each column is a block, and a row of `elements`,
-    which are transposed thereby. `scales` has one of each.
+    which are transposed thereby. `scales` has one of each. `encode` is the
+    factor of the tensor that NVFP4 takes. With `rows(n)` the blocks end before
+    row n, a signed number: elements of other rows are 0, whatever they hold.
 
     Example:
 
@@ -757,11 +817,13 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [Pure]> {
     ```
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$input,
+                       Optional<F32>:$encode, Optional<Index>:$rows,
                        MX_ScaleRoundingAttr:$scale_rounding);
   let results = (outs AnyVectorOfNonZeroRank:$elements,
                       AnyVectorOfNonZeroRank:$scales);
   let assemblyFormat = [{
-    $input `scale_rounding` `=` `` $scale_rounding attr-dict
+    $input (`encode` `(` $encode^ `)`)? (`rows` `(` $rows^ `)`)?
+    `scale_rounding` `=` `` $scale_rounding attr-dict
     `:` type($input) `->` type($elements) `,` type($scales)
   }];
   let hasVerifier = 1;

@@ -102,6 +102,7 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     - `threads(n)`: n threads, whose warps arrive one by one;
     - `tma_store`: bulk stores; a slot is empty when they have read it;
     - `clc`: cluster launch control, which answers with a unit of work;
+    - `tickets`: a thread that draws units of work from a counter;
     - `roles`: every role that visits the units.
 
     `scope` says who shares a slot. The slots of a CTA `pair` lie at the same

@@ -1,0 +1,55 @@
+//===- NVVMWarps.cpp - Lanes of a warp, and CTAs by a counter -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What threads learn from each other without shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NVVMBuilder.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+/// All 32 lanes take part. The last operand of shfl bounds the lanes that are
+/// read: from above, for `up` from below (PTX ISA, shfl.sync).
+static Value shuffle(NVVMBuilder &builder, NVVM::ShflKind kind, Value value,
+                     Value lane) {
+  Value bound = builder.i32(kind == NVVM::ShflKind::up ? 0 : 31);
+  return builder.create<NVVM::ShflOp>(builder.getI32Type(), builder.i32(-1),
+                                      value, lane, bound, kind, UnitAttr());
+}
+
+Value NVVMBuilder::shuffleXor(Value value, int64_t lanes) {
+  return shuffle(*this, NVVM::ShflKind::bfly, value, i32(lanes));
+}
+
+Value NVVMBuilder::shuffleUp(Value value, int64_t lanes) {
+  return shuffle(*this, NVVM::ShflKind::up, value, i32(lanes));
+}
+
+Value NVVMBuilder::shuffleFrom(Value value, Value lane) {
+  return shuffle(*this, NVVM::ShflKind::idx, value, lane);
+}
+
+Value NVVMBuilder::ballot(Value condition) {
+  return create<NVVM::VoteSyncOp>(getI32Type(), i32(-1), condition,
+                                  NVVM::VoteSyncKind::ballot);
+}
+
+Value NVVMBuilder::largestInWarp(Value value) {
+  return create<NVVM::ReduxOp>(getI32Type(), value, NVVM::ReduxKind::UMAX,
+                               i32(-1));
+}
+
+void NVVMBuilder::raiseGlobal(Value pointer, Value value) {
+  create<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::umax, pointer, value,
+                            LLVM::AtomicOrdering::monotonic, "device");
+}
+
+Value NVVMBuilder::drawTicket(Value counter, Value last) {
+  return create<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::uinc_wrap, counter, last,
+                                   LLVM::AtomicOrdering::monotonic, "device");
+}

@@ -1,0 +1,149 @@
+//===- QuantizeTile.h - A quantizer through shared memory -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The kernel (QuantizeTileKernel.cpp) and its launch (QuantizeTileHost.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
+
+#include "KernelBuilder.h"
+
+namespace mx::mxgpu {
+
+class QuantizeTileBuilder {
+public:
+  QuantizeTileBuilder(QuantizeOp op, QuantizeScheduleAttr schedule,
+                      mlir::gpu::GPUModuleOp module)
+      : op(op), schedule(schedule), module(module), host(op.getLoc(), op),
+        body(op.getLoc(), op.getContext()) {}
+
+  llvm::LogicalResult verify();
+  void build();
+
+private:
+  /// The elements and scales of one axis.
+  struct Destination {
+    int64_t axis;
+    std::string name; // of its fields
+    mlir::Type elementType, scaleType;
+    /// Boxes that lie side by side in a tile, and tiles of scales in it.
+    int64_t panels, scaleTileRows, scaleTileColumns;
+    /// Of the host: how the elements are stored, where they and the scales lie.
+    mlir::Value map, elements, scales;
+    /// The same in the kernel.
+    mlir::Value kernelMap, kernelElements, kernelScales;
+
+    /// Whether scales are stored tile by tile, through shared memory.
+    bool isTiled() const {
+      return mlir::cast<mlir::MemRefType>(scales.getType()).getRank() == 5;
+    }
+    /// Elements in a byte of memory.
+    int64_t getPacking() const {
+      return elementType.getIntOrFloatBitWidth() == 4 ? 2 : 1;
+    }
+    std::string getElementField() const { return name; }
+    std::string getScaleField() const { return name + "_scales"; }
+  };
+
+  /// A slot of the input, which holds some or all rows of a tile.
+  struct Unit {
+    mlir::Value first;       ///< its first row in the tile
+    mlir::Value rows = {};   ///< how many it has, where groups end in a tile
+    mlir::Value source = {}; ///< the slot
+    mlir::Value stagedScales = {};          ///< the slot for scales
+    std::array<mlir::Value, 2> staged = {}; ///< that for elements of each axis
+  };
+
+  // QuantizeTileHost.cpp
+  void checkInput();
+  void buildHost();
+  Destination getDestination(unsigned index);
+  mlir::Value getPackedRows();
+  mlir::Value createCounter();
+
+  // QuantizeTileKernel.cpp
+  void buildKernel(mlir::Value rows, mlir::Value columns, mlir::Value counter);
+  void buildLoad();
+  void buildSchedule();
+  void buildQuantize();
+  void buildUnit(mlir::Value staged);
+  void buildPass(const Destination &dest, const Unit &unit);
+  void buildRowFragment(const Destination &dest, const Unit &unit,
+                        mlir::Value item);
+  void buildColumnFragment(const Destination &dest, const Unit &unit,
+                           mlir::Value item);
+  void storeScale(const Destination &dest, const Unit &unit, mlir::Value scale,
+                  mlir::Value row, mlir::Value block);
+  void storeElements(const Destination &dest, mlir::Value staged,
+                     const Unit &unit);
+  void storeScaleTiles(const Destination &dest, mlir::Value staged);
+  mlir::Value forEachUnit();
+  RingType getInputRing();
+  RingType getOutputRing(bool byUnits);
+  RingType getTicketRing();
+
+  int64_t getRows() { return schedule.getTile()[0]; }
+  int64_t getColumns() { return schedule.getTile()[1]; }
+  int64_t getUnitRows() { return schedule.getUnitRows(); }
+  int64_t getBlock() { return op.getBlockSize(); }
+  mlir::Type getInputType() {
+    return getElementTypeOrSelf(op.getInput().getType());
+  }
+  int64_t getInputBytes() { return getInputType().getIntOrFloatBitWidth() / 8; }
+  /// Columns of the input in a line of shared memory, and in a word.
+  int64_t getPanelColumns() { return 128 / getInputBytes(); }
+  int64_t getWordColumns() { return 4 / getInputBytes(); }
+  /// What threads take at a time.
+  int64_t getNumFragments(int64_t axis) {
+    int64_t columns = axis ? 1 : getWordColumns();
+    return getUnitRows() * getColumns() / (getBlock() * columns);
+  }
+  /// Rows are complete with each unit, columns with the tile.
+  bool isByUnits(const Destination &dest) {
+    return dest.axis == 1 && getRows() != getUnitRows();
+  }
+
+  /// Threads write the last rows of a group, where a copy would go on.
+  bool writesRows(const Destination &dest) {
+    return dest.axis == 1 && op.getOffsets();
+  }
+
+  BufferType getBuffer(llvm::ArrayRef<int64_t> shape, mlir::Type type,
+                       Swizzle swizzle) {
+    return BufferType::get(op.getContext(), Space::Smem, shape, type, swizzle);
+  }
+  /// Of rows that are as long as their swizzle.
+  TensorMapType getMap(llvm::ArrayRef<int64_t> box, mlir::Type type) {
+    int64_t bytes = box.back() * type.getIntOrFloatBitWidth() / 8;
+    return TensorMapType::get(op.getContext(), box, type,
+                              *symbolizeSwizzle(static_cast<uint32_t>(bytes)));
+  }
+  /// Where a tile begins in the input, whose rows may be packed otherwise.
+  mlir::Value getInputRow(ForEachWorkOp tile) {
+    return op.getOffsets() ? tile.getStart() : tile.getRow();
+  }
+  /// Row and column of what it writes for an axis.
+  std::pair<mlir::Value, mlir::Value> getStart(const Destination &dest) {
+    if (dest.axis)
+      return {getInputRow(tile), tile.getColumn()};
+    return {tile.getColumn(), tile.getRow()};
+  }
+
+  QuantizeOp op;
+  QuantizeScheduleAttr schedule;
+  mlir::gpu::GPUModuleOp module;
+  KernelBuilder host, body;
+  llvm::SmallVector<Destination> destinations;
+  mlir::Value inputMap, kernelInputMap;
+  KernelOp kernel;
+  /// In the kernel.
+  mlir::Value encode, offsets, inputs, byTiles, byUnits, tickets, work;
+  ForEachWorkOp tile;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H

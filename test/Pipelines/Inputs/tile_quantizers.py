@@ -1,0 +1,64 @@
+"""Prints a program with every kind of quantizer through shared memory: axes,
+each type of input, each element type with its scales, layouts, ragged rows, and
+tiles that are loaded in parts.
+"""
+
+ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8", "nvfp4"]
+ROUNDINGS = ["ceil", "floor", "even"]
+SCHEDULES = {
+    2: "tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 4",
+    1: "tile = [256, 128], threads = 128, vector = 32, unit = 64, stages = 4, "
+       "ctas = 2, raster = columns",
+}
+GROUPS = 4
+count = 0
+
+
+def destination(axis, element, layout, ragged):
+    mark, scale_layout = "", ["", "#mx.scale_layout<tcgen05>"][layout == "tcgen05"]
+    if ragged:
+        kind = "rows" if axis else "reduction"
+        mark = "" if axis else f", #mx.ragged<groups = {GROUPS}, align = 128>"
+        scale_layout = (f"#mx.scale_layout<{layout}, ragged = {kind}, "
+                        f"groups = {GROUPS}>")
+    scale = "f8E4M3FN" if element == "nvfp4" else "f8E8M0FNU"
+    element = "f4E2M1FN" if element == "nvfp4" else element
+    if scale_layout:
+        scale_layout = ", " + scale_layout
+    return [f"tensor<?x?x{element}{mark}>", f"tensor<?x?x{scale}{scale_layout}>"]
+
+
+def quantizer(source, axes, element, layout, ragged=False, schedule=""):
+    global count
+    x, o = f"tensor<?x?x{source}>", f"tensor<{GROUPS}xi32>"
+    types = sum((destination(a, element, layout, ragged) for a in axes), [])
+    names = [f"%e{i}" for i in range(len(types))]
+    outs, results = ", ".join(names), ", ".join(types)
+    arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, types))
+    is_nvfp4 = element == "nvfp4"
+    factor = "global_scale(%g) " if is_nvfp4 else ""
+    offsets = f"offsets(%o : {o}) " if ragged else ""
+    options = ("block_size = 16" if is_nvfp4 else
+               f"scale_rounding = {ROUNDINGS[count % 3]}")
+    if schedule:
+        schedule = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<"
+                    f"{schedule}>}}")
+    print(f"""
+func.func @k{count}(%x: {x}, %o: {o}, %g: f32, {arguments}) -> ({results}) {{
+  %q:{len(types)} = mx.quantize {"ragged = rows" if ragged else ""} ins(%x : {x}) {factor}{offsets}outs({outs} : {results}) axes = {axes} {options} {schedule} -> {results}
+  return {", ".join(f"%q#{i}" for i in range(len(types)))} : {results}
+}}""")
+    count += 1
+
+
+for axes in [[0], [1, 0]]:
+    for source in ["bf16", "f16", "f32"]:
+        for element in ELEMENTS:
+            quantizer(source, axes, element, ["tcgen05", "linear"][count % 2])
+            if source != "f16":
+                quantizer(source, axes, element, "tcgen05", ragged=True)
+            if source == "bf16":
+                quantizer(source, axes, element, "tcgen05",
+                          schedule=SCHEDULES[len(axes)])
+quantizer("bf16", [1], "f8E4M3FN", "tcgen05", ragged=True)
+quantizer("bf16", [0, 1], "f8E4M3FN", "linear")
