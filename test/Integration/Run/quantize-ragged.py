@@ -29,8 +29,9 @@ SIZES = {
     "edges": [0, 1, 31, 32, 33, 127, 128, 129, 0, 64],
     "hot": [0, 0, 300, 0],
     "one": [257],
-    "many": [0] * 33 + [5] + [0] * 34 + [130, 1],
+    "many": [0] * 33 + [5] + [0] * 34 + [130, 1] + [7] * 30,
     "none": [0, 0],
+    "no rows": [0, 0, 0],
 }
 BEHIND = {"edges": 37, "none": 150}  # rows of no group
 # Groups, input, type of the offsets, axes, element type, layout, NVFP4's factor
@@ -46,6 +47,8 @@ CASES = [
     ("many", "bf16", "i32", [1, 0], "f8E4M3FN", "tcgen05", None),
     ("many", "bf16", "i32", [0], "f4E2M1FN", "linear", 2.5),
     ("none", "bf16", "i32", [1, 0], "f8E4M3FN", "tcgen05", None),
+    ("no rows", "bf16", "i64", [0, 1], "f8E4M3FN", "linear", None),
+    ("many", "f16", "i64", [1], "f4E2M1FN", "tcgen05", 3.0),
 ]
 
 
