@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which schedules are compared, and which are best: the source of the table in
+lib/Conversion/MXToMXGPU/QuantizeSchedule.cpp.
+
+    build OUT --tune --keep-going        # here: every case in every schedule
+    speed.py OUT --tune --results=R.json # on the GPU
+    tune.py R.json                       # prints them by case, best first
+
+A case that is tuned is named CASE@N. Schedules that do not fit a case or the
+target are refused by the compiler, and left out."""
+
+import dataclasses
+import json
+import sys
+
+import cases
+
+
+def along_rows():
+    for tile in ["128, 128", "256, 128", "128, 256"]:
+        for threads, vector, ctas in [(256, 16, 4), (256, 16, 5), (256, 8, 4),
+                                      (512, 16, 2), (512, 8, 2), (256, 32, 4),
+                                      (512, 32, 2), (128, 16, 8)]:
+            yield (f"tile = [{tile}], threads = {threads}, vector = {vector}, "
+                   f"ctas = {ctas}")
+
+
+def tiles(rasters):
+    for raster in rasters:
+        for tile, threads, ctas in [("128, 128", 256, 4), ("128, 128", 256, 3),
+                                    ("128, 128", 128, 4), ("128, 256", 256, 2),
+                                    ("256, 128", 256, 2), ("128, 128", 512, 2)]:
+            yield (f"tile = [{tile}], threads = {threads}, vector = 32, "
+                   f"ctas = {ctas}, raster = {raster}")
+        for tile, unit, stages, threads, ctas in [
+            ("256, 128", 64, 4, 128, 2), ("256, 128", 64, 4, 256, 2),
+            ("256, 128", 128, 2, 256, 2), ("128, 128", 64, 3, 256, 2),
+            ("256, 256", 64, 4, 256, 1), ("256, 256", 64, 3, 256, 1),
+            ("256, 256", 64, 4, 512, 1), ("256, 256", 32, 4, 256, 1),
+            ("256, 128", 64, 3, 128, 2), ("128, 128", 128, 2, 256, 2)
+        ]:
+            yield (f"tile = [{tile}], threads = {threads}, vector = 32, "
+                   f"unit = {unit}, stages = {stages}, ctas = {ctas}, "
+                   f"raster = {raster}")
+
+
+SCHEDULES = {
+    "k": list(along_rows()),
+    "e2m1": list(along_rows()),
+    "nvfp4": list(along_rows()),
+    "m": list(tiles(["columns", "linear"])),
+    "both": list(tiles(["linear", "columns"])),
+    "swiglu": list(tiles(["linear"])),
+}
+
+
+def variants():
+    """Every timed case in every schedule of its kind."""
+    return [dataclasses.replace(case, name=f"{case.name}@{i}", schedule=schedule)
+            for case in cases.speed_cases()
+            for i, schedule in enumerate(SCHEDULES.get(case.name.split("-")[0],
+                                                       []))]
+
+
+def main(path):
+    with open(path) as file:
+        results = json.load(file)["results"]
+    schedules = {case.name: case.schedule for case in variants()}
+    by_case = {}
+    for result in results:
+        by_case.setdefault(result["case"].split("@")[0], []).append(result)
+    for name, found in by_case.items():
+        print(name)
+        for r in sorted(found, key=lambda r: -r["rate"]):
+            wrong = f", {r['wrong']} bytes wrong" if r["wrong"] else ""
+            print(f"  {r['rate'] / r['ceiling_rate']:.3f} {r['times']['mx']:8.1f} "
+                  f"us  {schedules[r['case']]}{wrong}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
