@@ -18,40 +18,36 @@ import cases
 
 
 def along_rows():
-    for tile in ["128, 128", "256, 128", "128, 256"]:
-        for threads, vector, ctas in [(256, 16, 4), (256, 16, 5), (256, 8, 4),
-                                      (512, 16, 2), (512, 8, 2), (256, 32, 4),
-                                      (512, 32, 2), (128, 16, 8)]:
-            yield (f"tile = [{tile}], threads = {threads}, vector = {vector}, "
-                   f"ctas = {ctas}")
+    for threads, vector, ctas in [(512, 16, 2), (512, 8, 2), (256, 16, 4),
+                                  (256, 16, 5), (256, 32, 4), (128, 16, 8)]:
+        yield (f"tile = [128, 128], threads = {threads}, vector = {vector}, "
+               f"ctas = {ctas}")
 
 
-def tiles(rasters):
-    for raster in rasters:
-        for tile, threads, ctas in [("128, 128", 256, 4), ("128, 128", 256, 3),
-                                    ("128, 128", 128, 4), ("128, 256", 256, 2),
-                                    ("256, 128", 256, 2), ("128, 128", 512, 2)]:
-            yield (f"tile = [{tile}], threads = {threads}, vector = 32, "
-                   f"ctas = {ctas}, raster = {raster}")
-        for tile, unit, stages, threads, ctas in [
-            ("256, 128", 64, 4, 128, 2), ("256, 128", 64, 4, 256, 2),
-            ("256, 128", 128, 2, 256, 2), ("128, 128", 64, 3, 256, 2),
-            ("256, 256", 64, 4, 256, 1), ("256, 256", 64, 3, 256, 1),
-            ("256, 256", 64, 4, 512, 1), ("256, 256", 32, 4, 256, 1),
-            ("256, 128", 64, 3, 128, 2), ("128, 128", 128, 2, 256, 2)
-        ]:
-            yield (f"tile = [{tile}], threads = {threads}, vector = 32, "
-                   f"unit = {unit}, stages = {stages}, ctas = {ctas}, "
-                   f"raster = {raster}")
+def tiles(raster, large):
+    """One tile a CTA, then several, whose rows are loaded unit by unit."""
+    for tile, threads, ctas in [("128, 128", 256, 4), ("128, 128", 256, 3),
+                                ("128, 128", 128, 4), ("128, 256", 256, 2),
+                                ("256, 128", 256, 2)]:
+        yield (f"tile = [{tile}], threads = {threads}, vector = 32, "
+               f"ctas = {ctas}, raster = {raster}")
+    for tile, unit, stages, threads, ctas in large:
+        yield (f"tile = [{tile}], threads = {threads}, vector = 32, "
+               f"unit = {unit}, stages = {stages}, ctas = {ctas}, "
+               f"raster = {raster}")
 
 
+TALL = [("256, 128", 64, 4, 128, 2), ("256, 128", 64, 3, 128, 2),
+        ("256, 128", 128, 2, 256, 2), ("128, 128", 64, 3, 256, 2)]
+SQUARE = [("256, 256", 64, 4, 256, 1), ("256, 256", 64, 3, 256, 1),
+          ("256, 256", 64, 4, 512, 1), ("256, 128", 64, 4, 256, 2)]
 SCHEDULES = {
     "k": list(along_rows()),
     "e2m1": list(along_rows()),
     "nvfp4": list(along_rows()),
-    "m": list(tiles(["columns", "linear"])),
-    "both": list(tiles(["linear", "columns"])),
-    "swiglu": list(tiles(["linear"])),
+    "m": list(tiles("columns", TALL)),
+    "both": list(tiles("linear", SQUARE)),
+    "swiglu": list(tiles("linear", SQUARE)),
 }
 
 
