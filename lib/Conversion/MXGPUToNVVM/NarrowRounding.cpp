@@ -84,6 +84,19 @@ Value NarrowRounding::roundTwoExponentBits(const FloatFormatInfo &format,
   return builder.create<arith::AndIOp>(toBits(least), repeat(all));
 }
 
+/// Positive floats are in the order of their bits, and NaN is above them all.
+Value NarrowRounding::roundE2M1(Value number) {
+  const FloatFormatInfo &format = getInfo(FloatFormat::E2M1);
+  Value y = builder.create<LLVM::FAbsOp>(number);
+  Value least = builder.i32(kIntegerBits + format.maxCode);
+  for (int binade = 2; binade >= 0; --binade) {
+    Value sum = scaleAndAdd(y, 1 / (format.minSubnormal * float(1 << binade)),
+                            integers() + float(binade << format.mantissaBits));
+    least = builder.create<LLVM::UMinOp>(toBits(sum), least);
+  }
+  return least;
+}
+
 /// Normal numbers are rounded as integers on their bits. That gives codes which
 /// are too small for subnormals, and multiples of the smallest number codes
 /// which are too large for all but them: the larger one of the first and of the

@@ -32,6 +32,12 @@ public:
   /// Where the signs of codes of this width stand (i32).
   uint32_t getSignMask() const { return pairs ? 0x80008000u : 0x80000000u; }
 
+  /// The bits of a large f32 whose low ones are the code of the f32's
+  /// magnitude; the others are kIntegerBits.
+  mlir::Value roundE2M1(mlir::Value number);
+  /// Those of 2^23.
+  static constexpr uint32_t kIntegerBits = 0x4B000000;
+
   /// The number nearest to 64 times the f32, saturated to +-127, in the low
   /// byte. Anything for NaN.
   mlir::Value roundInt8(mlir::Value number);

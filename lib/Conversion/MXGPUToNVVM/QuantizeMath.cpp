@@ -371,6 +371,8 @@ QuantizeMath::Values QuantizeMath::packNumbers(ArrayRef<Value> numbers,
                                                const BlockScale &scale) {
   if (isConvertedByTarget())
     return packByTarget(numbers);
+  if (isa<Float4E2M1FNType>(recipe.element))
+    return packE2M1(numbers, scale);
   NarrowRounding rounding(builder, /*pairs=*/false);
   Values codes;
   if (recipe.element.isInteger()) {
@@ -395,6 +397,35 @@ QuantizeMath::Values QuantizeMath::packCodes(ArrayRef<Value> codes,
   if (recipe.element.isInteger()) // NaN is 0.
     for (Value &word : words)
       word = select(scale.isNaN, builder.i32(0), word);
+  return words;
+}
+
+/// Codes are the low bits of large floats, so that one addition puts each in
+/// its place; what their high bits add up to is taken off once for all eight.
+QuantizeMath::Values QuantizeMath::packE2M1(ArrayRef<Value> numbers,
+                                            const BlockScale &scale) {
+  NarrowRounding rounding(builder, /*pairs=*/false);
+  Values words;
+  for (size_t i = 0; i < numbers.size(); i += 8) {
+    // The sign bits of every other number, as those of bytes.
+    auto signsOf = [&](size_t first) -> Value {
+      auto two = [&](size_t j) -> Value {
+        return builder.permute(toFloatBits(numbers[j]),
+                               toFloatBits(numbers[j + 2]), 0x0073);
+      };
+      Value four = builder.permute(two(i + first), two(i + first + 4), 0x5410);
+      return builder.create<arith::AndIOp>(four, builder.i32(0x80808080));
+    };
+    Value even = builder.create<arith::ShRUIOp>(signsOf(0), builder.i32(4));
+    Value word = builder.create<arith::OrIOp>(even, signsOf(1));
+    constexpr uint32_t kHighBits = NarrowRounding::kIntegerBits;
+    word = builder.add(word, builder.i32(-(kHighBits + (kHighBits << 4))));
+    for (size_t j = 0; j < 8; ++j)
+      word = builder.add(
+          word, builder.create<arith::ShLIOp>(
+                    rounding.roundE2M1(numbers[i + j]), builder.i32(4 * j)));
+    words.push_back(select(scale.isNaN, builder.i32(0x77777777), word));
+  }
   return words;
 }
 

@@ -127,6 +127,7 @@ private:
   Values roundStochastically(llvm::ArrayRef<mlir::Value> numbers,
                              const RandomNumbers &random);
   Values packCodes(llvm::ArrayRef<mlir::Value> codes, const BlockScale &scale);
+  Values packE2M1(llvm::ArrayRef<mlir::Value> numbers, const BlockScale &scale);
   Values packByTarget(llvm::ArrayRef<mlir::Value> numbers);
   mlir::Value merge(llvm::ArrayRef<mlir::Value> words, int64_t bits);
   Values packRow(llvm::ArrayRef<mlir::Value> codes);

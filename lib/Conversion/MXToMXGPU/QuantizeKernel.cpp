@@ -100,13 +100,12 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
 /// By their bits, zero, negative numbers and NaN are refused alike.
 void mx::mxgpu::requirePositive(KernelBuilder &host, Value scale) {
   Value bits = host.create<arith::BitcastOp>(host.getI32Type(), scale);
-  Value one = host.create<arith::ConstantOp>(host.getI32IntegerAttr(1));
-  Value infinity =
-      host.create<arith::ConstantOp>(host.getI32IntegerAttr(0x7F800000));
-  Value isPositive = host.create<arith::CmpIOp>(
-      arith::CmpIPredicate::ult, host.create<arith::SubIOp>(bits, one),
-      infinity);
   Value shown = host.create<arith::IndexCastUIOp>(host.getIndexType(), bits);
+  auto isAtMost = [&](Value a, Value b) -> Value {
+    return host.create<arith::CmpIOp>(arith::CmpIPredicate::ule, a, b);
+  };
+  Value isPositive = host.create<arith::AndIOp>(
+      isAtMost(host.index(1), shown), isAtMost(shown, host.index(0x7F800000)));
   host.create<RequireOp>(isPositive,
                          "expected a global_scale greater than 0, found the "
                          "bits %lld",
