@@ -73,9 +73,8 @@ def small(results):
 
 def tables(data):
     about = data["about"]
-    name, driver, _, memory, top, _ = [
-        part.strip() for part in about["gpu_after"].split(",")]
-    clock = about["gpu_after"].split(",")[2].strip()
+    name, driver, clock, memory, top, _ = [
+        part.strip() for part in about["gpu"].split(",")]
     text = (f"{about['date']} UTC, {name}, driver {driver}, SM clock {clock} of "
             f"{top} at the end, memory {memory}, PyTorch {about['torch']}, commit "
             f"{about['commit']}.\n\n")

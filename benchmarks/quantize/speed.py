@@ -117,7 +117,7 @@ def run_case(case, entry, module, options):
     launch = contestants.mx(entry)
     result = {"case": case.name, "limit": case.limit, "slowdown": case.slowdown}
     result["wrong"] = count_wrong(case, launch, sets[0])
-    result["bytes"] = sum(case.data_bytes(sets[0].offsets))
+    result["bytes"] = int(sum(case.data_bytes(sets[0].offsets)))
     launchers = {"mx": launch}
     launchers.update(contestants.ceilings(case, module))
     if not options.tune:
@@ -133,7 +133,7 @@ def run_case(case, entry, module, options):
                 launchers[name] = peer
     result["times"] = times = measure(launchers, sets, options.rounds)
     # The ceiling of ragged groups leaves out the padding: compare rates.
-    dense = sum(case.data_bytes([case.rows] * max(1, case.groups)))
+    dense = int(sum(case.data_bytes([case.rows] * max(1, case.groups))))
     rate = lambda time, size=result["bytes"]: size / time / 1e3
     result["rate"] = rate(times["mx"])
     ceiling, result["ceiling"] = best(times, "ceiling")
@@ -161,15 +161,27 @@ def describe(result):
     return line
 
 
-def about(bundle):
-    """What a table of results must say of the machine and the code."""
-    with open(os.path.join(bundle, "bundle.json")) as file:
-        facts = json.load(file)
+def query_gpu():
     query = "name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,power.draw"
     done = subprocess.run(["nvidia-smi", f"--query-gpu={query}",
                            "--format=csv,noheader"], capture_output=True,
                           text=True)
-    facts["gpu"] = done.stdout.strip()
+    return done.stdout.strip()
+
+
+def save(path, facts, results):
+    """After each case, so that a run that is cut short leaves something."""
+    if not path:
+        return
+    with open(path, "w") as file:
+        json.dump({"about": facts, "results": results}, file, indent=1)
+
+
+def about(bundle):
+    """What a table of results must say of the machine and the code."""
+    with open(os.path.join(bundle, "bundle.json")) as file:
+        facts = json.load(file)
+    facts["gpu"] = query_gpu()
     facts["torch"] = torch.__version__
     facts["date"] = datetime.datetime.now(datetime.timezone.utc).isoformat(
         " ", "minutes")
@@ -207,16 +219,15 @@ def main():
             entry.close()
             failures += results[-1]["wrong"] != 0
             print(describe(results[-1]), flush=True)
+            save(options.results, facts, results)
         except (RuntimeError, OSError, ValueError) as error:
             print(f"{case.name}: {error}", flush=True)
             failures += 1
         gc.collect()
         torch.cuda.empty_cache()
-    facts["gpu_after"] = about(options.bundle)["gpu"]
-    if options.results:
-        with open(options.results, "w") as file:
-            json.dump({"about": facts, "results": results}, file, indent=1)
-    print(f"{len(results)} cases, {failures} failures; {facts['gpu_after']}")
+    facts["gpu"] = query_gpu()
+    save(options.results, facts, results)
+    print(f"{len(results)} cases, {failures} failures; {facts['gpu']}")
     return 1 if failures or not results else 0
 
 

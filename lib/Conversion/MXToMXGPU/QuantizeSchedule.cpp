@@ -60,22 +60,21 @@ struct TileChoice {
   Axes axes;
   Numbers numbers;
   int64_t least; // elements of the input
-  int64_t rows, columns, threads, unit, stages, ctas;
+  int64_t threads, ctas;
+  int64_t group; // tiles below each other that are visited together
 };
 } // namespace
 
-/// Through shared memory, the first that fits. Rows that are written transposed
-/// want 256 of them at a time, which are loaded in parts, both outputs as many
-/// columns, but there must be enough tiles to share out; else as many CTAs as
-/// memory and registers let in.
+/// Through shared memory, the first that fits: as many CTAs as memory and
+/// registers let in, one tile each. Larger tiles that are loaded in parts were
+/// slower on an H200 (docs/QuantizeSpeed.md).
 static constexpr TileChoice kTiles[] = {
-    {Axes::Both, Numbers::Pairs, int64_t(1) << 26, 256, 256, 256, 64, 4, 1},
-    {Axes::Both, Numbers::Pairs, 0, 128, 128, 256, 0, 1, 3},
-    {Axes::Both, Numbers::Widened, 0, 128, 128, 128, 0, 1, 3},
-    {Axes::Both, Numbers::F32, 0, 128, 128, 256, 0, 1, 2},
-    {Axes::Columns, Numbers::Pairs, int64_t(1) << 28, 256, 128, 128, 64, 4, 2},
-    {Axes::Columns, Numbers::Pairs, 0, 128, 128, 256, 0, 1, 4},
-    {Axes::Columns, Numbers::F32, 0, 128, 128, 256, 0, 1, 2},
+    {Axes::Both, Numbers::Pairs, int64_t(1) << 29, 256, 3, 2},
+    {Axes::Both, Numbers::Pairs, 0, 256, 3, 1},
+    {Axes::Both, Numbers::Widened, 0, 128, 3, 1},
+    {Axes::Both, Numbers::F32, 0, 256, 2, 1},
+    {Axes::Columns, Numbers::Pairs, 0, 256, 4, 1},
+    {Axes::Columns, Numbers::F32, 0, 256, 2, 1},
 };
 
 static Numbers getNumbers(QuantizeOp op, Axes axes) {
@@ -102,10 +101,12 @@ static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op) {
   const TileChoice *tile = llvm::find_if(kTiles, [&](const TileChoice &tile) {
     return tile.axes == axes && tile.numbers == numbers && tile.least <= size;
   });
+  if (tile->group > 1)
+    order = RasterOrder::Supergroup;
   return QuantizeScheduleAttr::get(
-      op.getContext(), {tile->rows, tile->columns}, tile->threads,
-      /*vector=*/32, tile->unit, tile->stages, tile->ctas,
-      RasterAttr::get(op.getContext(), order, 1));
+      op.getContext(), {128, 128}, tile->threads, /*vector=*/32, /*unit=*/0,
+      /*stages=*/1, tile->ctas,
+      RasterAttr::get(op.getContext(), order, tile->group));
 }
 
 QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op) {

@@ -66,12 +66,12 @@ func.func @quantize(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: te
   return %r#0 : tensor<128x64xf8E4M3FN>
 }
 
-// Both axes of a tensor with tiles enough, of any other, and ragged.
+// Both axes of a large tensor, tensors of any other size, and ragged ones.
 // CHECK-LABEL: func.func @quantize_large
-// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 4>}
-func.func @quantize_large(%x: tensor<8192x8192xbf16>, %q: tensor<8192x8192xf8E4M3FN>, %s: tensor<8192x256xf8E8M0FNU>) -> tensor<8192x8192xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<8192x8192xbf16>) outs(%q, %s, %q, %s : tensor<8192x8192xf8E4M3FN>, tensor<8192x256xf8E8M0FNU>, tensor<8192x8192xf8E4M3FN>, tensor<8192x256xf8E8M0FNU>) axes = [1, 0] -> tensor<8192x8192xf8E4M3FN>, tensor<8192x256xf8E8M0FNU>, tensor<8192x8192xf8E4M3FN>, tensor<8192x256xf8E8M0FNU>
-  return %r#0 : tensor<8192x8192xf8E4M3FN>
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, ctas = 3, raster = supergroup(2)>}
+func.func @quantize_large(%x: tensor<32768x16384xbf16>, %q: tensor<32768x16384xf8E4M3FN>, %s: tensor<32768x512xf8E8M0FNU>, %qt: tensor<16384x32768xf8E4M3FN>, %st: tensor<16384x1024xf8E8M0FNU>) -> tensor<32768x16384xf8E4M3FN> {
+  %r:4 = mx.quantize ins(%x : tensor<32768x16384xbf16>) outs(%q, %s, %qt, %st : tensor<32768x16384xf8E4M3FN>, tensor<32768x512xf8E8M0FNU>, tensor<16384x32768xf8E4M3FN>, tensor<16384x1024xf8E8M0FNU>) axes = [1, 0] -> tensor<32768x16384xf8E4M3FN>, tensor<32768x512xf8E8M0FNU>, tensor<16384x32768xf8E4M3FN>, tensor<16384x1024xf8E8M0FNU>
+  return %r#0 : tensor<32768x16384xf8E4M3FN>
 }
 
 // CHECK-LABEL: func.func @quantize_columns
