@@ -10,6 +10,7 @@
 #include "Emitter.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -78,6 +79,18 @@ void Emitter::loopOverGroups(Value offsets,
   Int next =
       group.start + (group.end - group.begin).roundUp(kRaggedReductionAlign);
   scf::YieldOp::create(builder, loc, ValueRange{end, next});
+}
+
+SmallVector<Value> Emitter::inlineRegion(Region &region, ValueRange arguments) {
+  Block &block = region.front();
+  IRMapping mapping;
+  mapping.map(block.getArguments(), arguments);
+  for (Operation &inner : block.without_terminator())
+    builder.clone(inner, mapping);
+  SmallVector<Value> yielded;
+  for (Value value : block.getTerminator()->getOperands())
+    yielded.push_back(mapping.lookupOrDefault(value));
+  return yielded;
 }
 
 //===----------------------------------------------------------------------===//

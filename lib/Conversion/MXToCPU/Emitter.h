@@ -63,6 +63,11 @@ public:
   void loopOverGroups(mlir::Value offsets,
                       llvm::function_ref<void(Group)> body);
 
+  /// The operations of an epilogue or producer for the element that the
+  /// arguments describe; returns what it yields.
+  llvm::SmallVector<mlir::Value> inlineRegion(mlir::Region &region,
+                                              mlir::ValueRange arguments);
+
   //===--------------------------------------------------------------------===//
   // Arrays
   //===--------------------------------------------------------------------===//

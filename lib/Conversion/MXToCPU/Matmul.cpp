@@ -14,7 +14,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mx/Dialect/MX/IR/MX.h"
 
 using namespace mlir;
@@ -215,13 +214,8 @@ public:
 private:
   Value inlineEpilogue(Value sum, Int row, Int column) {
     Value accumulator = emitter.getNumbers().round(sum, builder.getF32Type());
-    Block &block = epilogue.front().front();
-    IRMapping mapping;
-    mapping.map(block.getArguments(), ValueRange{accumulator, row, column});
-    for (Operation &op : block.without_terminator())
-      builder.clone(op, mapping);
-    return mapping.lookupOrDefault(
-        cast<YieldOp>(block.getTerminator()).getValue());
+    return emitter.inlineRegion(epilogue.front(), {accumulator, row, column})
+        .front();
   }
 
   Emitter &emitter;

@@ -4,7 +4,8 @@
 //
 // A line is a row of a destination: a row of the input for axis 1, a column for
 // axis 0. Each block of a line is read twice, for its maximum and for its
-// elements.
+// elements. What a producer computes is stored first, in an array of its own:
+// the reference of a fused quantization is the one that is not fused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -162,6 +163,35 @@ void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   });
 }
 
+/// Arrays of what the producer yields. Buffer deallocation frees them.
+SmallVector<Value> computeProducer(Emitter &emitter, Region &producer,
+                                   ValueRange inputs) {
+  OpBuilder &builder = emitter.getBuilder();
+  Location loc = emitter.getLoc();
+  auto type = cast<MemRefType>(inputs[0].getType());
+  SmallVector<Value> sizes, values;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    Int size = emitter.dim(inputs[0], i);
+    for (Value input : inputs.drop_front())
+      emitter.checkDim("input", {input, type.getElementType()}, i, size);
+    if (type.isDynamicDim(i))
+      sizes.push_back(size);
+  }
+  for (Type yielded : producer.front().getTerminator()->getOperandTypes())
+    values.push_back(memref::AllocOp::create(
+        builder, loc, MemRefType::get(type.getShape(), yielded), sizes));
+  emitter.loopOverDims(inputs[0], type.getRank(), [&](ArrayRef<Value> place) {
+    SmallVector<Value> arguments;
+    for (Value input : inputs)
+      arguments.push_back(emitter.load(input, place));
+    llvm::append_range(arguments, place.take_back(2));
+    for (auto [element, array] :
+         llvm::zip_equal(emitter.inlineRegion(producer, arguments), values))
+      memref::StoreOp::create(builder, loc, element, array, place);
+  });
+  return values;
+}
+
 struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -189,10 +219,14 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
     std::optional<Int> seed;
     if (op.getSeed())
       seed = emitter.wrap(adaptor.getSeed());
-    for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
+    SmallVector<Value> values(adaptor.getInputs());
+    if (!op.getProducer().empty())
+      values = computeProducer(emitter, op.getProducer().front(),
+                               adaptor.getInputs());
+    for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
       Orientation orientation{
-          adaptor.getInput(),
-          axis == 0,
+          values[i / op.getAxes().size()],
+          op.getAxis(i) == 0,
           getElements(op.getElements(i), adaptor.getOuts()[2 * i]),
           getScales(adaptor.getOuts()[2 * i + 1], rank),
           int64_t(op.getBlockSize()),
@@ -200,7 +234,7 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
           encodeBits,
           seed};
       quantizeAxis(emitter, orientation, adaptor.getOffsets(),
-                   op.getRaggedOfAxis(axis));
+                   op.getRaggedOfAxis(op.getAxis(i)));
     }
     rewriter.eraseOp(op);
     return success();

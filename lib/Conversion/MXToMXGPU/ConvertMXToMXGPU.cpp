@@ -120,8 +120,11 @@ struct ConvertMXToMXGPUPass final
     }
     if (auto amax = dyn_cast<AmaxOp>(op))
       return convertAmax(amax, module);
-    if (auto quantize = dyn_cast<QuantizeOp>(op))
+    if (auto quantize = dyn_cast<QuantizeOp>(op)) {
+      if (!quantize.getProducer().empty())
+        return op->emitOpError("expected no producer on the GPU, found one");
       return convertQuantize(quantize, module);
+    }
     return op->emitOpError("expected mx.quantize or mx.matmul on the GPU; this "
                            "operation has no kernel yet");
   }

@@ -106,3 +106,51 @@ func.func @ragged_rows(%x: memref<300x64xf32>, %o: memref<4xi32>,
       outs(%q, %s : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>)
   return
 }
+
+// -----
+
+// What a producer yields is stored in the type that it has, then quantized.
+// CHECK-LABEL: func.func @producer(
+// CHECK-SAME:    %[[X:.*]]: memref<4x64xbf16>, %[[Y:.*]]: memref<4x64xf32>,
+// CHECK:         %[[VALUES:.*]] = memref.alloc() : memref<4x64xbf16>
+// CHECK:         scf.for %[[ROW:[^ ]+]] =
+// CHECK:           scf.for %[[COLUMN:[^ ]+]] =
+// CHECK-DAG:         %[[A:.*]] = memref.load %[[X]][%[[ROW]], %[[COLUMN]]]
+// CHECK-DAG:         %[[B:.*]] = memref.load %[[Y]][%[[ROW]], %[[COLUMN]]]
+// CHECK:             %[[C:.*]] = arith.truncf %[[B]] : f32 to bf16
+// CHECK:             %[[D:.*]] = arith.mulf %[[A]], %[[C]] : bf16
+// CHECK:             memref.store %[[D]], %[[VALUES]][%[[ROW]], %[[COLUMN]]]
+// CHECK:         memref.load %[[VALUES]]
+func.func @producer(%x: memref<4x64xbf16>, %y: memref<4x64xf32>, %q: memref<4x64xf8E4M3FN>,
+                    %s: memref<4x2xf8E8M0FNU>) {
+  mx.quantize ins(%x, %y : memref<4x64xbf16>, memref<4x64xf32>)
+      outs(%q, %s : memref<4x64xf8E4M3FN>, memref<4x2xf8E8M0FNU>)
+      producer {
+      ^bb0(%a: bf16, %b: f32, %row: index, %col: index):
+        %c = arith.truncf %b : f32 to bf16
+        %d = arith.mulf %a, %c : bf16
+        mx.yield %d : bf16
+      }
+  return
+}
+
+// -----
+
+// Inputs whose sizes are not known have to have one shape.
+// CHECK:       expected dimension 0 of input to be %ld, found %ld
+// CHECK-LABEL: func.func @producer_of_unknown_sizes(
+// CHECK-SAME:    %{{.*}}, %[[Y:.*]]: memref<?x64xbf16>, %{{.*}}, %{{.*}})
+// CHECK:         %[[SIZE:.*]] = memref.dim %[[Y]]
+// CHECK:         %[[WRONG:.*]] = arith.cmpi ne, %[[SIZE]]
+// CHECK:         scf.if %[[WRONG]]
+func.func @producer_of_unknown_sizes(%x: memref<4x64xbf16>, %y: memref<?x64xbf16>, %q: memref<4x64xf8E4M3FN>,
+                                     %s: memref<4x2xf8E8M0FNU>) {
+  mx.quantize ins(%x, %y : memref<4x64xbf16>, memref<?x64xbf16>)
+      outs(%q, %s : memref<4x64xf8E4M3FN>, memref<4x2xf8E8M0FNU>)
+      producer {
+      ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
+        %d = arith.mulf %a, %b : bf16
+        mx.yield %d : bf16
+      }
+  return
+}

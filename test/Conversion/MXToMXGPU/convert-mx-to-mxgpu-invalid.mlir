@@ -368,3 +368,18 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
   return
 }
 
+
+// -----
+
+!x = memref<128x128xbf16>
+!q = memref<128x128xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: !x, %q: !q, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected no producer on the GPU, found one}}
+  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    %b = arith.negf %a : bf16
+    mx.yield %b : bf16
+  }
+  return
+}

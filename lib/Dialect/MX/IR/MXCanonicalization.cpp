@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using namespace mx;
@@ -108,8 +109,7 @@ struct FoldRelayoutIntoQuantize final : OpRewritePattern<RelayoutOp> {
     unsigned number = cast<OpResult>(op.getInput()).getResultNumber();
     if (number % 2 == 0)
       return rewriter.notifyMatchFailure(op, "input is not a scale tensor");
-    RaggedKind ragged =
-        quantize.getRaggedOfAxis(quantize.getAxes()[number / 2]);
+    RaggedKind ragged = quantize.getRaggedOfAxis(quantize.getAxis(number / 2));
     bool rows = ragged == RaggedKind::Rows;
     if (op.getOffsets() != (rows ? quantize.getOffsets() : Value()))
       return rewriter.notifyMatchFailure(op, "groups differ");
@@ -133,32 +133,98 @@ struct FoldRelayoutIntoQuantize final : OpRewritePattern<RelayoutOp> {
   }
 };
 
-/// An axis whose elements and scales nobody reads is not quantized.
-struct DropUnusedAxis final : OpRewritePattern<QuantizeOp> {
+/// An axis, or a value of the producer, whose elements and scales nobody reads
+/// is not quantized.
+struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(QuantizeOp op,
                                 PatternRewriter &rewriter) const override {
-    if (op.getNumResults() != 4)
-      return rewriter.notifyMatchFailure(op, "has not two axes on tensors");
-    bool used[2];
-    for (unsigned i = 0; i < 2; ++i)
-      used[i] = !op->getResult(2 * i).use_empty() ||
-                !op->getResult(2 * i + 1).use_empty();
-    if (used[0] == used[1])
-      return rewriter.notifyMatchFailure(op, "both axes are used, or none");
-    unsigned keep = used[1] ? 1 : 0;
-    auto kept = QuantizeOp::create(
-        rewriter, op.getLoc(), TypeRange(op->getResults().slice(2 * keep, 2)),
-        op.getInput(), op.getGlobalScale(), op.getSeed(), op.getOffsets(),
-        op.getOuts().slice(2 * keep, 2), op.getRaggedAttr(),
-        rewriter.getDenseI64ArrayAttr(op.getAxes()[keep]),
-        op.getBlockSizeAttr(), op.getScaleRoundingAttr());
-    kept->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    for (unsigned i = 0; i < 2; ++i)
-      rewriter.replaceAllUsesWith(op->getResult(2 * keep + i),
-                                  kept->getResult(i));
+    unsigned numAxes = op.getAxes().size(), numValues = op.getNumValues();
+    BitVector usedAxes(numAxes), usedValues(numValues);
+    for (OpResult result : op->getResults())
+      if (!result.use_empty()) {
+        usedAxes.set(result.getResultNumber() / 2 % numAxes);
+        usedValues.set(result.getResultNumber() / 2 / numAxes);
+      }
+    if (usedAxes.none() || (usedAxes.all() && usedValues.all()))
+      return rewriter.notifyMatchFailure(op, "all axes are used, or none");
+
+    SmallVector<int64_t> axes;
+    for (unsigned axis : usedAxes.set_bits())
+      axes.push_back(op.getAxes()[axis]);
+    SmallVector<Value> outs, replaced;
+    for (unsigned value : usedValues.set_bits())
+      for (unsigned axis : usedAxes.set_bits())
+        for (unsigned i = 0; i < 2; ++i) {
+          unsigned number = 2 * (value * numAxes + axis) + i;
+          outs.push_back(op.getOuts()[number]);
+          replaced.push_back(op->getResult(number));
+        }
+    bool hasProducer = !op.getProducer().empty();
+    QuantizeOp kept = op.createAlike(rewriter, op.getLoc(), op.getInputs(),
+                                     axes, outs, hasProducer);
+    if (hasProducer)
+      moveProducer(rewriter, op, kept, usedValues);
+    for (auto [from, to] : llvm::zip_equal(replaced, kept->getResults()))
+      rewriter.replaceAllUsesWith(from, to);
     rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static void moveProducer(PatternRewriter &rewriter, QuantizeOp from,
+                           QuantizeOp to, const BitVector &values) {
+    Region &region = to.getProducer().front();
+    rewriter.inlineRegionBefore(from.getProducer().front(), region,
+                                region.end());
+    auto yield = cast<YieldOp>(region.front().getTerminator());
+    SmallVector<Value> kept;
+    for (unsigned value : values.set_bits())
+      kept.push_back(yield.getValues()[value]);
+    rewriter.modifyOpInPlace(yield,
+                             [&] { yield.getValuesMutable().assign(kept); });
+  }
+};
+
+/// An input that the producer does not use is not read; the last one gives the
+/// shape.
+struct DropUnusedInputs final : OpRewritePattern<QuantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(QuantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    Block *producer = op.getProducerBlock();
+    if (!producer)
+      return rewriter.notifyMatchFailure(op, "has no producer");
+    for (unsigned i = op.getInputs().size(); i-- > 0;) {
+      if (op.getInputs().size() == 1 || !producer->getArgument(i).use_empty())
+        continue;
+      rewriter.modifyOpInPlace(op, [&] {
+        producer->eraseArgument(i);
+        op.getInputsMutable().erase(i);
+      });
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "uses all inputs");
+  }
+};
+
+/// producer { yield element } is no producer.
+struct FoldIdentityProducer final : OpRewritePattern<QuantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(QuantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    Block *producer = op.getProducerBlock();
+    if (!producer || op.getInputs().size() != 1 || op.getNumValues() != 1 ||
+        cast<YieldOp>(producer->getTerminator()).getValue() !=
+            producer->getArgument(0))
+      return rewriter.notifyMatchFailure(op, "computes something");
+    QuantizeOp plain =
+        op.createAlike(rewriter, op.getLoc(), op.getInputs(), op.getAxes(),
+                       op.getOuts(), /*hasProducer=*/false);
+    rewriter.replaceOp(op, plain->getResults());
     return success();
   }
 };
@@ -201,7 +267,8 @@ void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 
 void QuantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  patterns.add<DropUnusedAxis, SkipUnreadInit<QuantizeOp>>(context);
+  patterns.add<DropUnusedDestinations, DropUnusedInputs, FoldIdentityProducer,
+               SkipUnreadInit<QuantizeOp>>(context);
 }
 
 void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

@@ -188,31 +188,47 @@ LogicalResult mx::detail::verifyRagged(Operation *op,
   return success();
 }
 
+LogicalResult mx::detail::verifyRegion(Operation *op, StringRef name,
+                                       MutableArrayRef<Region> regions,
+                                       ArrayRef<Type> elements) {
+  if (regions.size() > 1)
+    return op->emitOpError("expected at most 1 ")
+           << name << ", found " << regions.size();
+  if (regions.empty())
+    return success();
+  SmallVector<Type> expected(elements);
+  expected.append(2, IndexType::get(op->getContext()));
+  TypeRange found = regions.front().front().getArgumentTypes();
+  if (llvm::equal(found, expected))
+    return success();
+  return op->emitOpError("expected ")
+         << name << " arguments (" << TypeRange(expected) << "), found ("
+         << found << ")";
+}
+
+FailureOr<YieldOp> mx::detail::verifyYield(Operation *op, StringRef name,
+                                           MutableArrayRef<Region> regions) {
+  Block &block = regions.front().front();
+  if (!block.empty())
+    if (auto yield = dyn_cast<YieldOp>(block.back()))
+      return yield;
+  op->emitOpError("expected the ") << name << " to end with 'mx.yield'";
+  return failure();
+}
+
 LogicalResult mx::detail::verifyEpilogue(Operation *op,
                                          MutableArrayRef<Region> epilogue,
                                          Type outElement, bool terminator) {
+  if (!terminator)
+    return verifyRegion(op, "epilogue", epilogue,
+                        Float32Type::get(op->getContext()));
   if (epilogue.empty())
     return success();
-  if (epilogue.size() > 1)
-    return op->emitOpError("expected at most 1 epilogue, found ")
-           << epilogue.size();
-  Block &block = epilogue.front().front();
-  MLIRContext *context = op->getContext();
-  SmallVector<Type> expected = {Float32Type::get(context),
-                                IndexType::get(context),
-                                IndexType::get(context)};
-  if (!terminator) {
-    if (!llvm::equal(block.getArgumentTypes(), expected))
-      return op->emitOpError("expected epilogue arguments (f32, index, index), "
-                             "found (")
-             << block.getArgumentTypes() << ")";
-    return success();
-  }
-  if (block.empty() || !isa<YieldOp>(block.back()))
-    return op->emitOpError("expected the epilogue to end with 'mx.yield'");
-  Type yielded = cast<YieldOp>(block.back()).getValue().getType();
-  if (yielded != outElement)
+  FailureOr<YieldOp> yield = verifyYield(op, "epilogue", epilogue);
+  if (failed(yield))
+    return failure();
+  if (yield->getValues().getTypes() != TypeRange(outElement))
     return op->emitOpError("expected the epilogue to yield ")
-           << outElement << ", found " << yielded;
+           << outElement << ", found " << yield->getValues().getTypes();
   return success();
 }

@@ -82,6 +82,17 @@ llvm::LogicalResult verifyRagged(mlir::Operation *op,
                                  std::optional<RaggedKind> ragged,
                                  mlir::Value offsets);
 
+/// There is at most one region called `name`, with arguments of the types of
+/// the elements, then row and column.
+llvm::LogicalResult verifyRegion(mlir::Operation *op, llvm::StringRef name,
+                                 llvm::MutableArrayRef<mlir::Region> regions,
+                                 llvm::ArrayRef<mlir::Type> elements);
+
+/// The terminator of the one region.
+mlir::FailureOr<YieldOp>
+verifyYield(mlir::Operation *op, llvm::StringRef name,
+            llvm::MutableArrayRef<mlir::Region> regions);
+
 /// The signature of an epilogue or, with `terminator`, what it yields.
 llvm::LogicalResult verifyEpilogue(mlir::Operation *op,
                                    llvm::MutableArrayRef<mlir::Region> epilogue,

@@ -80,3 +80,18 @@ MX_DEFINE_INTERFACES(RelayoutOp, false, getOffsets())
 MX_DEFINE_INTERFACES(MatmulOp, getAccumulate(), Value())
 MX_DEFINE_INTERFACES(GroupedMatmulOp, getAccumulate(), getOffsets())
 #undef MX_DEFINE_INTERFACES
+
+QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,
+                                   ValueRange inputs, ArrayRef<int64_t> axes,
+                                   ValueRange outs, bool hasProducer) {
+  TypeRange types;
+  if (getNumResults())
+    types = outs.getTypes();
+  auto alike =
+      QuantizeOp::create(builder, loc, types, inputs, getGlobalScale(),
+                         getSeed(), getOffsets(), outs, getRaggedAttr(),
+                         builder.getDenseI64ArrayAttr(axes), getBlockSizeAttr(),
+                         getScaleRoundingAttr(), /*producerCount=*/hasProducer);
+  alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  return alike;
+}

@@ -37,9 +37,51 @@ static LogicalResult verifyAxes(QuantizeOp op) {
          << axes << "]";
 }
 
-/// Types and shapes of the elements and scales of one axis.
-static LogicalResult verifyAxis(QuantizeOp op, unsigned index) {
-  int64_t axis = op.getAxes()[index];
+/// There are inputs, of one shape, and only a producer takes several.
+static LogicalResult verifyInputs(QuantizeOp op) {
+  size_t count = op.getInputs().size();
+  bool hasProducer = !op.getProducer().empty();
+  if (count == 0 || (count > 1 && !hasProducer))
+    return op.emitOpError("expected 1 input")
+           << (hasProducer ? " or more" : " without a producer") << ", found "
+           << count;
+  for (Value input : op.getInputs())
+    if (failed(verifyShape(op, {input, "input"},
+                           op.getInput().getType().getShape())))
+      return failure();
+  return success();
+}
+
+/// What the producer takes and yields. `numValues` is set to the number of
+/// tensors that are quantized.
+static LogicalResult verifyProducer(QuantizeOp op, size_t &numValues) {
+  SmallVector<Type> elements;
+  for (Value input : op.getInputs())
+    elements.push_back(getElementTypeOrSelf(input.getType()));
+  // quantize C19
+  if (failed(verifyRegion(op, "producer", op.getProducer(), elements)))
+    return failure();
+  numValues = 1;
+  if (op.getProducer().empty())
+    return success();
+  // quantize C20
+  FailureOr<YieldOp> yield = verifyYield(op, "producer", op.getProducer());
+  if (failed(yield))
+    return failure();
+  TypeRange types = yield->getValues().getTypes();
+  if (types.empty() ||
+      !llvm::all_of(types,
+                    llvm::IsaPred<Float32Type, BFloat16Type, Float16Type>))
+    return op.emitOpError("expected the producer to yield f32, bf16 or f16, "
+                          "found (")
+           << types << ")";
+  numValues = types.size();
+  return success();
+}
+
+/// Types and shapes of the elements and scales of one value and axis.
+static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
+  int64_t axis = op.getAxis(index);
   Named input{op.getInput(), "input"};
   Named elements{op.getElements(index), "elements"};
   Named scales{op.getScales(index), "scales"};
@@ -104,21 +146,31 @@ static LogicalResult verifyAxis(QuantizeOp op, unsigned index) {
 }
 
 LogicalResult QuantizeOp::verify() {
-  Named input{getInput(), "input"};
   // quantize C1
   if (failed(verifyForm(*this)))
     return failure();
+  // quantize C18
+  if (failed(verifyInputs(*this)))
+    return failure();
+  Named input{getInput(), "input"};
   // quantize C2
   if (failed(verifyMinRank(*this, input)))
     return failure();
   // quantize C3
   if (failed(verifyAxes(*this)))
     return failure();
+  size_t numValues;
+  if (failed(verifyProducer(*this, numValues)))
+    return failure();
   // quantize C4
-  if (getOuts().size() != 2 * getAxes().size())
-    return emitOpError("expected elements and scales in outs for each of ")
-           << getAxes().size() << " axes, found " << getOuts().size()
-           << " outs";
+  if (getOuts().size() != 2 * getAxes().size() * numValues) {
+    InFlightDiagnostic diag =
+        emitOpError("expected elements and scales in outs for each of ");
+    if (numValues != 1)
+      diag << numValues << " values and ";
+    return diag << getAxes().size() << " axes, found " << getOuts().size()
+                << " outs";
+  }
   // quantize C10
   if (failed(verifyRagged(*this, getRagged(), getOffsets())))
     return failure();
@@ -126,10 +178,16 @@ LogicalResult QuantizeOp::verify() {
   if (getRagged() && failed(verifyRank(*this, input, 2)))
     return failure();
   // quantize C17
-  if (failed(verifyNoEncoding(*this, input)))
-    return failure();
-  for (unsigned i = 0; i < getAxes().size(); ++i)
-    if (failed(verifyAxis(*this, i)))
+  for (Value each : getInputs())
+    if (failed(verifyNoEncoding(*this, {each, "input"})))
+      return failure();
+  // quantize C21
+  if (getGlobalScale() && numValues != 1)
+    return emitOpError("expected the producer to yield 1 value with "
+                       "global_scale, found ")
+           << numValues;
+  for (unsigned i = 0; i < getNumDestinations(); ++i)
+    if (failed(verifyDestination(*this, i)))
       return failure();
   return success();
 }

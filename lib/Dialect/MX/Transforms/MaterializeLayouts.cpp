@@ -121,7 +121,7 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
   Operation *op = use.getOwner();
   auto is = [&](OpOperand &operand) { return &operand == &use; };
   if (auto quantize = dyn_cast<QuantizeOp>(op)) {
-    for (unsigned i = 0; i < quantize.getAxes().size(); ++i)
+    for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
       if (is(quantize.getOutsMutable()[2 * i + 1]))
         return {quantize.getElements(i), quantize.getBlockSize()};
   } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {

@@ -116,7 +116,8 @@ static LoopNest getLoopNest(QuantizeOp op) {
   int64_t batch = op.getInput().getType().getRank() - 2;
   int64_t row = batch, column = batch + 1;
   LoopNest nest = makeNest(batch, {"rows", "columns"});
-  nest.add(op.getInputMutable(), withBatch(batch, {row, column}));
+  for (OpOperand &input : op.getInputsMutable())
+    nest.add(input, withBatch(batch, {row, column}));
   RaggedKind ragged = op.getRaggedOrNone();
   int64_t raggedLoop = ragged == RaggedKind::None   ? DimMap::kWhole
                        : ragged == RaggedKind::Rows ? row
@@ -127,9 +128,10 @@ static LoopNest getLoopNest(QuantizeOp op) {
     for (int64_t loop : llvm::seq(batch + 2))
       nest.whole.push_back({loop, "the random numbers of a seed belong to "
                                   "places in the whole input"});
-  for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
-    SmallVector<int64_t> loops = axis == 1 ? withBatch(batch, {row, column})
-                                           : withBatch(batch, {column, row});
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
+    SmallVector<int64_t> loops = op.getAxis(i) == 1
+                                     ? withBatch(batch, {row, column})
+                                     : withBatch(batch, {column, row});
     for (int64_t &loop : loops)
       if (loop == raggedLoop)
         loop = DimMap::kWhole;
@@ -426,17 +428,19 @@ static LogicalResult verifyTile(Operation *op, const LoopNest &nest,
   return success();
 }
 
-/// The epilogue of a tile counts rows and columns from the tile's start.
-static void shiftEpilogue(OpBuilder &builder, Operation *op,
-                          ArrayRef<OpFoldResult> offsets) {
+/// The epilogue or producer of a tile counts rows and columns, which belong to
+/// the last two parallel loops, from the tile's start.
+static void shiftRegion(OpBuilder &builder, Operation *op, const LoopNest &nest,
+                        ArrayRef<OpFoldResult> offsets) {
   if (op->getNumRegions() == 0)
     return;
   Block &block = op->getRegion(0).front();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
-  // The last loops are M, N, K.
-  for (auto [argument, offset] : llvm::zip(block.getArguments().drop_front(),
-                                           offsets.drop_back().take_back(2))) {
+  if (nest.reduction != DimMap::kWhole)
+    offsets = offsets.drop_back();
+  for (auto [argument, offset] : llvm::zip_equal(
+           block.getArguments().take_back(2), offsets.take_back(2))) {
     if (getConstantIntValue(offset) == 0)
       continue;
     Value start =
@@ -508,7 +512,7 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
         types.push_back(value.getType());
     }
     Operation *tiled = clone(builder, op, types, operands);
-    shiftEpilogue(builder, tiled, offsets);
+    shiftRegion(builder, tiled, nest, offsets);
     result.tiledOps.push_back(tiled);
     result.tiledValues.assign(tiled->result_begin(), tiled->result_end());
     return result;

@@ -347,3 +347,91 @@ func.func @keep_accumulated_init(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8
       outs(%fill : tensor<16x8xf32>) accumulate -> tensor<16x8xf32>
   return %c : tensor<16x8xf32>
 }
+
+// -----
+
+// What nobody reads is not quantized: here the first value, and axis 0.
+// CHECK-LABEL: func @unused_value_and_axis(
+// CHECK-SAME:      %{{[^:]*}}: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
+// CHECK:         mx.quantize ins(%[[Y]] : tensor<64x64xbf16>)
+// CHECK-SAME:      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU> producer {
+// CHECK-NEXT:    ^bb0(%[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      %[[V:.*]] = arith.negf %[[B]]
+// CHECK-NEXT:      mx.yield %[[V]] : bf16
+func.func @unused_value_and_axis(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>,
+                                 %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
+    -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
+  %r:8 = mx.quantize ins(%x, %y : tensor<64x64xbf16>, tensor<64x64xbf16>)
+      outs(%e, %f, %e, %f, %e, %f, %e, %f
+           : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>,
+             tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
+      axes = [0, 1]
+      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>,
+         tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+      producer {
+      ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
+        %v = arith.negf %b : bf16
+        mx.yield %a, %v : bf16, bf16
+      }
+  return %r#6, %r#7 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+}
+
+// -----
+
+// CHECK-LABEL: func @identity_producer
+// CHECK:         mx.quantize
+// CHECK-NOT:     producer
+// CHECK:         return
+func.func @identity_producer(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
+    -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
+      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+      producer {
+      ^bb0(%a: bf16, %row: index, %col: index):
+        mx.yield %a : bf16
+      }
+  return %r#0, %r#1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+}
+
+// -----
+
+// The last input stays though the producer does not use it: it has the shape.
+// CHECK-LABEL: func @last_input(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>
+// CHECK:         mx.quantize ins(%[[X]] : tensor<64x64xbf16>)
+// CHECK:         ^bb0(%{{.*}}: bf16, %{{.*}}: index, %{{.*}}: index):
+func.func @last_input(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>, %one: f32,
+                      %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
+    -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
+  %r:2 = mx.quantize ins(%x, %y : tensor<64x64xbf16>, tensor<64x64xbf16>)
+      outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
+      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+      producer {
+      ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
+        mx.yield %one : f32
+      }
+  return %r#0, %r#1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+}
+
+// -----
+
+// Scales of the second value move their layout into the quantizer too.
+// CHECK-LABEL: func @relayout_of_second_value
+// CHECK:         mx.quantize
+// CHECK-SAME:      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK-NOT:     mx.relayout
+func.func @relayout_of_second_value(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>,
+                                    %f: tensor<64x2xf8E8M0FNU>, %t: tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+    -> (tensor<64x2xf8E8M0FNU>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>) {
+  %r:4 = mx.quantize ins(%x : tensor<64x64xbf16>)
+      outs(%e, %f, %e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
+      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+      producer {
+      ^bb0(%a: bf16, %row: index, %col: index):
+        %v = arith.negf %a : bf16
+        mx.yield %a, %v : bf16, bf16
+      }
+  %y = mx.relayout ins(%r#3 : tensor<64x2xf8E8M0FNU>) outs(%t : tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      -> tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  return %r#1, %y : tensor<64x2xf8E8M0FNU>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+}

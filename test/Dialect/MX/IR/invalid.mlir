@@ -44,7 +44,7 @@ func.func private @ragged_c3(tensor<128xf8E4M3FN, #mx.ragged<groups = 2, align =
 
 // -----
 func.func @quantize_input_type(%x: tensor<256x512xf64>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op operand #0 must be ranked tensor or memref of f32, bf16 or f16, but got 'tensor<256x512xf64>'}}
+  // expected-error @below {{'mx.quantize' op operand #0 must be variadic of ranked tensor or memref of f32, bf16 or f16, but got 'tensor<256x512xf64>'}}
   %r:2 = mx.quantize ins(%x : tensor<256x512xf64>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
   return
 }
@@ -421,6 +421,95 @@ func.func @amax_c2(%x: tensor<256xf32>, %o: tensor<f32>) {
 func.func @amax_c3(%x: tensor<256xf32, "sparse">, %o: tensor<f32>) {
   // expected-error @below {{'mx.amax' op expected input without encoding, found "sparse"}}
   %r = mx.amax ins(%x : tensor<256xf32, "sparse">) outs(%o : tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+func.func @quantize_c18(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected 1 input without a producer, found 2}}
+  %r:2 = mx.quantize ins(%x, %y : tensor<256x512xbf16>, tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c19(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected producer arguments ('bf16', 'index', 'index'), found ('f32', 'index', 'index')}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: f32, %i: index, %j: index):
+    mx.yield %a : f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c19_count(%x: tensor<256x512xbf16>, %y: tensor<256x512xf32>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected producer arguments ('bf16', 'f32', 'index', 'index'), found ('bf16', 'f32', 'index')}}
+  %r:2 = mx.quantize ins(%x, %y : tensor<256x512xbf16>, tensor<256x512xf32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %b: f32, %i: index):
+    mx.yield %a : bf16
+  }
+  return
+}
+
+// -----
+func.func @quantize_c20(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected the producer to yield f32, bf16 or f16, found ('f64')}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %b = arith.extf %a : bf16 to f64
+    mx.yield %b : f64
+  }
+  return
+}
+
+// -----
+func.func @quantize_c20_none(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected the producer to yield f32, bf16 or f16, found ()}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    mx.yield
+  }
+  return
+}
+
+// -----
+func.func @quantize_c20_terminator(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected the producer to end with 'mx.yield'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %b = arith.negf %a : bf16
+  }
+  return
+}
+
+// -----
+func.func @quantize_c4_values(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected elements and scales in outs for each of 2 values and 1 axes, found 2 outs}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    mx.yield %a, %a : bf16, bf16
+  }
+  return
+}
+
+// -----
+func.func @quantize_c21(%x: tensor<8x32xbf16>, %o0: tensor<8x32xf4E2M1FN>, %o1: tensor<8x2xf8E4M3FN>, %g: f32) {
+  // expected-error @below {{'mx.quantize' op expected the producer to yield 1 value with global_scale, found 2}}
+  %r:4 = mx.quantize ins(%x : tensor<8x32xbf16>) global_scale(%g) outs(%o0, %o1, %o0, %o1 : tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN>, tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN>) block_size = 16 -> tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN>, tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    mx.yield %a, %a : bf16, bf16
+  }
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @quantize_c18_shape(%x: tensor<256x512xbf16>, %y: tensor<128x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 0 of input to be 256, found 128}}
+  %r:2 = mx.quantize ins(%x, %y : tensor<256x512xbf16>, tensor<128x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %b: bf16, %i: index, %j: index):
+    mx.yield %a : bf16
+  }
   return
 }
 
@@ -833,7 +922,7 @@ func.func @matmul_c11(%a: tensor<256x512xf8E4M3FN, #mx.ragged<groups = 1, align 
 
 // -----
 func.func @matmul_c12(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
-  // expected-error @below {{'mx.matmul' op expected epilogue arguments (f32, index, index), found ('f32', 'index')}}
+  // expected-error @below {{'mx.matmul' op expected epilogue arguments ('f32', 'index', 'index'), found ('f32', 'index')}}
   %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16> epilogue {
   ^bb0(%acc: f32, %row: index):
     %y = arith.truncf %acc : f32 to bf16
@@ -848,6 +937,16 @@ func.func @matmul_c13(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU
   %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16> epilogue {
   ^bb0(%acc: f32, %row: index, %col: index):
     mx.yield %acc : f32
+  }
+  return
+}
+
+// -----
+func.func @matmul_c13_values(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xf32>) {
+  // expected-error @below {{'mx.matmul' op expected the epilogue to yield 'f32', found 'f32', 'f32'}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xf32>) -> tensor<256x128xf32> epilogue {
+  ^bb0(%acc: f32, %row: index, %col: index):
+    mx.yield %acc, %acc : f32, f32
   }
   return
 }
@@ -995,7 +1094,7 @@ func.func @grouped_matmul_c12(%a: tensor<64x896xf8E4M3FN, #mx.ragged<groups = 3,
 
 // -----
 func.func @grouped_matmul_c13(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected epilogue arguments (f32, index, index), found ('f32', 'i32', 'i32')}}
+  // expected-error @below {{'mx.grouped_matmul' op expected epilogue arguments ('f32', 'index', 'index'), found ('f32', 'i32', 'i32')}}
   %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16> epilogue {
   ^bb0(%acc: f32, %row: i32, %col: i32):
     %y = arith.truncf %acc : f32 to bf16
@@ -1017,6 +1116,6 @@ func.func @grouped_matmul_c14(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E
 
 // -----
 func.func @yield_parent(%x: f32) {
-  // expected-error @below {{'mx.yield' op expects parent op to be one of 'mx.matmul, mx.grouped_matmul'}}
+  // expected-error @below {{'mx.yield' op expects parent op to be one of 'mx.matmul, mx.grouped_matmul, mx.quantize'}}
   mx.yield %x : f32
 }

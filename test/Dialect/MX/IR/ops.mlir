@@ -214,3 +214,21 @@ func.func @grouped_matmul_reduction(
       outs(%init : tensor<4x64x48xf32>) accumulate -> tensor<4x64x48xf32>
   return %c : tensor<4x64x48xf32>
 }
+
+// CHECK-LABEL: func @quantize_producer
+// CHECK:         mx.quantize ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<8x64xbf16>, tensor<8x64xf32>)
+// CHECK-SAME:      -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<8x64xf8E5M2>, tensor<8x2xf8E8M0FNU> producer {
+// CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
+// CHECK:           mx.yield %[[A]], %{{.*}} : bf16, f32
+func.func @quantize_producer(%x: tensor<8x64xbf16>, %y: tensor<8x64xf32>, %e: tensor<8x64xf8E4M3FN>,
+                             %d: tensor<8x64xf8E5M2>, %f: tensor<8x2xf8E8M0FNU>) -> tensor<8x64xf8E5M2> {
+  %r:4 = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xf32>)
+      outs(%e, %f, %d, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<8x64xf8E5M2>, tensor<8x2xf8E8M0FNU>)
+      -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<8x64xf8E5M2>, tensor<8x2xf8E8M0FNU>
+      producer {
+      ^bb0(%a: bf16, %b: f32, %row: index, %col: index):
+        %c = arith.mulf %b, %b : f32
+        mx.yield %a, %c : bf16, f32
+      }
+  return %r#2 : tensor<8x64xf8E5M2>
+}

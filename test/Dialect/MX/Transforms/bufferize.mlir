@@ -146,3 +146,26 @@ func.func @grouped(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %e: tensor<300x64
       offsets(%o : tensor<4xi32>) outs(%y : tensor<300x64xf32>) -> tensor<300x64xf32>
   return %c, %d : tensor<300x48xbf16>, tensor<300x64xf32>
 }
+
+// -----
+
+// What a producer reads from outside becomes a buffer; no input is copied.
+// CHECK-LABEL: func @producer(
+// CHECK-SAME:      %[[X:[^:]*]]: memref<8x64xbf16>, %[[P:[^:]*]]: memref<8xbf16>
+// CHECK-NOT:     memref.copy
+// CHECK:         mx.quantize ins(%[[X]] : memref<8x64xbf16>) {{.*}} producer {
+// CHECK:           memref.load %[[P]]
+// CHECK-NOT:     memref.copy
+// CHECK:         return
+func.func @producer(%x: tensor<8x64xbf16>, %p: tensor<8xbf16>, %e: tensor<8x64xf8E4M3FN>, %f: tensor<8x2xf8E8M0FNU>)
+    -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) {
+  %r:2 = mx.quantize ins(%x : tensor<8x64xbf16>) outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
+      -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
+      producer {
+      ^bb0(%a: bf16, %row: index, %col: index):
+        %b = tensor.extract %p[%row] : tensor<8xbf16>
+        %c = arith.mulf %a, %b : bf16
+        mx.yield %c : bf16
+      }
+  return %r#0, %r#1 : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
+}

@@ -210,3 +210,30 @@ func.func @epilogue(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU, #mx.sca
       }
   return %c : tensor<8x8xf32>
 }
+
+// -----
+
+// Scales of every value of a producer, and the logical size of the last.
+// CHECK-LABEL: func @producer(
+// CHECK:         %[[R:.*]]:4 = mx.quantize
+// CHECK-SAME:      -> tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>, tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU> producer {
+// CHECK:           mx.yield
+// CHECK:         %[[D:.*]] = tensor.dim %{{.*}}, %{{.*}} : tensor<?x64xf8E4M3FN>
+// CHECK:         return %[[R]]#3, %[[D]]
+func.func @producer(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>,
+                    %f: tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+    -> (tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, index) {
+  %c0 = arith.constant 0 : index
+  %r:4 = mx.quantize ins(%x : tensor<?x64xbf16>)
+      outs(%e, %f, %e, %f : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+                            tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      -> tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+         tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+      producer {
+      ^bb0(%a: bf16, %row: index, %col: index):
+        %b = arith.negf %a : bf16
+        mx.yield %a, %b : bf16, bf16
+      }
+  %d = tensor.dim %r#3, %c0 : tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  return %r#3, %d : tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, index
+}

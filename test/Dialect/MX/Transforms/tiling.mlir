@@ -213,3 +213,43 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// All inputs of a producer are sliced, and it counts rows and columns of the
+// input from the start of the tile, for axis 0 too.
+// CHECK-LABEL: func @producer(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<256x64xbf16>, %[[Y:[^:]*]]: tensor<256x64xf32>
+// CHECK:         scf.for %[[I:[^ ]+]] =
+// CHECK:           scf.for %[[J:[^ ]+]] =
+// CHECK-DAG:         tensor.extract_slice %[[X]][%[[I]], %[[J]]] [64, 32] [1, 1]
+// CHECK-DAG:         tensor.extract_slice %[[Y]][%[[I]], %[[J]]] [64, 32] [1, 1]
+// CHECK:             mx.quantize {{.*}} -> tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU>, tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU> producer {
+// CHECK:             ^bb0(%{{.*}}: bf16, %{{.*}}: f32, %[[ROW:.*]]: index, %[[COLUMN:.*]]: index):
+// CHECK-DAG:           %[[R:.*]] = arith.addi %[[ROW]], %[[I]] : index
+// CHECK-DAG:           %[[C:.*]] = arith.addi %[[COLUMN]], %[[J]] : index
+// CHECK:               tensor.extract %{{.*}}[%[[R]], %[[C]]]
+func.func @producer(%x: tensor<256x64xbf16>, %y: tensor<256x64xf32>, %z: tensor<256x64xf32>,
+                    %e: tensor<64x256xf8E4M3FN>, %f: tensor<64x8xf8E8M0FNU>)
+    -> (tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>) {
+  %r:4 = mx.quantize ins(%x, %y : tensor<256x64xbf16>, tensor<256x64xf32>)
+      outs(%e, %f, %e, %f : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>)
+      axes = [0]
+      -> tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>
+      producer {
+      ^bb0(%a: bf16, %b: f32, %row: index, %col: index):
+        %c = tensor.extract %z[%row, %col] : tensor<256x64xf32>
+        %d = arith.addf %b, %c : f32
+        mx.yield %a, %d : bf16, f32
+      }
+  return %r#0, %r#1, %r#2, %r#3
+      : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["mx.quantize"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loops:2 = transform.structured.tile_using_for %op tile_sizes [64, 32]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

@@ -65,6 +65,12 @@ class MX_StructuredOp<string opMnemonic,
       return getRagged().value_or(::mx::RaggedKind::None);
     }
   }];
+  code producerDeclaration = [{
+    /// The block of the producer, or null where there is none.
+    ::mlir::Block *getProducerBlock() {
+      return getProducer().empty() ? nullptr : &getProducer().front().front();
+    }
+  }];
   code epilogueDeclaration = [{
     /// The block of the epilogue, or null where there is none.
     ::mlir::Block *getEpilogueBlock() {
@@ -74,7 +80,8 @@ class MX_StructuredOp<string opMnemonic,
   let extraClassDeclaration = dpsDeclaration;
 }
 
-def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
+def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
+                                               RecursiveMemoryEffects]> {
   let summary = "quantize a tensor in blocks that share a scale";
   let description = [{
     Divides the last two dimensions of the input into blocks of `block_size`
@@ -116,6 +123,15 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     word are added to it before they are cut off; saturation, NaN and the sign
     of zero are those of the other mode, and so are the scales.
 
+    The optional `producer` region computes what is quantized, so that it need
+    not be stored: its arguments are the elements of all inputs, which have one
+    shape, then the row and the column (within the last two dimensions of the
+    input, also for axis 0). It yields one value or several, each quantized on
+    its own; the type of a value, f32, bf16 or f16, is that of the tensor it
+    stands for, whose rounding is kept. `outs` are, for each value in turn, the
+    elements and scales of each axis. The region sees existing elements only:
+    slack is 0 and not what the region makes of 0.
+
     `ragged` says which dimension of the *input* the groups divide, and goes
     with `offsets`, the cumulative ends of the groups, known on the device
     only: `rows` for the one before the last, `reduction` for the last. The
@@ -143,10 +159,19 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
         offsets(%o : tensor<4xi32>)
         outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>)
         -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
+
+    %q, %s = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
+        outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
+        -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
+        producer {
+        ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
+          %product = arith.mulf %a, %b : bf16
+          mx.yield %product : bf16
+        }
     ```
   }];
   let arguments = (ins
-    MX_FloatTensorOrMemRef:$input,
+    Variadic<MX_FloatTensorOrMemRef>:$inputs,
     Optional<F32>:$global_scale,
     Optional<I64>:$seed,
     Optional<MX_Offsets>:$offsets,
@@ -156,22 +181,42 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize"> {
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$producer);
   let assemblyFormat = [{
     (`ragged` `=` $ragged^)?
-    `ins` `(` $input `:` type($input) `)`
+    `ins` `(` $inputs `:` type($inputs) `)`
     (`global_scale` `(` $global_scale^ `)`)?
     (`seed` `(` $seed^ `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     (`axes` `=` $axes^)? (`block_size` `=` $block_size^)?
     (`scale_rounding` `=` $scale_rounding^)?
-    attr-dict (`->` type($results)^)?
+    attr-dict (`->` type($results)^)? (`producer` $producer^)?
   }];
   let hasCanonicalizer = 1;
-  let extraClassDeclaration = dpsDeclaration # raggedDeclaration # [{
-    /// The destinations of `getAxes()[i]`.
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration #
+      producerDeclaration # [{
+    /// The first input; the only one without a producer.
+    ::mlir::TypedValue<::mlir::ShapedType> getInput() {
+      return ::llvm::cast<::mlir::TypedValue<::mlir::ShapedType>>(
+          getInputs()[0]);
+    }
+    /// What is quantized: the input, or each value of the producer.
+    unsigned getNumValues() {
+      return getNumDestinations() / getAxes().size();
+    }
+    /// Destinations are those of the first value, axis by axis, then those of
+    /// the next.
+    unsigned getNumDestinations() { return getOuts().size() / 2; }
+    int64_t getAxis(unsigned i) { return getAxes()[i % getAxes().size()]; }
     ::mlir::Value getElements(unsigned i) { return getOuts()[2 * i]; }
     ::mlir::Value getScales(unsigned i) { return getOuts()[2 * i + 1]; }
+    /// The same quantization of other tensors, with an empty region for a
+    /// producer if asked for.
+    QuantizeOp createAlike(::mlir::OpBuilder &builder, ::mlir::Location loc,
+                           ::mlir::ValueRange inputs,
+                           ::llvm::ArrayRef<int64_t> axes,
+                           ::mlir::ValueRange outs, bool hasProducer);
     /// What the groups divide in the destinations of an axis, which are
     /// transposed for axis 0.
     ::mx::RaggedKind getRaggedOfAxis(int64_t axis);
@@ -388,10 +433,11 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
 }
 
 def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
-    ParentOneOf<["MatmulOp", "GroupedMatmulOp"]>]> {
-  let summary = "terminate an epilogue region with the element to store";
+    ParentOneOf<["MatmulOp", "GroupedMatmulOp", "QuantizeOp"]>]> {
+  let summary = "terminate an epilogue or a producer";
   let description = [{
-    The value has the element type of the enclosing operation's `outs`.
+    An epilogue yields the element to store, of the element type of `outs`; a
+    producer yields one or more numbers to quantize.
 
     Example:
 
@@ -399,8 +445,12 @@ def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
     mx.yield %y : bf16
     ```
   }];
-  let arguments = (ins AnyFloat:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
+  let arguments = (ins Variadic<AnyFloat>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let extraClassDeclaration = [{
+    /// The only value.
+    ::mlir::Value getValue() { return getValues()[0]; }
+  }];
 }
 
 #endif // MX_DIALECT_MX_IR_MXOPS_TD

@@ -49,6 +49,30 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
               "Number of tensors whose layout became explicit">];
 }
 
+def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
+  let summary = "Compute what is quantized where it is quantized";
+  let description = [{
+    Saves reads and writes of tensors around `mx.quantize`, step by step:
+
+    - two quantizations of the same input (or with the same producer) along
+      different axes become one with both axes;
+    - two with one recipe and the same axes become one with several values,
+      where the inputs of one are among those of the other, or one elementwise
+      operation computes the inputs of both;
+    - an elementwise `linalg` operation (all loops parallel, results not
+      permuted) whose results nothing else uses becomes the producer, or part
+      of it. Its operands of f32, bf16 and f16 with the shape of the input
+      become inputs; scalars, rows, columns and tensors of other types are read
+      by `tensor.extract`. Its body may hold `arith`, `math` and
+      `linalg.index`.
+
+    The results are the same bits: a value keeps the type, and so the rounding,
+    of the tensor that it stood for. Operations on elements of tensors become
+    `linalg` by `convert-elementwise-to-linalg`.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
   let summary = "Keep the types of arguments and results for callers";
   let description = [{

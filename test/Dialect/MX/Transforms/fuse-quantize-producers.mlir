@@ -1,0 +1,272 @@
+// RUN: mx-opt %s --split-input-file --mx-fuse-quantize-producers --cse | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d1)>
+#one = affine_map<(d0, d1) -> ()>
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+
+// Two orientations of an elementwise operation: one quantization, whose
+// producer it is. The sum is rounded to bf16 as the tensor's type said, numbers
+// of rows and columns, flags and scalars are read in place.
+// CHECK-LABEL: func @both_axes(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xf32>, %[[R:[^:]*]]: tensor<64xf32>,
+// CHECK-SAME:      %[[C:[^:]*]]: tensor<64xbf16>, %[[S:[^:]*]]: tensor<f32>, %[[M:[^:]*]]: tensor<64x64xi1>, %[[N:[^:]*]]: f32
+// CHECK-NOT:     linalg
+// CHECK:         mx.quantize ins(%[[X]], %[[Y]] : tensor<64x64xbf16>, tensor<64x64xf32>)
+// CHECK-SAME:      axes = [1, 0]
+// CHECK-SAME:      producer {
+// CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-DAG:       %[[R1:.*]] = tensor.extract %[[R]][%[[I]]]
+// CHECK-DAG:       %[[C1:.*]] = tensor.extract %[[C]][%[[J]]]
+// CHECK-DAG:       %[[S1:.*]] = tensor.extract %[[S]][]
+// CHECK-DAG:       %[[M1:.*]] = tensor.extract %[[M]][%[[I]], %[[J]]]
+// CHECK:           arith.extf %[[A]]
+// CHECK:           arith.addf %{{.*}}, %[[B]]
+// CHECK:           arith.mulf %{{.*}}, %[[R1]]
+// CHECK:           arith.extf %[[C1]]
+// CHECK:           arith.mulf %{{.*}}, %[[S1]]
+// CHECK:           arith.mulf %{{.*}}, %[[N]]
+// CHECK:           %[[WIDE:.*]] = arith.select %[[M1]]
+// CHECK:           arith.index_cast %[[J]]
+// CHECK:           %[[H:.*]] = arith.truncf %[[WIDE]] : f32 to bf16
+// CHECK:           %[[SUM:.*]] = arith.addf %[[H]], %{{.*}} : bf16
+// CHECK:           mx.yield %[[SUM]] : bf16
+func.func @both_axes(%x: !t, %y: tensor<64x64xf32>, %r: tensor<64xf32>, %c: tensor<64xbf16>, %s: tensor<f32>,
+                     %m: tensor<64x64xi1>, %n: f32, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
+  %init = tensor.empty() : !t
+  %h = linalg.generic {indexing_maps = [#id, #id, #row, #column, #one, #id, #one, #id],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y, %r, %c, %s, %m, %n : !t, tensor<64x64xf32>, tensor<64xf32>, tensor<64xbf16>, tensor<f32>, tensor<64x64xi1>, f32)
+      outs(%init : !t) {
+  ^bb0(%a: bf16, %b: f32, %r1: f32, %c1: bf16, %s1: f32, %m1: i1, %n1: f32, %o: bf16):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = arith.addf %0, %b : f32
+    %2 = arith.mulf %1, %r1 : f32
+    %3 = arith.extf %c1 : bf16 to f32
+    %4 = arith.addf %2, %3 : f32
+    %5 = arith.mulf %4, %s1 : f32
+    %6 = arith.mulf %5, %n1 : f32
+    %7 = arith.select %m1, %6, %4 : f32
+    %j = linalg.index 1 : index
+    %j64 = arith.index_cast %j : index to i64
+    %8 = arith.sitofp %j64 : i64 to f32
+    %9 = arith.truncf %7 : f32 to bf16
+    %10 = arith.truncf %8 : f32 to bf16
+    %11 = arith.addf %9, %10 : bf16
+    linalg.yield %11 : bf16
+  } -> !t
+  %q:2 = mx.quantize ins(%h : !t) outs(%e, %f : !e, !s) -> !e, !s
+  %p:2 = mx.quantize ins(%h : !t) outs(%e, %f : !e, !s) axes = [0] -> !e, !s
+  return %q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s
+}
+
+// -----
+
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+
+// A chain of elementwise operations, from its end to its start; a value that is
+// used twice is one input.
+// CHECK-LABEL: func @chain(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
+// CHECK-NOT:     linalg
+// CHECK:         mx.quantize ins(%[[X]], %[[Y]] : tensor<64x64xbf16>, tensor<64x64xbf16>)
+// CHECK:         ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      %[[C:.*]] = arith.mulf %[[A]], %[[B]] : bf16
+// CHECK-NEXT:      %[[D:.*]] = arith.addf %[[C]], %[[A]] : bf16
+// CHECK-NEXT:      %[[E:.*]] = math.absf %[[D]] : bf16
+// CHECK-NEXT:      mx.yield %[[E]] : bf16
+func.func @chain(%x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s) {
+  %init = tensor.empty() : !t
+  %0 = linalg.mul ins(%x, %y : !t, !t) outs(%init : !t) -> !t
+  %1 = linalg.elementwise kind = #linalg.elementwise_kind<add> ins(%0, %x : !t, !t) outs(%init : !t) -> !t
+  %2 = linalg.abs ins(%1 : !t) outs(%init : !t) -> !t
+  %q:2 = mx.quantize ins(%2 : !t) outs(%e, %f : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+
+// One operation that computes two tensors, each quantized along both axes: one
+// quantization of two values, whose destinations come value by value.
+// CHECK-LABEL: func @two_values(
+// CHECK:         %[[Q:.*]]:8 = mx.quantize ins(%{{.*}}, %{{.*}} : tensor<64x64xbf16>, tensor<64x64xbf16>)
+// CHECK-SAME:      outs(%[[E1:[^,]*]], %[[F1:[^,]*]], %[[E2:[^,]*]], %[[F1]], %[[E3:[^,]*]], %[[F1]], %[[E4:[^,]*]], %[[F1]] :
+// CHECK-SAME:      axes = [1, 0]
+// CHECK:           %[[U:.*]] = arith.mulf
+// CHECK:           %[[V:.*]] = arith.addf
+// CHECK:           mx.yield %[[U]], %[[V]] : bf16, bf16
+// CHECK:         return %[[Q]]#0, %[[Q]]#1, %[[Q]]#2, %[[Q]]#3, %[[Q]]#4, %[[Q]]#5, %[[Q]]#6, %[[Q]]#7
+func.func @two_values(%x: !t, %y: !t, %e1: !e, %e2: !e, %e3: !e, %e4: !e, %f: !s)
+    -> (!e, !s, !e, !s, !e, !s, !e, !s) {
+  %init = tensor.empty() : !t
+  %h:2 = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : !t, !t) outs(%init, %init : !t, !t) {
+  ^bb0(%a: bf16, %b: bf16, %o: bf16, %p: bf16):
+    %0 = arith.mulf %a, %b : bf16
+    %1 = arith.addf %a, %b : bf16
+    linalg.yield %0, %1 : bf16, bf16
+  } -> (!t, !t)
+  %q:2 = mx.quantize ins(%h#0 : !t) outs(%e1, %f : !e, !s) -> !e, !s
+  %r:2 = mx.quantize ins(%h#0 : !t) outs(%e2, %f : !e, !s) axes = [0] -> !e, !s
+  %s:2 = mx.quantize ins(%h#1 : !t) outs(%e3, %f : !e, !s) -> !e, !s
+  %t:2 = mx.quantize ins(%h#1 : !t) outs(%e4, %f : !e, !s) axes = [0] -> !e, !s
+  return %q#0, %q#1, %r#0, %r#1, %s#0, %s#1, %t#0, %t#1 : !e, !s, !e, !s, !e, !s, !e, !s
+}
+
+// -----
+
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+
+// Operations of their own whose inputs overlap are read once too.
+// CHECK-LABEL: func @related(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
+// CHECK:         mx.quantize ins(%[[X]], %[[Y]] :
+// CHECK:           mx.yield %{{.*}}, %{{.*}} : bf16, bf16
+// CHECK-NOT:     mx.quantize
+func.func @related(%x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
+  %init = tensor.empty() : !t
+  %0 = linalg.mul ins(%x, %y : !t, !t) outs(%init : !t) -> !t
+  %q:2 = mx.quantize ins(%0 : !t) outs(%e, %f : !e, !s) -> !e, !s
+  %1 = linalg.negf ins(%y : !t) outs(%init : !t) -> !t
+  %r:2 = mx.quantize ins(%1 : !t) outs(%e, %f : !e, !s) -> !e, !s
+  return %q#0, %q#1, %r#0, %r#1 : !e, !s, !e, !s
+}
+
+// -----
+
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+
+// The first is used between the two: what the second needs moves up.
+// CHECK-LABEL: func @use_between(
+// CHECK:         %[[F:.*]] = tensor.empty() : tensor<64x2xf8E8M0FNU>
+// CHECK:         %[[Q:.*]]:4 = mx.quantize {{.*}} axes = [0, 1]
+// CHECK:         mx.dequantize ins(%[[Q]]#0, %[[Q]]#1
+// CHECK:         return %{{.*}}, %[[Q]]#2, %[[Q]]#3
+func.func @use_between(%x: !t, %e: !e, %f: !s) -> (!t, !e, !s) {
+  %init = tensor.empty() : !t
+  %q:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) axes = [0] -> !e, !s
+  %y = mx.dequantize ins(%q#0, %q#1 : !e, !s) outs(%init : !t) -> !t
+  %e2 = tensor.empty() : !e
+  %f2 = tensor.empty() : !s
+  %r:2 = mx.quantize ins(%x : !t) outs(%e2, %f2 : !e, !s) -> !e, !s
+  return %y, %r#0, %r#1 : !t, !e, !s
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#transposed = affine_map<(d0, d1) -> (d1, d0)>
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+
+// What something else reads is stored anyway.
+// CHECK-LABEL: func @other_use
+// CHECK:         linalg.abs
+// CHECK:         mx.quantize
+// CHECK-NOT:     producer
+func.func @other_use(%x: !t, %e: !e, %f: !s) -> (!e, !s, !t) {
+  %init = tensor.empty() : !t
+  %0 = linalg.abs ins(%x : !t) outs(%init : !t) -> !t
+  %q:2 = mx.quantize ins(%0 : !t) outs(%e, %f : !e, !s) -> !e, !s
+  return %q#0, %q#1, %0 : !e, !s, !t
+}
+
+// Recipes differ: two quantizations, of a tensor that is stored.
+// CHECK-LABEL: func @other_recipe
+// CHECK:         linalg.abs
+// CHECK:         mx.quantize {{.*}} -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>{{$}}
+// CHECK:         mx.quantize {{.*}} scale_rounding = floor
+func.func @other_recipe(%x: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
+  %init = tensor.empty() : !t
+  %0 = linalg.abs ins(%x : !t) outs(%init : !t) -> !t
+  %q:2 = mx.quantize ins(%0 : !t) outs(%e, %f : !e, !s) -> !e, !s
+  %r:2 = mx.quantize ins(%0 : !t) outs(%e, %f : !e, !s) axes = [0] scale_rounding = floor -> !e, !s
+  return %q#0, %q#1, %r#0, %r#1 : !e, !s, !e, !s
+}
+
+// CHECK-LABEL: func @permuted
+// CHECK:         linalg.generic
+// CHECK:         mx.quantize ins(%{{.*}} : tensor<64x64xbf16>)
+func.func @permuted(%x: !t, %e: !e, %f: !s) -> (!e, !s) {
+  %init = tensor.empty() : !t
+  %0 = linalg.generic {indexing_maps = [#transposed, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : !t) outs(%init : !t) {
+  ^bb0(%a: bf16, %o: bf16):
+    %1 = arith.negf %a : bf16
+    linalg.yield %1 : bf16
+  } -> !t
+  %q:2 = mx.quantize ins(%0 : !t) outs(%e, %f : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+
+// A result that its own destination goes into is a sum, and calls are not
+// inlined.
+// CHECK-LABEL: func @reads_destination
+// CHECK:         linalg.generic
+// CHECK:         linalg.generic
+// CHECK-NOT:     producer
+func.func private @f(bf16) -> bf16
+func.func @reads_destination(%x: !t, %init: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : !t) outs(%init : !t) {
+  ^bb0(%a: bf16, %o: bf16):
+    %1 = arith.addf %a, %o : bf16
+    linalg.yield %1 : bf16
+  } -> !t
+  %q:2 = mx.quantize ins(%0 : !t) outs(%e, %f : !e, !s) -> !e, !s
+  %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : !t) outs(%init : !t) {
+  ^bb0(%a: bf16, %o: bf16):
+    %3 = func.call @f(%a) : (bf16) -> bf16
+    linalg.yield %3 : bf16
+  } -> !t
+  %r:2 = mx.quantize ins(%2 : !t) outs(%e, %f : !e, !s) -> !e, !s
+  return %q#0, %q#1, %r#0, %r#1 : !e, !s, !e, !s
+}
+
+// -----
+
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#batch = affine_map<(d0, d1, d2) -> (d0)>
+#last = affine_map<(d0, d1, d2) -> (d2)>
+!t = tensor<2x64x64xbf16>
+!e = tensor<2x64x64xf8E4M3FN>
+!s = tensor<2x64x2xf8E8M0FNU>
+
+// A region does not know its batch.
+// CHECK-LABEL: func @batch(
+// CHECK:         linalg.generic
+// CHECK:         mx.quantize ins(%{{.*}} : tensor<2x64x64xbf16>) {{.*}} producer {
+// CHECK:           tensor.extract %{{.*}}[%{{.*}}] : tensor<64xbf16>
+func.func @batch(%x: !t, %b: tensor<2xbf16>, %c: tensor<64xbf16>, %e: !e, %f: !s) -> (!e, !s) {
+  %init = tensor.empty() : !t
+  %0 = linalg.generic {indexing_maps = [#id, #batch, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %b : !t, tensor<2xbf16>) outs(%init : !t) {
+  ^bb0(%a: bf16, %n: bf16, %o: bf16):
+    %1 = arith.mulf %a, %n : bf16
+    linalg.yield %1 : bf16
+  } -> !t
+  %2 = linalg.generic {indexing_maps = [#id, #last, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%0, %c : !t, tensor<64xbf16>) outs(%init : !t) {
+  ^bb0(%a: bf16, %n: bf16, %o: bf16):
+    %1 = arith.mulf %a, %n : bf16
+    linalg.yield %1 : bf16
+  } -> !t
+  %q:2 = mx.quantize ins(%2 : !t) outs(%e, %f : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}

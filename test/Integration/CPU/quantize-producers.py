@@ -1,0 +1,191 @@
+# REQUIRES: numpy
+# RUN: %python %s mx-run %t
+"""Quantizers with producers on the CPU path: SwiGLU forward and backward.
+
+Each program runs as written, with elementwise operations that store what is
+quantized, and after mx-fuse-quantize-producers; both give the same bits, and
+those of numpy, which quantizes the stored tensors and knows those of arithmetic
+that IEEE 754 defines.
+"""
+
+import os
+import subprocess
+
+import ml_dtypes
+import mx_reference as ref
+import numpy as np
+from cpu_path import Runner, group_ends
+
+BF16 = ml_dtypes.bfloat16
+MAP = "affine_map<(d0, d1) -> (d0, d1)>"
+ROWS = "affine_map<(d0, d1) -> (d0)>"
+
+# Names of inputs in the order of the arguments, bodies, and what they yield.
+SILU = """
+    %one = arith.constant 1.0 : f32
+    %gf = arith.extf %gate : bf16 to f32
+    %minus = arith.negf %gf : f32
+    %e = math.exp %minus : f32
+    %d = arith.addf %one, %e : f32
+    %silu = arith.divf %gf, %d : f32
+    %uf = arith.extf %up : bf16 to f32"""
+FORWARD = (["gate", "up"], SILU + """
+    %h = arith.mulf %silu, %uf : f32
+    %weighted = arith.mulf %h, %p : f32
+    %y = arith.truncf %weighted : f32 to bf16""", ["%y"])
+BACKWARD = (["gate", "up", "dh"], SILU + """
+    %sigma = arith.divf %one, %d : f32
+    %dhf = arith.extf %dh : bf16 to f32
+    %dhp = arith.mulf %dhf, %p : f32
+    %left = arith.subf %one, %sigma : f32
+    %slope = arith.mulf %silu, %left : f32
+    %dsilu = arith.addf %sigma, %slope : f32
+    %dgf0 = arith.mulf %dhp, %uf : f32
+    %dgf = arith.mulf %dgf0, %dsilu : f32
+    %duf = arith.mulf %dhp, %silu : f32
+    %dgate = arith.truncf %dgf : f32 to bf16
+    %dup = arith.truncf %duf : f32 to bf16""", ["%dgate", "%dup"])
+# Three roundings to bf16 that fusion must not remove.
+HALVES = (["gate", "up"], """
+    %s = arith.addf %gate, %up : bf16
+    %t = arith.mulf %s, %up : bf16
+    %u = arith.subf %t, %gate : bf16""", ["%u"])
+
+
+def program(case, types, offsets):
+    """The elementwise operation, and two quantizations of each of its results:
+    one for each axis."""
+    names, body, values = case
+    t, e1, s1, e2, s2 = types["x"], *types["outs"]
+    n = len(values)
+    maps = ", ".join([MAP] * len(names) + [ROWS] + [MAP] * n)
+    results = ", ".join([t] * n)
+    arguments = ", ".join(f"%{name}: bf16" for name in [*names])
+    lines = []
+    returned = []
+    ragged = "ragged = rows" if offsets else ""
+    given = f"offsets(%o : tensor<{offsets}xi32>)" if offsets else ""
+    for v in range(n):
+        for axis, e, s in [(1, e1, s1), (0, e2, s2)]:
+            lines.append(f"""
+      %e{v}{axis} = tensor.empty() : {e}
+      %s{v}{axis} = tensor.empty() : {s}
+      %q{v}{axis}:2 = mx.quantize {ragged} ins(%h{f'#{v}' if n > 1 else ''} : {t}) {given}
+        outs(%e{v}{axis}, %s{v}{axis} : {e}, {s}) axes = [{axis}] -> {e}, {s}""")
+            returned += [f"%q{v}{axis}#0", f"%q{v}{axis}#1"]
+    out_types = ", ".join([e1, s1, e2, s2] * n)
+    fused = program_text = f"""
+    func.func @main({", ".join(f"%{name}_t: {t}" for name in names)}, %p_t: tensor<{types["rows"]}xf32>
+                    {f", %o: tensor<{offsets}xi32>" if offsets else ""}) -> ({out_types}STORED) {{
+      %init = tensor.empty() : {t}
+      %h{f":{n}" if n > 1 else ""} = linalg.generic {{indexing_maps = [{maps}],
+          iterator_types = ["parallel", "parallel"]}}
+        ins({", ".join(f"%{name}_t" for name in names)}, %p_t
+            : {", ".join([t] * len(names))}, tensor<{types["rows"]}xf32>)
+        outs({", ".join(["%init"] * n)} : {results}) {{
+      ^bb0({arguments}, %p: f32, {", ".join(f"%init{i}: bf16" for i in range(n))}):{body}
+        linalg.yield {", ".join(values)} : {", ".join(["bf16"] * n)}
+      }} -> {f"({results})" if n > 1 else results}{"".join(lines)}
+      return {", ".join(returned)}RETURNED : {out_types}STORED
+    }}"""
+    stored = ", ".join(f"%h#{v}" for v in range(n)) if n > 1 else "%h"
+    plain = program_text.replace("STORED", f", {results}").replace("RETURNED", f", {stored}")
+    return plain, fused.replace("STORED", "").replace("RETURNED", "")
+
+
+def fuse(runner, text, inputs):
+    """The text after the pass, which has to have left one quantization of
+    `inputs` tensors and no other operation on tensors."""
+    opt = os.path.join(os.path.dirname(runner.program), "mx-opt")
+    done = subprocess.run([opt, "--mx-fuse-quantize-producers"], input=text,
+                          capture_output=True, text=True, check=True)
+    assert "linalg" not in done.stdout, done.stdout
+    assert done.stdout.count("mx.quantize") == 1, done.stdout
+    ins = done.stdout.split("mx.quantize")[1].split("ins(")[1].split(":")[0]
+    assert ins.count("%") == inputs, done.stdout
+    return done.stdout
+
+
+def make_inputs(rng, names, rows, columns):
+    arrays = []
+    for i, _ in enumerate(names):
+        x = rng.standard_normal((rows, columns)) * np.exp2(rng.integers(-6, 4, (rows, 1)))
+        x = x.astype(BF16)
+        if rows > 8:
+            # All exponents, infinities, NaN and zeros of both signs.
+            bits = rng.integers(0, 1 << 16, (4, columns)).astype(np.uint16)
+            x[2 * i:2 * i + 4] = bits.view(BF16)
+            x[-2, i::7], x[-1, i::5] = np.inf, -0.0
+        arrays.append(x)
+    return arrays, rng.uniform(0, 1, rows).astype(np.float32)
+
+
+def expected_outs(x, element, layout, ends):
+    """What quantizes float32 `x` along both axes."""
+    outs = []
+    if ends is None:
+        for y in (x, np.ascontiguousarray(x.T)):
+            elements, scales = ref.quantize(y, element)
+            outs += [ref.pack(elements, element), ref.tile(scales) if layout else scales]
+        return outs
+    elements, scales = ref.quantize(x, element)
+    outs += [ref.pack(elements, element), ref.tile_rows(scales, ends)]
+    cap = ref.capacity(len(x), len(ends))
+    columns = x.shape[1]
+    elements = np.zeros((columns, cap), np.uint8)
+    scales = np.zeros((columns, cap // 32), np.uint8)
+    for begin, end, start in zip([0, *ends], ends, ref.group_starts(ends)):
+        q, s = ref.quantize(np.ascontiguousarray(x[begin:end].T), element)
+        elements[:, start:start + q.shape[1]] = q
+        scales[:, start // 32:start // 32 + s.shape[1]] = s
+    return outs + [ref.pack(elements, element), ref.tile(scales)]
+
+
+def check(runner, rng, name, case, rows, columns, element, layout="", groups=0):
+    names, _, values = case
+    ends = group_ends(rng, rows, groups) if groups else None
+    if groups:
+        cap = ref.capacity(rows, groups)
+        scale = "f8E8M0FNU, #mx.scale_layout<tcgen05, ragged ="
+        outs = [f"tensor<{rows}x{columns}x{element}>",
+                f"tensor<{rows}x{columns // 32}x{scale} rows, groups = {groups}>>",
+                f"tensor<{columns}x{cap}x{element}, #mx.ragged<groups = {groups}, align = 128>>",
+                f"tensor<{columns}x{cap // 32}x{scale} reduction, groups = {groups}>>"]
+    else:
+        encoding = ", #mx.scale_layout<tcgen05>" if layout else ""
+        outs = [f"tensor<{rows}x{columns}x{element}>",
+                f"tensor<{rows}x{columns // 32}xf8E8M0FNU{encoding}>",
+                f"tensor<{columns}x{rows}x{element}>",
+                f"tensor<{columns}x{rows // 32}xf8E8M0FNU{encoding}>"]
+    types = {"x": f"tensor<{rows}x{columns}xbf16>", "rows": rows, "outs": outs}
+    plain, bare = program(case, types, groups)
+    arrays, p = make_inputs(rng, names, rows, columns)
+    arguments = [*(a.view(np.uint16) for a in arrays), p, *([ends] if groups else [])]
+    count = 4 * len(values)
+    found = runner.run(plain, arguments, count + len(values))
+    fused = runner.run(fuse(runner, bare, len(names)), arguments, count)
+    for i in range(count):
+        runner.expect(f"{name} fused result {i}", fused[i], found[i])
+    for v in range(len(values)):
+        x = found[count + v].view(BF16).astype(np.float32)
+        for i, array in enumerate(expected_outs(x, element, layout, ends)):
+            runner.expect(f"{name} value {v} result {i}", fused[4 * v + i], array)
+    return [found[count + v] for v in range(len(values))], arrays
+
+
+runner, rng = Runner(), np.random.default_rng(11)
+check(runner, rng, "forward", FORWARD, 96, 64, "f8E4M3FN")
+check(runner, rng, "forward tiled", FORWARD, 160, 96, "f8E5M2", "tcgen05")
+check(runner, rng, "forward f4", FORWARD, 64, 64, "f4E2M1FN", "tcgen05")
+check(runner, rng, "forward ragged", FORWARD, 300, 64, "f8E4M3FN", groups=4)
+check(runner, rng, "backward", BACKWARD, 96, 64, "f8E4M3FN")
+check(runner, rng, "backward tiled", BACKWARD, 160, 96, "f6E2M3FN", "tcgen05")
+check(runner, rng, "backward ragged", BACKWARD, 258, 64, "f8E5M2", groups=3)
+(stored,), (gate, up) = check(runner, rng, "halves", HALVES, 96, 64, "f8E4M3FN")
+with np.errstate(all="ignore"):
+    y = (gate + up) * up - gate
+    assert y.dtype == BF16
+    bits = np.where(np.isnan(y.astype(np.float32)), 0x7FFF, y.view(np.uint16))
+canonical = np.where(np.isnan(stored.view(BF16).astype(np.float32)), 0x7FFF, stored)
+runner.expect("halves", canonical.astype(np.uint16), bits.astype(np.uint16))
+runner.finish(least=300000)
