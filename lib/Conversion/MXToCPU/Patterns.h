@@ -12,6 +12,7 @@
 #include "Emitter.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Conversion/MXToCPU/Storage.h"
+#include "mx/Dialect/MX/IR/MX.h"
 
 namespace mx::cpu {
 
@@ -29,6 +30,12 @@ inline Elements getElements(mlir::Value original, mlir::Value converted) {
 }
 /// Scales of an array of rank `logicalRank`.
 Scales getScales(mlir::Value scales, int64_t logicalRank);
+
+/// Arrays of what is quantized, where it is not an input as it is: gathered
+/// rows, and what the producer yields. Buffer deallocation frees them.
+llvm::SmallVector<mlir::Value> computeValues(Emitter &emitter, QuantizeOp op,
+                                             mlir::ValueRange inputs,
+                                             mlir::Value gather);
 
 /// Lowers only operations on memrefs.
 template <typename OpTy>

@@ -4,8 +4,7 @@
 //
 // A line is a row of a destination: a row of the input for axis 1, a column for
 // axis 0. Each block of a line is read twice, for its maximum and for its
-// elements. What a producer computes is stored first, in an array of its own:
-// the reference of a fused quantization is the one that is not fused.
+// elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +29,10 @@ struct Orientation {
   ScaleMode mode;
   std::optional<Int> encodeBits; // NVFP4
   std::optional<Int> seed;       // rounds stochastically
+  bool square;
+
+  /// Lines that share a scale.
+  int64_t getLines() const { return square ? blockSize : 1; }
 };
 
 /// The part of it that a call of quantizeLines covers. Position `from` of the
@@ -62,54 +65,69 @@ std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
   return emitter.getNumbers().random(index.to(o.seed->type()), *o.seed);
 }
 
+/// Quantizes a block of a line or, of squares, of all lines from `line` on that
+/// share its scale.
 void quantizeBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
                    Int line, Int block) {
   Numbers &numbers = emitter.getNumbers();
   Int begin = block * o.blockSize;
   Int end = (begin + o.blockSize).min(extent.length);
-  auto loadBits = [&](Int position) {
+  Int lineEnd = (line + o.getLines()).min(extent.endLine);
+  auto loadBits = [&](Int line, Int position) {
     return numbers.widenToF32(
         emitter.load(o.input, getPlace(o, extent, line, position)));
   };
 
   Int zero = Int::constant(emitter.getBuilder(), emitter.getLoc(),
                            emitter.getBuilder().getI32Type(), 0);
-  Int absMax = emitter.reduce(begin, end, zero, [&](Int position, Int maximum) {
-    return maximum.max(loadBits(position) & 0x7FFFFFFF);
-  });
+  auto findMax = [&](Int line, Int soFar) {
+    return emitter.reduce(begin, end, soFar, [&](Int position, Int maximum) {
+      return maximum.max(loadBits(line, position) & 0x7FFFFFFF);
+    });
+  };
+  Int absMax = o.square ? emitter.reduce(line, lineEnd, zero, findMax)
+                        : findMax(line, zero);
   // What the elements need: the scale, or for NVFP4 the factor.
   Int scale = o.encodeBits
                   ? numbers.nvfp4Scale(absMax, *o.encodeBits)
                   : numbers.blockScale(o.elements.type, o.mode, absMax);
   Int factor =
       o.encodeBits ? numbers.nvfp4Inverse(scale, *o.encodeBits) : scale;
-  emitter.storeScale(scale, o.scales, extent.batch, line,
-                     extent.to / o.blockSize + block);
-  emitter.loop(begin, end, 1, [&](Int position) {
-    Int bits = loadBits(position);
-    std::optional<Int> random =
-        drawRandom(emitter, o, getPlace(o, extent, line, position));
-    Int code = o.encodeBits
-                   ? numbers.nvfp4Quantize(bits, factor, random)
-                   : numbers.quantize(o.elements.type, bits, factor, random);
-    SmallVector<Value> place(extent.batch);
-    place.append({line, extent.to + position});
-    emitter.storeCode(code, o.elements, place);
-  });
+  auto quantizeLine = [&](Int line) {
+    emitter.storeScale(scale, o.scales, extent.batch, line,
+                       extent.to / o.blockSize + block);
+    emitter.loop(begin, end, 1, [&](Int position) {
+      Int bits = loadBits(line, position);
+      std::optional<Int> random =
+          drawRandom(emitter, o, getPlace(o, extent, line, position));
+      Int code = o.encodeBits
+                     ? numbers.nvfp4Quantize(bits, factor, random)
+                     : numbers.quantize(o.elements.type, bits, factor, random);
+      SmallVector<Value> place(extent.batch);
+      place.append({line, extent.to + position});
+      emitter.storeCode(code, o.elements, place);
+    });
+  };
+  if (o.square)
+    emitter.loop(line, lineEnd, 1, quantizeLine);
+  else
+    quantizeLine(line);
 }
 
 void quantizeLines(Emitter &emitter, const Orientation &o,
                    const Extent &extent) {
   Int zero = emitter.index(0), blocks = extent.length.ceilDiv(o.blockSize);
+  auto forEachLine = [&](function_ref<void(Int)> body) {
+    emitter.loop(extent.firstLine, extent.endLine, o.getLines(), body);
+  };
   // The inner loop runs along the rows of the input.
   if (o.transposed)
     emitter.loop(zero, blocks, 1, [&](Int block) {
-      emitter.loop(extent.firstLine, extent.endLine, 1, [&](Int line) {
-        quantizeBlock(emitter, o, extent, line, block);
-      });
+      forEachLine(
+          [&](Int line) { quantizeBlock(emitter, o, extent, line, block); });
     });
   else
-    emitter.loop(extent.firstLine, extent.endLine, 1, [&](Int line) {
+    forEachLine([&](Int line) {
       emitter.loop(zero, blocks, 1, [&](Int block) {
         quantizeBlock(emitter, o, extent, line, block);
       });
@@ -163,35 +181,6 @@ void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   });
 }
 
-/// Arrays of what the producer yields. Buffer deallocation frees them.
-SmallVector<Value> computeProducer(Emitter &emitter, Region &producer,
-                                   ValueRange inputs) {
-  OpBuilder &builder = emitter.getBuilder();
-  Location loc = emitter.getLoc();
-  auto type = cast<MemRefType>(inputs[0].getType());
-  SmallVector<Value> sizes, values;
-  for (int64_t i = 0; i < type.getRank(); ++i) {
-    Int size = emitter.dim(inputs[0], i);
-    for (Value input : inputs.drop_front())
-      emitter.checkDim("input", {input, type.getElementType()}, i, size);
-    if (type.isDynamicDim(i))
-      sizes.push_back(size);
-  }
-  for (Type yielded : producer.front().getTerminator()->getOperandTypes())
-    values.push_back(memref::AllocOp::create(
-        builder, loc, MemRefType::get(type.getShape(), yielded), sizes));
-  emitter.loopOverDims(inputs[0], type.getRank(), [&](ArrayRef<Value> place) {
-    SmallVector<Value> arguments;
-    for (Value input : inputs)
-      arguments.push_back(emitter.load(input, place));
-    llvm::append_range(arguments, place.take_back(2));
-    for (auto [element, array] :
-         llvm::zip_equal(emitter.inlineRegion(producer, arguments), values))
-      memref::StoreOp::create(builder, loc, element, array, place);
-  });
-  return values;
-}
-
 struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -220,9 +209,9 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
     if (op.getSeed())
       seed = emitter.wrap(adaptor.getSeed());
     SmallVector<Value> values(adaptor.getInputs());
-    if (!op.getProducer().empty())
-      values = computeProducer(emitter, op.getProducer().front(),
-                               adaptor.getInputs());
+    if (op.getGather() || !op.getProducer().empty())
+      values =
+          computeValues(emitter, op, adaptor.getInputs(), adaptor.getGather());
     for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
       Orientation orientation{
           values[i / op.getAxes().size()],
@@ -232,7 +221,8 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
           int64_t(op.getBlockSize()),
           ScaleMode(op.getScaleRounding()),
           encodeBits,
-          seed};
+          seed,
+          op.getSquare()};
       quantizeAxis(emitter, orientation, adaptor.getOffsets(),
                    op.getRaggedOfAxis(op.getAxis(i)));
     }

@@ -154,3 +154,48 @@ func.func @producer_of_unknown_sizes(%x: memref<4x64xbf16>, %y: memref<?x64xbf16
       }
   return
 }
+
+// -----
+
+// A square has one maximum, whose scale is written for each of its lines.
+// CHECK-LABEL: func.func @square(
+// CHECK-SAME:    %[[X:.*]]: memref<40x64xbf16>, %{{.*}}, %[[S:.*]]: memref<40x2xf8E8M0FNU>)
+// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
+// CHECK-DAG:     %[[C40:.*]] = arith.constant 40 : index
+// CHECK:         scf.for %[[FIRST:[^ ]+]] = %{{.*}} to %[[C40]] step %[[C32]]
+// CHECK:           %[[MAX:.*]] = scf.for %[[LINE:[^ ]+]] =
+// CHECK:             scf.for %[[K:[^ ]+]] =
+// CHECK:               memref.load %[[X]][%[[LINE]], %[[K]]]
+// CHECK:           %[[SCALE:.*]] = func.call @__mx_scale_f8E4M3FN_ceil(%[[MAX]])
+// CHECK:           scf.for %[[LINE:[^ ]+]] =
+// CHECK:             memref.store %{{.*}}, %[[S]][%[[LINE]],
+func.func @square(%x: memref<40x64xbf16>, %q: memref<40x64xf8E4M3FN>, %s: memref<40x2xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<40x64xbf16>) outs(%q, %s : memref<40x64xf8E4M3FN>, memref<40x2xf8E8M0FNU>) square
+  return
+}
+
+// -----
+
+// Row -1 is a row of zeros, whatever the producer makes of them.
+// CHECK:       expected rows to gather from -1 to less than %ld, found %ld
+// CHECK-LABEL: func.func @gather(
+// CHECK-SAME:    %[[X:.*]]: memref<7x64xbf16>, %[[N:.*]]: memref<5xi32>,
+// CHECK:         %[[ROWS:.*]] = memref.alloc() : memref<5x64xf32>
+// CHECK:         scf.for %[[I:[^ ]+]] =
+// CHECK:           memref.load %[[N]][%[[I]]]
+// CHECK:           scf.if
+// CHECK:             memref.load %[[X]]
+// CHECK:             memref.store %{{.*}}, %[[ROWS]][%[[I]],
+// CHECK:           } else {
+// CHECK:             memref.store %{{.*}}, %[[ROWS]][%[[I]],
+func.func @gather(%x: memref<7x64xbf16>, %n: memref<5xi32>, %q: memref<5x64xf8E4M3FN>, %s: memref<5x2xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<7x64xbf16>) gather(%n : memref<5xi32>)
+      outs(%q, %s : memref<5x64xf8E4M3FN>, memref<5x2xf8E8M0FNU>)
+      producer {
+      ^bb0(%a: bf16, %row: index, %col: index):
+        %b = arith.extf %a : bf16 to f32
+        %c = math.cos %b : f32
+        mx.yield %c : f32
+      }
+  return
+}

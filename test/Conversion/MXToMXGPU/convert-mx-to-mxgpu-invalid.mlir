@@ -375,11 +375,33 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected no producer on the GPU, found one}}
+  // expected-error @below {{'mx.quantize' op expected no producer, gather or square on the GPU, found a producer}}
   mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) producer {
   ^bb0(%a: bf16, %row: index, %col: index):
     %b = arith.negf %a : bf16
     mx.yield %b : bf16
   }
+  return
+}
+
+// -----
+
+!x = memref<128x128xbf16>
+!q = memref<128x128xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: !x, %q: !q, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected no producer, gather or square on the GPU, found square}}
+  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) square
+  return
+}
+
+// -----
+
+!x = memref<128x128xbf16>
+!q = memref<128x128xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected no producer, gather or square on the GPU, found gather}}
+  mx.quantize ins(%x : !x) gather(%n : memref<128xi32>) outs(%q, %s : !q, !s)
   return
 }

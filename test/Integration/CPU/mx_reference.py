@@ -86,9 +86,18 @@ def largest_magnitude(blocks):
     return bits.astype(np.uint32).view(np.float32)
 
 
-def quantize(x, element, rounding="ceil", nvfp4_encode=None):
+def share_in_squares(a, size):
+    """The largest of `size` rows of magnitudes for each of them."""
+    rows, blocks = a.shape
+    bits = np.zeros((-(-rows // size) * size, blocks), np.uint32)
+    bits[:rows] = a.view(np.uint32)
+    largest = bits.reshape(-1, size, blocks).max(axis=1)
+    return np.repeat(largest, size, axis=0)[:rows].view(np.float32)
+
+
+def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False):
     """Elements and scales of float32 `x`, blocks along the last axis, whose
-    last block may be short."""
+    last block may be short; or squares of as many rows."""
     size = 32 if nvfp4_encode is None else 16
     width = x.shape[-1]
     padded = -(-width // size) * size
@@ -96,6 +105,8 @@ def quantize(x, element, rounding="ceil", nvfp4_encode=None):
     full[..., :width] = x
     blocks = full.reshape(*x.shape[:-1], padded // size, size)
     a = largest_magnitude(blocks)
+    if square:
+        a = share_in_squares(a, size)
     with np.errstate(all="ignore"):
         if nvfp4_encode is None:
             scales = block_scale(a, element, rounding)

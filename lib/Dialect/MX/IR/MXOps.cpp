@@ -73,7 +73,8 @@ getSpeculatability(DestinationStyleOpInterface op, Value offsets) {
     return reifyShapes(                                                        \
         builder, cast<DestinationStyleOpInterface>(getOperation()), shapes);   \
   }
-MX_DEFINE_INTERFACES(QuantizeOp, false, getOffsets())
+MX_DEFINE_INTERFACES(QuantizeOp, false,
+                     getOffsets() ? getOffsets() : getGather())
 MX_DEFINE_INTERFACES(AmaxOp, false, Value())
 MX_DEFINE_INTERFACES(DequantizeOp, false, getOffsets())
 MX_DEFINE_INTERFACES(RelayoutOp, false, getOffsets())
@@ -81,17 +82,24 @@ MX_DEFINE_INTERFACES(MatmulOp, getAccumulate(), Value())
 MX_DEFINE_INTERFACES(GroupedMatmulOp, getAccumulate(), getOffsets())
 #undef MX_DEFINE_INTERFACES
 
+SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
+  SmallVector<int64_t> shape(getInput().getType().getShape());
+  if (getGather())
+    shape[0] = getGather().getType().getDimSize(0);
+  return shape;
+}
+
 QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,
                                    ValueRange inputs, ArrayRef<int64_t> axes,
                                    ValueRange outs, bool hasProducer) {
   TypeRange types;
   if (getNumResults())
     types = outs.getTypes();
-  auto alike =
-      QuantizeOp::create(builder, loc, types, inputs, getGlobalScale(),
-                         getSeed(), getOffsets(), outs, getRaggedAttr(),
-                         builder.getDenseI64ArrayAttr(axes), getBlockSizeAttr(),
-                         getScaleRoundingAttr(), /*producerCount=*/hasProducer);
+  auto alike = QuantizeOp::create(
+      builder, loc, types, inputs, getGlobalScale(), getSeed(), getGather(),
+      getOffsets(), outs, getRaggedAttr(), builder.getDenseI64ArrayAttr(axes),
+      getBlockSizeAttr(), getSquareAttr(), getScaleRoundingAttr(),
+      /*producerCount=*/hasProducer);
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;
 }

@@ -106,6 +106,14 @@ static bool isElementwise(linalg::LinalgOp op) {
          });
 }
 
+/// Whether what an element becomes depends on its row or column.
+static bool usesPlaces(linalg::LinalgOp op) {
+  return !op.getBlock()->getOps<linalg::IndexOp>().empty() ||
+         llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+           return getAccess(op, input) == Access::Extract;
+         });
+}
+
 //===----------------------------------------------------------------------===//
 // Producers
 //===----------------------------------------------------------------------===//
@@ -240,7 +248,9 @@ static bool haveSameRecipe(QuantizeOp a, QuantizeOp b) {
   return a.getNumResults() && b.getNumResults() &&
          a.getRagged() == b.getRagged() && a.getOffsets() == b.getOffsets() &&
          a.getGlobalScale() == b.getGlobalScale() &&
-         a.getSeed() == b.getSeed() && a.getBlockSize() == b.getBlockSize() &&
+         a.getSeed() == b.getSeed() && a.getGather() == b.getGather() &&
+         a.getSquare() == b.getSquare() &&
+         a.getBlockSize() == b.getBlockSize() &&
          a.getScaleRounding() == b.getScaleRounding() &&
          a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
 }
@@ -363,6 +373,9 @@ static bool fuseElementwise(IRRewriter &rewriter, QuantizeOp op) {
     linalg::LinalgOp producer = getElementwise(input);
     if (!producer || llvm::any_of(producer->getUsers(),
                                   [&](Operation *user) { return user != op; }))
+      continue;
+    // Gathered rows have other numbers.
+    if (op.getGather() && usesPlaces(producer))
       continue;
     // Destinations that the operation is the last to use are not inputs.
     if (llvm::any_of(producer->getResults(), [&](Value result) {

@@ -50,6 +50,8 @@ struct LoopNest {
   /// Loops that stay whole, with the reason.
   SmallVector<std::pair<int64_t, StringRef>> whole;
   int64_t reduction = DimMap::kWhole;
+  /// Rows and columns that share a scale.
+  int64_t squares = 1;
 
   void add(OpOperand &operand, ArrayRef<int64_t> loops) {
     OperandMap map{&operand, {}};
@@ -83,7 +85,8 @@ struct LoopNest {
   /// Tiles of a loop begin and end at multiples of this, so that no operand's
   /// element is cut. All factors are powers of two.
   int64_t getGranularity(int64_t loop) const {
-    int64_t granularity = 1;
+    int64_t granularity =
+        loop + 2 >= static_cast<int64_t>(names.size()) ? squares : 1;
     for (const OperandMap &map : operands)
       for (DimMap dim : map.dims)
         if (dim.loop == loop)
@@ -116,8 +119,14 @@ static LoopNest getLoopNest(QuantizeOp op) {
   int64_t batch = op.getInput().getType().getRank() - 2;
   int64_t row = batch, column = batch + 1;
   LoopNest nest = makeNest(batch, {"rows", "columns"});
+  // Rows are gathered from anywhere.
+  int64_t inputRow = op.getGather() ? DimMap::kWhole : row;
   for (OpOperand &input : op.getInputsMutable())
-    nest.add(input, withBatch(batch, {row, column}));
+    nest.add(input, withBatch(batch, {inputRow, column}));
+  if (op.getGather())
+    nest.add(op.getGatherMutable()[0], {row});
+  if (op.getSquare())
+    nest.squares = op.getBlockSize();
   RaggedKind ragged = op.getRaggedOrNone();
   int64_t raggedLoop = ragged == RaggedKind::None   ? DimMap::kWhole
                        : ragged == RaggedKind::Rows ? row

@@ -425,6 +425,36 @@ func.func @amax_c3(%x: tensor<256xf32, "sparse">, %o: tensor<f32>) {
 }
 
 // -----
+func.func @quantize_c22(%x: tensor<2x64x64xbf16>, %i: tensor<96xi32>, %o0: tensor<2x64x64xf8E4M3FN>, %o1: tensor<2x64x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected input of rank 2, found rank 3}}
+  %r:2 = mx.quantize ins(%x : tensor<2x64x64xbf16>) gather(%i : tensor<96xi32>) outs(%o0, %o1 : tensor<2x64x64xf8E4M3FN>, tensor<2x64x2xf8E8M0FNU>) -> tensor<2x64x64xf8E4M3FN>, tensor<2x64x2xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c23(%x: tensor<300x64xbf16>, %g: tensor<4xi32>, %o0: tensor<300x64xf8E4M3FN>, %o1: tensor<6x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected no groups with square, found ragged = rows}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>) square -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c13_gather(%x: tensor<64x64xbf16>, %i: tensor<96xi32>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<96x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 0 of elements to be 96, found 64}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) gather(%i : tensor<96xi32>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>) -> tensor<64x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{gather is defined here}}
+func.func @quantize_c12_gather(%x: tensor<64x64xbf16>, %i: tensor<100xi32>, %o0: tensor<64x100xf8E4M3FN>, %o1: tensor<64x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 0 of gather to be a multiple of 32, found 100; the nearest are 96 and 128}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) gather(%i : tensor<100xi32>) outs(%o0, %o1 : tensor<64x100xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) axes = [0] -> tensor<64x100xf8E4M3FN>, tensor<64x4xf8E8M0FNU>
+  return
+}
+
+// -----
 func.func @quantize_c18(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected 1 input without a producer, found 2}}
   %r:2 = mx.quantize ins(%x, %y : tensor<256x512xbf16>, tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>

@@ -232,3 +232,16 @@ func.func @quantize_producer(%x: tensor<8x64xbf16>, %y: tensor<8x64xf32>, %e: te
       }
   return %r#2 : tensor<8x64xf8E5M2>
 }
+
+// CHECK-LABEL: func @quantize_gathered_squares
+// CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<?x64xbf16>) gather(%{{[^ ,)]+}} : tensor<96xi32>)
+// CHECK-SAME:      outs({{.*}}) axes = [1, 0] square scale_rounding = floor
+func.func @quantize_gathered_squares(%x: tensor<?x64xbf16>, %i: tensor<96xi32>, %e: tensor<96x64xf8E4M3FN>,
+                                     %f: tensor<96x2xf8E8M0FNU>, %g: tensor<64x96xf8E4M3FN>, %h: tensor<64x3xf8E8M0FNU>)
+    -> tensor<96x64xf8E4M3FN> {
+  %r:4 = mx.quantize ins(%x : tensor<?x64xbf16>) gather(%i : tensor<96xi32>)
+      outs(%e, %f, %g, %h : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>, tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>)
+      axes = [1, 0] square scale_rounding = floor
+      -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>, tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>
+  return %r#0 : tensor<96x64xf8E4M3FN>
+}

@@ -253,3 +253,29 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Rows are gathered from anywhere: the input keeps all of them, and the
+// indices are sliced.
+// CHECK-LABEL: func @gather(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<77x64xbf16>, %[[N:[^:]*]]: tensor<96xi32>
+// CHECK:         scf.for %[[I:[^ ]+]] =
+// CHECK-DAG:         tensor.extract_slice %[[X]][0, 0] [77, 64] [1, 1]
+// CHECK-DAG:         tensor.extract_slice %[[N]][%[[I]]] [32] [1]
+// CHECK:             mx.quantize {{.*}} square -> tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU>
+func.func @gather(%x: tensor<77x64xbf16>, %n: tensor<96xi32>, %e: tensor<96x64xf8E4M3FN>, %f: tensor<96x2xf8E8M0FNU>)
+    -> (tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>) {
+  %r:2 = mx.quantize ins(%x : tensor<77x64xbf16>) gather(%n : tensor<96xi32>)
+      outs(%e, %f : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>) square
+      -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>
+  return %r#0, %r#1 : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["mx.quantize"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loops = transform.structured.tile_using_for %op tile_sizes [32]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

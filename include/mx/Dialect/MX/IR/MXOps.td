@@ -123,6 +123,18 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     word are added to it before they are cut off; saturation, NaN and the sign
     of zero are those of the other mode, and so are the scales.
 
+    With `gather`, row i of what is quantized is row `gather[i]` of every input,
+    or a row of zeros where that is -1: tokens in the order of their experts,
+    with padding between groups, without a copy. The gathered rows are the rows
+    of all that follows (of `ragged`, the producer, the random numbers). The
+    input has rank 2.
+
+    With `square` a scale is that of `block_size` rows by `block_size` columns,
+    fewer at the edges, so that both orientations have the same scales, and the
+    elements of one are those of the other transposed, as weights want it. The
+    scales have their usual shapes: each is written once for every line of its
+    square.
+
     The optional `producer` region computes what is quantized, so that it need
     not be stored: its arguments are the elements of all inputs, which have one
     shape, then the row and the column (within the last two dimensions of the
@@ -174,11 +186,13 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     Variadic<MX_FloatTensorOrMemRef>:$inputs,
     Optional<F32>:$global_scale,
     Optional<I64>:$seed,
+    Optional<MX_Offsets>:$gather,
     Optional<MX_Offsets>:$offsets,
     Variadic<MX_TensorOrMemRef>:$outs,
     OptionalAttr<MX_RaggedKindAttr>:$ragged,
     DefaultValuedAttr<DenseI64ArrayAttr, "{1}">:$axes,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
+    UnitAttr:$square,
     DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$producer);
@@ -187,9 +201,10 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     `ins` `(` $inputs `:` type($inputs) `)`
     (`global_scale` `(` $global_scale^ `)`)?
     (`seed` `(` $seed^ `)`)?
+    (`gather` `(` $gather^ `:` type($gather) `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
-    (`axes` `=` $axes^)? (`block_size` `=` $block_size^)?
+    (`axes` `=` $axes^)? (`block_size` `=` $block_size^)? (`square` $square^)?
     (`scale_rounding` `=` $scale_rounding^)?
     attr-dict (`->` type($results)^)? (`producer` $producer^)?
   }];
@@ -201,6 +216,9 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
       return ::llvm::cast<::mlir::TypedValue<::mlir::ShapedType>>(
           getInputs()[0]);
     }
+    /// The shape of what is quantized: that of the input, with as many rows as
+    /// are gathered.
+    ::llvm::SmallVector<int64_t> getQuantizedShape();
     /// What is quantized: the input, or each value of the producer.
     unsigned getNumValues() {
       return getNumDestinations() / getAxes().size();

@@ -1,0 +1,198 @@
+//===- MXQuantizeVerifier.cpp - Verifier of mx.quantize -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// As in MXVerifiers.cpp, checks have the numbers of docs/Spec.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MXChecks.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::detail;
+
+RaggedKind QuantizeOp::getRaggedOfAxis(int64_t axis) {
+  RaggedKind ragged = getRaggedOrNone();
+  if (axis == 1 || ragged == RaggedKind::None)
+    return ragged;
+  return ragged == RaggedKind::Rows ? RaggedKind::Reduction : RaggedKind::Rows;
+}
+
+static LogicalResult verifyAxes(QuantizeOp op) {
+  ArrayRef<int64_t> axes = op.getAxes();
+  bool distinct = axes.size() == 1 || (axes.size() == 2 && axes[0] != axes[1]);
+  if (distinct &&
+      llvm::all_of(axes, [](int64_t a) { return a == 0 || a == 1; }))
+    return success();
+  return op.emitOpError("expected axes to be 0, 1 or both, found [")
+         << axes << "]";
+}
+
+/// There are inputs, of one shape, and only a producer takes several.
+static LogicalResult verifyInputs(QuantizeOp op) {
+  size_t count = op.getInputs().size();
+  bool hasProducer = !op.getProducer().empty();
+  if (count == 0 || (count > 1 && !hasProducer))
+    return op.emitOpError("expected 1 input")
+           << (hasProducer ? " or more" : " without a producer") << ", found "
+           << count;
+  for (Value input : op.getInputs())
+    if (failed(verifyShape(op, {input, "input"},
+                           op.getInput().getType().getShape())))
+      return failure();
+  return success();
+}
+
+/// What the producer takes and yields. `numValues` is set to the number of
+/// tensors that are quantized.
+static LogicalResult verifyProducer(QuantizeOp op, size_t &numValues) {
+  SmallVector<Type> elements;
+  for (Value input : op.getInputs())
+    elements.push_back(getElementTypeOrSelf(input.getType()));
+  // quantize C19
+  if (failed(verifyRegion(op, "producer", op.getProducer(), elements)))
+    return failure();
+  numValues = 1;
+  if (op.getProducer().empty())
+    return success();
+  // quantize C20
+  FailureOr<YieldOp> yield = verifyYield(op, "producer", op.getProducer());
+  if (failed(yield))
+    return failure();
+  TypeRange types = yield->getValues().getTypes();
+  if (types.empty() ||
+      !llvm::all_of(types,
+                    llvm::IsaPred<Float32Type, BFloat16Type, Float16Type>))
+    return op.emitOpError("expected the producer to yield f32, bf16 or f16, "
+                          "found (")
+           << types << ")";
+  numValues = types.size();
+  return success();
+}
+
+/// Types and shapes of the elements and scales of one value and axis.
+static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
+  int64_t axis = op.getAxis(index);
+  Named input{op.getInput(), "input"};
+  Named elements{op.getElements(index), "elements"};
+  Named scales{op.getScales(index), "scales"};
+  RaggedKind ragged = op.getRaggedOfAxis(axis);
+  int64_t groups = op.getOffsets() ? getNumGroups(op.getOffsets()) : 0;
+
+  // quantize C5
+  if (!isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType,
+           Float4E2M1FNType>(elements.elementType()) &&
+      !elements.elementType().isSignlessInteger(8))
+    return errorAt(op, elements)
+           << "expected elements of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, "
+              "f4E2M1FN or i8, found "
+           << elements.elementType();
+  // quantize C6
+  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(scales.elementType()))
+    return errorAt(op, scales)
+           << "expected scales of type f8E8M0FNU or f8E4M3FN, found "
+           << scales.elementType();
+  // quantize C7
+  if (failed(
+          verifyBlock(op, elements, scales.elementType(), op.getBlockSize())))
+    return failure();
+  bool nvfp4 = isNVFP4Scale(scales.elementType());
+  // quantize C8
+  if (nvfp4 != bool(op.getGlobalScale()))
+    return op.emitOpError("expected global_scale with f8E4M3FN scales only, "
+                          "found ")
+           << (nvfp4 ? "none" : "it") << " with scales of type "
+           << scales.elementType();
+  // quantize C9
+  if (nvfp4 && op.getScaleRounding() != ScaleRounding::Ceil)
+    return op.emitOpError("expected scale_rounding = ceil with f8E4M3FN "
+                          "scales, found ")
+           << stringifyScaleRounding(op.getScaleRounding());
+
+  SmallVector<int64_t> quantized = op.getQuantizedShape();
+  int64_t rank = input.rank();
+  int64_t rows = rank - 2 + (axis == 1 ? 0 : 1);
+  int64_t blocked = rank - 2 + (axis == 1 ? 1 : 0);
+  // quantize C12
+  if (ragged != RaggedKind::Reduction &&
+      failed(verifyMultiple(op,
+                            blocked == 0 && op.getGather()
+                                ? Named{op.getGather(), "gather"}
+                                : input,
+                            blocked, op.getBlockSize())))
+    return failure();
+  SmallVector<int64_t> shape(ArrayRef<int64_t>(quantized).drop_back(2));
+  shape.push_back(quantized[rows]);
+  shape.push_back(ragged == RaggedKind::Reduction
+                      ? getRaggedCapacity(quantized[blocked], groups)
+                      : quantized[blocked]);
+  // quantize C13
+  if (failed(verifyShape(op, elements, shape)))
+    return failure();
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= op.getBlockSize();
+  // quantize C14
+  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)))
+    return failure();
+  // quantize C15
+  if (failed(verifyScaleLayout(op, scales, rank, ragged, groups)))
+    return failure();
+  // quantize C16
+  return verifyElementEncoding(op, elements, ragged, groups);
+}
+
+LogicalResult QuantizeOp::verify() {
+  // quantize C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // quantize C18
+  if (failed(verifyInputs(*this)))
+    return failure();
+  Named input{getInput(), "input"};
+  // quantize C2
+  if (failed(verifyMinRank(*this, input)))
+    return failure();
+  // quantize C3
+  if (failed(verifyAxes(*this)))
+    return failure();
+  size_t numValues;
+  if (failed(verifyProducer(*this, numValues)))
+    return failure();
+  // quantize C4
+  if (getOuts().size() != 2 * getAxes().size() * numValues) {
+    InFlightDiagnostic diag =
+        emitOpError("expected elements and scales in outs for each of ");
+    if (numValues != 1)
+      diag << numValues << " values and ";
+    return diag << getAxes().size() << " axes, found " << getOuts().size()
+                << " outs";
+  }
+  // quantize C10
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
+    return failure();
+  // quantize C11
+  if (getRagged() && failed(verifyRank(*this, input, 2)))
+    return failure();
+  // quantize C22
+  if (getGather() && failed(verifyRank(*this, input, 2)))
+    return failure();
+  // quantize C23
+  if (getSquare() && getOffsets())
+    return emitOpError("expected no groups with square, found ragged = ")
+           << stringifyRaggedKind(*getRagged());
+  // quantize C17
+  for (Value each : getInputs())
+    if (failed(verifyNoEncoding(*this, {each, "input"})))
+      return failure();
+  // quantize C21
+  if (getGlobalScale() && numValues != 1)
+    return emitOpError("expected the producer to yield 1 value with "
+                       "global_scale, found ")
+           << numValues;
+  for (unsigned i = 0; i < getNumDestinations(); ++i)
+    if (failed(verifyDestination(*this, i)))
+      return failure();
+  return success();
+}
