@@ -36,6 +36,7 @@ static void addKernelsToLLVM(OpPassManager &pm) {
   halves.sourceTypeStrs = {"f16", "bf16"};
   halves.targetTypeStr = "f32";
   kernels.addPass(arith::createArithEmulateUnsupportedFloats(halves));
+  kernels.addPass(createMXKeepRoundings());
   kernels.addPass(math::createMathExtendToSupportedTypes());
   kernels.addPass(arith::createArithExpandOpsPass());
   kernels.addPass(createSCFToControlFlowPass());
