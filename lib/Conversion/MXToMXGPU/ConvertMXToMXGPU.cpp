@@ -120,17 +120,8 @@ struct ConvertMXToMXGPUPass final
     }
     if (auto amax = dyn_cast<AmaxOp>(op))
       return convertAmax(amax, module);
-    if (auto quantize = dyn_cast<QuantizeOp>(op)) {
-      StringRef found = !quantize.getProducer().empty() ? "a producer"
-                        : quantize.getGather()          ? "gather"
-                        : quantize.getSquare()          ? "square"
-                                                        : "";
-      if (!found.empty())
-        return op->emitOpError("expected no producer, gather or square on the "
-                               "GPU, found ")
-               << found;
+    if (auto quantize = dyn_cast<QuantizeOp>(op))
       return convertQuantize(quantize, module);
-    }
     return op->emitOpError("expected mx.quantize or mx.matmul on the GPU; this "
                            "operation has no kernel yet");
   }

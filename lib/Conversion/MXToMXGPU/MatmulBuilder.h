@@ -11,7 +11,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMULBUILDER_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMULBUILDER_H
 
-#include "EpilogueRegion.h"
+#include "ElementRegion.h"
 #include "KernelBuilder.h"
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/Support/MathExtras.h"
@@ -149,7 +149,7 @@ private:
   llvm::SmallVector<mlir::Value> temporaries;
   /// The result as an argument of the kernel.
   mlir::Value result;
-  EpilogueRegion region;
+  ElementRegion region;
   /// The kernel's first argument for alpha and values that the region captures.
   unsigned firstCapture = 0;
   /// The factor of the sums in the kernel, if the operation has one.

@@ -91,7 +91,7 @@ Value MatmulBuilder::finish(Value sums, const Row &row, const Columns &columns,
     sums = body.create<arith::MulFOp>(sums, factor);
   }
   if (region)
-    return region.emit(body, sums, columns);
+    return region.emit(body, sums, columns).front();
   Type outType = cast<MemRefType>(result.getType()).getElementType();
   if (outType.isF32())
     return sums;

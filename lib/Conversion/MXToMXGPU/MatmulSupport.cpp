@@ -87,7 +87,7 @@ static LogicalResult verifyRows(MatmulOp op, MemRefType type,
 }
 
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {
-  if (failed(EpilogueRegion(op.getEpilogueBlock()).verify()))
+  if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
     return failure();
   for (auto [operand, scales, name] :
        {std::tuple(op.getA(), op.getAScales(), "a"),

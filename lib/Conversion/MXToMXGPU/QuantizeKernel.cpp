@@ -5,11 +5,12 @@
 // A unit of work is a tile of the input. Adjacent threads hold adjacent pieces
 // of a row, and each thread pieces of several rows, all of which it loads
 // before it uses the first: nothing but registers stands between the memories.
-// Rows and columns outside the tensor are read as zeros.
+// Rows and columns outside the tensor are read as zeros, and so are rows that a
+// gather leaves out.
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "ElementRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/ScaleLayout.h"
@@ -18,23 +19,39 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// Whether tiles go through shared memory.
+static bool isByTiles(QuantizeOp op) {
+  return op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets();
+}
+
 static LogicalResult checkSupport(QuantizeOp op) {
   if (op.getRagged() == RaggedKind::Reduction)
     return op.emitOpError("expected ragged = rows on the GPU, found ragged = "
                           "reduction: transpose the input");
-  auto input = cast<MemRefType>(op.getInput().getType());
-  if (input.getRank() != 2 || !input.getLayout().isIdentity() ||
-      !isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
-    return op.emitOpError("expected a matrix of bf16, f16 or f32 with identity "
-                          "layout on the GPU, found ")
-           << input;
+  if (op.getSquare())
+    return op.emitOpError("expected no squares on the GPU, found square");
+  if (isByTiles(op) && (op.getGather() || !op.getProducer().empty()))
+    return op.emitOpError("expected producers and gathers with axes [1] and "
+                          "without ragged rows only on the GPU, found axes [")
+           << op.getAxes() << "]" << (op.getOffsets() ? " and offsets" : "");
+  for (Value operand : op.getInputs())
+    if (auto input = cast<MemRefType>(operand.getType());
+        input.getRank() != 2 || !input.getLayout().isIdentity())
+      return op.emitOpError("expected a matrix of bf16, f16 or f32 with "
+                            "identity layout on the GPU, found ")
+             << input;
+  if (op.getGather() &&
+      !cast<MemRefType>(op.getGather().getType()).getLayout().isIdentity())
+    return op.emitOpError("expected gather with identity layout on the GPU, "
+                          "found ")
+           << op.getGather().getType();
   for (Value out : op.getOuts())
     if (auto type = cast<MemRefType>(out.getType());
         !type.getLayout().isIdentity())
       return op.emitOpError("expected destinations with identity layout on the "
                             "GPU, found ")
              << type;
-  return success();
+  return ElementRegion(op.getProducerBlock()).verify();
 }
 
 /// The tile is covered by whole passes of the threads over its rows.
@@ -57,12 +74,25 @@ static LogicalResult verifyQuantizeSchedule(QuantizeOp op,
   return success();
 }
 
+/// A dimension of what is quantized.
+static Value getQuantizedDim(KernelBuilder &host, QuantizeOp op, int64_t dim) {
+  return dim == 0 && op.getGather() ? host.dim(op.getGather(), 0)
+                                    : host.dim(op.getInput(), dim);
+}
+
+static void checkInputs(KernelBuilder &host, QuantizeOp op) {
+  for (Value input : op.getInputs().drop_front())
+    for (int64_t dim : {0, 1})
+      host.requireSize(host.dim(input, dim), host.dim(op.getInput(), dim),
+                       "dimension " + Twine(dim) + " of an input");
+}
+
 /// What the verifier could not see in dynamic shapes. The groups of ragged rows
 /// have tiles of scales of their own, and, transposed, whole tiles of columns.
 static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
-  int64_t axis = op.getAxes()[index];
-  Value rows = host.dim(op.getInput(), 1 - axis);
-  Value columns = host.dim(op.getInput(), axis);
+  int64_t axis = op.getAxis(index);
+  Value rows = getQuantizedDim(host, op, 1 - axis);
+  Value columns = getQuantizedDim(host, op, axis);
   Value elements = op.getElements(index), scales = op.getScales(index);
   int64_t block = op.getBlockSize();
   RaggedKind ragged = op.getRaggedOfAxis(axis);
@@ -127,26 +157,175 @@ Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {
       .getResult(0);
 }
 
-static void buildKernel(KernelOp kernel, QuantizeOp op,
-                        QuantizeScheduleAttr schedule) {
-  KernelBuilder body(op.getLoc(), kernel.getContext());
-  Block &entry = kernel.getBody().front();
-  body.setInsertionPointToStart(&entry);
-  Value input = entry.getArgument(0), elements = entry.getArgument(1),
-        scales = entry.getArgument(2);
-  unsigned next = 3;
-  Value encode = op.getGlobalScale() ? entry.getArgument(next++) : Value();
-  Value seed = op.getSeed() ? entry.getArgument(next++) : Value();
-  int64_t block = op.getBlockSize(), vector = schedule.getVector();
+namespace {
+
+/// The kernel in the making.
+class QuantizeRowsBuilder {
+public:
+  QuantizeRowsBuilder(QuantizeOp op, QuantizeScheduleAttr schedule,
+                      gpu::GPUModuleOp module)
+      : op(op), schedule(schedule), host(op.getLoc(), op),
+        body(op.getLoc(), op.getContext()), module(module),
+        producer(op.getProducerBlock()) {}
+
+  void build();
+
+private:
+  /// A piece of a row of what is quantized.
+  struct Piece {
+    Value row, sourceRow;
+    SmallVector<Value> elements; ///< of each input
+  };
+
+  SmallVector<Value> getArguments();
+  void takeArguments();
+  void buildBody();
+  Piece load(Value row, Value column);
+  SmallVector<Value> produce(const Piece &piece, Value column);
+  Value getPresence(const Piece &piece, Value column);
+  void store(const Piece &piece, Value column);
+
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return body.create<arith::CmpIOp>(predicate, a, b);
+  }
+  VectorType getVector(Type element) {
+    return VectorType::get(schedule.getVector(), element);
+  }
+
+  QuantizeOp op;
+  QuantizeScheduleAttr schedule;
+  KernelBuilder host, body;
+  gpu::GPUModuleOp module;
+  ElementRegion producer;
+  KernelOp kernel;
+  /// In the kernel.
+  SmallVector<Value> inputs, elements, scales;
+  Value gather, encode, seed, rows, columns, blocks;
+};
+
+} // namespace
+
+SmallVector<Value> QuantizeRowsBuilder::getArguments() {
+  SmallVector<Value> arguments(op.getInputs());
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i)
+    llvm::append_values(arguments, toBytes(host, op.getElements(i)),
+                        op.getScales(i));
+  if (op.getGather())
+    arguments.push_back(op.getGather());
+  if (Value scale = op.getGlobalScale()) {
+    requirePositive(host, scale);
+    arguments.push_back(scale);
+  }
+  if (op.getSeed())
+    arguments.push_back(op.getSeed());
+  llvm::append_range(arguments, producer.getCaptures());
+  return arguments;
+}
+
+void QuantizeRowsBuilder::takeArguments() {
+  auto *next = kernel.getBody().args_begin();
+  for (unsigned i = 0; i < op.getInputs().size(); ++i)
+    inputs.push_back(*next++);
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
+    elements.push_back(*next++);
+    scales.push_back(*next++);
+  }
+  if (op.getGather())
+    gather = *next++;
+  if (op.getGlobalScale())
+    encode = *next++;
+  if (op.getSeed())
+    seed = *next++;
+  for (Value value : producer.getCaptures())
+    producer.capture(value, *next++);
+}
+
+QuantizeRowsBuilder::Piece QuantizeRowsBuilder::load(Value row, Value column) {
+  Piece piece{row, row, {}};
+  if (gather) {
+    // A negative number is a row beyond all others.
+    Value last = body.create<arith::SubIOp>(rows, body.index(1));
+    Value number = body.create<memref::LoadOp>(
+        gather, ValueRange(body.create<arith::MinUIOp>(row, last)));
+    piece.sourceRow =
+        body.create<arith::IndexCastOp>(body.getIndexType(), number);
+  }
+  for (Value input : inputs)
+    piece.elements.push_back(body.create<LoadBlockOp>(
+        getVector(getElementTypeOrSelf(input.getType())), input,
+        piece.sourceRow, column));
+  return piece;
+}
+
+/// Whether a piece is part of the tensor; null if that goes without saying.
+Value QuantizeRowsBuilder::getPresence(const Piece &piece, Value column) {
+  SmallVector<int64_t> shape = op.getQuantizedShape();
+  Value present;
+  auto require = [&](Value place, Value end) {
+    Value isBelow = compare(arith::CmpIPredicate::ult, place, end);
+    present = present ? body.create<arith::AndIOp>(present, isBelow).getResult()
+                      : isBelow;
+  };
+  if (gather)
+    require(piece.sourceRow, body.dim(inputs[0], 0));
+  if (ShapedType::isDynamic(shape[0]) || shape[0] % schedule.getTile()[0])
+    require(piece.row, rows);
+  if (ShapedType::isDynamic(shape[1]) || shape[1] % schedule.getTile()[1])
+    require(column, columns);
+  return present;
+}
+
+/// What is quantized of a piece: 0 where there is nothing, and not what the
+/// producer makes of 0.
+SmallVector<Value> QuantizeRowsBuilder::produce(const Piece &piece,
+                                                Value column) {
+  if (!producer)
+    return piece.elements;
+  Value one = body.index(1);
+  Value lastRow = body.create<arith::SubIOp>(rows, one);
+  producer.emitScalars(body, body.create<arith::MinUIOp>(piece.row, lastRow));
+  Columns place{column, schedule.getVector(), /*last=*/Value(),
+                /*isPresent=*/Value()};
+  if (producer.usesColumns())
+    place.last = body.create<arith::SubIOp>(columns, one);
+  SmallVector<Value> values = producer.emit(body, piece.elements, place);
+  Value present = getPresence(piece, column);
+  if (!present)
+    return values;
+  for (Value &value : values) {
+    Value zero =
+        body.create<arith::ConstantOp>(body.getZeroAttr(value.getType()));
+    value = body.create<arith::SelectOp>(present, value, zero);
+  }
+  return values;
+}
+
+void QuantizeRowsBuilder::store(const Piece &piece, Value column) {
+  int64_t block = op.getBlockSize(), lanes = block / schedule.getVector();
+  Value first;
+  if (seed)
+    first = body.add(body.mul(piece.row, columns), column);
+  for (auto [i, value] : llvm::enumerate(produce(piece, column))) {
+    Type element = getElementTypeOrSelf(op.getElements(i).getType());
+    Type scale = getElementTypeOrSelf(op.getScales(i).getType());
+    auto quantized = body.create<QuantizeBlockOp>(
+        TypeRange{getVector(element), scale}, value, encode, seed, first,
+        op.getScaleRounding(), lanes);
+    body.create<StoreBlockOp>(quantized.getElements(), elements[i], piece.row,
+                              column);
+    body.create<StoreScalesOp>(quantized.getScale(), scales[i], piece.row,
+                               body.div(column, block), rows, blocks, lanes);
+  }
+}
+
+void QuantizeRowsBuilder::buildBody() {
+  body.setInsertionPointToStart(&kernel.getBody().front());
+  int64_t vector = schedule.getVector();
   int64_t lanesInRow = schedule.getTile()[1] / vector;
   int64_t rowsAtOnce = schedule.getThreads() / lanesInRow;
-  auto inputType = VectorType::get(
-      vector, cast<MemRefType>(input.getType()).getElementType());
-  auto elementType =
-      VectorType::get(vector, getElementTypeOrSelf(op.getOuts()[0].getType()));
-  Type scaleType = cast<MemRefType>(scales.getType()).getElementType();
-  Value rows = body.dim(input, 0), columns = body.dim(input, 1);
-  Value blocks = body.div(columns, block);
+  rows = body.dim(gather ? gather : inputs[0], 0);
+  columns = body.dim(inputs[0], 1);
+  blocks = body.div(columns, op.getBlockSize());
   Value work =
       body.create<WorkSourceOp>(rows, columns, /*reduction=*/body.index(0),
                                 schedule.getTile(), schedule.getRaster());
@@ -160,22 +339,25 @@ static void buildKernel(KernelOp kernel, QuantizeOp op,
   ForEachWorkOp unit = body.forEachWork(work);
   Value firstRow = body.add(unit.getRow(), rowInTile);
   Value column = body.add(unit.getColumn(), columnInTile);
-  SmallVector<std::pair<Value, Value>> pieces;
-  for (int64_t i = 0; i < schedule.getTile()[0]; i += rowsAtOnce) {
-    Value row = body.add(firstRow, i);
-    pieces.push_back(
-        {row, body.create<LoadBlockOp>(inputType, input, row, column)});
-  }
-  for (auto [row, piece] : pieces) {
-    Value first = seed ? body.add(body.mul(row, columns), column) : Value();
-    auto quantized = body.create<QuantizeBlockOp>(
-        TypeRange{elementType, scaleType}, piece, encode, seed, first,
-        op.getScaleRounding(), block / vector);
-    body.create<StoreBlockOp>(quantized.getElements(), elements, row, column);
-    body.create<StoreScalesOp>(quantized.getScale(), scales, row,
-                               body.div(column, block), rows, blocks,
-                               block / vector);
-  }
+  SmallVector<Piece> pieces;
+  for (int64_t i = 0; i < schedule.getTile()[0]; i += rowsAtOnce)
+    pieces.push_back(load(body.add(firstRow, i), column));
+  for (const Piece &piece : pieces)
+    store(piece, column);
+}
+
+void QuantizeRowsBuilder::build() {
+  SmallVector<Value> arguments = getArguments();
+  kernel = host.kernel(module, "quantize", ValueRange(arguments).getTypes());
+  kernel.setQuantizeScheduleAttr(schedule);
+  takeArguments();
+  buildBody();
+  Value rowTiles =
+      host.ceilDiv(getQuantizedDim(host, op, 0), schedule.getTile()[0]);
+  Value columnTiles =
+      host.ceilDiv(getQuantizedDim(host, op, 1), schedule.getTile()[1]);
+  host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
+  op.erase();
 }
 
 LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
@@ -186,31 +368,14 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
       op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
   if (!schedule)
     schedule = selectQuantizeSchedule(op);
-  bool byTiles = op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets();
-  if (!byTiles && failed(verifyQuantizeSchedule(op, schedule)))
+  if (!isByTiles(op) && failed(verifyQuantizeSchedule(op, schedule)))
     return failure();
   KernelBuilder host(op.getLoc(), op);
-  for (unsigned i = 0; i < op.getAxes().size(); ++i)
+  checkInputs(host, op);
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     checkSizes(host, op, i);
-  if (byTiles)
+  if (isByTiles(op))
     return buildQuantizeTileKernel(op, schedule, module);
-  Value elements = toBytes(host, op.getOuts()[0]);
-  SmallVector<Value> arguments = {op.getInput(), elements, op.getOuts()[1]};
-  if (Value scale = op.getGlobalScale()) {
-    requirePositive(host, scale);
-    arguments.push_back(scale);
-  }
-  if (op.getSeed())
-    arguments.push_back(op.getSeed());
-  KernelOp kernel =
-      host.kernel(module, "quantize", ValueRange(arguments).getTypes());
-  kernel.setQuantizeScheduleAttr(schedule);
-  buildKernel(kernel, op, schedule);
-  Value rowTiles =
-      host.ceilDiv(host.dim(op.getInput(), 0), schedule.getTile()[0]);
-  Value columnTiles =
-      host.ceilDiv(host.dim(op.getInput(), 1), schedule.getTile()[1]);
-  host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
-  op.erase();
+  QuantizeRowsBuilder(op, schedule, module).build();
   return success();
 }

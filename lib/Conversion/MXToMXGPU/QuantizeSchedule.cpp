@@ -109,9 +109,24 @@ static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op) {
       RasterAttr::get(op.getContext(), order, tile->group));
 }
 
+/// A thread holds pieces of several inputs, and what is computed of them.
+static QuantizeScheduleAttr selectForProducer(QuantizeOp op) {
+  int64_t bits = 0;
+  for (Value input : op.getInputs())
+    bits += getElementTypeOrSelf(input.getType()).getIntOrFloatBitWidth();
+  bool isSmall = bits <= 32;
+  return QuantizeScheduleAttr::get(
+      op.getContext(), {128, 128}, /*threads=*/isSmall ? 256 : 512,
+      /*vector=*/16, /*unit=*/0, /*stages=*/1,
+      /*ctas=*/isSmall && !op.getSeed() ? 2 : 1,
+      RasterAttr::get(op.getContext(), RasterOrder::Linear, 1));
+}
+
 QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op) {
   if (op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets())
     return selectTileSchedule(op);
+  if (!op.getProducer().empty())
+    return selectForProducer(op);
   Input input = getInput(op);
   Output output = getOutput(op);
   const Choice *choice = llvm::find_if(kAlongRows, [&](const Choice &choice) {

@@ -375,8 +375,8 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected no producer, gather or square on the GPU, found a producer}}
-  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) producer {
+  // expected-error @below {{'mx.quantize' op expected producers and gathers with axes [1] and without ragged rows only on the GPU, found axes [0]}}
+  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) axes = [0] producer {
   ^bb0(%a: bf16, %row: index, %col: index):
     %b = arith.negf %a : bf16
     mx.yield %b : bf16
@@ -389,9 +389,9 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
 !x = memref<128x128xbf16>
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: !x, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected no producer, gather or square on the GPU, found square}}
-  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) square
+func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected producers and gathers with axes [1] and without ragged rows only on the GPU, found axes [1, 0]}}
+  mx.quantize ins(%x : !x) gather(%n : memref<128xi32>) outs(%q, %s, %q, %s : !q, !s, !q, !s) axes = [1, 0]
   return
 }
 
@@ -400,8 +400,25 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
 !x = memref<128x128xbf16>
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected no producer, gather or square on the GPU, found gather}}
-  mx.quantize ins(%x : !x) gather(%n : memref<128xi32>) outs(%q, %s : !q, !s)
+func.func @main(%x: !x, %q: !q, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected no squares on the GPU, found square}}
+  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) square
+  return
+}
+
+// -----
+
+// What a producer may hold is what an epilogue may.
+!x = memref<128x128xbf16>
+!q = memref<128x128xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func private @f(bf16) -> bf16
+func.func @main(%x: !x, %q: !q, %s: !s) {
+  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    // expected-error @below {{'func.call' op in a producer on the GPU: expected elementwise operations of arith and math and memref.load with rows and columns as indices, found an operation that cannot be inlined}}
+    %b = func.call @f(%a) : (bf16) -> bf16
+    mx.yield %b : bf16
+  }
   return
 }

@@ -305,3 +305,46 @@ func.func @copies(%x: memref<32x32xf32>, %z: memref<32x32xf32>, %e: memref<32x32
   mx.quantize ins(%x : memref<32x32xf32>) outs(%e, %s : memref<32x32xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>)
   return
 }
+
+// -----
+
+// A producer is inlined on what a thread has loaded of the inputs, gathered
+// rows of them; where there is nothing, it is 0 that is quantized.
+
+// CHECK:         "expected dimension 0 of an input to be %lld, found %lld"
+// CHECK-LABEL: mxgpu.kernel @producer_quantize(
+// CHECK-SAME:    %[[X:[^:]*]]: memref<?x256xbf16>, %[[Y:[^:]*]]: memref<?x256xf32>, %[[E:[^:]*]]: memref<?x256xf8E4M3FN>,
+// CHECK-SAME:    %[[S:[^:]*]]: memref<?x8xf8E8M0FNU>, %[[N:[^:]*]]: memref<?xi32>, %[[W:[^:]*]]: memref<?xf32>)
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512>) {
+// CHECK:         %[[ROWS:.*]] = memref.dim %[[N]]
+// CHECK:         mxgpu.role @quantize
+// CHECK:           mxgpu.for_each_work
+// CHECK:             %[[ROW:.*]] = arith.minui
+// CHECK:             %[[NUMBER:.*]] = memref.load %[[N]][%[[ROW]]]
+// CHECK:             %[[FROM:.*]] = arith.index_cast %[[NUMBER]] : i32 to index
+// CHECK:             %[[A:.*]] = mxgpu.load_block %[[X]][%[[FROM]], %[[COLUMN:.*]]] : memref<?x256xbf16> -> vector<16xbf16>
+// CHECK:             %[[B:.*]] = mxgpu.load_block %[[Y]][%[[FROM]], %[[COLUMN]]] : memref<?x256xf32> -> vector<16xf32>
+// CHECK:             %[[WEIGHT:.*]] = memref.load %[[W]][%[[ROW]]]
+// CHECK:             %[[C:.*]] = arith.truncf %[[B]] : vector<16xf32> to vector<16xbf16>
+// CHECK:             %[[D:.*]] = arith.addf %[[A]], %[[C]] : vector<16xbf16>
+// CHECK:             %[[WIDE:.*]] = arith.extf %[[D]]
+// CHECK:             %[[WEIGHTS:.*]] = vector.broadcast %[[WEIGHT]]
+// CHECK:             %[[V:.*]] = arith.addf %[[WIDE]], %[[WEIGHTS]] : vector<16xf32>
+// CHECK:             arith.cmpi ult, %[[FROM]]
+// CHECK:             %[[H:.*]] = arith.select %{{.*}}, %[[V]], %{{.*}} : vector<16xf32>
+// CHECK:             mxgpu.quantize_block %[[H]]
+func.func @producer(%x: memref<?x256xbf16>, %y: memref<?x256xf32>, %n: memref<?xi32>, %w: memref<?xf32>,
+                    %e: memref<?x256xf8E4M3FN>, %s: memref<?x8xf8E8M0FNU>) {
+  mx.quantize ins(%x, %y : memref<?x256xbf16>, memref<?x256xf32>) gather(%n : memref<?xi32>)
+      outs(%e, %s : memref<?x256xf8E4M3FN>, memref<?x8xf8E8M0FNU>)
+      producer {
+      ^bb0(%a: bf16, %b: f32, %row: index, %col: index):
+        %weight = memref.load %w[%row] : memref<?xf32>
+        %c = arith.truncf %b : f32 to bf16
+        %d = arith.addf %a, %c : bf16
+        %wide = arith.extf %d : bf16 to f32
+        %v = arith.addf %wide, %weight : f32
+        mx.yield %v : f32
+      }
+  return
+}

@@ -1,5 +1,6 @@
 """Prints a program with every quantizer along rows: each type of input, each
-element type with its scales, both layouts.
+element type with its scales, both layouts; and SwiGLU, forward and backward,
+with gathered rows.
 """
 
 ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8"]
@@ -28,3 +29,56 @@ for source in ["bf16", "f16", "f32"]:
         print(quantizer(f"k{count}", source, "f4E2M1FN", "f8E4M3FN", layout,
                         "block_size = 16", "global_scale(%g) "))
         count += 1
+
+SWIGLU = """
+  %one = arith.constant 1.0 : f32
+  %gf = arith.extf %gate : bf16 to f32
+  %uf = arith.extf %up : bf16 to f32
+  %minus = arith.negf %gf : f32
+  %exp = math.exp %minus : f32
+  %d = arith.addf %one, %exp : f32
+  %silu = arith.divf %gf, %d : f32
+  %p = tensor.extract %ps[%row] : tensor<?xf32>"""
+FORWARD = SWIGLU + """
+  %h = arith.mulf %silu, %uf : f32
+  %w = arith.mulf %h, %p : f32
+  %y = arith.truncf %w : f32 to bf16
+  mx.yield %y : bf16"""
+BACKWARD = SWIGLU + """
+  %sigma = arith.divf %one, %d : f32
+  %dhf = arith.extf %dh : bf16 to f32
+  %dhp = arith.mulf %dhf, %p : f32
+  %left = arith.subf %one, %sigma : f32
+  %slope = arith.mulf %silu, %left : f32
+  %dsilu = arith.addf %sigma, %slope : f32
+  %dg0 = arith.mulf %dhp, %uf : f32
+  %dg = arith.mulf %dg0, %dsilu : f32
+  %du = arith.mulf %dhp, %silu : f32
+  %x = arith.truncf %dg : f32 to bf16
+  %y = arith.truncf %du : f32 to bf16
+  mx.yield %x, %y : bf16, bf16"""
+
+
+def swiglu(name, inputs, values, gather, element, body):
+    x, e, s = "tensor<?x?xbf16>", f"tensor<?x?x{element}>", "tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>"
+    ins = ", ".join(f"%{i}_t" for i in inputs)
+    types = ", ".join([e, s] * values)
+    outs = ", ".join(f"%e{i}, %s{i}" for i in range(values))
+    arguments = ", ".join(f"%{i}_t: {x}" for i in inputs)
+    arguments += "".join(f", %e{i}: {e}, %s{i}: {s}" for i in range(values))
+    return f"""
+func.func @{name}({arguments}, %ps: tensor<?xf32>, %n: tensor<?xi32>) -> ({types}) {{
+  %q:{2 * values} = mx.quantize ins({ins} : {", ".join([x] * len(inputs))}) {"gather(%n : tensor<?xi32>)" if gather else ""}
+    outs({outs} : {types}) -> {types} producer {{
+  ^bb0({", ".join(f"%{i}: bf16" for i in inputs)}, %row: index, %col: index):{body}
+  }}
+  return {", ".join(f"%q#{i}" for i in range(2 * values))} : {types}
+}}"""
+
+
+for element in ["f8E4M3FN", "f4E2M1FN"]:
+    for gather in [False, True]:
+        for name, inputs, values, body in [("forward", ["gate", "up"], 1, FORWARD),
+                                           ("backward", ["gate", "up", "dh"], 2, BACKWARD)]:
+            print(swiglu(f"{name}{count}", inputs, values, gather, element, body))
+            count += 1

@@ -425,6 +425,7 @@ func.func @amax_c3(%x: tensor<256xf32, "sparse">, %o: tensor<f32>) {
 }
 
 // -----
+// expected-note @below {{input is defined here}}
 func.func @quantize_c22(%x: tensor<2x64x64xbf16>, %i: tensor<96xi32>, %o0: tensor<2x64x64xf8E4M3FN>, %o1: tensor<2x64x2xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected input of rank 2, found rank 3}}
   %r:2 = mx.quantize ins(%x : tensor<2x64x64xbf16>) gather(%i : tensor<96xi32>) outs(%o0, %o1 : tensor<2x64x64xf8E4M3FN>, tensor<2x64x2xf8E8M0FNU>) -> tensor<2x64x64xf8E4M3FN>, tensor<2x64x2xf8E8M0FNU>

@@ -261,9 +261,8 @@ module attributes {transform.with_named_sequence} {
 // CHECK-LABEL: func @gather(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<77x64xbf16>, %[[N:[^:]*]]: tensor<96xi32>
 // CHECK:         scf.for %[[I:[^ ]+]] =
-// CHECK-DAG:         tensor.extract_slice %[[X]][0, 0] [77, 64] [1, 1]
-// CHECK-DAG:         tensor.extract_slice %[[N]][%[[I]]] [32] [1]
-// CHECK:             mx.quantize {{.*}} square -> tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU>
+// CHECK:             %[[PART:.*]] = tensor.extract_slice %[[N]][%[[I]]] [32] [1]
+// CHECK:             mx.quantize ins(%[[X]] : tensor<77x64xbf16>) gather(%[[PART]] : tensor<32xi32>) {{.*}} square -> tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU>
 func.func @gather(%x: tensor<77x64xbf16>, %n: tensor<96xi32>, %e: tensor<96x64xf8E4M3FN>, %f: tensor<96x2xf8E8M0FNU>)
     -> (tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>) {
   %r:2 = mx.quantize ins(%x : tensor<77x64xbf16>) gather(%n : tensor<96xi32>)

@@ -1,15 +1,15 @@
-//===- EpilogueRegion.h - The epilogue of a product on vectors --*- C++ -*-===//
+//===- ElementRegion.h - Epilogues and producers on vectors -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The region of mx.matmul speaks of one element. A thread of a kernel holds
-// consecutive columns of one row: what depends on the row alone is computed
-// once, the rest on vectors.
+// The epilogue of mx.matmul and the producer of mx.quantize speak of one
+// element. A thread of a kernel holds consecutive columns of one row: what
+// depends on the row alone is computed once, the rest on vectors.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_EPILOGUEREGION_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_EPILOGUEREGION_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H
 
 #include "KernelBuilder.h"
 #include "mlir/IR/IRMapping.h"
@@ -46,10 +46,10 @@ int64_t getRowAlignment(mlir::MemRefType type, int64_t dynamic);
 mlir::Value isAligned(KernelBuilder &builder, mlir::Value memref,
                       int64_t alignment, mlir::Value offset = {});
 
-class EpilogueRegion {
+class ElementRegion {
 public:
   /// The region of an operation: its block, or null where there is none.
-  explicit EpilogueRegion(mlir::Block *block);
+  explicit ElementRegion(mlir::Block *block);
 
   /// Says at an operation of the region why it cannot be inlined.
   llvm::LogicalResult verify();
@@ -63,9 +63,9 @@ public:
 
   explicit operator bool() const { return block; }
 
-  /// Whether anything but the sum depends on the column.
+  /// Whether anything but the elements depends on the column.
   bool usesColumns() const {
-    return block && !block->getArgument(2).use_empty();
+    return block && !block->getArguments().back().use_empty();
   }
 
   /// Emits what is the same in all columns of `row`, which exists.
@@ -73,9 +73,11 @@ public:
   /// Whether vectors that the region reads are aligned, for whole columns; null
   /// if it reads none. After `emitScalars`.
   mlir::Value areLoadsAligned(KernelBuilder &builder, int64_t count);
-  /// Emits the rest for `sums` in `columns` and returns what is to be stored.
-  mlir::Value emit(KernelBuilder &builder, mlir::Value sums,
-                   const Columns &columns);
+  /// Emits the rest for the elements in `columns`, a vector for each argument
+  /// that stands for one, and returns what is yielded.
+  llvm::SmallVector<mlir::Value> emit(KernelBuilder &builder,
+                                      mlir::ValueRange elements,
+                                      const Columns &columns);
 
 private:
   /// How a value depends on the place of its element.
@@ -103,4 +105,4 @@ private:
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_EPILOGUEREGION_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H

@@ -1,4 +1,4 @@
-//===- EpilogueRegion.cpp - The epilogue of a product on vectors ----------===//
+//===- ElementRegion.cpp - Epilogues and producers on vectors -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EpilogueRegion.h"
+#include "ElementRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -111,11 +111,12 @@ Value mx::mxgpu::loadColumns(KernelBuilder &builder, Value source,
 // What can be inlined
 //===----------------------------------------------------------------------===//
 
-EpilogueRegion::EpilogueRegion(Block *block) : block(block) {
+ElementRegion::ElementRegion(Block *block) : block(block) {
   if (!block)
     return;
-  kinds[block->getArgument(0)] = Kind::Vector;
-  kinds[block->getArgument(2)] = Kind::Column;
+  for (Value element : block->getArguments().drop_back(2))
+    kinds[element] = Kind::Vector;
+  kinds[block->getArguments().back()] = Kind::Column;
   for (Operation &op : *block) {
     Kind kind = classify(&op);
     for (Value result : op.getResults())
@@ -127,7 +128,7 @@ EpilogueRegion::EpilogueRegion(Block *block) : block(block) {
     (matchPattern(value, m_Constant()) ? constants : captures).push_back(value);
 }
 
-EpilogueRegion::Kind EpilogueRegion::classify(Operation *op) {
+ElementRegion::Kind ElementRegion::classify(Operation *op) {
   auto is = [&](unsigned operand, Kind kind) {
     return getKind(op->getOperand(operand)) == kind;
   };
@@ -164,10 +165,12 @@ static bool hasInstruction(Operation *op) {
 }
 
 static InFlightDiagnostic fail(Operation *op) {
-  return op->emitOpError("in an epilogue on the GPU: expected ");
+  return op->emitOpError("in ")
+         << (op->getParentOfType<QuantizeOp>() ? "a producer" : "an epilogue")
+         << " on the GPU: expected ";
 }
 
-LogicalResult EpilogueRegion::verify() {
+LogicalResult ElementRegion::verify() {
   if (!block)
     return success();
   for (Value value : captures) {
@@ -190,7 +193,7 @@ LogicalResult EpilogueRegion::verify() {
   return success();
 }
 
-LogicalResult EpilogueRegion::verify(Operation *op) {
+LogicalResult ElementRegion::verify(Operation *op) {
   if (isa<memref::LoadOp>(op))
     return verifyLoad(op);
   if (isa<memref::DimOp>(op) && getKind(op->getResult(0)) == Kind::Scalar)
@@ -213,11 +216,11 @@ LogicalResult EpilogueRegion::verify(Operation *op) {
                      "that cannot be inlined";
 }
 
-LogicalResult EpilogueRegion::verifyLoad(Operation *op) {
+LogicalResult ElementRegion::verifyLoad(Operation *op) {
   auto load = cast<memref::LoadOp>(op);
   MemRefType type = load.getMemRefType();
   if (load.getMemRef().getParentBlock() == block)
-    return fail(op) << "a memref from outside of the epilogue, found one made "
+    return fail(op) << "a memref from outside of the region, found one made "
                        "inside";
   if (!type.getElementType().isIntOrFloat() ||
       type.getElementTypeBitWidth() < 8)
@@ -238,10 +241,10 @@ LogicalResult EpilogueRegion::verifyLoad(Operation *op) {
 // Emission
 //===----------------------------------------------------------------------===//
 
-void EpilogueRegion::emitScalars(KernelBuilder &builder, Value row) {
+void ElementRegion::emitScalars(KernelBuilder &builder, Value row) {
   if (!block)
     return;
-  scalars.map(block->getArgument(1), row);
+  scalars.map(*std::prev(block->args_end(), 2), row);
   for (Value value : constants)
     builder.clone(*value.getDefiningOp(), scalars);
   for (Operation &op : block->without_terminator())
@@ -249,7 +252,7 @@ void EpilogueRegion::emitScalars(KernelBuilder &builder, Value row) {
       builder.clone(op, scalars);
 }
 
-Value EpilogueRegion::getOffset(KernelBuilder &builder, Value value) {
+Value ElementRegion::getOffset(KernelBuilder &builder, Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return {}; // the column itself
@@ -268,7 +271,7 @@ Value EpilogueRegion::getOffset(KernelBuilder &builder, Value value) {
   return offset ? builder.add(offset, getScalar(b)) : getScalar(b);
 }
 
-Value EpilogueRegion::areLoadsAligned(KernelBuilder &builder, int64_t count) {
+Value ElementRegion::areLoadsAligned(KernelBuilder &builder, int64_t count) {
   if (!block)
     return {};
   Value all;
@@ -284,8 +287,9 @@ Value EpilogueRegion::areLoadsAligned(KernelBuilder &builder, int64_t count) {
   return all;
 }
 
-Value EpilogueRegion::emit(KernelBuilder &builder, Value sums,
-                           const Columns &columns) {
+SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
+                                       ValueRange elements,
+                                       const Columns &columns) {
   auto getVector = [&](Type type) {
     return VectorType::get({columns.count}, type);
   };
@@ -309,7 +313,7 @@ Value EpilogueRegion::emit(KernelBuilder &builder, Value sums,
   };
 
   IRMapping vectors;
-  vectors.map(block->getArgument(0), sums);
+  vectors.map(block->getArguments().drop_back(2), elements);
   auto getOperand = [&](Value value) -> Value {
     switch (getKind(value)) {
     case Kind::Scalar:
@@ -345,5 +349,5 @@ Value EpilogueRegion::emit(KernelBuilder &builder, Value sums,
       vectors.map(original, result);
     }
   }
-  return getOperand(cast<YieldOp>(block->getTerminator()).getValue());
+  return llvm::map_to_vector(block->getTerminator()->getOperands(), getOperand);
 }
