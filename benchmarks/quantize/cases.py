@@ -102,8 +102,7 @@ class Case:
         if self.schedule:
             options.append("{mxgpu.quantize_schedule = "
                            f"#mxgpu.quantize_schedule<{self.schedule}>}}")
-        if self.swiglu:
-            options.append(SWIGLU)
+        region = SWIGLU if self.swiglu else ""
         empty = "".join(f"  %{i} = tensor.empty() : {t}\n"
                         for i, t in enumerate(outs))
         types = ", ".join(outs)
@@ -115,7 +114,8 @@ class Case:
                 f"  %q:{len(outs)} = mx.quantize {ragged}ins({ins}) "
                 f"{' '.join(clauses)}\n      outs({names} : {types})\n"
                 f"      axes = {list(self.axes)} {' '.join(options)}\n"
-                f"      -> {types}\n  return {results} : {types}\n}}\n")
+                f"      -> {types} {region}\n"
+                f"  return {results} : {types}\n}}\n")
 
 
 # silu(gate) * up in f32, rounded once.
@@ -188,7 +188,8 @@ def check_cases():
         yield Case(f"{name}-e2m1-tails", 352, 96, axes, "f4E2M1FN")
     yield Case("ragged", 700, 256, (0,), groups=9)
     yield Case("ragged-one", 256, 512, (0,), groups=1)
-    yield Case("swiglu", 256, 512, (1, 0), swiglu=True)
+    yield Case("swiglu-k", 256, 512, swiglu=True)
+    yield Case("swiglu-both", 256, 512, (1, 0), swiglu=True)
 
 
 ENCODE = np.float32(448 * 6 / 11.0)  # NVFP4's factor, for a tensor up to 11
