@@ -150,7 +150,7 @@ def random_offsets(case, seed=5):
 
 
 def speed_cases():
-    """Issue-sized shapes with the fraction of the ceiling that is asked for."""
+    """Large and small shapes, with the fraction of the ceiling that is asked for."""
     shapes = [(131072, 7168), (131072, 2048), (16384, 16384), (16384, 7168),
               (8192, 8192)]
     for axes, name, limit in [((1,), "k", (0.98, 1.0)), ((0,), "m", (0.94, 0.98)),
