@@ -178,8 +178,8 @@ public:
   mlir::Value drawTicket(mlir::Value counter, mlir::Value last);
 
   // Conversions.
-  /// Two f32 to a float type of 4 bits (as i8), 6 or 8 (as i16), to nearest
-  /// even and saturated; `hi` gets the upper bits.
+  /// Two f32 to a float type of 6 or 8 bits (as i16), to nearest even and
+  /// saturated; `hi` gets the upper bits.
   mlir::Value convertToNarrow(mlir::Value hi, mlir::Value lo, mlir::Type type);
   /// The low one of two E4M3 numbers (i16) as f32.
   mlir::Value widenE4M3(mlir::Value pair);
@@ -188,6 +188,15 @@ public:
   mlir::Value convertToE8M0Up(mlir::Value hi, mlir::Value lo);
   /// 1 / x but for the last bit, for numbers that are not subnormal.
   mlir::Value reciprocal(mlir::Value f32);
+  /// The larger magnitude of two f32 (`type`), or of each half of two pairs of
+  /// bf16 or f16, all as i32: NaN if either is one. Its sign is any.
+  mlir::Value largerMagnitude(mlir::Value a, mlir::Value b, mlir::Type type);
+  /// Two i16 in an i32. Results of conversions cost nothing to join.
+  mlir::Value joinHalves(mlir::Value lo, mlir::Value hi);
+  /// Eight f32 as E2M1 in an i32, the first in the lowest bits.
+  mlir::Value convertToE2M1(mlir::ValueRange eight);
+  /// A vector of two f32.
+  mlir::Value joinFloats(mlir::Value lo, mlir::Value hi);
   /// Bytes of `lo` (0 to 3) and `hi` (4 to 7); hexadecimal digits of
   /// `selector` name them, the last digit that of the lowest byte.
   mlir::Value permute(mlir::Value lo, mlir::Value hi, uint32_t selector);

@@ -9,14 +9,12 @@
 #include "NVVMBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
 
 Value NVVMBuilder::convertToNarrow(Value hi, Value lo, Type type) {
-  if (isa<Float4E2M1FNType>(type))
-    return create<NVVM::ConvertF32x2ToF4x2Op>(getI8Type(), hi, lo,
-                                              /*relu=*/false, type);
   if (isa<Float6E2M3FNType, Float6E3M2FNType>(type))
     return create<NVVM::ConvertF32x2ToF6x2Op>(getI16Type(), hi, lo,
                                               /*relu=*/false, type);
@@ -42,6 +40,49 @@ Value NVVMBuilder::reciprocal(Value f32) {
 Value NVVMBuilder::permute(Value lo, Value hi, uint32_t selector) {
   return create<NVVM::PermuteOp>(getI32Type(), lo, hi, i32(selector),
                                  NVVM::PermuteMode::DEFAULT);
+}
+
+Value NVVMBuilder::largerMagnitude(Value a, Value b, Type type) {
+  StringRef suffix = type.isF32() ? "f" : type.isBF16() ? "bf16x2" : "f16x2";
+  Type operand = type.isF32() ? type : VectorType::get({2}, type);
+  Value result =
+      create<LLVM::CallIntrinsicOp>(
+          operand, getStringAttr("llvm.nvvm.fmax.nan.xorsign.abs." + suffix),
+          ValueRange{create<LLVM::BitcastOp>(operand, a),
+                     create<LLVM::BitcastOp>(operand, b)})
+          .getResult(0);
+  return create<LLVM::BitcastOp>(getI32Type(), result);
+}
+
+static Value joinPair(NVVMBuilder &builder, Value lo, Value hi) {
+  Value pair =
+      builder.create<LLVM::UndefOp>(VectorType::get({2}, lo.getType()));
+  pair = builder.create<LLVM::InsertElementOp>(pair, lo, builder.i32(0));
+  return builder.create<LLVM::InsertElementOp>(pair, hi, builder.i32(1));
+}
+
+Value NVVMBuilder::joinFloats(Value lo, Value hi) {
+  return joinPair(*this, lo, hi);
+}
+
+Value NVVMBuilder::joinHalves(Value lo, Value hi) {
+  return create<LLVM::BitcastOp>(getI32Type(), joinPair(*this, lo, hi));
+}
+
+/// In PTX, as registers of 8 bits, which ptxas joins in the conversions
+/// themselves, are in no other language.
+Value NVVMBuilder::convertToE2M1(ValueRange eight) {
+  std::string text = "{ .reg .b8 pair<4>;";
+  for (int i = 0; i < 4; ++i)
+    text += llvm::formatv(" cvt.rn.satfinite.e2m1x2.f32 pair{0}, ${1}, ${2};",
+                          i, 2 * i + 2, 2 * i + 1);
+  text += " mov.b32 $0, {pair0, pair1, pair2, pair3}; }";
+  return create<LLVM::InlineAsmOp>(
+             getI32Type(), eight, text, "=r,f,f,f,f,f,f,f,f",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, /*asm_dialect=*/LLVM::AsmDialectAttr(),
+             /*operand_attrs=*/ArrayAttr())
+      .getResult(0);
 }
 
 Value NVVMBuilder::convertToHalves(Value hi, Value lo, Type type) {

@@ -75,7 +75,11 @@ bool QuantizeMath::isRoundedInPairs() const {
 // Maxima
 //===----------------------------------------------------------------------===//
 
+/// As integers for NVFP4, whose lanes hold whole blocks: ptxas then needs fewer
+/// registers.
 Value QuantizeMath::combine(Value a, Value b) {
+  if (!recipe.nvfp4)
+    return builder.largerMagnitude(a, b, recipe.input);
   if (recipe.inWord() == 1)
     return builder.create<arith::MaxUIOp>(a, b);
   Type halves = VectorType::get({2}, builder.getI16Type());
@@ -91,10 +95,13 @@ Value QuantizeMath::getMaximum(ArrayRef<Value> words) {
   Value mask = builder.i32(recipe.inWord() == 1 ? 0x7FFFFFFF : 0x7FFF7FFF);
   Value maximum;
   for (Value word : words) {
-    Value magnitude = builder.create<arith::AndIOp>(word, mask);
-    maximum = maximum ? combine(maximum, magnitude) : magnitude;
+    if (recipe.nvfp4)
+      word = builder.create<arith::AndIOp>(word, mask);
+    maximum = maximum ? combine(maximum, word) : word;
   }
-  return maximum;
+  if (recipe.nvfp4)
+    return maximum;
+  return builder.create<arith::AndIOp>(maximum, mask);
 }
 
 /// One half of a word as an f32.
@@ -285,17 +292,24 @@ QuantizeMath::scalePairs(ArrayRef<Value> words,
   return scaled;
 }
 
-/// One half of all words as f32, multiplied with the factor unless they are.
-QuantizeMath::Values QuantizeMath::getNumbers(ArrayRef<Value> words,
-                                              unsigned half, Value factor) {
-  Values numbers;
-  for (Value word : words) {
-    Value number = toFloat(word, half);
-    if (!isScaledInPairs())
+/// Two at a time, as targets can that have packed arithmetic. For NVFP4, whose
+/// lanes hold whole blocks, there are too few registers for aligned pairs.
+void QuantizeMath::scaleNumbers(MutableArrayRef<Value> numbers, Value factor) {
+  if (isScaledInPairs())
+    return;
+  if (recipe.nvfp4) {
+    for (Value &number : numbers)
       number = builder.create<arith::MulFOp>(number, factor);
-    numbers.push_back(number);
+    return;
   }
-  return numbers;
+  Value factors = builder.joinFloats(factor, factor);
+  for (size_t i = 0; i < numbers.size(); i += 2) {
+    Value product = builder.create<LLVM::FMulOp>(
+        builder.joinFloats(numbers[i], numbers[i + 1]), factors);
+    for (unsigned k : {0, 1})
+      numbers[i + k] =
+          builder.create<LLVM::ExtractElementOp>(product, builder.i32(k));
+  }
 }
 
 QuantizeMath::Values
@@ -309,7 +323,8 @@ QuantizeMath::convertRow(ArrayRef<Value> words, const BlockScale &scale,
   Values numbers;
   for (Value word : scaled)
     for (unsigned half = 0; half < recipe.inWord(); ++half)
-      numbers.append(getNumbers(word, half, scale.factor));
+      numbers.push_back(toFloat(word, half));
+  scaleNumbers(numbers, scale.factor);
   return random ? packCodes(roundStochastically(numbers, *random), scale)
                 : packNumbers(numbers, scale);
 }
@@ -341,9 +356,13 @@ QuantizeMath::convertColumns(ArrayRef<Value> words,
   if (isRoundedInPairs())
     return packColumns(roundPairs(scaled, scales));
   std::array<Values, 2> columns;
-  for (unsigned half = 0; half < 2; ++half)
-    columns[half] = packNumbers(getNumbers(scaled, half, scales[half].factor),
-                                scales[half]);
+  for (unsigned half = 0; half < 2; ++half) {
+    Values numbers;
+    for (Value word : scaled)
+      numbers.push_back(toFloat(word, half));
+    scaleNumbers(numbers, scales[half].factor);
+    columns[half] = packNumbers(numbers, scales[half]);
+  }
   return columns;
 }
 
@@ -430,18 +449,15 @@ QuantizeMath::Values QuantizeMath::packE2M1(ArrayRef<Value> numbers,
 }
 
 QuantizeMath::Values QuantizeMath::packByTarget(ArrayRef<Value> numbers) {
-  int64_t inWord = 32 / recipe.elementBits();
+  auto convert = [&](size_t i) -> Value {
+    return builder.convertToNarrow(numbers[i + 1], numbers[i], recipe.element);
+  };
   Values words;
-  for (size_t i = 0; i < numbers.size(); i += inWord) {
-    Values pairs;
-    for (size_t j = i; j < i + inWord; j += 2) {
-      Value pair =
-          builder.convertToNarrow(numbers[j + 1], numbers[j], recipe.element);
-      pairs.push_back(
-          builder.create<arith::ExtUIOp>(builder.getI32Type(), pair));
-    }
-    words.push_back(merge(pairs, 2 * recipe.elementBits()));
-  }
+  size_t inWord = 32 / recipe.elementBits();
+  for (size_t i = 0; i < numbers.size(); i += inWord)
+    words.push_back(recipe.elementBits() == 4
+                        ? builder.convertToE2M1(numbers.slice(i, inWord))
+                        : builder.joinHalves(convert(i), convert(i + 2)));
   return words;
 }
 

@@ -118,7 +118,7 @@ private:
   // Elements.
   Values scalePairs(llvm::ArrayRef<mlir::Value> words,
                     const std::array<mlir::Value, 2> &factors);
-  Values getNumbers(llvm::ArrayRef<mlir::Value> words, unsigned half,
+  void scaleNumbers(llvm::MutableArrayRef<mlir::Value> numbers,
                     mlir::Value factor);
   Values roundPairs(llvm::ArrayRef<mlir::Value> words,
                     const std::array<BlockScale, 2> &scales);

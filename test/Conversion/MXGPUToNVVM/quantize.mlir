@@ -34,13 +34,15 @@
 // CHECK:         scf.if %[[INSIDE]]
 // CHECK-NEXT:      llvm.getelementptr %[[PLACE]][16]
 // The largest magnitudes of both halves, of two lanes, of all.
-// CHECK:         arith.andi %[[W0]], %[[MASK]]
-// CHECK-COUNT-7: llvm.intr.umax(%{{.*}}, %{{.*}}) : (vector<2xi16>, vector<2xi16>) -> vector<2xi16>
-// CHECK:         %[[MINE:.*]] = llvm.bitcast %{{.*}} : vector<2xi16> to i32
+// CHECK:         %[[PAIR0:.*]] = llvm.bitcast %[[W0]] : i32 to vector<2xbf16>
+// CHECK:         llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"(%[[PAIR0]], %{{.*}}) : (vector<2xbf16>, vector<2xbf16>) -> vector<2xbf16>
+// CHECK-COUNT-6: llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.bf16x2"
+// CHECK-NOT:     llvm.call_intrinsic
+// CHECK:         %[[MINE:.*]] = arith.andi %{{.*}}, %[[MASK]]
 // CHECK-NEXT:    nvvm.shfl.sync bfly %{{.*}}, %[[MINE]], %[[I1]],
-// CHECK:         llvm.intr.umax
+// CHECK:         llvm.call_intrinsic
 // CHECK:         arith.shrui %{{.*}}, %[[I16]]
-// CHECK:         llvm.intr.umax
+// CHECK:         llvm.call_intrinsic
 // CHECK:         %[[MAX:.*]] = arith.shli %{{.*}}, %[[I16]]
 // CHECK-NEXT:    %[[MAX_F:.*]] = arith.bitcast %[[MAX]] : i32 to f32
 // CHECK-NEXT:    %[[QUOTIENT_F:.*]] = arith.mulf %[[MAX_F]], %[[INVERSE]]
@@ -59,8 +61,7 @@
 // The factor for both halves.
 // CHECK-NEXT:    %[[TWICE:.*]] = nvvm.prmt <default> %{{.*}}, %[[FACTOR]], %[[FACTOR]]
 // CHECK-NEXT:    %[[FACTORS:.*]] = llvm.bitcast %[[TWICE]] : i32 to vector<2xbf16>
-// CHECK-NEXT:    %[[PAIR:.*]] = llvm.bitcast %[[W0]] : i32 to vector<2xbf16>
-// CHECK-NEXT:    llvm.fmul %[[PAIR]], %[[FACTORS]] : vector<2xbf16>
+// CHECK-NEXT:    llvm.fmul %[[PAIR0]], %[[FACTORS]] : vector<2xbf16>
 // CHECK-COUNT-7: llvm.fmul
 // CHECK-NOT:     llvm.fmul
 // CHECK-COUNT-8: nvvm.convert.f32x2.to.f8x2 %{{.*}}, %{{.*}} {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
@@ -145,8 +146,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK-NEXT:    %[[PAIR:.*]] = nvvm.convert.f32x2.to.f8x2 %{{.*}}, %[[QUOTIENT]] {rnd = #nvvm.fp_rnd_mode<rp>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E8M0FNU)
 // CHECK-NEXT:    %[[WIDE:.*]] = arith.extui %[[PAIR]]
 // CHECK-NEXT:    arith.andi %[[WIDE]], %[[I255]]
-// CHECK-COUNT-8: arith.mulf
-// CHECK-COUNT-4: nvvm.convert.f32x2.to.f4x2 %{{.*}}, %{{.*}} : i8(f4E2M1FN)
+// CHECK-COUNT-4: llvm.fmul %{{.*}} : vector<2xf32>
+// CHECK:         llvm.inline_asm {{.*}}cvt.rn.satfinite.e2m1x2.f32 pair0, $2, $1;{{.*}} mov.b32 $0, {pair0, pair1, pair2, pair3};
 
 // The exponent, after half a unit of the element's mantissa was added.
 // CHECK-LABEL: llvm.func @even(
