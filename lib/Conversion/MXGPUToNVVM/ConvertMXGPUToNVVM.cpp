@@ -81,6 +81,8 @@ struct ConvertMXGPUToNVVMPass final
     populateStorePatterns(patterns, converter, kernelContext);
     populateTilePatterns(patterns, converter, kernelContext);
     populateQuantizePatterns(patterns, converter, kernelContext);
+    populateDequantizePatterns(patterns, converter, kernelContext);
+    populateScalePatterns(patterns, converter, kernelContext);
     if (failed(applyPartialConversion(*function, target, std::move(patterns))))
       return failure();
 

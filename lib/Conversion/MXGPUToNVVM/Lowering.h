@@ -198,6 +198,13 @@ void populateTilePatterns(mlir::RewritePatternSet &patterns,
 void populateQuantizePatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               KernelContext &kernel);
+void populateDequantizePatterns(mlir::RewritePatternSet &patterns,
+                                const mlir::TypeConverter &converter,
+                                KernelContext &kernel);
+/// Scales in global memory.
+void populateScalePatterns(mlir::RewritePatternSet &patterns,
+                           const mlir::TypeConverter &converter,
+                           KernelContext &kernel);
 
 } // namespace mx::mxgpu
 

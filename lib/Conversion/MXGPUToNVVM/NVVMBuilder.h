@@ -15,6 +15,9 @@
 
 namespace mx::mxgpu {
 
+/// Directed roundings.
+enum class Direction { TowardsZero, Down, Up };
+
 /// Builds instructions at one location. Shared-memory addresses are
 /// `!llvm.ptr<3>`, addresses in tensor memory and counts are i32.
 class NVVMBuilder : public mlir::ImplicitLocOpBuilder {
@@ -181,11 +184,15 @@ public:
   /// Two f32 to a float type of 6 or 8 bits (as i16), to nearest even and
   /// saturated; `hi` gets the upper bits.
   mlir::Value convertToNarrow(mlir::Value hi, mlir::Value lo, mlir::Type type);
+  /// Two numbers of a float type of 4 bits (in an i8), 6 or 8 (i16) as f16.
+  mlir::Value widenNarrow(mlir::Value pair, mlir::Type type);
   /// The low one of two E4M3 numbers (i16) as f32.
   mlir::Value widenE4M3(mlir::Value pair);
   /// Two f32 as f16 or bf16 in an i32.
   mlir::Value convertToHalves(mlir::Value hi, mlir::Value lo, mlir::Type type);
   mlir::Value convertToE8M0Up(mlir::Value hi, mlir::Value lo);
+  /// The product of two f32.
+  mlir::Value multiply(mlir::Value a, mlir::Value b, Direction direction);
   /// 1 / x but for the last bit, for numbers that are not subnormal.
   mlir::Value reciprocal(mlir::Value f32);
   /// The larger magnitude of two f32 (`type`), or of each half of two pairs of

@@ -23,14 +23,34 @@ Value NVVMBuilder::convertToNarrow(Value hi, Value lo, Type type) {
       NVVM::SaturationMode::SATFINITE, /*relu=*/false, type);
 }
 
-Value NVVMBuilder::widenE4M3(Value pair) {
-  auto bytes = VectorType::get({2}, getI8Type());
+Value NVVMBuilder::widenNarrow(Value pair, Type type) {
   auto halves = VectorType::get({2}, getF16Type());
-  Value wide = create<NVVM::ConvertF8x2ToF16x2Op>(
-      halves, create<LLVM::BitcastOp>(bytes, pair), /*relu=*/false,
-      Float8E4M3FNType::get(getContext()));
+  if (isa<Float4E2M1FNType>(type))
+    return create<NVVM::ConvertF4x2ToF16x2Op>(halves, pair, /*relu=*/false,
+                                              type);
+  Value bytes =
+      create<LLVM::BitcastOp>(VectorType::get({2}, getI8Type()), pair);
+  if (isa<Float6E2M3FNType, Float6E3M2FNType>(type))
+    return create<NVVM::ConvertF6x2ToF16x2Op>(halves, bytes, /*relu=*/false,
+                                              type);
+  return create<NVVM::ConvertF8x2ToF16x2Op>(halves, bytes, /*relu=*/false,
+                                            type);
+}
+
+Value NVVMBuilder::widenE4M3(Value pair) {
+  Value wide = widenNarrow(pair, Float8E4M3FNType::get(getContext()));
   return create<LLVM::FPExtOp>(
       getF32Type(), create<LLVM::ExtractElementOp>(wide, i32(0)).getResult());
+}
+
+Value NVVMBuilder::multiply(Value a, Value b, Direction direction) {
+  static constexpr llvm::StringLiteral kNames[] = {
+      "llvm.nvvm.mul.rz.f", "llvm.nvvm.mul.rm.f", "llvm.nvvm.mul.rp.f"};
+  return create<LLVM::CallIntrinsicOp>(
+             getF32Type(),
+             getStringAttr(kNames[static_cast<unsigned>(direction)]),
+             ValueRange{a, b})
+      .getResult(0);
 }
 
 Value NVVMBuilder::reciprocal(Value f32) {

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Threads read and write global memory directly, 16 bytes at a time where they
-// have as many. Lanes that share a block exchange its maximum, and those that
-// share a row its scales. The numbers are QuantizeMath's.
+// have as many. Lanes that share a block exchange its maximum. The numbers are
+// QuantizeMath's; ScaleLowering has the scales.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,15 +104,16 @@ struct LoadBlockLowering final : KernelPattern<LoadBlockOp> {
     Value row = adaptor.getRow(), column = adaptor.getColumn();
     Value inside = isInside(builder, op.getSource(), row, column, element);
     Value place = getPlace(builder, op.getSource(), row, column, element);
+    auto loaded = cast<VectorType>(getTypeConverter()->convertType(type));
     int64_t count =
-        type.getNumElements() * element.getIntOrFloatBitWidth() / 32;
+        loaded.getNumElements() * loaded.getElementTypeBitWidth() / 32;
     SmallVector<Value> words;
     for (int64_t i = 0; i < count; i += kWordsAtOnce) {
       int64_t size = std::min(kWordsAtOnce, count - i);
       llvm::append_range(words, splitWords(builder, load(builder, place, 4 * i,
                                                          size, inside)));
     }
-    rewriter.replaceOp(op, joinWords(builder, words, type));
+    rewriter.replaceOp(op, joinWords(builder, words, loaded));
     return success();
   }
 
@@ -158,91 +159,6 @@ struct StoreBlockLowering final : KernelPattern<StoreBlockOp> {
     }
     rewriter.eraseOp(op);
     return success();
-  }
-};
-
-/// Scale (r, c) lies in tile (r / 128, c / 4) at byte
-/// (r % 32) * 16 + (r / 32 % 4) * 4 + c % 4 (mx/Support/ScaleLayout.h).
-struct StoreScalesLowering final : KernelPattern<StoreScalesOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult
-  matchAndRewrite(StoreScalesOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    Value byte = builder.create<arith::BitcastOp>(builder.getI8Type(),
-                                                  adaptor.getScale());
-    Value isScale =
-        both(builder, isBelow(builder, adaptor.getRow(), adaptor.getRows()),
-             isBelow(builder, adaptor.getBlock(), adaptor.getBlocks()));
-    if (cast<MemRefType>(op.getDest().getType()).getRank() == 2)
-      storeInMatrix(builder, op, adaptor, byte, isScale);
-    else
-      storeInTile(builder, op, adaptor, byte, isScale);
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-private:
-  static Value div(NVVMBuilder &builder, Value value, int64_t by) {
-    return builder.create<arith::DivUIOp>(value, builder.index(by));
-  }
-  static Value rem(NVVMBuilder &builder, Value value, int64_t by) {
-    return builder.create<arith::RemUIOp>(value, builder.index(by));
-  }
-
-  /// The first lane of each `lanes`.
-  static Value isFirst(NVVMBuilder &builder, int64_t lanes) {
-    Value inGroup =
-        builder.create<arith::AndIOp>(builder.laneId(), builder.i32(lanes - 1));
-    return builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, inGroup,
-                                         builder.i32(0));
-  }
-
-  static void storeInMatrix(NVVMBuilder &builder, StoreScalesOp op,
-                            OpAdaptor adaptor, Value byte, Value isScale) {
-    Value stores = both(builder, isScale, isFirst(builder, op.getLanes()));
-    Value place = getGlobalAddress(builder, op.getDest(), adaptor.getRow(),
-                                   adaptor.getBlock(), /*bytes=*/1);
-    auto ifOp = builder.create<scf::IfOp>(stores, /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.create<LLVM::StoreOp>(byte, place);
-  }
-
-  /// The first lane of four groups stores all four scales.
-  static void storeInTile(NVVMBuilder &builder, StoreScalesOp op,
-                          OpAdaptor adaptor, Value byte, Value isScale) {
-    int64_t lanes = op.getLanes();
-    Value word = builder.create<arith::ExtUIOp>(builder.getI32Type(), byte);
-    word = builder.create<arith::SelectOp>(isScale, word, builder.i32(0));
-    Value group = builder.create<arith::AndIOp>(
-        builder.create<arith::DivUIOp>(builder.laneId(), builder.i32(lanes)),
-        builder.i32(3));
-    word =
-        builder.create<arith::ShLIOp>(word, builder.mul(group, builder.i32(8)));
-    for (int64_t distance : {lanes, 2 * lanes})
-      word = builder.create<arith::OrIOp>(word,
-                                          builder.shuffleXor(word, distance));
-    Value row = adaptor.getRow(), dest = op.getDest();
-    Value rowTile = div(builder, row, 128);
-    Value blockTile = div(builder, adaptor.getBlock(), 4);
-    Value blockTiles = builder.create<memref::DimOp>(dest, 1);
-    Value isTile =
-        both(builder,
-             isBelow(builder, rowTile, builder.create<memref::DimOp>(dest, 0)),
-             isBelow(builder, blockTile, blockTiles));
-    Value stores = both(builder, isTile, isFirst(builder, 4 * lanes));
-    // The tile, and the row in it.
-    Value tile = builder.add(builder.mul(rowTile, blockTiles), blockTile);
-    Value inTile = builder.add(
-        builder.mul(rem(builder, row, 32), builder.index(16)),
-        builder.mul(rem(builder, div(builder, row, 32), 4), builder.index(4)));
-    Value place = getGlobalAddress(
-        builder, dest,
-        builder.add(builder.mul(tile, builder.index(512)), inTile));
-    auto ifOp = builder.create<scf::IfOp>(stores, /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.create<LLVM::StoreOp>(word, place);
   }
 };
 
@@ -331,7 +247,7 @@ void mx::mxgpu::addNarrowVectorConversions(TypeConverter &converter) {
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          KernelContext &kernel) {
-  patterns.add<LoadBlockLowering, StoreBlockLowering, StoreScalesLowering,
-               QuantizeBlockLowering, RaiseMagnitudeLowering>(
-      converter, patterns.getContext(), kernel);
+  patterns.add<LoadBlockLowering, StoreBlockLowering, QuantizeBlockLowering,
+               RaiseMagnitudeLowering>(converter, patterns.getContext(),
+                                       kernel);
 }

@@ -40,15 +40,20 @@ static const FloatFormatInfo &getFormat(Type element) {
                      .Case([](Float4E2M1FNType) { return FloatFormat::E2M1; }));
 }
 
-QuantizeRecipe QuantizeRecipe::get(Operation *op, Type input, Type element,
-                                   Type scale, ScaleMode rounding) {
-  QuantizeRecipe recipe = {input, element, rounding};
-  recipe.nvfp4 = isa<Float8E4M3FNType>(scale);
+bool mx::mxgpu::hasNarrowConversions(Operation *op) {
   auto module = op->getParentOfType<gpu::GPUModuleOp>();
   for (Attribute attr : module.getTargetsAttr())
     if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(attr))
       if (auto *target = target::lookupTarget(nvvm.getChip().str()))
-        recipe.narrowConversions = target->hasNarrowConversions();
+        return target->hasNarrowConversions();
+  return false;
+}
+
+QuantizeRecipe QuantizeRecipe::get(Operation *op, Type input, Type element,
+                                   Type scale, ScaleMode rounding) {
+  QuantizeRecipe recipe = {input, element, rounding};
+  recipe.nvfp4 = isa<Float8E4M3FNType>(scale);
+  recipe.narrowConversions = hasNarrowConversions(op);
   return recipe;
 }
 

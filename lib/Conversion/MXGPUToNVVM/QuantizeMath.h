@@ -25,6 +25,10 @@ struct ScaleRecipe;
 
 namespace mx::mxgpu {
 
+/// Whether the target of an operation's gpu.module has cvt from and to elements
+/// of 4 and 6 bits and from and to E8M0.
+bool hasNarrowConversions(mlir::Operation *op);
+
 /// The values of the dialect's `scale_rounding`.
 enum class ScaleMode { Ceil, Floor, Even };
 

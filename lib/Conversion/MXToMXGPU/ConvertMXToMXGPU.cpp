@@ -122,8 +122,13 @@ struct ConvertMXToMXGPUPass final
       return convertAmax(amax, module);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
       return convertQuantize(quantize, module);
-    return op->emitOpError("expected mx.quantize or mx.matmul on the GPU; this "
-                           "operation has no kernel yet");
+    if (auto dequantize = dyn_cast<DequantizeOp>(op))
+      return convertDequantize(dequantize, module);
+    if (auto relayout = dyn_cast<RelayoutOp>(op))
+      return convertRelayout(relayout, module);
+    return op->emitOpError("expected mx.quantize, mx.dequantize, mx.relayout, "
+                           "mx.amax or mx.matmul on the GPU; this operation "
+                           "has no kernel yet");
   }
 };
 } // namespace

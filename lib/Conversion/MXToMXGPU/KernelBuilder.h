@@ -75,6 +75,11 @@ llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertQuantize(QuantizeOp op,
                                     mlir::gpu::GPUModuleOp module);
 
+llvm::LogicalResult convertDequantize(DequantizeOp op,
+                                      mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertRelayout(RelayoutOp op,
+                                    mlir::gpu::GPUModuleOp module);
+
 /// The same for a quantizer that writes along axis 0 or has ragged rows, after
 /// the checks that all have in common.
 llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
@@ -89,6 +94,17 @@ mlir::Value toBytes(KernelBuilder &host, mlir::Value elements);
 
 /// The schedule that measurements advise.
 QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op);
+QuantizeScheduleAttr selectDequantizeSchedule(DequantizeOp op);
+
+/// Fails unless whole passes of a schedule's threads over rows in pieces of
+/// blocks cover its tile.
+llvm::LogicalResult verifyRowSchedule(mlir::Operation *op, int64_t block,
+                                      QuantizeScheduleAttr schedule);
+/// Requires at run time that scales are those of `rows x columns` elements, in
+/// so many tiles of rows, if in tiles, where groups have their own.
+void requireScaleSizes(KernelBuilder &host, mlir::Value scales,
+                       mlir::Value rows, mlir::Value columns, int64_t block,
+                       mlir::Value rowTiles = {});
 
 /// Launches a kernel that packs an operand of 6-bit elements, and returns the
 /// packed rows: device memory for the caller to free.

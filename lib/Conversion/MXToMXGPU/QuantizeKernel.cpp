@@ -54,22 +54,20 @@ static LogicalResult checkSupport(QuantizeOp op) {
   return ElementRegion(op.getProducerBlock()).verify();
 }
 
-/// The tile is covered by whole passes of the threads over its rows.
-static LogicalResult verifyQuantizeSchedule(QuantizeOp op,
-                                            QuantizeScheduleAttr schedule) {
+LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
+                                           QuantizeScheduleAttr schedule) {
   int64_t rows = schedule.getTile()[0], columns = schedule.getTile()[1];
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
-  int64_t block = op.getBlockSize();
   if (vector > block)
-    return op.emitOpError("expected a schedule with vectors of at most ")
+    return op->emitOpError("expected a schedule with vectors of at most ")
            << block << " elements, a block, found " << vector;
   if (threads % (columns / vector) || rows % (threads / (columns / vector)))
-    return op.emitOpError("expected a schedule whose threads cover rows of ")
+    return op->emitOpError("expected a schedule whose threads cover rows of ")
            << columns / vector << " vectors, and a tile of " << rows
            << " rows in whole passes, found " << threads << " threads";
   if (schedule.getStages() != 1 || schedule.getUnit())
-    return op.emitOpError("expected a schedule with 1 stage and no unit for "
-                          "axes [1], which needs no shared memory, found ")
+    return op->emitOpError("expected a schedule with 1 stage and no unit along "
+                           "rows, which needs no shared memory, found ")
            << schedule;
   return success();
 }
@@ -85,6 +83,24 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op) {
     for (int64_t dim : {0, 1})
       host.requireSize(host.dim(input, dim), host.dim(op.getInput(), dim),
                        "dimension " + Twine(dim) + " of an input");
+}
+
+void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
+                                  Value columns, int64_t block,
+                                  Value rowTiles) {
+  if (cast<MemRefType>(scales.getType()).getRank() == 2) {
+    host.requireSize(host.dim(scales, 0), rows, "dimension 0 of the scales");
+    host.requireSize(host.dim(scales, 1), host.div(columns, block),
+                     "dimension 1 of the scales");
+    return;
+  }
+  if (!rowTiles)
+    rowTiles = host.ceilDiv(rows, kScaleTileRows);
+  host.requireSize(host.dim(scales, 0), rowTiles,
+                   "tiles of rows of the scales");
+  host.requireSize(host.dim(scales, 1),
+                   host.ceilDiv(columns, kScaleTileBlocks * block),
+                   "tiles of blocks of the scales");
 }
 
 /// What the verifier could not see in dynamic shapes. The groups of ragged rows
@@ -111,20 +127,10 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
   host.requireSize(host.dim(elements, 0), rows, "dimension 0 of the elements");
   host.requireSize(host.dim(elements, 1), columns,
                    "dimension 1 of the elements");
-  if (cast<MemRefType>(scales.getType()).getRank() == 2) {
-    host.requireSize(host.dim(scales, 0), rows, "dimension 0 of the scales");
-    host.requireSize(host.dim(scales, 1), host.div(columns, block),
-                     "dimension 1 of the scales");
-    return;
-  }
-  Value rowTiles = ragged == RaggedKind::Rows
-                       ? host.add(host.div(rows, kScaleTileRows), groups)
-                       : host.ceilDiv(rows, kScaleTileRows);
-  host.requireSize(host.dim(scales, 0), rowTiles,
-                   "tiles of rows of the scales");
-  host.requireSize(host.dim(scales, 1),
-                   host.ceilDiv(columns, kScaleTileBlocks * block),
-                   "tiles of blocks of the scales");
+  Value rowTiles;
+  if (ragged == RaggedKind::Rows)
+    rowTiles = host.add(host.div(rows, kScaleTileRows), groups);
+  requireScaleSizes(host, scales, rows, columns, block, rowTiles);
 }
 
 /// By their bits, zero, negative numbers and NaN are refused alike.
@@ -142,7 +148,6 @@ void mx::mxgpu::requirePositive(KernelBuilder &host, Value scale) {
                          ValueRange(shown));
 }
 
-/// The bytes that mx-store-as-bytes makes of elements of 4 and 6 bits.
 Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {
   auto type = cast<MemRefType>(elements.getType());
   Type element = type.getElementType();
@@ -368,7 +373,7 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
       op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
   if (!schedule)
     schedule = selectQuantizeSchedule(op);
-  if (!isByTiles(op) && failed(verifyQuantizeSchedule(op, schedule)))
+  if (!isByTiles(op) && failed(verifyRowSchedule(op, op.getBlockSize(), schedule)))
     return failure();
   KernelBuilder host(op.getLoc(), op);
   checkInputs(host, op);

@@ -137,3 +137,10 @@ QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op) {
   return QuantizeScheduleAttr::get(op.getContext(), {128, 128}, choice->threads,
                                    choice->vector, /*stages=*/1, ctas);
 }
+
+/// Writes the most: 16 bytes of a half or 32 of an f32 for each thread.
+QuantizeScheduleAttr mx::mxgpu::selectDequantizeSchedule(DequantizeOp op) {
+  return QuantizeScheduleAttr::get(op.getContext(), {128, 128},
+                                   /*threads=*/512, /*vector=*/8, /*stages=*/1,
+                                   /*ctas=*/2);
+}

@@ -57,6 +57,10 @@ struct SelectSchedulePass final
         if (QuantizeScheduleAttr schedule = selectQuantizeSchedule(op))
           op->setAttr(kQuantizeScheduleAttrName, schedule);
     });
+    getOperation().walk([&](DequantizeOp op) {
+      if (!op->hasAttr(kQuantizeScheduleAttrName))
+        op->setAttr(kQuantizeScheduleAttrName, selectDequantizeSchedule(op));
+    });
     WalkResult result = getOperation().walk([&](MatmulOp op) -> WalkResult {
       if (std::string why = target::checkTcgen05(*target); !why.empty())
         return op.emitOpError(why);

@@ -140,7 +140,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 // -----
 
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and no unit for axes [1], which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and no unit along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
   return
 }
@@ -228,27 +228,8 @@ func.func @main(%x: memref<128x64xbf16, strided<[128, 1]>>, %e: !a, %s: !s) {
 
 // -----
 
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%a: !a, %s: !s, %x: memref<128x64xbf16>) {
-  // expected-error @below {{'mx.dequantize' op expected mx.quantize or mx.matmul on the GPU; this operation has no kernel yet}}
-  mx.dequantize ins(%a, %s : !a, !s) outs(%x : memref<128x64xbf16>)
-  return
-}
-
-// -----
-
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%l: memref<128x2xf8E8M0FNU>, %s: !s) {
-  // expected-error @below {{'mx.relayout' op expected mx.quantize or mx.matmul on the GPU; this operation has no kernel yet}}
-  mx.relayout ins(%l : memref<128x2xf8E8M0FNU>) outs(%s : !s)
-  return
-}
-
-// -----
-
 func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected mx.quantize or mx.matmul on the GPU; this operation has no kernel yet}}
+  // expected-error @below {{'mx.grouped_matmul' op expected mx.quantize, mx.dequantize, mx.relayout, mx.amax or mx.matmul on the GPU; this operation has no kernel yet}}
   mx.grouped_matmul ragged = rows
       ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
       offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
@@ -420,5 +401,64 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
     %b = func.call @f(%a) : (bf16) -> bf16
     mx.yield %b : bf16
   }
+  return
+}
+
+// -----
+
+func.func @main(%q: memref<2x128x64xf8E4M3FN>, %s: memref<2x128x2xf8E8M0FNU>, %x: memref<2x128x64xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected the input to be a matrix with identity layout on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
+  mx.dequantize ins(%q, %s : memref<2x128x64xf8E4M3FN>, memref<2x128x2xf8E8M0FNU>) outs(%x : memref<2x128x64xbf16>)
+  return
+}
+
+// -----
+
+func.func @main(%q: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU, strided<[4, 1]>>, %x: memref<128x64xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected scales to be those of a matrix with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
+  mx.dequantize ins(%q, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%x : memref<128x64xbf16>)
+  return
+}
+
+// -----
+
+func.func @main(%q: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %x: memref<128x64xbf16, strided<[128, 1]>>) {
+  // expected-error @below {{'mx.dequantize' op expected the result to be a matrix with identity layout on the GPU, found 'memref<128x64xbf16, strided<[128, 1]>>'}}
+  mx.dequantize ins(%q, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) outs(%x : memref<128x64xbf16, strided<[128, 1]>>)
+  return
+}
+
+// -----
+
+func.func @main(%q: memref<128x64xf8E4M3FN>, %s: memref<3x1x32x4x4xf8E8M0FNU>, %o: memref<2xi32>, %x: memref<128x64xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected no offsets on the GPU, found offsets}}
+  mx.dequantize ragged = rows ins(%q, %s : memref<128x64xf8E4M3FN>, memref<3x1x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<2xi32>) outs(%x : memref<128x64xbf16>)
+  return
+}
+
+// -----
+
+func.func @main(%q: memref<128x64xf4E2M1FN>, %s: memref<128x4xf8E4M3FN>, %x: memref<128x64xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
+  mx.dequantize ins(%q, %s : memref<128x64xf4E2M1FN>, memref<128x4xf8E4M3FN>) outs(%x : memref<128x64xbf16>) block_size = 16
+      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>}
+  return
+}
+
+// -----
+
+func.func @main(%s: memref<128x2xf8E8M0FNU>, %t: memref<3x1x32x4x4xf8E8M0FNU>, %o: memref<2xi32>) {
+  // expected-error @below {{'mx.relayout' op expected no offsets on the GPU, found offsets}}
+  mx.relayout ragged = rows ins(%s : memref<128x2xf8E8M0FNU>) offsets(%o : memref<2xi32>)
+      outs(%t : memref<3x1x32x4x4xf8E8M0FNU>)
+  return
+}
+
+// -----
+
+func.func @main(%s: memref<2x128x2xf8E8M0FNU>, %t: memref<2x1x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected scales to be those of a matrix with identity layout on the GPU, found 'memref<2x128x2xf8E8M0FNU>'}}
+  mx.relayout ins(%s : memref<2x128x2xf8E8M0FNU>) outs(%t : memref<2x1x1x32x4x4xf8E8M0FNU>)
   return
 }

@@ -268,6 +268,71 @@ func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?x
 
 // -----
 
+// Dequantize: 512 threads hold 8 elements each of 4 rows, and their scales.
+
+// CHECK-LABEL: func.func @dequantize(
+// CHECK-SAME:    %[[Q:.*]]: memref<?x?xf4E2M1FN>, %[[S:.*]]: memref<?x?x32x4x4xf8E4M3FN>, %[[X:.*]]: memref<?x?xf16>, %[[G:.*]]: f32)
+// CHECK:         "expected dimension 1 of the result to be a multiple of 16, found %lld; the nearest are %lld and %lld"
+// CHECK:         "expected dimension 0 of the input to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of the input to be %lld, found %lld"
+// CHECK:         "expected tiles of rows of the scales to be %lld, found %lld"
+// CHECK:         "expected tiles of blocks of the scales to be %lld, found %lld"
+// CHECK:         %[[BYTES:.*]] = builtin.unrealized_conversion_cast %[[Q]] : memref<?x?xf4E2M1FN> to memref<?x?xi8>
+// CHECK:         mxgpu.launch @kernels::@dequantize_dequantize grid(%{{.*}}) args(%[[BYTES]], %[[S]], %[[X]], %[[G]] :
+// CHECK-LABEL: mxgpu.kernel @dequantize_dequantize(
+// CHECK-SAME:    %[[Q:[a-z_0-9]*]]: memref<?x?xi8>, %[[S:[a-z_0-9]*]]: memref<?x?x32x4x4xf8E4M3FN>, %[[X:[a-z_0-9]*]]: memref<?x?xf16>, %[[G:[a-z_0-9]*]]: f32)
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512, vector = 8, ctas = 2>) {
+// CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
+// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
+// CHECK:         mxgpu.role @dequantize warps(16) {
+// CHECK:           mxgpu.for_each_work
+// CHECK:             %[[BLOCK:.*]] = arith.divui %[[COLUMN:.*]], %[[C16]]
+// CHECK-NEXT:        %[[CODES:.*]] = mxgpu.load_block %[[Q]][%[[ROW:.*]], %[[COLUMN]]] : memref<?x?xi8> -> vector<8xf4E2M1FN>
+// CHECK-NEXT:        %[[SCALE:.*]] = mxgpu.load_scale %[[S]][%[[ROW]], %[[BLOCK]]] : memref<?x?x32x4x4xf8E4M3FN> -> f8E4M3FN
+// CHECK-NEXT:        %[[NEXT:.*]] = arith.addi %[[ROW]], %[[C32]]
+// CHECK-NEXT:        mxgpu.load_block %[[Q]][%[[NEXT]], %[[COLUMN]]]
+// CHECK-COUNT-3:     mxgpu.load_scale
+// CHECK-NOT:         mxgpu.load
+// CHECK:             %[[VALUE:.*]] = mxgpu.dequantize_block %[[CODES]] by %[[SCALE]] decode(%[[G]]) : vector<8xf4E2M1FN>, f8E4M3FN -> vector<8xf16>
+// CHECK-NEXT:        mxgpu.store_block %[[VALUE]], %[[X]][%[[ROW]], %[[COLUMN]]]
+// CHECK-COUNT-3:     mxgpu.dequantize_block
+func.func @dequantize(%q: memref<?x?xf4E2M1FN>, %s: memref<?x?x32x4x4xf8E4M3FN>, %x: memref<?x?xf16>, %g: f32) {
+  mx.dequantize ins(%q, %s : memref<?x?xf4E2M1FN>, memref<?x?x32x4x4xf8E4M3FN>) global_scale(%g) outs(%x : memref<?x?xf16>) block_size = 16
+  return
+}
+
+// -----
+
+// Relayout: a warp takes 32 scales of a row. One layout is copied.
+
+// CHECK-LABEL: func.func @relayout(
+// CHECK:         "expected tiles of rows of the scales to be %lld, found %lld"
+// CHECK:         "expected tiles of blocks of the scales to be %lld, found %lld"
+// CHECK:         mxgpu.launch @kernels::@relayout_relayout
+// CHECK:         mxgpu.launch @kernels::@relayout_relayout_0
+// CHECK:         "expected dimension 0 of the input to be %lld, found %lld"
+// CHECK:         memref.copy
+// CHECK-LABEL: mxgpu.kernel @relayout_relayout(
+// CHECK-SAME:    %[[S:[a-z_0-9]*]]: memref<?x?xf8E8M0FNU>, %[[T:[a-z_0-9]*]]: memref<?x?x32x4x4xf8E8M0FNU>) {
+// CHECK:         %[[ROWS:.*]] = memref.dim %[[S]]
+// CHECK:         %[[BLOCKS:.*]] = memref.dim %[[S]]
+// CHECK:         mxgpu.work_source static raster = linear tile [128, 32] of(%[[ROWS]], %[[BLOCKS]],
+// CHECK:         mxgpu.role @relayout warps(8) {
+// CHECK-COUNT-16:    mxgpu.load_scale %[[S]]
+// CHECK-COUNT-16:    mxgpu.store_scales %{{.*}} into %[[T]][%{{.*}}, %{{.*}}] of(%[[ROWS]], %[[BLOCKS]]) : f8E8M0FNU
+// CHECK-LABEL: mxgpu.kernel @relayout_relayout_0(
+// CHECK-SAME:    %[[T:[a-z_0-9]*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[S:[a-z_0-9]*]]: memref<?x?xf8E8M0FNU>) {
+// CHECK:         mxgpu.load_scale %[[T]]
+// CHECK:         mxgpu.store_scales %{{.*}} into %[[S]]
+func.func @relayout(%s: memref<?x?xf8E8M0FNU>, %t: memref<?x?x32x4x4xf8E8M0FNU>, %u: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.relayout ins(%s : memref<?x?xf8E8M0FNU>) outs(%t : memref<?x?x32x4x4xf8E8M0FNU>)
+  mx.relayout ins(%t : memref<?x?x32x4x4xf8E8M0FNU>) outs(%s : memref<?x?xf8E8M0FNU>)
+  mx.relayout ins(%t : memref<?x?x32x4x4xf8E8M0FNU>) outs(%u : memref<?x?x32x4x4xf8E8M0FNU>)
+  return
+}
+
+// -----
+
 // Names of kernels do not clash: with one another, or with what is there.
 
 // CHECK: func.func private @kernels()

@@ -87,3 +87,18 @@ func.func @quantize_ragged(%x: tensor<300x64xf32>, %o: tensor<4xi32>, %q: tensor
   %r:2 = mx.quantize ragged = rows ins(%x : tensor<300x64xf32>) offsets(%o : tensor<4xi32>) outs(%q, %s : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>) -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
   return %r#0 : tensor<300x64xf8E4M3FN>
 }
+
+// CHECK-LABEL: func.func @kept
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 256>}
+func.func @kept(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN> {
+  %r:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>)
+      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 256>} -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>
+  return %r#0 : tensor<128x64xf8E4M3FN>
+}
+
+// CHECK-LABEL: func.func @back
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 8, ctas = 2>}
+func.func @back(%q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>, %x: tensor<128x64xbf16>) -> tensor<128x64xbf16> {
+  %r = mx.dequantize ins(%q, %s : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>) outs(%x : tensor<128x64xbf16>) -> tensor<128x64xbf16>
+  return %r : tensor<128x64xbf16>
+}

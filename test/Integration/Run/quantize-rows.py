@@ -34,7 +34,7 @@ chips = [argument for argument in rest if not argument.startswith("--")]
 everything = [argument for argument in rest if argument.startswith("--all")]
 os.makedirs(directory, exist_ok=True)
 COLUMNS = 416  # 13 blocks: three tiles of columns and a part
-COUNT = {"bf16": 24576, "f16": 4096, "f32": 4096}  # numbers that are largest
+COUNT = {"bf16": 12288, "f16": 4096, "f32": 4096}  # numbers that are largest
 ENCODES = [1.0, 448 * 6 / 11.0, 1e-30, 1e30, 3e-42, float("inf")]
 LAYOUT = {"linear": "", "tcgen05": ", #mx.scale_layout<tcgen05>"}
 
@@ -160,4 +160,4 @@ for dtype in COUNT:
                     print(f"{chip} {dtype} {' '.join(map(str, case))} {what}: "
                           f"{text}")
 print(f"{compared} values compared, {failures} arrays differ")
-sys.exit(failures != 0 or compared < 20000000 * len(chips))
+sys.exit(failures != 0 or compared < 10000000 * len(chips))

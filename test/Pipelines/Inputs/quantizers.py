@@ -1,5 +1,5 @@
-"""Prints a program with every quantizer along rows: each type of input, each
-element type with its scales, both layouts; and SwiGLU, forward and backward,
+"""Prints a program with every quantizer along rows, and back: each type of
+input, each element type with its scales, both layouts; and SwiGLU, forward and backward,
 with gathered rows.
 """
 
@@ -18,6 +18,25 @@ func.func @{name}(%x: {x}, %e: {e}, %s: {s}, %g: f32) -> ({e}, {s}) {{
 }}"""
 
 
+def dequantizer(name, result, element, scale, layout, options, factor=""):
+    x, q = f"tensor<?x?x{result}>", f"tensor<?x?x{element}>"
+    s = f"tensor<?x?x{scale}{layout}>"
+    return f"""
+func.func @{name}(%q: {q}, %s: {s}, %x: {x}, %g: f32) -> {x} {{
+  %y = mx.dequantize ins(%q, %s : {q}, {s}) {factor}outs(%x : {x}) {options} -> {x}
+  return %y : {x}
+}}"""
+
+
+def relayout(name, source, result):
+    s, t = (f"tensor<?x?xf8E8M0FNU{layout}>" for layout in (source, result))
+    return f"""
+func.func @{name}(%s: {s}, %t: {t}) -> {t} {{
+  %y = mx.relayout ins(%s : {s}) outs(%t : {t}) -> {t}
+  return %y : {t}
+}}"""
+
+
 count = 0
 for source in ["bf16", "f16", "f32"]:
     for layout in LAYOUTS:
@@ -25,10 +44,16 @@ for source in ["bf16", "f16", "f32"]:
             options = f"scale_rounding = {ROUNDINGS[count % 3]}"
             print(quantizer(f"k{count}", source, element, "f8E8M0FNU", layout,
                             options))
+            print(dequantizer(f"d{count}", source, element, "f8E8M0FNU", layout,
+                              ""))
             count += 1
-        print(quantizer(f"k{count}", source, "f4E2M1FN", "f8E4M3FN", layout,
-                        "block_size = 16", "global_scale(%g) "))
+        nvfp4 = ("f4E2M1FN", "f8E4M3FN", layout, "block_size = 16",
+                 "global_scale(%g) ")
+        print(quantizer(f"k{count}", source, *nvfp4))
+        print(dequantizer(f"d{count}", source, *nvfp4))
         count += 1
+print(relayout("to_tiles", *LAYOUTS))
+print(relayout("from_tiles", *LAYOUTS[::-1]))
 
 SWIGLU = """
   %one = arith.constant 1.0 : f32

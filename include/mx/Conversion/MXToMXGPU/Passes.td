@@ -15,8 +15,8 @@ def SelectSchedulePass
     : Pass<"mx-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose how each matmul and quantizer runs";
   let description = [{
-    Gives each `mx.quantize` along rows without `mxgpu.quantize_schedule` one,
-    from a table (docs/Quantize.md).
+    Gives each `mx.quantize` along rows and each `mx.dequantize` without
+    `mxgpu.quantize_schedule` one, from a table (docs/Quantize.md).
 
     Gives each `mx.matmul` without `mxgpu.schedule` one: of all legal schedules
     the one that an analytic model of the chip finds fastest for the shape
@@ -43,9 +43,10 @@ def ConvertMXToMXGPUPass
     the module's `gpu.module`, preceded by checks of what its verifier could
     not see in dynamic shapes.
 
-    Supported: `mx.quantize` (docs/Quantize.md has the table); on chips with
-    tcgen05, `mx.matmul` of all operands with scales in `tcgen05` tiles
-    (docs/Matmul.md). Anything else is an error that says what is supported.
+    Supported: `mx.quantize`, `mx.dequantize` and `mx.relayout` (docs/Quantize.md
+    has the table); on chips with tcgen05, `mx.matmul` of all operands with
+    scales in `tcgen05` tiles (docs/Matmul.md). Anything else is an error that
+    says what is supported.
   }];
   let options = [MX_ChipOption];
   let dependentDialects = [

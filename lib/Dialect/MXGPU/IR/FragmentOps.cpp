@@ -162,12 +162,20 @@ static LogicalResult verifyWords(Operation *op, Type type) {
   return success();
 }
 
-LogicalResult LoadBlockOp::verify() {
-  if (failed(verifyBlock(*this, getType())) ||
-      failed(verifyWords(*this, getType())))
+/// The same with elements that lie in a matrix, those of 4 or 6 bits as bytes.
+static LogicalResult verifyElements(Operation *op, MemRefType matrix,
+                                    Type type) {
+  if (failed(verifyWords(op, type)))
     return failure();
-  return verifyMatrix(*this, cast<MemRefType>(getSource().getType()),
-                      cast<VectorType>(getType()).getElementType());
+  Type element = cast<VectorType>(type).getElementType();
+  if (element.getIntOrFloatBitWidth() < 8)
+    element = IntegerType::get(op->getContext(), 8);
+  return verifyMatrix(op, matrix, element);
+}
+
+LogicalResult LoadBlockOp::verify() {
+  return verifyElements(*this, cast<MemRefType>(getSource().getType()),
+                        getType());
 }
 
 LogicalResult RaiseMagnitudeOp::verify() {
@@ -186,13 +194,15 @@ LogicalResult RaiseMagnitudeOp::verify() {
 }
 
 LogicalResult StoreBlockOp::verify() {
-  if (failed(verifyWords(*this, getValue().getType())))
-    return failure();
-  Type element = cast<VectorType>(getValue().getType()).getElementType();
-  // In memory, elements of 4 or 6 bits are bytes.
-  if (element.getIntOrFloatBitWidth() < 8)
-    element = IntegerType::get(getContext(), 8);
-  return verifyMatrix(*this, cast<MemRefType>(getDest().getType()), element);
+  return verifyElements(*this, cast<MemRefType>(getDest().getType()),
+                        getValue().getType());
+}
+
+/// Elements of a quantized tensor.
+static bool isNarrow(Type element) {
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
+             Float6E2M3FNType, Float4E2M1FNType>(element) ||
+         element.isInteger(8);
 }
 
 LogicalResult QuantizeBlockOp::verify() {
@@ -214,10 +224,7 @@ LogicalResult QuantizeBlockOp::verify() {
            << (nvfp4 ? 16 : 32) << " elements, found " << lanes << " with "
            << input.getNumElements() << " each";
   Type element = elements.getElementType();
-  bool isNarrow = isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
-                      Float6E2M3FNType, Float4E2M1FNType>(element) ||
-                  element.isInteger(8);
-  if (nvfp4 ? !isa<Float4E2M1FNType>(element) : !isNarrow)
+  if (nvfp4 ? !isa<Float4E2M1FNType>(element) : !isNarrow(element))
     return emitOpError("expected results of ")
            << (nvfp4 ? "f4E2M1FN"
                      : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, "
@@ -240,19 +247,64 @@ LogicalResult QuantizeBlockOp::verify() {
   return success();
 }
 
+LogicalResult DequantizeBlockOp::verify() {
+  if (failed(verifyWords(*this, getInput().getType())) ||
+      failed(verifyWords(*this, getType())))
+    return failure();
+  auto input = cast<VectorType>(getInput().getType());
+  auto result = cast<VectorType>(getType());
+  bool nvfp4 = isa<Float8E4M3FNType>(getScale().getType());
+  if (!nvfp4 && !isa<Float8E8M0FNUType>(getScale().getType()))
+    return emitOpError("expected a scale of f8E8M0FNU or f8E4M3FN, found ")
+           << getScale().getType();
+  Type element = input.getElementType();
+  if (nvfp4 ? !isa<Float4E2M1FNType>(element) : !isNarrow(element))
+    return emitOpError("expected elements of ")
+           << (nvfp4 ? "f4E2M1FN"
+                     : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, "
+                       "f4E2M1FN or i8")
+           << ", found " << element;
+  if (int64_t block = nvfp4 ? 16 : 32; input.getNumElements() > block)
+    return emitOpError("expected at most ")
+           << block << " elements, a block, found " << input.getNumElements();
+  if (result.getShape() != input.getShape() ||
+      !isa<BFloat16Type, Float16Type, Float32Type>(result.getElementType()))
+    return emitOpError("expected ")
+           << input.getNumElements() << " results of bf16, f16 or f32, found "
+           << result;
+  if (getDecode() && !nvfp4)
+    return emitOpError("expected decode with scales of f8E4M3FN only, found "
+                       "scales of ")
+           << getScale().getType();
+  return success();
+}
+
+/// A matrix of scales, or tiles of them, and one of its scales.
+static LogicalResult verifyScales(Operation *op, MemRefType type, Type scale) {
+  bool isTiles = type.getRank() == 5 &&
+                 type.getShape().drop_front(2) == ArrayRef<int64_t>{32, 4, 4};
+  if (!type.getLayout().isIdentity() || (!isTiles && type.getRank() != 2))
+    return op->emitOpError(
+               "expected a matrix or tiles of shape ...x32x4x4, found ")
+           << type;
+  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(type.getElementType()))
+    return op->emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
+           << type.getElementType();
+  if (scale != type.getElementType())
+    return op->emitOpError("expected a scale of ")
+           << type.getElementType() << ", found " << scale;
+  return success();
+}
+
+LogicalResult LoadScaleOp::verify() {
+  return verifyScales(*this, cast<MemRefType>(getSource().getType()),
+                      getType());
+}
+
 LogicalResult StoreScalesOp::verify() {
-  auto dest = cast<MemRefType>(getDest().getType());
-  bool isTiles = dest.getRank() == 5 &&
-                 dest.getShape().drop_front(2) == ArrayRef<int64_t>{32, 4, 4};
-  if (!dest.getLayout().isIdentity() || (!isTiles && dest.getRank() != 2))
-    return emitOpError("expected a matrix or tiles of shape ...x32x4x4, found ")
-           << dest;
-  if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(dest.getElementType()))
-    return emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
-           << dest.getElementType();
-  if (getScale().getType() != dest.getElementType())
-    return emitOpError("expected a scale of ")
-           << dest.getElementType() << ", found " << getScale().getType();
+  if (failed(verifyScales(*this, cast<MemRefType>(getDest().getType()),
+                          getScale().getType())))
+    return failure();
   // Four groups lie in a warp.
   int64_t lanes = getLanes();
   if (lanes < 1 || lanes > 8 || !llvm::isPowerOf2_64(lanes))

@@ -50,9 +50,10 @@ void MXGPUDialect::initialize() {
 LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   if (attribute.getName() == kQuantizeScheduleAttrName) {
-    if (!isa<QuantizeOp>(op))
+    if (!isa<QuantizeOp, DequantizeOp>(op))
       return op->emitOpError("expected ")
-             << kQuantizeScheduleAttrName << " only on mx.quantize";
+             << kQuantizeScheduleAttrName
+             << " only on mx.quantize and mx.dequantize";
     if (!isa<QuantizeScheduleAttr>(attribute.getValue()))
       return op->emitOpError("expected ")
              << kQuantizeScheduleAttrName

@@ -89,9 +89,11 @@ void KernelOp::getAsmBlockArgumentNames(Region &region,
         setName(argument, "input");
       else if (isa<StoreFragmentOp, RaiseMagnitudeOp>(use.getOwner()))
         setName(argument, "result");
-      else if (isa<StoreBlockOp>(use.getOwner()))
-        setName(argument, "elements");
-      else if (isa<StoreScalesOp>(use.getOwner()))
+      else if (auto store = dyn_cast<StoreBlockOp>(use.getOwner()))
+        setName(argument, store.getValue().getDefiningOp<DequantizeBlockOp>()
+                              ? "result"
+                              : "elements");
+      else if (isa<LoadScaleOp, StoreScalesOp>(use.getOwner()))
         setName(argument, "scales");
       else if (isa<WorkSourceOp>(use.getOwner()) && use.getOperandNumber() == 2)
         setName(argument, "reduction");

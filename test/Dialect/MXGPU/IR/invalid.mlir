@@ -1221,7 +1221,7 @@ func.func @f(%x: memref<128x64xf32>, %n: index) {
 // -----
 
 func.func @f(%x: memref<128x64xf32>, %n: index) {
-  // expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension with elements of whole bytes, found 'vector<4x8xf32>'}}
+  // expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<4x8xf32>'}}
   %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<4x8xf32>
   return
 }
@@ -1229,7 +1229,7 @@ func.func @f(%x: memref<128x64xf32>, %n: index) {
 // -----
 
 func.func @f(%x: memref<128x64xf32>, %n: index) {
-  // expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension with elements of whole bytes, found 'vector<[32]xf32>'}}
+  // expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<[32]xf32>'}}
   %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<[32]xf32>
   return
 }
@@ -1585,4 +1585,92 @@ module attributes {gpu.container_module} {
     mxgpu.launch @kernels::@kernel grid(%n) args(%a, %a : memref<4x4xf32>, memref<4x4xf32>)
     return
   }
+}
+
+// -----
+
+func.func @load_scale_form(%t: memref<4xf8E8M0FNU>, %n: index) {
+  // expected-error @below {{'mxgpu.load_scale' op expected a matrix or tiles of shape ...x32x4x4, found 'memref<4xf8E8M0FNU>'}}
+  %s = mxgpu.load_scale %t[%n, %n] : memref<4xf8E8M0FNU> -> f8E8M0FNU
+  return
+}
+
+// -----
+
+func.func @load_scale_type(%t: memref<4x4xf8E8M0FNU>, %n: index) {
+  // expected-error @below {{'mxgpu.load_scale' op expected a scale of 'f8E8M0FNU', found 'f8E4M3FN'}}
+  %s = mxgpu.load_scale %t[%n, %n] : memref<4x4xf8E8M0FNU> -> f8E4M3FN
+  return
+}
+
+// -----
+
+func.func @load_scale_element(%t: memref<4x4xf8E5M2>, %n: index) {
+  // expected-error @below {{'mxgpu.load_scale' op expected scales of f8E8M0FNU or f8E4M3FN, found 'f8E5M2'}}
+  %s = mxgpu.load_scale %t[%n, %n] : memref<4x4xf8E5M2> -> f8E5M2
+  return
+}
+
+// -----
+
+func.func @dequantize_words(%q: vector<2xf8E5M2>, %s: f8E8M0FNU) {
+  // expected-error @below {{'mxgpu.dequantize_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<2xf8E5M2>'}}
+  %x = mxgpu.dequantize_block %q by %s : vector<2xf8E5M2>, f8E8M0FNU -> vector<2xbf16>
+  return
+}
+
+// -----
+
+func.func @dequantize_scale(%q: vector<8xf8E5M2>, %s: f8E5M2) {
+  // expected-error @below {{'mxgpu.dequantize_block' op expected a scale of f8E8M0FNU or f8E4M3FN, found 'f8E5M2'}}
+  %x = mxgpu.dequantize_block %q by %s : vector<8xf8E5M2>, f8E5M2 -> vector<8xbf16>
+  return
+}
+
+// -----
+
+func.func @dequantize_element(%q: vector<8xbf16>, %s: f8E8M0FNU) {
+  // expected-error @below {{'mxgpu.dequantize_block' op expected elements of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'bf16'}}
+  %x = mxgpu.dequantize_block %q by %s : vector<8xbf16>, f8E8M0FNU -> vector<8xbf16>
+  return
+}
+
+// -----
+
+func.func @dequantize_nvfp4(%q: vector<8xf8E4M3FN>, %s: f8E4M3FN) {
+  // expected-error @below {{'mxgpu.dequantize_block' op expected elements of f4E2M1FN, found 'f8E4M3FN'}}
+  %x = mxgpu.dequantize_block %q by %s : vector<8xf8E4M3FN>, f8E4M3FN -> vector<8xbf16>
+  return
+}
+
+// -----
+
+func.func @dequantize_size(%q: vector<32xf4E2M1FN>, %s: f8E4M3FN) {
+  // expected-error @below {{'mxgpu.dequantize_block' op expected at most 16 elements, a block, found 32}}
+  %x = mxgpu.dequantize_block %q by %s : vector<32xf4E2M1FN>, f8E4M3FN -> vector<32xbf16>
+  return
+}
+
+// -----
+
+func.func @dequantize_count(%q: vector<8xf8E5M2>, %s: f8E8M0FNU) {
+  // expected-error @below {{'mxgpu.dequantize_block' op expected 8 results of bf16, f16 or f32, found 'vector<4xbf16>'}}
+  %x = mxgpu.dequantize_block %q by %s : vector<8xf8E5M2>, f8E8M0FNU -> vector<4xbf16>
+  return
+}
+
+// -----
+
+func.func @dequantize_result(%q: vector<8xf8E5M2>, %s: f8E8M0FNU) {
+  // expected-error @below {{'mxgpu.dequantize_block' op expected 8 results of bf16, f16 or f32, found 'vector<8xi8>'}}
+  %x = mxgpu.dequantize_block %q by %s : vector<8xf8E5M2>, f8E8M0FNU -> vector<8xi8>
+  return
+}
+
+// -----
+
+func.func @dequantize_decode(%q: vector<8xf8E5M2>, %s: f8E8M0FNU, %g: f32) {
+  // expected-error @below {{'mxgpu.dequantize_block' op expected decode with scales of f8E4M3FN only, found scales of 'f8E8M0FNU'}}
+  %x = mxgpu.dequantize_block %q by %s decode(%g) : vector<8xf8E5M2>, f8E8M0FNU -> vector<8xbf16>
+  return
 }

@@ -130,6 +130,14 @@ module attributes {gpu.container_module} {
           mxgpu.store_block %e1, %q4[%r, %column] : vector<8xf4E2M1FN>, memref<?x?xi8>
           // CHECK: mxgpu.store_scales %{{.*}} into %{{.*}}[%{{.*}}, %{{.*}}] of(%{{.*}}, %{{.*}}) lanes(2) : f8E4M3FN into memref<?x?xf8E4M3FN>
           mxgpu.store_scales %s1 into %s4[%r, %column] of(%m, %n) lanes(2) : f8E4M3FN into memref<?x?xf8E4M3FN>
+          // CHECK: mxgpu.load_scale %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x?x32x4x4xf8E8M0FNU> -> f8E8M0FNU
+          %sf = mxgpu.load_scale %s[%r, %column] : memref<?x?x32x4x4xf8E8M0FNU> -> f8E8M0FNU
+          // CHECK: mxgpu.load_block %{{.*}} : memref<?x?xi8> -> vector<8xf4E2M1FN>
+          %codes = mxgpu.load_block %q4[%r, %column] : memref<?x?xi8> -> vector<8xf4E2M1FN>
+          // CHECK: mxgpu.dequantize_block %{{.*}} by %{{.*}} : vector<8xf4E2M1FN>, f8E8M0FNU -> vector<8xbf16>
+          %wide = mxgpu.dequantize_block %codes by %sf : vector<8xf4E2M1FN>, f8E8M0FNU -> vector<8xbf16>
+          // CHECK: mxgpu.dequantize_block %{{.*}} by %{{.*}} decode(%{{.*}}) : vector<8xf4E2M1FN>, f8E4M3FN -> vector<8xf32>
+          %wide32 = mxgpu.dequantize_block %e1 by %s1 decode(%one) : vector<8xf4E2M1FN>, f8E4M3FN -> vector<8xf32>
         }
         // CHECK: mxgpu.launch_dependents
         mxgpu.launch_dependents

@@ -69,7 +69,7 @@ namespace mx::mxgpu {
 
 /// Name of the attribute by which an `mx.matmul` carries its schedule.
 inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
-/// The same of an `mx.quantize`.
+/// The same of an `mx.quantize` or `mx.dequantize`.
 inline constexpr llvm::StringLiteral kQuantizeScheduleAttrName =
     "mxgpu.quantize_schedule";
 

@@ -96,7 +96,8 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
   let summary = "every choice that a quantizer's kernel is built by";
   let description = [{
     Set by `mx-select-schedule`, or by hand as the attribute
-    `mxgpu.quantize_schedule` of an `mx.quantize`; copied to the kernel.
+    `mxgpu.quantize_schedule` of an `mx.quantize` or `mx.dequantize`; copied to
+    the kernel.
 
     | part | default | meaning |
     |---|---|---|

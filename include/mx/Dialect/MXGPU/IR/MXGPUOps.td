@@ -747,7 +747,8 @@ def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
   let summary = "read consecutive elements of a row, zeros outside the tensor";
   let description = [{
     The elements lie all inside or all outside, and start at a multiple of 16
-    bytes.
+    bytes or of their own size. Elements of 4 and 6 bits come from a matrix of
+    bytes (i8), the former in pairs.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Index:$row, Index:$column);
@@ -863,6 +864,54 @@ def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
   let assemblyFormat = [{
     $value `,` $dest `` `[` $row `,` $column `]` attr-dict
     `:` type($value) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_LoadScaleOp : MXGPU_Op<"load_scale"> {
+  let summary = "read the scale of a block, 0 outside";
+  let description = [{
+    The scale at `row` and `block` of a matrix of scales, or of tiles of them,
+    `tiles of rows x tiles of blocks x 32 x 4 x 4`. Nothing writes them while
+    the kernel runs.
+
+    Example:
+
+    ```mlir
+    %f = mxgpu.load_scale %scales[%row, %block]
+        : memref<?x?x32x4x4xf8E8M0FNU> -> f8E8M0FNU
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+                       Index:$row, Index:$block);
+  let results = (outs AnyFloat:$result);
+  let assemblyFormat = [{
+    $source `` `[` $row `,` $block `]` attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_DequantizeBlockOp : MXGPU_Op<"dequantize_block", [Pure]> {
+  let summary = "multiply elements by the scale of their block";
+  let description = [{
+    The semantics of `mx.dequantize` on elements of one block: the exact product
+    with the scale, and with `decode`, the factor of the tensor that NVFP4 takes,
+    rounded once.
+
+    Example:
+
+    ```mlir
+    %x = mxgpu.dequantize_block %q by %f
+        : vector<8xf8E4M3FN>, f8E8M0FNU -> vector<8xbf16>
+    ```
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$input, AnyFloat:$scale,
+                       Optional<F32>:$decode);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = [{
+    $input `by` $scale (`decode` `(` $decode^ `)`)? attr-dict
+    `:` type($input) `,` type($scale) `->` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -1,0 +1,97 @@
+// RUN: mx-opt %s -split-input-file --mxgpu-allocate --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+
+// A target without cvt from 4 bits moves their fields to where f16 has them. One
+// rounding follows the exact product.
+
+// CHECK-LABEL: llvm.func @on_bits(
+// CHECK-DAG:     %[[BIAS:.*]] = llvm.mlir.constant(dense<1.638400e+04> : vector<2xf16>)
+// CHECK-DAG:     %[[MAGNITUDES:.*]] = arith.constant 458759 : i32
+// CHECK-DAG:     %[[SIGNS:.*]] = arith.constant 524296 : i32
+// CHECK-DAG:     %[[I9:.*]] = arith.constant 9 : i32
+// CHECK-DAG:     %[[I12:.*]] = arith.constant 12 : i32
+// CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
+// CHECK-DAG:     %[[SUBNORMAL:.*]] = arith.constant 4194304 : i32
+// Tile, and the place in it.
+// CHECK:         llvm.load %{{.*}} invariant {alignment = 1 : i64} : !llvm.ptr<1> -> vector<1xi8>
+// CHECK:         %[[CODE:.*]] = arith.extui %{{.*}} : i8 to i32
+// CHECK-NEXT:    %[[POWER:.*]] = arith.shli %[[CODE]]
+// CHECK-NEXT:    %[[POWER0:.*]] = arith.maxsi %[[POWER]], %[[SUBNORMAL]]
+// CHECK-NEXT:    %[[IS_NAN:.*]] = arith.cmpi eq, %[[CODE]],
+// CHECK-NEXT:    %[[SCALE_BITS:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[POWER0]]
+// CHECK-NEXT:    %[[SCALE:.*]] = arith.bitcast %[[SCALE_BITS]] : i32 to f32
+// CHECK:         %[[HIGH:.*]] = arith.shli %{{.*}}, %[[I12]]
+// CHECK-NEXT:    %[[CODES:.*]] = arith.ori %{{.*}}, %[[HIGH]]
+// CHECK-NEXT:    %[[M:.*]] = arith.andi %[[CODES]], %[[MAGNITUDES]]
+// CHECK-NEXT:    arith.shli %[[M]], %[[I9]]
+// CHECK:         arith.andi %[[CODES]], %[[SIGNS]]
+// CHECK:         llvm.fmul %{{.*}}, %[[BIAS]] : vector<2xf16>
+// CHECK:         %[[PRODUCT0:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
+// CHECK:         %[[PRODUCT1:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
+// CHECK:         nvvm.convert.f32x2.to.bf16x2 %[[PRODUCT1]], %[[PRODUCT0]]
+// CHECK-COUNT-3: nvvm.convert.f32x2.to.bf16x2
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @on_bits(%q: memref<?x?xi8>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %x: memref<?x?xbf16>, %n: index) {
+    mxgpu.role @dequantize warps(4) {
+      %v = mxgpu.load_block %q[%n, %n] : memref<?x?xi8> -> vector<8xf4E2M1FN>
+      %f = mxgpu.load_scale %s[%n, %n] : memref<?x?x32x4x4xf8E8M0FNU> -> f8E8M0FNU
+      %e = mxgpu.dequantize_block %v by %f : vector<8xf4E2M1FN>, f8E8M0FNU -> vector<8xbf16>
+      mxgpu.store_block %e, %x[%n, %n] : vector<8xbf16>, memref<?x?xbf16>
+    }
+  }
+}
+
+// -----
+
+// By the target's cvt. The factor of a tensor: rounded to odd for a half, by the
+// product itself for f32.
+
+// CHECK-LABEL: llvm.func @nvfp4(
+// CHECK-SAME:    %[[G:[a-z0-9]*]]: f32
+// CHECK-DAG:     %[[I127:.*]] = arith.constant 127 : i32
+// A scale has no sign.
+// CHECK:         arith.andi %{{.*}}, %[[I127]]
+// CHECK:         nvvm.convert.f8x2.to.f16x2
+// CHECK:         nvvm.convert.f4x2.to.f16x2
+// CHECK:         %[[EXACT:.*]] = arith.mulf
+// CHECK-NEXT:    %[[DOWN_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rm.f"(%[[EXACT]], %[[G]])
+// CHECK-NEXT:    %[[DOWN:.*]] = arith.bitcast %[[DOWN_F]] : f32 to i32
+// CHECK-NEXT:    %[[UP_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rp.f"(%[[EXACT]], %[[G]])
+// CHECK-NEXT:    %[[UP:.*]] = arith.bitcast %[[UP_F]] : f32 to i32
+// CHECK-NEXT:    %[[INEXACT:.*]] = arith.cmpi ne, %[[DOWN]], %[[UP]]
+// CHECK-NEXT:    %[[CUT_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rz.f"(%[[EXACT]], %[[G]])
+// CHECK-NEXT:    %[[CUT:.*]] = arith.bitcast %[[CUT_F]] : f32 to i32
+// CHECK-NEXT:    %[[LAST:.*]] = arith.extui %[[INEXACT]] : i1 to i32
+// CHECK-NEXT:    arith.ori %[[CUT]], %[[LAST]]
+// CHECK:         nvvm.convert.f32x2.to.f16x2
+// CHECK-LABEL: llvm.func @nvfp4_f32(
+// CHECK-NOT:     llvm.call_intrinsic
+// CHECK:         llvm.store
+// CHECK-LABEL: llvm.func @int8(
+// CHECK:         nvvm.prmt
+// CHECK:         arith.addf
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @nvfp4(%q: memref<?x?xi8>, %s: memref<?x?xf8E4M3FN>, %x: memref<?x?xf16>, %g: f32, %n: index) {
+    mxgpu.role @dequantize warps(4) {
+      %v = mxgpu.load_block %q[%n, %n] : memref<?x?xi8> -> vector<8xf4E2M1FN>
+      %f = mxgpu.load_scale %s[%n, %n] : memref<?x?xf8E4M3FN> -> f8E4M3FN
+      %e = mxgpu.dequantize_block %v by %f decode(%g) : vector<8xf4E2M1FN>, f8E4M3FN -> vector<8xf16>
+      mxgpu.store_block %e, %x[%n, %n] : vector<8xf16>, memref<?x?xf16>
+    }
+  }
+  mxgpu.kernel @nvfp4_f32(%q: memref<?x?xi8>, %s: memref<?x?xf8E4M3FN>, %x: memref<?x?xf32>, %g: f32, %n: index) {
+    mxgpu.role @dequantize warps(4) {
+      %v = mxgpu.load_block %q[%n, %n] : memref<?x?xi8> -> vector<8xf4E2M1FN>
+      %f = mxgpu.load_scale %s[%n, %n] : memref<?x?xf8E4M3FN> -> f8E4M3FN
+      %e = mxgpu.dequantize_block %v by %f decode(%g) : vector<8xf4E2M1FN>, f8E4M3FN -> vector<8xf32>
+      mxgpu.store_block %e, %x[%n, %n] : vector<8xf32>, memref<?x?xf32>
+    }
+  }
+  mxgpu.kernel @int8(%q: memref<?x?xi8>, %s: memref<?x?xf8E8M0FNU>, %x: memref<?x?xf32>, %n: index) {
+    mxgpu.role @dequantize warps(4) {
+      %v = mxgpu.load_block %q[%n, %n] : memref<?x?xi8> -> vector<8xi8>
+      %f = mxgpu.load_scale %s[%n, %n] : memref<?x?xf8E8M0FNU> -> f8E8M0FNU
+      %e = mxgpu.dequantize_block %v by %f : vector<8xi8>, f8E8M0FNU -> vector<8xf32>
+      mxgpu.store_block %e, %x[%n, %n] : vector<8xf32>, memref<?x?xf32>
+    }
+  }
+}
