@@ -11,7 +11,6 @@
 // CHECK-DAG:     %[[I12:.*]] = arith.constant 12 : i32
 // CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
 // CHECK-DAG:     %[[SUBNORMAL:.*]] = arith.constant 4194304 : i32
-// Tile, and the place in it.
 // CHECK:         llvm.load %{{.*}} invariant {alignment = 1 : i64} : !llvm.ptr<1> -> vector<1xi8>
 // CHECK:         %[[CODE:.*]] = arith.extui %{{.*}} : i8 to i32
 // CHECK-NEXT:    %[[POWER:.*]] = arith.shli %[[CODE]]
@@ -21,9 +20,11 @@
 // CHECK-NEXT:    %[[SCALE:.*]] = arith.bitcast %[[SCALE_BITS]] : i32 to f32
 // CHECK:         %[[HIGH:.*]] = arith.shli %{{.*}}, %[[I12]]
 // CHECK-NEXT:    %[[CODES:.*]] = arith.ori %{{.*}}, %[[HIGH]]
-// CHECK-NEXT:    %[[M:.*]] = arith.andi %[[CODES]], %[[MAGNITUDES]]
-// CHECK-NEXT:    arith.shli %[[M]], %[[I9]]
-// CHECK:         arith.andi %[[CODES]], %[[SIGNS]]
+// CHECK-DAG:     %[[M:.*]] = arith.andi %[[CODES]], %[[MAGNITUDES]]
+// CHECK-DAG:     %[[PLACED:.*]] = arith.shli %[[M]], %[[I9]]
+// CHECK-DAG:     %[[S:.*]] = arith.andi %[[CODES]], %[[SIGNS]]
+// CHECK-DAG:     %[[SIGN:.*]] = arith.shli %[[S]], %[[I12]]
+// CHECK-DAG:     arith.ori %[[PLACED]], %[[SIGN]]
 // CHECK:         llvm.fmul %{{.*}}, %[[BIAS]] : vector<2xf16>
 // CHECK:         %[[PRODUCT0:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
 // CHECK:         %[[PRODUCT1:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
@@ -53,15 +54,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:         nvvm.convert.f8x2.to.f16x2
 // CHECK:         nvvm.convert.f4x2.to.f16x2
 // CHECK:         %[[EXACT:.*]] = arith.mulf
-// CHECK-NEXT:    %[[DOWN_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rm.f"(%[[EXACT]], %[[G]])
-// CHECK-NEXT:    %[[DOWN:.*]] = arith.bitcast %[[DOWN_F]] : f32 to i32
-// CHECK-NEXT:    %[[UP_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rp.f"(%[[EXACT]], %[[G]])
-// CHECK-NEXT:    %[[UP:.*]] = arith.bitcast %[[UP_F]] : f32 to i32
-// CHECK-NEXT:    %[[INEXACT:.*]] = arith.cmpi ne, %[[DOWN]], %[[UP]]
-// CHECK-NEXT:    %[[CUT_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rz.f"(%[[EXACT]], %[[G]])
-// CHECK-NEXT:    %[[CUT:.*]] = arith.bitcast %[[CUT_F]] : f32 to i32
-// CHECK-NEXT:    %[[LAST:.*]] = arith.extui %[[INEXACT]] : i1 to i32
-// CHECK-NEXT:    arith.ori %[[CUT]], %[[LAST]]
+// CHECK-DAG:     %[[DOWN_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rm.f"(%[[EXACT]], %[[G]])
+// CHECK-DAG:     %[[DOWN:.*]] = arith.bitcast %[[DOWN_F]] : f32 to i32
+// CHECK-DAG:     %[[UP_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rp.f"(%[[EXACT]], %[[G]])
+// CHECK-DAG:     %[[UP:.*]] = arith.bitcast %[[UP_F]] : f32 to i32
+// CHECK-DAG:     %[[INEXACT:.*]] = arith.cmpi ne, %[[DOWN]], %[[UP]]
+// CHECK-DAG:     %[[CUT_F:.*]] = llvm.call_intrinsic "llvm.nvvm.mul.rz.f"(%[[EXACT]], %[[G]])
+// CHECK-DAG:     %[[CUT:.*]] = arith.bitcast %[[CUT_F]] : f32 to i32
+// CHECK-DAG:     %[[LAST:.*]] = arith.extui %[[INEXACT]] : i1 to i32
+// CHECK-DAG:     arith.ori %[[CUT]], %[[LAST]]
 // CHECK:         nvvm.convert.f32x2.to.f16x2
 // CHECK-LABEL: llvm.func @nvfp4_f32(
 // CHECK-NOT:     llvm.call_intrinsic
