@@ -87,8 +87,11 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
   }
 }
 
-/// Arrivals that fill a slot: each CTA of a pair announces its bytes.
+/// Arrivals that fill a slot: each warp that does, and each CTA of a pair
+/// announces its bytes.
 static int64_t getFillingArrivals(RingType type) {
+  if (type.getProducer() == Agent::Threads)
+    return llvm::divideCeil(type.getProducerThreads(), mx::target::kWarpSize);
   return type.isPair() && type.getProducer() == Agent::Tma ? 2 : 1;
 }
 

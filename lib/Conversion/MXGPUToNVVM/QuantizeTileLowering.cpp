@@ -90,6 +90,14 @@ BufferType getBuffer(RingOp ring, StringRef field) {
   return ring.getType().getBuffers()[ring.getType().getFieldIndex(field)];
 }
 
+/// Where a field of a slot that threads fill begins.
+Value getFilledField(NVVMBuilder &builder, Operation *op, RingOp ring,
+                     StringRef field, Value slot) {
+  if (isKnownByAddress(ring.getType()))
+    return getFieldAddress(builder, ring, field, slot);
+  return builder.shared(getStagedField(builder, op, ring, field, slot));
+}
+
 VectorType flatten(Type type) {
   auto vector = cast<VectorType>(type);
   return VectorType::get(vector.getNumElements(), vector.getElementType());
@@ -188,8 +196,8 @@ struct StoreFragmentSharedLowering final : KernelPattern<StoreSharedOp> {
       return rewriter.notifyMatchFailure(op, "a warp's rows: see staging");
     NVVMBuilder builder(op.getLoc(), rewriter);
     RingOp ring = kernel.rings.lookup(op.getSlot());
-    Value start = builder.shared(
-        getStagedField(builder, op, ring, op.getField(), adaptor.getSlot()));
+    Value start =
+        getFilledField(builder, op, ring, op.getField(), adaptor.getSlot());
     Fragment fragment(builder, getBuffer(ring, op.getField()),
                       cast<VectorType>(op.getValue().getType()), start,
                       adaptor.getCoords()[0], adaptor.getCoords()[1]);

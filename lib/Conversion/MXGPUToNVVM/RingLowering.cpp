@@ -166,6 +166,28 @@ static bool isOfTensorCore(RingType type) {
   return type.getProducer() == Agent::Mma || type.getConsumer() == Agent::Mma;
 }
 
+/// All threads of a role arrive.
+static void arriveByRole(NVVMBuilder &builder, Operation *op, Value barrier,
+                         bool pair) {
+  auto arrive = [&] {
+    if (pair)
+      builder.arriveInCluster(barrier);
+    else
+      builder.arrive(barrier);
+  };
+  if (getRole(op).getElected())
+    return arrive();
+  // One lane arrives when all of its warp are done: a barrier of the pair is
+  // then told 8 times, not 256.
+  builder.syncWarp();
+  Value isFirst = builder.create<arith::CmpIOp>(
+      arith::CmpIPredicate::eq, builder.laneId(), builder.i32(0));
+  auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  arrive();
+}
+
 namespace {
 
 struct AcquireLowering final : KernelPattern<AcquireOp> {
@@ -232,7 +254,7 @@ struct PublishLowering final : KernelPattern<PublishOp> {
                      ring.getType().isPair());
       break;
     case Agent::Threads:
-      builder.arrive(barrier);
+      arriveByRole(builder, op, barrier, /*pair=*/false);
       break;
     case Agent::Clc:
       request(builder, ring, adaptor.getSlot(), barrier);
@@ -342,32 +364,11 @@ struct ReleaseLowering final : KernelPattern<ReleaseOp> {
         builder.fenceBeforeSync();
       else // what was read is written by the next copy, which is asynchronous
         builder.fenceAsyncShared();
-      if (getRole(op).getElected())
-        arrive(builder, barrier, pair);
-      else
-        arriveByWarp(builder, barrier, pair);
+      arriveByRole(builder, op, barrier, pair);
       break;
     }
     rewriter.eraseOp(op);
     return success();
-  }
-
-  static void arrive(NVVMBuilder &builder, Value barrier, bool pair) {
-    if (pair)
-      builder.arriveInCluster(barrier);
-    else
-      builder.arrive(barrier);
-  }
-
-  /// One lane arrives when all of its warp are done: a barrier of the pair is
-  /// then told 8 times, not 256.
-  static void arriveByWarp(NVVMBuilder &builder, Value barrier, bool pair) {
-    builder.syncWarp();
-    Value isFirst = builder.create<arith::CmpIOp>(
-        arith::CmpIPredicate::eq, builder.laneId(), builder.i32(0));
-    auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    arrive(builder, barrier, pair);
   }
 };
 

@@ -381,12 +381,13 @@ static bool canFill(Agent agent, Space space, Scope scope) {
   return false;
 }
 
-static bool canEmpty(Agent agent, Space space, Agent producer) {
+static bool canEmpty(Agent agent, Space space, Agent producer, Scope scope) {
   switch (agent) {
   case Agent::Mma:
     return space == Space::Smem && producer == Agent::Tma;
   case Agent::Threads:
-    return space == Space::Tmem || producer == Agent::Tma;
+    return space == Space::Tmem || producer == Agent::Tma ||
+           (producer == Agent::Threads && scope == Scope::Cta);
   case Agent::TmaStore:
     return space == Space::Smem && producer == Agent::Threads;
   case Agent::Roles:
@@ -444,7 +445,7 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                          << stringifySpace(buffer.getSpace())
                          << " with scope = " << stringifyScope(scope)
                          << ", found " << stringifyAgent(producer);
-    if (!canEmpty(consumer, buffer.getSpace(), producer))
+    if (!canEmpty(consumer, buffer.getSpace(), producer, scope))
       return emitError() << "expected a consumer that can read "
                          << stringifySpace(buffer.getSpace()) << " filled by "
                          << stringifyAgent(producer) << ", found "

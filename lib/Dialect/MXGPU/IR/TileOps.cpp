@@ -119,6 +119,15 @@ LogicalResult StoreSharedOp::verify() {
   return verifyWarpRows(*this, buffer);
 }
 
+/// The slot is one for bulk stores.
+static LogicalResult verifyStaged(Operation *op, TypedValue<SlotType> slot) {
+  Agent consumer = slot.getType().getRing().getConsumer();
+  if (consumer == Agent::TmaStore)
+    return success();
+  return op->emitOpError("expected a ring with consumer tma_store, found ")
+         << stringifyAgent(consumer);
+}
+
 LogicalResult StoreScaleOp::verify() {
   BufferType buffer = lookUpField(*this, getSlot(), getField());
   if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
@@ -132,7 +141,7 @@ LogicalResult StoreScaleOp::verify() {
     return emitOpError("expected a tile of ")
            << kScaleTileBytes << " scales of " << getScale().getType()
            << " of one byte, or a matrix of tiles, found " << buffer;
-  return success();
+  return verifyStaged(*this, getSlot());
 }
 
 LogicalResult BulkStoreOp::verify() {
@@ -178,6 +187,8 @@ LogicalResult StoreRowsOp::verify() {
   if (getSlot().getType().getRing().getScope() != Scope::Cta)
     return emitOpError("expected a ring with scope = cta, found ")
            << getSlot().getType().getRing();
+  if (failed(verifyStaged(*this, getSlot())))
+    return failure();
   if (buffer.getShape().size() != 2 || buffer.getPadded())
     return emitOpError("expected a matrix in shared memory, found ") << buffer;
   int64_t chunk =

@@ -246,6 +246,7 @@ private:
     case Agent::Mma:
       return verifyMultiplied(ring, sides);
     case Agent::Threads:
+      return verifyWritten(ring, sides.producer);
     case Agent::TmaStore:
     case Agent::Clc:
     case Agent::Tickets:
@@ -297,6 +298,18 @@ private:
         return producer.give->emitOpError("expected a load into ")
                << (parts.empty() ? "field " : "every part of field ") << name
                << " before it, found none";
+    return success();
+  }
+
+  /// Threads write something into each field.
+  LogicalResult verifyWritten(RingOp ring, Port producer) {
+    for (StringAttr name : ring.getType().getNames())
+      if (llvm::none_of(producer.take->getUsers(), [&](Operation *user) {
+            auto store = dyn_cast<StoreSharedOp>(user);
+            return store && store.getFieldAttr() == name;
+          }))
+        return producer.give->emitOpError("expected a store into field ")
+               << name << " before it, found none";
     return success();
   }
 

@@ -288,3 +288,32 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+// What threads read goes by store_shared.
+!out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = threads(32)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %f: f8E8M0FNU) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.store_scale' op expected a ring with consumer tma_store, found threads}}
+      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !mxgpu.slot<!out>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = threads(32)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xi8>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.store_rows' op expected a ring with consumer tma_store, found threads}}
+      mxgpu.store_rows %s["q"] to %q[%i, %i] rows(%i) when(%c) : !mxgpu.slot<!out>, memref<?x?xi8>
+    }
+  }
+}

@@ -162,6 +162,12 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), 
 
 // -----
 
+// A warp's slots have no barriers.
+// expected-error @below {{expected a consumer that can read smem filled by threads, found threads}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = threads(32), scope = warp>)
+
+// -----
+
 // expected-error @below {{expected 3 tile sizes (rows, columns, reduction), found 2}}
 #schedule = #mxgpu.schedule<tile = [128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
 

@@ -1121,3 +1121,55 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>, y: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(32)>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %v: f32) {
+    %x = vector.broadcast %v : f32 to vector<4xf32>
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @produce warps(2) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.acquire %ring : !ring
+        mxgpu.store_shared %x, %s["x"] at [%row, %column] : vector<4xf32>, !slot
+        // expected-error @below {{'mxgpu.publish' op expected a store into field "y" before it, found none}}
+        mxgpu.publish %s : !slot
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.consume %ring : !ring
+        mxgpu.release %s : !slot
+      }
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(32)>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %v: f32) {
+    %x = vector.broadcast %v : f32 to vector<4xf32>
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    // expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 32}}
+    mxgpu.role @produce warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.acquire %ring : !ring
+        mxgpu.store_shared %x, %s["x"] at [%row, %column] : vector<4xf32>, !slot
+        mxgpu.publish %s : !slot
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.consume %ring : !ring
+        mxgpu.release %s : !slot
+      }
+    }
+  }
+}

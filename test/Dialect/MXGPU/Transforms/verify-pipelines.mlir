@@ -462,3 +462,30 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+// What threads of one role leave for those of another.
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(32)>
+!slot = !mxgpu.slot<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %v: f32) {
+    %x = vector.broadcast %v : f32 to vector<4xf32>
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @produce warps(2) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.acquire %ring : !ring
+        mxgpu.store_shared %x, %s["x"] at [%row, %column] : vector<4xf32>, !slot
+        mxgpu.publish %s : !slot
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.consume %ring : !ring
+        %y = mxgpu.load_shared %s["x"] at [%row, %column] : !slot -> vector<32xf32>
+        mxgpu.release %s : !slot
+      }
+    }
+  }
+}
