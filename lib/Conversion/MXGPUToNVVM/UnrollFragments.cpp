@@ -16,8 +16,11 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 /// The short way that most tiles take. The way of tiles at the edge of the
-/// matrix is long as it is.
+/// matrix is long as it is. Loads of all rounds at once would take more
+/// registers than there are.
 static bool isShort(scf::ForOp loop) {
+  if (!loop.getBody()->getOps<LoadBlockOp>().empty())
+    return false;
   for (auto store : loop.getBody()->getOps<StoreFragmentOp>())
     if (!store.getAlignment())
       return false;

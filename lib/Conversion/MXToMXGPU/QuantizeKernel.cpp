@@ -8,9 +8,12 @@
 // Rows and columns outside the tensor are read as zeros, and so are rows that a
 // gather leaves out.
 //
+// What is quantized along columns goes through shared memory, see
+// QuantizeTileKernel.cpp; what both have in common is checked here.
+//
 //===----------------------------------------------------------------------===//
 
-#include "ElementRegion.h"
+#include "QuantizePieces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/ScaleLayout.h"
@@ -30,10 +33,6 @@ static LogicalResult checkSupport(QuantizeOp op) {
                           "reduction: transpose the input");
   if (op.getSquare())
     return op.emitOpError("expected no squares on the GPU, found square");
-  if (isByTiles(op) && (op.getGather() || !op.getProducer().empty()))
-    return op.emitOpError("expected producers and gathers with axes [1] and "
-                          "without ragged rows only on the GPU, found axes [")
-           << op.getAxes() << "]" << (op.getOffsets() ? " and offsets" : "");
   for (Value operand : op.getInputs())
     if (auto input = cast<MemRefType>(operand.getType());
         input.getRank() != 2 || !input.getLayout().isIdentity())
@@ -70,12 +69,6 @@ LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
                            "rows, which needs no shared memory, found ")
            << schedule;
   return success();
-}
-
-/// A dimension of what is quantized.
-static Value getQuantizedDim(KernelBuilder &host, QuantizeOp op, int64_t dim) {
-  return dim == 0 && op.getGather() ? host.dim(op.getGather(), 0)
-                                    : host.dim(op.getInput(), dim);
 }
 
 static void checkInputs(KernelBuilder &host, QuantizeOp op) {
@@ -171,28 +164,17 @@ public:
                       gpu::GPUModuleOp module)
       : op(op), schedule(schedule), host(op.getLoc(), op),
         body(op.getLoc(), op.getContext()), module(module),
-        producer(op.getProducerBlock()) {}
+        pieces(op, body, schedule.getVector(), schedule.getTile(),
+               /*padded=*/false) {}
 
   void build();
 
 private:
-  /// A piece of a row of what is quantized.
-  struct Piece {
-    Value row, sourceRow;
-    SmallVector<Value> elements; ///< of each input
-  };
-
   SmallVector<Value> getArguments();
   void takeArguments();
   void buildBody();
-  Piece load(Value row, Value column);
-  SmallVector<Value> produce(const Piece &piece, Value column);
-  Value getPresence(const Piece &piece, Value column);
-  void store(const Piece &piece, Value column);
+  void store(const QuantizePieces::Piece &piece);
 
-  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
-    return body.create<arith::CmpIOp>(predicate, a, b);
-  }
   VectorType getVector(Type element) {
     return VectorType::get(schedule.getVector(), element);
   }
@@ -201,125 +183,58 @@ private:
   QuantizeScheduleAttr schedule;
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
-  ElementRegion producer;
+  QuantizePieces pieces;
   KernelOp kernel;
   /// In the kernel.
-  SmallVector<Value> inputs, elements, scales;
-  Value gather, encode, seed, rows, columns, blocks;
+  SmallVector<Value> elements, scales;
+  Value encode, seed, blocks;
 };
 
 } // namespace
 
 SmallVector<Value> QuantizeRowsBuilder::getArguments() {
-  SmallVector<Value> arguments(op.getInputs());
+  SmallVector<Value> arguments = pieces.getArguments();
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     llvm::append_values(arguments, toBytes(host, op.getElements(i)),
                         op.getScales(i));
-  if (op.getGather())
-    arguments.push_back(op.getGather());
   if (Value scale = op.getGlobalScale()) {
     requirePositive(host, scale);
     arguments.push_back(scale);
   }
   if (op.getSeed())
     arguments.push_back(op.getSeed());
-  llvm::append_range(arguments, producer.getCaptures());
   return arguments;
 }
 
 void QuantizeRowsBuilder::takeArguments() {
-  auto *next = kernel.getBody().args_begin();
-  for (unsigned i = 0; i < op.getInputs().size(); ++i)
-    inputs.push_back(*next++);
+  Block::args_iterator next = kernel.getBody().args_begin();
+  pieces.takeArguments(next);
   for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
     elements.push_back(*next++);
     scales.push_back(*next++);
   }
-  if (op.getGather())
-    gather = *next++;
   if (op.getGlobalScale())
     encode = *next++;
   if (op.getSeed())
     seed = *next++;
-  for (Value value : producer.getCaptures())
-    producer.capture(value, *next++);
 }
 
-QuantizeRowsBuilder::Piece QuantizeRowsBuilder::load(Value row, Value column) {
-  Piece piece{row, row, {}};
-  if (gather) {
-    // A negative number is a row beyond all others.
-    Value last = body.create<arith::SubIOp>(rows, body.index(1));
-    Value number = body.create<memref::LoadOp>(
-        gather, ValueRange(body.create<arith::MinUIOp>(row, last)));
-    piece.sourceRow =
-        body.create<arith::IndexCastOp>(body.getIndexType(), number);
-  }
-  for (Value input : inputs)
-    piece.elements.push_back(body.create<LoadBlockOp>(
-        getVector(getElementTypeOrSelf(input.getType())), input,
-        piece.sourceRow, column));
-  return piece;
-}
-
-/// Whether a piece is part of the tensor; null if that goes without saying.
-Value QuantizeRowsBuilder::getPresence(const Piece &piece, Value column) {
-  SmallVector<int64_t> shape = op.getQuantizedShape();
-  Value present;
-  auto require = [&](Value place, Value end) {
-    Value isBelow = compare(arith::CmpIPredicate::ult, place, end);
-    present = present ? body.create<arith::AndIOp>(present, isBelow).getResult()
-                      : isBelow;
-  };
-  if (gather)
-    require(piece.sourceRow, body.dim(inputs[0], 0));
-  if (ShapedType::isDynamic(shape[0]) || shape[0] % schedule.getTile()[0])
-    require(piece.row, rows);
-  if (ShapedType::isDynamic(shape[1]) || shape[1] % schedule.getTile()[1])
-    require(column, columns);
-  return present;
-}
-
-/// What is quantized of a piece: 0 where there is nothing, and not what the
-/// producer makes of 0.
-SmallVector<Value> QuantizeRowsBuilder::produce(const Piece &piece,
-                                                Value column) {
-  if (!producer)
-    return piece.elements;
-  Value one = body.index(1);
-  Value lastRow = body.create<arith::SubIOp>(rows, one);
-  producer.emitScalars(body, body.create<arith::MinUIOp>(piece.row, lastRow));
-  Columns place{column, schedule.getVector(), /*last=*/Value(),
-                /*isPresent=*/Value()};
-  if (producer.usesColumns())
-    place.last = body.create<arith::SubIOp>(columns, one);
-  SmallVector<Value> values = producer.emit(body, piece.elements, place);
-  Value present = getPresence(piece, column);
-  if (!present)
-    return values;
-  for (Value &value : values) {
-    Value zero =
-        body.create<arith::ConstantOp>(body.getZeroAttr(value.getType()));
-    value = body.create<arith::SelectOp>(present, value, zero);
-  }
-  return values;
-}
-
-void QuantizeRowsBuilder::store(const Piece &piece, Value column) {
+void QuantizeRowsBuilder::store(const QuantizePieces::Piece &piece) {
   int64_t block = op.getBlockSize(), lanes = block / schedule.getVector();
   Value first;
   if (seed)
-    first = body.add(body.mul(piece.row, columns), column);
-  for (auto [i, value] : llvm::enumerate(produce(piece, column))) {
+    first = body.add(body.mul(piece.row, pieces.getColumns()), piece.column);
+  for (auto [i, value] : llvm::enumerate(pieces.produce(piece))) {
     Type element = getElementTypeOrSelf(op.getElements(i).getType());
     Type scale = getElementTypeOrSelf(op.getScales(i).getType());
     auto quantized = body.create<QuantizeBlockOp>(
         TypeRange{getVector(element), scale}, value, encode, seed, first,
         op.getScaleRounding(), lanes);
     body.create<StoreBlockOp>(quantized.getElements(), elements[i], piece.row,
-                              column);
+                              piece.column);
     body.create<StoreScalesOp>(quantized.getScale(), scales[i], piece.row,
-                               body.div(column, block), rows, blocks, lanes);
+                               body.div(piece.column, block), pieces.getRows(),
+                               blocks, lanes);
   }
 }
 
@@ -328,12 +243,11 @@ void QuantizeRowsBuilder::buildBody() {
   int64_t vector = schedule.getVector();
   int64_t lanesInRow = schedule.getTile()[1] / vector;
   int64_t rowsAtOnce = schedule.getThreads() / lanesInRow;
-  rows = body.dim(gather ? gather : inputs[0], 0);
-  columns = body.dim(inputs[0], 1);
-  blocks = body.div(columns, op.getBlockSize());
-  Value work =
-      body.create<WorkSourceOp>(rows, columns, /*reduction=*/body.index(0),
-                                schedule.getTile(), schedule.getRaster());
+  pieces.begin();
+  blocks = body.div(pieces.getColumns(), op.getBlockSize());
+  Value work = body.create<WorkSourceOp>(
+      pieces.getRows(), pieces.getColumns(), /*reduction=*/body.index(0),
+      schedule.getTile(), schedule.getRaster());
 
   body.role("quantize", schedule.getThreads() / 32, /*elected=*/false);
   Value thread = body.create<ThreadIdOp>();
@@ -344,11 +258,11 @@ void QuantizeRowsBuilder::buildBody() {
   ForEachWorkOp unit = body.forEachWork(work);
   Value firstRow = body.add(unit.getRow(), rowInTile);
   Value column = body.add(unit.getColumn(), columnInTile);
-  SmallVector<Piece> pieces;
+  SmallVector<QuantizePieces::Piece> loaded;
   for (int64_t i = 0; i < schedule.getTile()[0]; i += rowsAtOnce)
-    pieces.push_back(load(body.add(firstRow, i), column));
-  for (const Piece &piece : pieces)
-    store(piece, column);
+    loaded.push_back(pieces.load(body.add(firstRow, i), column));
+  for (const QuantizePieces::Piece &piece : loaded)
+    store(piece);
 }
 
 void QuantizeRowsBuilder::build() {
@@ -373,7 +287,8 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
       op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
   if (!schedule)
     schedule = selectQuantizeSchedule(op);
-  if (!isByTiles(op) && failed(verifyRowSchedule(op, op.getBlockSize(), schedule)))
+  if (!isByTiles(op) &&
+      failed(verifyRowSchedule(op, op.getBlockSize(), schedule)))
     return failure();
   KernelBuilder host(op.getLoc(), op);
   checkInputs(host, op);

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "QuantizePieces.h"
 
 using namespace mlir;
 using namespace mx;
@@ -38,8 +38,7 @@ static constexpr Choice kAlongRows[] = {
     {Input::F32, Output::NVFP4, 512, 8, 2},
 };
 
-static Input getInput(QuantizeOp op) {
-  Type type = getElementTypeOrSelf(op.getInput().getType());
+static Input getInput(Type type) {
   return type.isBF16() ? Input::BF16 : type.isF16() ? Input::F16 : Input::F32;
 }
 
@@ -77,8 +76,8 @@ static constexpr TileChoice kTiles[] = {
     {Axes::Columns, Numbers::F32, 0, 256, 2, 1},
 };
 
-static Numbers getNumbers(QuantizeOp op, Axes axes) {
-  Input input = getInput(op);
+static Numbers getNumbers(QuantizeOp op, Axes axes, Type type) {
+  Input input = getInput(type);
   if (input == Input::F32)
     return Numbers::F32;
   Type element = getElementTypeOrSelf(op.getElements(0).getType());
@@ -87,17 +86,25 @@ static Numbers getNumbers(QuantizeOp op, Axes axes) {
                                                               : Numbers::Pairs;
 }
 
+static Axes getAxes(QuantizeOp op) {
+  return op.getAxes().size() == 2 ? Axes::Both : Axes::Columns;
+}
+
 /// Tiles that lie below each other are written side by side where the tensor is
 /// only written transposed, or group by group.
+static RasterOrder getTileOrder(QuantizeOp op) {
+  return getAxes(op) == Axes::Both && !op.getOffsets() ? RasterOrder::Linear
+                                                       : RasterOrder::Columns;
+}
+
 static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op) {
   auto input = cast<ShapedType>(op.getInput().getType());
   bool isRagged = bool(op.getOffsets());
-  Axes axes = op.getAxes().size() == 2 ? Axes::Both : Axes::Columns;
-  Numbers numbers = getNumbers(op, axes);
+  Axes axes = getAxes(op);
+  Numbers numbers = getNumbers(op, axes, input.getElementType());
   int64_t size =
       input.hasStaticShape() && !isRagged ? input.getNumElements() : 0;
-  RasterOrder order = axes == Axes::Both && !isRagged ? RasterOrder::Linear
-                                                      : RasterOrder::Columns;
+  RasterOrder order = getTileOrder(op);
   const TileChoice *tile = llvm::find_if(kTiles, [&](const TileChoice &tile) {
     return tile.axes == axes && tile.numbers == numbers && tile.least <= size;
   });
@@ -107,6 +114,43 @@ static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op) {
       op.getContext(), {128, 128}, tile->threads, /*vector=*/32, /*unit=*/0,
       /*stages=*/1, tile->ctas,
       RasterAttr::get(op.getContext(), order, tile->group));
+}
+
+namespace {
+struct ProducedChoice {
+  Numbers numbers;
+  int64_t bits; // of all values of an element
+  int64_t stages, ctas;
+};
+} // namespace
+
+/// Tiles that threads compute, the first that is large enough: a slot is filled
+/// while another one is quantized, where shared memory has room for two, and
+/// all threads have the registers of those who quantize both axes. Chosen by
+/// what fits, not measured.
+static constexpr ProducedChoice kProducedTiles[] = {
+    {Numbers::Pairs, 16, /*stages=*/2, /*ctas=*/2},
+    {Numbers::F32, 32, /*stages=*/2, /*ctas=*/1},
+    {Numbers::F32, 64, /*stages=*/1, /*ctas=*/1},
+};
+
+/// Groups have tiles in one stage. What does not fit at all is left to the
+/// message of mxgpu-allocate.
+static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op) {
+  Numbers numbers = Numbers::Pairs;
+  int64_t bits = 0;
+  for (Type type : getQuantizedTypes(op)) {
+    numbers = std::max(numbers, getNumbers(op, getAxes(op), type));
+    bits += type.getIntOrFloatBitWidth();
+  }
+  const auto *choice = llvm::find_if(
+      ArrayRef(kProducedTiles).drop_back(), [&](const ProducedChoice &choice) {
+        return numbers <= choice.numbers && bits <= choice.bits;
+      });
+  return QuantizeScheduleAttr::get(
+      op.getContext(), {128, 128}, /*threads=*/128, /*vector=*/32, /*unit=*/0,
+      op.getOffsets() ? 1 : choice->stages, choice->ctas,
+      RasterAttr::get(op.getContext(), getTileOrder(op), /*group=*/1));
 }
 
 /// A thread holds pieces of several inputs, and what is computed of them.
@@ -124,10 +168,12 @@ static QuantizeScheduleAttr selectForProducer(QuantizeOp op) {
 
 QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op) {
   if (op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets())
-    return selectTileSchedule(op);
+    return op.getProducerBlock() || op.getGather()
+               ? selectProducedTileSchedule(op)
+               : selectTileSchedule(op);
   if (!op.getProducer().empty())
     return selectForProducer(op);
-  Input input = getInput(op);
+  Input input = getInput(getElementTypeOrSelf(op.getInput().getType()));
   Output output = getOutput(op);
   const Choice *choice = llvm::find_if(kAlongRows, [&](const Choice &choice) {
     return choice.input == input && choice.output == output;

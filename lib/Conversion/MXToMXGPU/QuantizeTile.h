@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The kernel (QuantizeTileKernel.cpp) and its launch (QuantizeTileHost.cpp).
+// The kernel (QuantizeTileKernel.cpp), how tiles get into shared memory where a
+// copy is not enough (QuantizeTileProducer.cpp), and the launch
+// (QuantizeTileHost.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
 
-#include "KernelBuilder.h"
+#include "QuantizePieces.h"
 
 namespace mx::mxgpu {
 
@@ -18,17 +20,23 @@ public:
   QuantizeTileBuilder(QuantizeOp op, QuantizeScheduleAttr schedule,
                       mlir::gpu::GPUModuleOp module)
       : op(op), schedule(schedule), module(module), host(op.getLoc(), op),
-        body(op.getLoc(), op.getContext()) {}
+        body(op.getLoc(), op.getContext()), types(getQuantizedTypes(op)),
+        pieces(op, body, kPieceColumns, schedule.getTile(), /*padded=*/true) {}
 
   llvm::LogicalResult verify();
   void build();
 
 private:
-  /// The elements and scales of one axis.
+  /// Columns that a thread computes at a time, so many that their vectors of
+  /// the inputs begin at multiples of 16 bytes.
+  static constexpr int64_t kPieceColumns = 8;
+
+  /// The elements and scales of one value and axis.
   struct Destination {
     int64_t axis;
-    std::string name; // of its fields
-    mlir::Type elementType, scaleType;
+    std::string name;   // of its fields
+    std::string source; // the field that holds the value
+    mlir::Type sourceType, elementType, scaleType;
     /// Boxes that lie side by side in a tile, and tiles of scales in it.
     int64_t panels, scaleTileRows, scaleTileColumns;
     /// Of the host: how the elements are stored, where they and the scales lie.
@@ -48,7 +56,7 @@ private:
     std::string getScaleField() const { return name + "_scales"; }
   };
 
-  /// A slot of the input, which holds some or all rows of a tile.
+  /// A slot of what is quantized, which holds some or all rows of a tile.
   struct Unit {
     mlir::Value first;       ///< its first row in the tile
     mlir::Value rows = {};   ///< how many it has, where groups end in a tile
@@ -58,7 +66,8 @@ private:
   };
 
   // QuantizeTileHost.cpp
-  void checkInput();
+  llvm::LogicalResult verifyProducers();
+  void checkInputs();
   void buildHost();
   Destination getDestination(unsigned index);
   mlir::Value getPackedRows();
@@ -68,6 +77,9 @@ private:
   void buildKernel(mlir::Value rows, mlir::Value columns, mlir::Value counter);
   void buildLoad();
   void buildSchedule();
+  void buildProduce(); // QuantizeTileProducer.cpp
+  void producePieces(mlir::Value slot, mlir::Value firstRow,
+                     mlir::Value firstColumn);
   void buildQuantize();
   void buildUnit(mlir::Value staged);
   void buildPass(const Destination &dest, const Unit &unit);
@@ -89,16 +101,30 @@ private:
   int64_t getColumns() { return schedule.getTile()[1]; }
   int64_t getUnitRows() { return schedule.getUnitRows(); }
   int64_t getBlock() { return op.getBlockSize(); }
-  mlir::Type getInputType() {
-    return getElementTypeOrSelf(op.getInput().getType());
+  /// Whether threads compute what is quantized, or gather it; if not, a bulk
+  /// copy loads it.
+  bool isProduced() { return op.getProducerBlock() || op.getGather(); }
+  /// Computing takes longer than quantizing.
+  int64_t getProducingThreads() { return 2 * schedule.getThreads(); }
+  /// The ring's fields hold the values that are quantized.
+  std::string getField(unsigned value) {
+    return types.size() == 1 ? "x" : "x" + std::to_string(value);
   }
-  int64_t getInputBytes() { return getInputType().getIntOrFloatBitWidth() / 8; }
-  /// Columns of the input in a line of shared memory, and in a word.
-  int64_t getPanelColumns() { return 128 / getInputBytes(); }
-  int64_t getWordColumns() { return 4 / getInputBytes(); }
+  static int64_t getBytes(mlir::Type type) {
+    return type.getIntOrFloatBitWidth() / 8;
+  }
+  /// Columns in a line of shared memory, and in a word.
+  static int64_t getPanelColumns(mlir::Type type) {
+    return 128 / getBytes(type);
+  }
+  static int64_t getWordColumns(mlir::Type type) { return 4 / getBytes(type); }
+  /// Columns by which rows of an input go.
+  int64_t getColumnStep(mlir::Type type) {
+    return isProduced() ? kPieceColumns : 16 / getBytes(type);
+  }
   /// What threads take at a time.
-  int64_t getNumFragments(int64_t axis) {
-    int64_t columns = axis ? 1 : getWordColumns();
+  int64_t getNumFragments(int64_t axis, mlir::Type type) {
+    int64_t columns = axis ? 1 : getWordColumns(type);
     return getUnitRows() * getColumns() / (getBlock() * columns);
   }
   /// Rows are complete with each unit, columns with the tile.
@@ -136,6 +162,8 @@ private:
   QuantizeScheduleAttr schedule;
   mlir::gpu::GPUModuleOp module;
   KernelBuilder host, body;
+  llvm::SmallVector<mlir::Type> types; // of what is quantized
+  QuantizePieces pieces;               // if it is produced
   llvm::SmallVector<Destination> destinations;
   mlir::Value inputMap, kernelInputMap;
   KernelOp kernel;

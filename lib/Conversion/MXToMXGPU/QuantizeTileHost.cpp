@@ -11,6 +11,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;
@@ -18,28 +19,37 @@ using namespace mx::mxgpu;
 
 /// Bytes of a row that the widest swizzle takes.
 static constexpr int64_t kPanelBytes = 128;
+/// Threads of a CTA.
+static constexpr int64_t kMaxThreads = 1024;
 /// Rows and elements of a box (CUDA Driver API, cuTensorMapEncodeTiled).
 static constexpr int64_t kMaxBox = 256;
 
 /// The copy engine needs rows and data at multiples of 16 bytes (CUDA Driver
-/// API, cuTensorMapEncodeTiled), and has 32-bit coordinates. The rows of
-/// elements are as long as they need to be.
-void QuantizeTileBuilder::checkInput() {
+/// API, cuTensorMapEncodeTiled), and has 32-bit coordinates; so do threads that
+/// read the inputs. The rows of elements are as long as they need to be.
+void QuantizeTileBuilder::checkInputs() {
   for (int64_t dim : {0, 1})
-    host.requireAtMost(host.dim(op.getInput(), dim), kMaxExtent,
+    host.requireAtMost(getQuantizedDim(host, op, dim), kMaxExtent,
                        dim ? "columns of the input" : "rows of the input");
-  host.requireMultiple(host.dim(op.getInput(), 1), 16 / getInputBytes(),
-                       "dimension 1 of the input");
-  Value address =
-      host.create<memref::ExtractAlignedPointerAsIndexOp>(op.getInput());
-  host.requireMultiple(address, 16, "the address of the input");
+  for (Value input : op.getInputs()) {
+    Type type = getElementTypeOrSelf(input.getType());
+    host.requireMultiple(host.dim(input, 1), getColumnStep(type),
+                         "dimension 1 of the input");
+    Value address = host.create<memref::ExtractAlignedPointerAsIndexOp>(input);
+    host.requireMultiple(address, 16, "the address of the input");
+  }
 }
 
 QuantizeTileBuilder::Destination
 QuantizeTileBuilder::getDestination(unsigned index) {
+  unsigned value = index / op.getAxes().size();
   Destination dest;
-  dest.axis = op.getAxes()[index];
+  dest.axis = op.getAxis(index);
   dest.name = dest.axis ? "rows" : "columns";
+  if (types.size() > 1)
+    dest.name += std::to_string(value);
+  dest.source = getField(value);
+  dest.sourceType = types[value];
   dest.elementType = getElementTypeOrSelf(op.getElements(index).getType());
   dest.scales = op.getScales(index);
   dest.scaleType = getElementTypeOrSelf(dest.scales.getType());
@@ -65,16 +75,17 @@ QuantizeTileBuilder::getDestination(unsigned index) {
 }
 
 void QuantizeTileBuilder::buildHost() {
-  inputMap = host.create<EncodeTensorMapOp>(
-      getMap({getUnitRows(), getPanelColumns()}, getInputType()),
-      op.getInput());
-  for (unsigned i = 0; i < op.getAxes().size(); ++i)
+  if (!isProduced())
+    inputMap = host.create<EncodeTensorMapOp>(
+        getMap({getUnitRows(), getPanelColumns(types[0])}, types[0]),
+        op.getInput());
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     destinations.push_back(getDestination(i));
 }
 
 /// Rows of whole tiles that suffice for all groups, whatever their sizes.
 Value QuantizeTileBuilder::getPackedRows() {
-  Value rows = host.dim(op.getInput(), 0);
+  Value rows = getQuantizedDim(host, op, 0);
   if (!op.getOffsets())
     return rows;
   Value tiles =
@@ -92,11 +103,12 @@ Value QuantizeTileBuilder::createCounter() {
 }
 
 void QuantizeTileBuilder::build() {
-  checkInput();
+  checkInputs();
   buildHost();
   bool drawsTickets = schedule.getStages() > 1;
   Value rows = getPackedRows(), columns = host.dim(op.getInput(), 1);
-  SmallVector<Value> arguments = {inputMap};
+  SmallVector<Value> arguments =
+      isProduced() ? pieces.getArguments() : SmallVector<Value>{inputMap};
   for (const Destination &dest : destinations)
     if (writesRows(dest))
       llvm::append_values(arguments, dest.map, dest.elements, dest.scales);
@@ -115,8 +127,11 @@ void QuantizeTileBuilder::build() {
 
   kernel = host.kernel(module, "quantize", ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
-  auto *argument = kernel.getBody().args_begin();
-  kernelInputMap = *argument++;
+  Block::args_iterator argument = kernel.getBody().args_begin();
+  if (isProduced())
+    pieces.takeArguments(argument);
+  else
+    kernelInputMap = *argument++;
   for (Destination &dest : destinations) {
     dest.kernelMap = *argument++;
     if (writesRows(dest))
@@ -134,7 +149,7 @@ void QuantizeTileBuilder::build() {
   Value grid = host.mul(host.ceilDiv(rows, getRows()),
                         host.ceilDiv(columns, getColumns()));
   if (op.getOffsets()) { // Without rows there is no map to load them by.
-    Value all = host.dim(op.getInput(), 0);
+    Value all = getQuantizedDim(host, op, 0);
     grid = host.mul(grid, host.create<arith::MinUIOp>(all, host.index(1)));
   }
   if (counter)
@@ -160,18 +175,37 @@ static LogicalResult verifyThreads(QuantizeOp op, int64_t fragments,
          << fragments << " fragments of a unit, found " << threads;
 }
 
-/// Rows of 16 bytes, as far as the type says how long they are.
-static LogicalResult verifyRows(QuantizeOp op, Value matrix, StringRef what) {
-  auto type = cast<MemRefType>(matrix.getType());
-  int64_t columns = type.getDimSize(1);
-  int64_t bits = type.getElementTypeBitWidth();
-  int64_t step = 128 / (bits == 6 ? 8 : bits);
+/// Rows of whole steps, as far as the type says how long they are.
+static LogicalResult verifyRows(QuantizeOp op, Value matrix, int64_t step,
+                                StringRef what) {
+  int64_t columns = cast<MemRefType>(matrix.getType()).getDimSize(1);
   if (ShapedType::isDynamic(columns) || columns % step == 0)
     return success();
   return op.emitOpError("expected dimension 1 of ")
          << what << " to be a multiple of " << step << " with axes ["
          << op.getAxes() << "] on the GPU, found " << columns << ": pad it to "
          << roundUp(columns, step);
+}
+
+/// The columns in 16 bytes of elements.
+static int64_t getElementStep(Value elements) {
+  int64_t bits = cast<MemRefType>(elements.getType()).getElementTypeBitWidth();
+  return 128 / (bits == 6 ? 8 : bits);
+}
+
+/// All fit a CTA. The threads that compute take whole rounds of a unit's pieces
+/// as the others do of its fragments, which have more elements.
+LogicalResult QuantizeTileBuilder::verifyProducers() {
+  int64_t all =
+      getProducingThreads() + schedule.getThreads() + target::kWarpSize;
+  if (all <= kMaxThreads)
+    return success();
+  int64_t warps = (kMaxThreads / target::kWarpSize - 1) / 3;
+  return op.emitOpError("expected a schedule with at most ")
+         << warps * target::kWarpSize
+         << " threads, beside which twice as many compute what is quantized, "
+            "found "
+         << schedule.getThreads();
 }
 
 LogicalResult QuantizeTileBuilder::verify() {
@@ -191,12 +225,20 @@ LogicalResult QuantizeTileBuilder::verify() {
                           "unit and stage for ragged rows, found ")
            << schedule;
   for (int64_t axis : op.getAxes())
-    if (failed(verifyThreads(op, getNumFragments(axis), schedule.getThreads())))
-      return failure();
-  if (failed(verifyRows(op, op.getInput(), "the input")))
+    for (Type type : types)
+      if (failed(verifyThreads(op, getNumFragments(axis, type),
+                               schedule.getThreads())))
+        return failure();
+  if (isProduced() && failed(verifyProducers()))
     return failure();
-  for (unsigned i = 0; i < op.getAxes().size(); ++i)
-    if (failed(verifyRows(op, op.getElements(i), "the elements")))
+  for (Value input : op.getInputs())
+    if (failed(verifyRows(op, input,
+                          getColumnStep(getElementTypeOrSelf(input.getType())),
+                          "the input")))
+      return failure();
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i)
+    if (failed(verifyRows(op, op.getElements(i),
+                          getElementStep(op.getElements(i)), "the elements")))
       return failure();
   return success();
 }

@@ -12,6 +12,9 @@
 // rows of one block, each in another place of the swizzle, or a whole line of
 // 128 bytes.
 //
+// Where a producer computes what is quantized, or a gather picks it, threads of
+// another role take the place of the copies (QuantizeTileProducer.cpp).
+//
 // Rows of ragged groups are given whole tiles too: what belongs to the next
 // group is read as zeros, which is what follows a group where it is transposed.
 //
@@ -46,12 +49,20 @@ static RingType getRing(ArrayRef<StringAttr> names,
 }
 
 RingType QuantizeTileBuilder::getInputRing() {
-  int64_t columns = getPanelColumns();
-  BufferType buffer =
-      getBuffer({getColumns() / columns, getUnitRows(), columns},
-                getInputType(), mxgpu::Swizzle::Sw128);
-  return getRing(host.getStringAttr("x"), buffer, schedule.getStages(),
-                 Agent::Tma, 1, Agent::Threads, schedule.getThreads());
+  SmallVector<StringAttr> names;
+  SmallVector<BufferType> buffers;
+  for (auto [i, type] : llvm::enumerate(types)) {
+    int64_t columns = getPanelColumns(type);
+    names.push_back(host.getStringAttr(getField(i)));
+    buffers.push_back(
+        getBuffer({getColumns() / columns, getUnitRows(), columns}, type,
+                  mxgpu::Swizzle::Sw128));
+  }
+  bool produced = isProduced();
+  return getRing(names, buffers, schedule.getStages(),
+                 produced ? Agent::Threads : Agent::Tma,
+                 produced ? getProducingThreads() : 1, Agent::Threads,
+                 schedule.getThreads());
 }
 
 /// What is stored unit by unit, or else tile by tile.
@@ -105,12 +116,12 @@ void QuantizeTileBuilder::buildLoad() {
   ForEachWorkOp tile = body.forEachWork(work);
   Value row = body.add(getInputRow(tile), forEachUnit());
   Value slot = body.create<AcquireOp>(inputs);
-  int64_t columns = getPanelColumns();
+  int64_t columns = getPanelColumns(types[0]);
   for (int64_t panel = 0; panel < getColumns() / columns; ++panel)
     body.create<TmaLoadOp>(
         kernelInputMap,
-        ValueRange{row, body.add(tile.getColumn(), panel * columns)}, slot, "x",
-        body.index(panel), /*multicast=*/false, CacheHint::None);
+        ValueRange{row, body.add(tile.getColumn(), panel * columns)}, slot,
+        getField(0), body.index(panel), /*multicast=*/false, CacheHint::None);
   body.create<PublishOp>(slot, Value());
 }
 
@@ -129,9 +140,9 @@ void QuantizeTileBuilder::buildRowFragment(const Destination &dest,
   Value row = body.create<arith::RemUIOp>(item, body.index(getUnitRows()));
   Value block = body.div(item, getUnitRows());
   Value column = body.mul(block, body.index(getBlock()));
-  Value x =
-      body.create<LoadSharedOp>(VectorType::get(getBlock(), getInputType()),
-                                unit.source, "x", row, column, unit.rows);
+  Value x = body.create<LoadSharedOp>(
+      VectorType::get(getBlock(), dest.sourceType), unit.source, dest.source,
+      row, column, unit.rows);
   auto quantized = body.create<QuantizeBlockOp>(
       TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
       x, encode, /*seed=*/Value(), /*first=*/Value(), op.getScaleRounding(),
@@ -145,14 +156,15 @@ void QuantizeTileBuilder::buildRowFragment(const Destination &dest,
 /// So many columns of a block that a row of them is a word.
 void QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                                               const Unit &unit, Value item) {
-  int64_t columns = getWordColumns(), inRow = getColumns() / columns;
+  int64_t columns = getWordColumns(dest.sourceType);
+  int64_t inRow = getColumns() / columns;
   Value column = body.mul(body.create<arith::RemUIOp>(item, body.index(inRow)),
                           body.index(columns));
   Value block = body.div(item, inRow);
   Value row = body.mul(block, body.index(getBlock()));
   Value x = body.create<LoadSharedOp>(
-      VectorType::get({getBlock(), columns}, getInputType()), unit.source, "x",
-      row, column, /*rows=*/Value());
+      VectorType::get({getBlock(), columns}, dest.sourceType), unit.source,
+      dest.source, row, column, /*rows=*/Value());
   Value rows;
   if (unit.rows)
     rows = body.create<arith::SubIOp>(unit.rows, row);
@@ -205,7 +217,8 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, const Unit &unit) {
     else
       buildColumnFragment(dest, unit, item);
   };
-  int64_t rounds = getNumFragments(dest.axis) / schedule.getThreads();
+  int64_t rounds =
+      getNumFragments(dest.axis, dest.sourceType) / schedule.getThreads();
   if (rounds == 1)
     return build(thread);
   auto loop =
@@ -324,6 +337,8 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
     return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
                                IntegerAttr());
   };
+  if (isProduced())
+    pieces.begin();
   inputs = createRing(getInputRing(), "in");
   byTiles = createRing(getOutputRing(/*byUnits=*/false), "out");
   if (llvm::any_of(destinations,
@@ -334,7 +349,10 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
   work = body.create<WorkSourceOp>(rows, columns, schedule.getTile(),
                                    schedule.getRaster(), /*single=*/!counter,
                                    tickets, counter, offsets);
-  buildLoad();
+  if (isProduced())
+    buildProduce();
+  else
+    buildLoad();
   if (counter)
     buildSchedule();
   buildQuantize();

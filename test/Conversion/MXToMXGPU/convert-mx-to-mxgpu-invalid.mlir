@@ -352,27 +352,30 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 
 // -----
 
-!x = memref<128x128xbf16>
+// The threads that compute what is quantized come on top.
+!x = memref<128x128xf32>
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected producers and gathers with axes [1] and without ragged rows only on the GPU, found axes [0]}}
-  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) axes = [0] producer {
-  ^bb0(%a: bf16, %row: index, %col: index):
-    %b = arith.negf %a : bf16
-    mx.yield %b : bf16
+  // expected-error @below {{'mx.quantize' op expected a schedule with at most 320 threads, beside which twice as many compute what is quantized, found 512}}
+  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) axes = [0]
+      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 32>} producer {
+  ^bb0(%a: f32, %row: index, %col: index):
+    %b = arith.negf %a : f32
+    mx.yield %b : f32
   }
   return
 }
 
 // -----
 
-!x = memref<128x128xbf16>
-!q = memref<128x128xf8E4M3FN>
+// They read 8 columns at a time, where a copy takes 16 bytes.
+!x = memref<128x12xf32>
+!q = memref<12x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected producers and gathers with axes [1] and without ragged rows only on the GPU, found axes [1, 0]}}
-  mx.quantize ins(%x : !x) gather(%n : memref<128xi32>) outs(%q, %s, %q, %s : !q, !s, !q, !s) axes = [1, 0]
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of the input to be a multiple of 8 with axes [0] on the GPU, found 12: pad it to 16}}
+  mx.quantize ins(%x : !x) gather(%n : memref<128xi32>) outs(%q, %s : !q, !s) axes = [0]
   return
 }
 

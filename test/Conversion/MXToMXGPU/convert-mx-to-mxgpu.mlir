@@ -378,8 +378,8 @@ func.func @copies(%x: memref<32x32xf32>, %z: memref<32x32xf32>, %e: memref<32x32
 
 // CHECK:         "expected dimension 0 of an input to be %lld, found %lld"
 // CHECK-LABEL: mxgpu.kernel @producer_quantize(
-// CHECK-SAME:    %[[X:[^:]*]]: memref<?x256xbf16>, %[[Y:[^:]*]]: memref<?x256xf32>, %[[E:[^:]*]]: memref<?x256xf8E4M3FN>,
-// CHECK-SAME:    %[[S:[^:]*]]: memref<?x8xf8E8M0FNU>, %[[N:[^:]*]]: memref<?xi32>, %[[W:[^:]*]]: memref<?xf32>)
+// CHECK-SAME:    %[[X:[^:]*]]: memref<?x256xbf16>, %[[Y:[^:]*]]: memref<?x256xf32>, %[[N:[^:]*]]: memref<?xi32>, %[[W:[^:]*]]: memref<?xf32>,
+// CHECK-SAME:    %[[E:[^:]*]]: memref<?x256xf8E4M3FN>, %[[S:[^:]*]]: memref<?x8xf8E8M0FNU>)
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512>) {
 // CHECK:         %[[ROWS:.*]] = memref.dim %[[N]]
 // CHECK:         mxgpu.role @quantize

@@ -41,6 +41,35 @@ func.func @parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x
   return
 }
 
+// CHECK-LABEL: func.func @swiglu(
+// CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of the input to be a multiple of 8, found %lld; the nearest are %lld and %lld"
+// CHECK-NOT:     memref<?x?xbf16> -> !map
+// CHECK:         mxgpu.launch @kernels::@swiglu_quantize grid(%{{.*}}) args(%arg0, %arg1, %arg2, %{{.*}} :
+func.func @swiglu(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %w: memref<?xf32>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%gate, %up : memref<?x?xbf16>, memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] producer {
+  ^bb0(%g: bf16, %u: bf16, %row: index, %col: index):
+    %weight = memref.load %w[%row] : memref<?xf32>
+    %gf = arith.extf %g : bf16 to f32
+    %uf = arith.extf %u : bf16 to f32
+    %h = arith.mulf %gf, %uf : f32
+    %y = arith.mulf %h, %weight : f32
+    %t = arith.truncf %y : f32 to bf16
+    mx.yield %t : bf16
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @gradients(
+func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ragged = rows ins(%x : memref<?x?xbf16>) gather(%n : memref<?xi64>) offsets(%o : memref<4xi32>) outs(%e, %s, %e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0] producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    %b = arith.negf %a : bf16
+    %c = arith.extf %a : bf16 to f32
+    mx.yield %b, %c : bf16, f32
+  }
+  return
+}
+
 // Along columns only, tiles below each other come one after the other.
 // CHECK-LABEL: mxgpu.kernel @columns_quantize(
 // CHECK-SAME:    %[[X:.*]]: !map, %[[Q:.*]]: !map1, %[[F:.*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[M:.*]]: index, %[[K:.*]]: index)
@@ -140,3 +169,49 @@ func.func @parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x
 // CHECK:           mxgpu.bulk_store %out_slot["rows_scales"] part(3) to %{{.*}} when(%{{.*}})
 // CHECK:           mxgpu.bulk_store %out_slot["columns_scales"] part(3) to %{{.*}} when(%{{.*}})
 // CHECK-NEXT:      mxgpu.publish %out_slot
+
+// A producer's threads take the place of the copies: what they compute, 0 where
+// the tensor ends, is in shared memory once for both axes.
+// CHECK-LABEL: mxgpu.kernel @swiglu_quantize(
+// CHECK-SAME:    %[[GATE:[a-z0-9]+]]: memref<?x?xbf16>, %[[UP:[a-z0-9]+]]: memref<?x?xbf16>, %[[W:[a-z0-9]+]]: memref<?xf32>,
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, stages = 2, ctas = 2>)
+// CHECK:         mxgpu.work_source tickets(
+// CHECK:         mxgpu.role @produce warps(8) {
+// CHECK:           mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
+// CHECK:             %in_slot = mxgpu.acquire %in
+// CHECK:             scf.for %{{.*}} = %c0 to %c128 step %c64 {
+// CHECK:               mxgpu.load_block %[[GATE]][%{{.*}}, %[[C:.*]]] : memref<?x?xbf16> -> vector<8xbf16>
+// CHECK-NEXT:          mxgpu.load_block %[[UP]][%{{.*}}, %[[C]]] : memref<?x?xbf16> -> vector<8xbf16>
+// CHECK-COUNT-6:       mxgpu.load_block
+// CHECK:               memref.load %[[W]]
+// CHECK:               %[[H:.*]] = arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
+// CHECK:               %[[X:.*]] = arith.select %{{.*}}, %[[H]], %{{.*}} : vector<8xbf16>
+// CHECK-NEXT:          mxgpu.store_shared %[[X]], %in_slot["x"] at[%{{.*}}, %{{.*}}] : vector<8xbf16>
+// CHECK-COUNT-3:       mxgpu.store_shared
+// CHECK:             mxgpu.publish %in_slot
+// CHECK:         mxgpu.role @schedule
+// CHECK:         mxgpu.role @quantize warps(4) {
+// CHECK:             %in_slot = mxgpu.consume %in
+// CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32xbf16>
+// CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
+// CHECK:             mxgpu.release %in_slot
+
+// Several values have fields of their own. Gathered rows that do not exist are
+// zeros too.
+// CHECK-LABEL: mxgpu.kernel @gradients_quantize(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x?xbf16>, %[[N:[a-z0-9]+]]: memref<?xi64>,
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, raster = columns>)
+// CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] ragged(
+// CHECK:         mxgpu.role @produce warps(8) {
+// CHECK:             mxgpu.acquire %in
+// CHECK:               %[[ROW:.*]] = arith.addi %start, %{{.*}} : index
+// CHECK:               memref.load %[[N]]
+// CHECK:               %[[FROM:.*]] = arith.index_cast %{{.*}} : i64 to index
+// CHECK:               mxgpu.load_block %[[X]][%[[FROM]],
+// CHECK:               mxgpu.store_shared %{{.*}}, %in_slot["x0"] at[%{{.*}}, %{{.*}}] : vector<8xbf16>
+// CHECK:               mxgpu.store_shared %{{.*}}, %in_slot["x1"] at[%{{.*}}, %{{.*}}] : vector<8xf32>
+// CHECK:         mxgpu.role @quantize warps(4) {
+// CHECK:             mxgpu.load_shared %in_slot["x0"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
+// CHECK:             mxgpu.load_shared %in_slot["x1"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x1xf32>
+// CHECK:             mxgpu.tma_store %out_slot["columns0"]
+// CHECK:             mxgpu.tma_store %out_slot["columns1"]

@@ -102,3 +102,38 @@ func.func @back(%q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>, %x: te
   %r = mx.dequantize ins(%q, %s : tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>) outs(%x : tensor<128x64xbf16>) -> tensor<128x64xbf16>
   return %r : tensor<128x64xbf16>
 }
+
+// What threads compute: two slots for the tiles, and few threads a CTA.
+// CHECK-LABEL: func.func @quantize_produced
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, stages = 2, ctas = 2>}
+func.func @quantize_produced(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>, %qt: tensor<?x?xf8E4M3FN>, %st: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
+  %r:4 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %qt, %st : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [1, 0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    %b = arith.negf %a : bf16
+    mx.yield %b : bf16
+  }
+  return %r#0 : tensor<?x?xf8E4M3FN>
+}
+
+// With values of 32 bits there is room for one CTA, with more for one slot.
+// CHECK-LABEL: func.func @quantize_wide
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, stages = 2, raster = columns>}
+func.func @quantize_wide(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
+  %r:2 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    %b = arith.extf %a : bf16 to f32
+    mx.yield %b : f32
+  }
+  return %r#0 : tensor<?x?xf8E4M3FN>
+}
+
+// CHECK-LABEL: func.func @quantize_wider
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, raster = columns>}
+func.func @quantize_wider(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
+  %r:4 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    %b = arith.extf %a : bf16 to f32
+    mx.yield %b, %a : f32, bf16
+  }
+  return %r#0 : tensor<?x?xf8E4M3FN>
+}

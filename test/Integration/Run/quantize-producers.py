@@ -3,10 +3,11 @@
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
 
-Along rows. SwiGLU forward and backward with a weight for each row, a bias for
-each column, regions that do not map 0 to 0 (padding stays 0), rows in the order
-of experts with padding; tiles that are not full. mx-run itself compares every
-operation with the CPU path; what IEEE 754 defines is compared with numpy too.
+Along rows, along columns and both. SwiGLU forward and backward with a weight for
+each row, a bias for each column, regions that do not map 0 to 0 (padding stays
+0), rows in the order of experts with padding; tiles that are not full, and more
+of them than CTAs. mx-run itself compares every operation with the CPU path; what
+IEEE 754 defines is compared with numpy too.
 """
 
 import os
@@ -58,8 +59,20 @@ BIAS = """
     mx.yield %t : bf16"""
 
 
-def destination(rows, columns, element, layout="", scale="f8E8M0FNU", block=32):
+WIDE = """
+    %x = arith.extf %gate : bf16 to f32
+    %y = arith.extf %up : bf16 to f32
+    %s = arith.addf %x, %y : f32
+    mx.yield %s : f32"""
+# Tiles that are made in parts.
+PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, vector = 32, "
+         "unit = 64, stages = 3, ctas = 1, raster = supergroup(2)>}")
+
+
+def destination(rows, columns, element, layout="", scale="f8E8M0FNU", block=32, axis=1):
     encoding = f", #mx.scale_layout<{layout}>" if layout else ""
+    if axis == 0:
+        rows, columns = columns, rows
     return [f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{columns // block}x{scale}{encoding}>"]
 
 
@@ -77,7 +90,27 @@ def cases(rows, columns, gathered):
     yield ["gate"], "gather(%index : !index)", destination(gathered, columns, "f8E4M3FN"), "", ""
 
 
-def program(rows, columns, gathered):
+def destinations(axes, *arguments):
+    return sum((destination(*arguments, axis=axis) for axis in axes), [])
+
+
+def tile_cases(rows, columns, gathered):
+    """The same through shared memory."""
+    swiglu = ["gate", "up"]
+    gather = "gather(%index : !index)"
+    size, taken, nvfp4 = (rows, columns), (gathered, columns), ("f4E2M1FN", "tcgen05", "f8E4M3FN", 16)
+    yield swiglu, "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), "axes = [1, 0]", FORWARD
+    yield swiglu, "", destinations([0], *size, "f4E2M1FN"), "axes = [0] scale_rounding = even", FORWARD
+    yield swiglu, "global_scale(%scale)", destinations([0, 1], *size, *nvfp4), "axes = [0, 1] block_size = 16", FORWARD
+    yield (swiglu + ["dh"], "", destinations([1, 0], *size, "f8E5M2", "tcgen05") +
+           destinations([1, 0], *size, "f6E2M3FN"), "axes = [1, 0]", BACKWARD)
+    yield swiglu, "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), f"axes = [1, 0] {PARTS}", WIDE
+    yield ["gate"], "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), "axes = [1, 0]", BIAS
+    yield ["gate"], gather, destinations([1, 0], *taken, "f8E4M3FN", "tcgen05"), "axes = [1, 0]", BIAS
+    yield ["gate"], gather, destinations([0], *taken, "f8E4M3FN", "tcgen05"), "axes = [0]", ""
+
+
+def program(cases, rows, columns, gathered):
     t = f"tensor<{rows}x{columns}xbf16>"
     lines, names, results = [], [], []
     for i, (inputs, operands, types, options, region) in enumerate(cases(rows, columns, gathered)):
@@ -107,9 +140,9 @@ def make_tensor(rng, rows, columns):
     return x
 
 
-def run(chip, rows, columns, gathered):
+def run(chip, cases, rows, columns, gathered):
     rng = np.random.default_rng([rows, columns])
-    text, count = program(rows, columns, gathered)
+    text, count = program(cases, rows, columns, gathered)
     gate, up, dh = (make_tensor(rng, rows, columns) for _ in range(3))
     bias = rng.standard_normal(columns).astype(BF16)
     index = rng.integers(-1, rows, gathered).astype(np.int32)
@@ -124,7 +157,8 @@ def run(chip, rows, columns, gathered):
         np.save(path(f"in{i}.npy"), array)
         command.append("--arg=" + path(f"in{i}.npy"))
     command += ["--result=" + path(f"out{i}.npy") for i in range(count)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    # Few CTAs, which draw tickets for the other tiles.
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MX_SIM_SM_COUNT": "1"})
     if done.returncode:
         sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
     # Each of the operations was compared, and in every bit.
@@ -134,19 +168,28 @@ def run(chip, rows, columns, gathered):
         biased = ((gate + bias[None]).astype(BF16) + BF16(1)).astype(np.float32)
         taken = np.where(index[:, None] < 0, np.float32(0), biased[np.maximum(index, 0)])
         plain = np.where(index[:, None] < 0, np.float32(0), gate.astype(np.float32)[np.maximum(index, 0)])
-    failures = 0
-    for name, x, first, layout in [("bias", biased, 10, True), ("gathered bias", taken, 12, True),
-                                   ("gathered", plain, 14, False)]:
-        elements, scales = ref.quantize(x, "f8E4M3FN")
-        for what, found, expected in [("elements", outs[first], elements),
-                                      ("scales", outs[first + 1], ref.tile(scales) if layout else scales)]:
-            wrong = np.count_nonzero(found != expected)
-            if found.shape != expected.shape or wrong:
-                failures += 1
-                print(f"{chip} {rows}x{columns} {name} {what}: {wrong} of {expected.size} differ")
+        wide = gate.astype(np.float32) + up.astype(np.float32)
+    failures, first = 0, 0
+    for inputs, operands, types, options, region in cases(rows, columns, gathered):
+        x = (taken if region else plain) if operands.startswith("gather") else {BIAS: biased, WIDE: wide}.get(region)
+        axes = [1] if "axes" not in options else [int(c) for c in options.split("[")[1].split("]")[0].split(",")]
+        for k, axis in enumerate(axes if x is not None else []):
+            elements, scales = ref.quantize(x if axis else np.ascontiguousarray(x.T), "f8E4M3FN")
+            if "tcgen05" in types[2 * k + 1]:
+                scales = ref.tile(scales)
+            for j, (what, expected) in enumerate([("elements", elements), ("scales", scales)]):
+                found = outs[first + 2 * k + j]
+                wrong = found.shape != expected.shape or np.count_nonzero(found != expected)
+                if wrong:
+                    failures += 1
+                    print(f"{chip} {rows}x{columns} {operands} {options} axis {axis} {what}: {int(wrong)} of "
+                          f"{expected.size} differ")
+        first += len(types)
+    assert first == count
     return failures
 
 
-failures = sum(run(chip, *size) for chip in chips for size in [(200, 160, 137), (128, 256, 384)])
+failures = sum(run(chip, *size) for chip in chips for size in [
+    (cases, 200, 160, 137), (cases, 128, 256, 384), (tile_cases, 160, 288, 352), (tile_cases, 256, 128, 128)])
 print(f"{failures} arrays differ")
 sys.exit(failures != 0)

@@ -7,7 +7,8 @@ REQUIRES: compiler, numpy
 
 Along both axes, from one read or alone: rows stay where they are and have tiles
 of scales for each group; columns become a ragged reduction. Groups of any size,
-many of them empty, more than a warp has lanes; rows behind the last group.
+many of them empty, more than a warp has lanes; rows behind the last group. Some
+of them a second time, of rows that are gathered and computed by a producer.
 """
 
 import os
@@ -50,6 +51,14 @@ CASES = [
     ("no rows", "bf16", "i64", [0, 1], "f8E4M3FN", "linear", None),
     ("many", "f16", "i64", [1], "f4E2M1FN", "tcgen05", 3.0),
 ]
+PRODUCED = [0, 3, 5, 9, 12]  # numbers of cases
+REGION = """producer {{
+^bb0(%a: {0}, %row: index, %col: index):
+  %one = arith.constant 1.0 : {0}
+  %b = arith.addf %a, %a : {0}
+  %c = arith.addf %b, %one : {0}
+  mx.yield %c : {0}
+}}"""
 
 
 def types(case, axis, total, groups):
@@ -64,7 +73,7 @@ def types(case, axis, total, groups):
             f"{layout}, ragged = {kind}, groups = {groups}>>"]
 
 
-def program(case, total, groups):
+def program(case, total, groups, produced):
     _, dtype, index, axes, _, _, factor = case
     x, o = f"tensor<{total}x{COLUMNS}x{dtype}>", f"tensor<{groups}x{index}>"
     outs = sum((types(case, axis, total, groups) for axis in axes), [])
@@ -72,28 +81,33 @@ def program(case, total, groups):
     lines = [f"{e} = tensor.empty() : {t}" for e, t in zip(empty, outs)]
     scale = "" if factor is None else "global_scale(%g) "
     block = 32 if factor is None else 16
+    n = f"tensor<{total}xi32>"
+    gather = f"gather(%n : {n}) " if produced else ""
+    region = REGION.format(dtype) if produced else ""
     results = ", ".join(outs)
     names = ", ".join(f"%q#{k}" for k in range(len(outs)))
-    return (f"func.func @main(%x: {x}, %o: {o}, %g: f32) -> ({results}) {{\n"
+    return (f"func.func @main(%x: {x}, %o: {o}, %g: f32, %n: {n}) -> ({results}) {{\n"
             + "\n".join(lines) +
             f"\n%q:{len(outs)} = mx.quantize ragged = rows ins(%x : {x}) "
-            f"{scale}offsets(%o : {o}) outs({', '.join(empty)} : {results}) "
-            f"axes = {axes} block_size = {block} -> {results}\n"
+            f"{scale}{gather}offsets(%o : {o}) outs({', '.join(empty)} : {results}) "
+            f"axes = {axes} block_size = {block} -> {results} {region}\n"
             f"return {names} : {results}\n}}\n")
 
 
-def run(name, case, bits, ends, device):
+def run(name, case, bits, ends, rows, device):
+    """`rows` are those that are gathered for a producer, or None."""
     path = lambda what: os.path.join(directory, f"{chip}-{name}-{what}")
     with open(path("program.mlir"), "w") as f:
-        f.write(program(case, len(bits), len(ends)))
+        f.write(program(case, len(bits), len(ends), rows is not None))
     dtype, index, factor = case[1], case[2], case[6]
     np.save(path("x.npy"), bits if dtype == "bf16" else bits.view(FLOATS[dtype]))
     np.save(path("o.npy"), ends.astype({"i32": np.int32, "i64": np.int64}[index]))
     np.save(path("g.npy"), np.float32(factor or 1))
+    np.save(path("n.npy"), np.zeros(len(bits), np.int32) if rows is None else rows)
     outs = [path(f"out{i}-{device}.npy") for i in range(2 * len(case[3]))]
     command = [mx_run, path("program.mlir"), f"--device={device}",
                f"--chip={chip}"]
-    command += ["--arg=" + path(f"{a}.npy") for a in "xog"]
+    command += ["--arg=" + path(f"{a}.npy") for a in "xogn"]
     done = subprocess.run(command + [f"--result={o}" for o in outs],
                           capture_output=True, text=True)
     if done.returncode or done.stderr:
@@ -149,7 +163,22 @@ def expected(case, x, ends):
             yield ref.tile(scales), (slice(None), slice(0, end // block // 4))
 
 
-compared = failures = 0
+def compare(name, case, bits, x, ends, rows=None):
+    """Counts compared bytes and arrays that differ."""
+    compared = failures = 0
+    sim = run(name, case, bits, ends, rows, "sim")
+    cpu = run(name, case, bits, ends, rows, "cpu")
+    for i, (array, part) in enumerate(expected(case, x, ends)):
+        for device, found in [("sim", sim[i]), ("cpu", cpu[i])]:
+            compared += array[part].size
+            unequal = inputs.difference(found[part], array[part])
+            if unequal:
+                failures += 1
+                print(f"{name}: {case}, result {i} on {device}: {unequal}")
+    return np.array([compared, failures])
+
+
+results = np.zeros(2, int)
 rng = np.random.default_rng(29)
 for number, case in enumerate(CASES):
     sizes, dtype = case[0], case[1]
@@ -163,15 +192,15 @@ for number, case in enumerate(CASES):
         blocks.reshape(COLUMNS, total).T if number % 2 else
         blocks.reshape(total, COLUMNS))
     with np.errstate(all="ignore"):
-        x = bits.view(FLOATS[dtype]).astype(np.float32)
-    sim = run(str(number), case, bits, ends, "sim")
-    cpu = run(str(number), case, bits, ends, "cpu")
-    for i, (array, part) in enumerate(expected(case, x, ends)):
-        for device, found in [("sim", sim[i]), ("cpu", cpu[i])]:
-            compared += array[part].size
-            unequal = inputs.difference(found[part], array[part])
-            if unequal:
-                failures += 1
-                print(f"{case}, result {i} on {device}: {unequal}")
+        given = bits.view(FLOATS[dtype])
+        x = given.astype(np.float32)
+        results += compare(str(number), case, bits, x, ends)
+        if number not in PRODUCED:
+            continue
+        rows = rng.integers(-1, total, total).astype(np.int32)
+        made = (given + given + given.dtype.type(1)).astype(np.float32)
+        taken = np.where(rows[:, None] < 0, np.float32(0), made[np.maximum(rows, 0)])
+        results += compare(f"{number}-produced", case, bits, taken, ends, rows)
+compared, failures = map(int, results)
 print(f"{chip}: {compared} bytes compared, {failures} failures")
 sys.exit(failures != 0 or compared < 1000000)

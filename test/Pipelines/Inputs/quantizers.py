@@ -3,6 +3,8 @@ input, each element type with its scales, both layouts; and SwiGLU, forward and 
 with gathered rows.
 """
 
+from swiglu import BACKWARD, FORWARD
+
 ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8"]
 LAYOUTS = ["", ", #mx.scale_layout<tcgen05>"]
 ROUNDINGS = ["ceil", "floor", "even"]
@@ -54,35 +56,6 @@ for source in ["bf16", "f16", "f32"]:
         count += 1
 print(relayout("to_tiles", *LAYOUTS))
 print(relayout("from_tiles", *LAYOUTS[::-1]))
-
-SWIGLU = """
-  %one = arith.constant 1.0 : f32
-  %gf = arith.extf %gate : bf16 to f32
-  %uf = arith.extf %up : bf16 to f32
-  %minus = arith.negf %gf : f32
-  %exp = math.exp %minus : f32
-  %d = arith.addf %one, %exp : f32
-  %silu = arith.divf %gf, %d : f32
-  %p = tensor.extract %ps[%row] : tensor<?xf32>"""
-FORWARD = SWIGLU + """
-  %h = arith.mulf %silu, %uf : f32
-  %w = arith.mulf %h, %p : f32
-  %y = arith.truncf %w : f32 to bf16
-  mx.yield %y : bf16"""
-BACKWARD = SWIGLU + """
-  %sigma = arith.divf %one, %d : f32
-  %dhf = arith.extf %dh : bf16 to f32
-  %dhp = arith.mulf %dhf, %p : f32
-  %left = arith.subf %one, %sigma : f32
-  %slope = arith.mulf %silu, %left : f32
-  %dsilu = arith.addf %sigma, %slope : f32
-  %dg0 = arith.mulf %dhp, %uf : f32
-  %dg = arith.mulf %dg0, %dsilu : f32
-  %du = arith.mulf %dhp, %silu : f32
-  %x = arith.truncf %dg : f32 to bf16
-  %y = arith.truncf %du : f32 to bf16
-  mx.yield %x, %y : bf16, bf16"""
-
 
 def swiglu(name, inputs, values, gather, element, body):
     x, e, s = "tensor<?x?xbf16>", f"tensor<?x?x{element}>", "tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>"

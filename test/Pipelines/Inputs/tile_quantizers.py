@@ -1,7 +1,9 @@
 """Prints a program with every kind of quantizer through shared memory: axes,
-each type of input, each element type with its scales, layouts, ragged rows, and
-tiles that are loaded in parts.
+each type of input, each element type with its scales, layouts, ragged rows,
+tiles that are loaded in parts, and tiles that threads compute or gather.
 """
+
+from swiglu import BACKWARD, FORWARD
 
 ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8", "nvfp4"]
 ROUNDINGS = ["ceil", "floor", "even"]
@@ -62,3 +64,44 @@ for axes in [[0], [1, 0]]:
                           schedule=SCHEDULES[len(axes)])
 quantizer("bf16", [1], "f8E4M3FN", "tcgen05", ragged=True)
 quantizer("bf16", [0, 1], "f8E4M3FN", "linear")
+
+NEGATE = """
+  %y = arith.negf %gate : {0}
+  mx.yield %y : {0}"""
+
+
+def produced(inputs, values, axes, element, body="", source="bf16", gather=False, ragged=False):
+    """Without a body rows are gathered as they are."""
+    global count
+    x, n, o = f"tensor<?x?x{source}>", "tensor<?xi32>", f"tensor<{GROUPS}xi32>"
+    types = sum((destination(a, element, "tcgen05", ragged) for a in axes), []) * values
+    names = [f"%e{i}" for i in range(len(types))]
+    is_nvfp4 = element == "nvfp4"
+    operands = (("global_scale(%g) " if is_nvfp4 else "") + (f"gather(%n : {n}) " if gather else "")
+                + (f"offsets(%o : {o}) " if ragged else ""))
+    region = "".join(f", %{i}: {source}" for i in inputs)[2:]
+    region = f" producer {{\n^bb0({region}, %row: index, %col: index):{body}\n}}" if body else ""
+    print(f"""
+func.func @k{count}({"".join(f"%{i}_t: {x}, " for i in inputs)}%ps: tensor<?xf32>, %n: {n}, %o: {o}, %g: f32,
+    {", ".join(f"{name}: {t}" for name, t in zip(names, types))}) -> ({", ".join(types)}) {{
+  %q:{len(types)} = mx.quantize {"ragged = rows" if ragged else ""} ins({", ".join(f"%{i}_t" for i in inputs)} : {", ".join([x] * len(inputs))})
+    {operands}outs({", ".join(names)} : {", ".join(types)}) axes = {axes} {"block_size = 16" if is_nvfp4 else ""}
+    -> {", ".join(types)}{region}
+  return {", ".join(f"%q#{i}" for i in range(len(types)))} : {", ".join(types)}
+}}""")
+    count += 1
+
+
+GATES = ["gate", "up"]
+for axes in [[0], [1, 0]]:
+    for element in ELEMENTS:
+        produced(GATES, 1, axes, element, FORWARD)
+    for element in ["f8E4M3FN", "f6E2M3FN", "f4E2M1FN"]:
+        produced(GATES + ["dh"], 2, axes, element, BACKWARD)
+    for source in ["bf16", "f16", "f32"]:
+        produced(["gate"], 1, axes, "f8E4M3FN", source=source, gather=True)
+        produced(["gate"], 1, axes, "f4E2M1FN", NEGATE.format(source), source, gather=True)
+produced(GATES, 1, [0, 1], "f8E4M3FN", FORWARD)
+for axes in [[1], [0], [1, 0]]:
+    produced(GATES, 1, axes, "f8E4M3FN", FORWARD, ragged=True)
+    produced(GATES, 1, axes, "f8E4M3FN", FORWARD, gather=True, ragged=True)

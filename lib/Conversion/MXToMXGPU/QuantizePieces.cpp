@@ -1,0 +1,118 @@
+//===- QuantizePieces.cpp - What is quantized, in registers ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Pieces are as long as they are aligned, and lie all inside or all outside the
+// tensor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "QuantizePieces.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+Value mx::mxgpu::getQuantizedDim(KernelBuilder &host, QuantizeOp op,
+                                 int64_t dim) {
+  return dim == 0 && op.getGather() ? host.dim(op.getGather(), 0)
+                                    : host.dim(op.getInput(), dim);
+}
+
+SmallVector<Type> mx::mxgpu::getQuantizedTypes(QuantizeOp op) {
+  if (Block *block = op.getProducerBlock())
+    return SmallVector<Type>(block->getTerminator()->getOperandTypes());
+  return {getElementTypeOrSelf(op.getInput().getType())};
+}
+
+SmallVector<Value> QuantizePieces::getArguments() {
+  SmallVector<Value> arguments(op.getInputs());
+  if (op.getGather())
+    arguments.push_back(op.getGather());
+  llvm::append_range(arguments, producer.getCaptures());
+  return arguments;
+}
+
+void QuantizePieces::takeArguments(Block::args_iterator &next) {
+  for (unsigned i = 0; i < op.getInputs().size(); ++i)
+    inputs.push_back(*next++);
+  if (op.getGather())
+    gather = *next++;
+  for (Value value : producer.getCaptures())
+    producer.capture(value, *next++);
+}
+
+void QuantizePieces::begin() {
+  rows = body.dim(gather ? gather : inputs[0], 0);
+  columns = body.dim(inputs[0], 1);
+}
+
+QuantizePieces::Piece QuantizePieces::load(Value row, Value column) {
+  Piece piece{row, row, column, {}};
+  if (gather) {
+    // A negative number is a row beyond all others.
+    Value last = body.create<arith::SubIOp>(rows, body.index(1));
+    Value number = body.create<memref::LoadOp>(
+        gather, ValueRange(body.create<arith::MinUIOp>(row, last)));
+    piece.sourceRow =
+        body.create<arith::IndexCastOp>(body.getIndexType(), number);
+  }
+  for (Value input : inputs)
+    piece.elements.push_back(body.create<LoadBlockOp>(
+        VectorType::get(vector, getElementTypeOrSelf(input.getType())), input,
+        piece.sourceRow, column));
+  return piece;
+}
+
+/// Whether a piece is part of the tensor; null if that goes without saying.
+Value QuantizePieces::getPresence(const Piece &piece) {
+  SmallVector<int64_t> shape = op.getQuantizedShape();
+  Value present;
+  auto require = [&](Value place, Value end) {
+    Value isBelow =
+        body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, place, end);
+    present = present ? body.create<arith::AndIOp>(present, isBelow).getResult()
+                      : isBelow;
+  };
+  // The tiles of a group begin with it.
+  auto isCovered = [&](int64_t dim) {
+    return !ShapedType::isDynamic(shape[dim]) && shape[dim] % tile[dim] == 0 &&
+           !op.getOffsets();
+  };
+  if (gather)
+    require(piece.sourceRow, body.dim(inputs[0], 0));
+  if (!isCovered(0))
+    require(piece.row, rows);
+  if (!isCovered(1))
+    require(piece.column, columns);
+  return present;
+}
+
+SmallVector<Value> QuantizePieces::emitProducer(const Piece &piece) {
+  Value one = body.index(1);
+  Value lastRow = body.create<arith::SubIOp>(rows, one);
+  producer.emitScalars(body, body.create<arith::MinUIOp>(piece.row, lastRow));
+  Columns place{piece.column, vector, /*last=*/Value(), /*isPresent=*/Value()};
+  if (producer.usesColumns())
+    place.last = body.create<arith::SubIOp>(columns, one);
+  return producer.emit(body, piece.elements, place);
+}
+
+SmallVector<Value> QuantizePieces::produce(const Piece &piece) {
+  // What was read outside the tensor is 0 already; but behind the last number
+  // of a gather stands a row that exists.
+  if (!producer && !(gather && padded))
+    return piece.elements;
+  SmallVector<Value> values = producer ? emitProducer(piece) : piece.elements;
+  Value present = getPresence(piece);
+  if (!present)
+    return values;
+  for (Value &value : values) {
+    Value zero =
+        body.create<arith::ConstantOp>(body.getZeroAttr(value.getType()));
+    value = body.create<arith::SelectOp>(present, value, zero);
+  }
+  return values;
+}

@@ -1,0 +1,72 @@
+//===- QuantizePieces.h - What is quantized, in registers -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Threads read pieces of rows of the inputs, which may be gathered, and compute
+// what the producer makes of them: to quantize it where they have it, or to
+// leave it in shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEPIECES_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEPIECES_H
+
+#include "ElementRegion.h"
+
+namespace mx::mxgpu {
+
+/// A dimension of what is quantized.
+mlir::Value getQuantizedDim(KernelBuilder &host, QuantizeOp op, int64_t dim);
+
+/// The types of what is quantized: the input's, or what the producer yields.
+llvm::SmallVector<mlir::Type> getQuantizedTypes(QuantizeOp op);
+
+class QuantizePieces {
+public:
+  /// Consecutive elements of a row of what is quantized.
+  struct Piece {
+    mlir::Value row, sourceRow, column;
+    llvm::SmallVector<mlir::Value> elements; ///< of each input
+  };
+
+  /// Vectors have so many elements, tiles so many rows and columns. Rows that
+  /// do not exist are quantized too if tiles are `padded`.
+  QuantizePieces(QuantizeOp op, KernelBuilder &body, int64_t vector,
+                 llvm::ArrayRef<int64_t> tile, bool padded)
+      : op(op), body(body), vector(vector), tile(tile), padded(padded),
+        producer(op.getProducerBlock()) {}
+
+  /// What a kernel is given for it.
+  llvm::SmallVector<mlir::Value> getArguments();
+  /// Takes what stands for it in the kernel, from `next` on.
+  void takeArguments(mlir::Block::args_iterator &next);
+  /// Emits what all pieces need. In the kernel, outside of its roles.
+  void begin();
+
+  mlir::Value getRows() const { return rows; }
+  mlir::Value getColumns() const { return columns; }
+
+  /// Reads the inputs. Several pieces are read before the first is used.
+  Piece load(mlir::Value row, mlir::Value column);
+  /// What is quantized of a piece: 0 where there is nothing, and not what the
+  /// producer makes of 0.
+  llvm::SmallVector<mlir::Value> produce(const Piece &piece);
+
+private:
+  llvm::SmallVector<mlir::Value> emitProducer(const Piece &piece);
+  mlir::Value getPresence(const Piece &piece);
+
+  QuantizeOp op;
+  KernelBuilder &body;
+  int64_t vector;
+  llvm::SmallVector<int64_t> tile;
+  bool padded;
+  ElementRegion producer;
+  /// In the kernel.
+  llvm::SmallVector<mlir::Value> inputs;
+  mlir::Value gather, rows, columns;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEPIECES_H

@@ -1,0 +1,77 @@
+//===- QuantizeTileProducer.cpp - Tiles that threads compute --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What a producer makes of its inputs, or a gather of their rows, is computed
+// in registers and left in shared memory, once for all axes; those who quantize
+// it do not see the difference to what a bulk copy loads. Adjacent threads hold
+// adjacent pieces of a row, and read several rows before they use the first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "QuantizeTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Bytes of the inputs that a thread waits for at a time: with fewer, too few
+/// loads are under way; more, and what they bring does not leave registers for
+/// what is computed.
+static constexpr int64_t kBytesAtOnce = 128;
+
+/// The pieces that a thread reads at once, which divide the `rounds` in which
+/// all threads take those of a unit.
+static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
+  int64_t bytes = 0;
+  for (Value input : op.getInputs())
+    bytes += columns *
+             getElementTypeOrSelf(input.getType()).getIntOrFloatBitWidth() / 8;
+  int64_t count = 1;
+  while (2 * count * bytes <= kBytesAtOnce && rounds % (2 * count) == 0)
+    count *= 2;
+  return count;
+}
+
+/// All pieces of a unit, whose first element is that of `firstRow` and
+/// `firstColumn` in the tensor.
+void QuantizeTileBuilder::producePieces(Value slot, Value firstRow,
+                                        Value firstColumn) {
+  int64_t lanesInRow = getColumns() / kPieceColumns;
+  int64_t rowsAtOnce = getProducingThreads() / lanesInRow;
+  int64_t rounds = getUnitRows() / rowsAtOnce;
+  int64_t count = getPiecesAtOnce(op, kPieceColumns, rounds);
+  Value thread = body.create<ThreadIdOp>();
+  Value row = body.div(thread, lanesInRow);
+  Value column =
+      body.mul(body.create<arith::RemUIOp>(thread, body.index(lanesInRow)),
+               body.index(kPieceColumns));
+  Value inTensor = body.add(firstColumn, column);
+  auto loop = body.create<scf::ForOp>(body.index(0), body.index(getUnitRows()),
+                                      body.index(count * rowsAtOnce));
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(loop.getBody());
+  row = body.add(loop.getInductionVar(), row);
+  SmallVector<Value> rows;
+  SmallVector<QuantizePieces::Piece> loaded;
+  for (int64_t i = 0; i < count; ++i) {
+    rows.push_back(i ? body.add(row, i * rowsAtOnce) : row);
+    loaded.push_back(pieces.load(body.add(firstRow, rows.back()), inTensor));
+  }
+  for (auto [rowInUnit, piece] : llvm::zip_equal(rows, loaded))
+    for (auto [i, value] : llvm::enumerate(pieces.produce(piece)))
+      body.create<StoreSharedOp>(value, slot, getField(i),
+                                 ValueRange{rowInUnit, column});
+}
+
+void QuantizeTileBuilder::buildProduce() {
+  OpBuilder::InsertionGuard guard(body);
+  body.role("produce", getProducingThreads() / 32, /*elected=*/false);
+  ForEachWorkOp tile = body.forEachWork(work);
+  Value row = body.add(getInputRow(tile), forEachUnit());
+  Value slot = body.create<AcquireOp>(inputs);
+  producePieces(slot, row, tile.getColumn());
+  body.create<PublishOp>(slot, Value());
+}
