@@ -173,10 +173,10 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // A producer's threads take the place of the copies: what they compute, 0 where
 // the tensor ends, is in shared memory once for both axes.
 // CHECK-LABEL: mxgpu.kernel @swiglu_quantize(
-// CHECK-SAME:    %[[GATE:[a-z0-9]+]]: memref<?x?xbf16>, %[[UP:[a-z0-9]+]]: memref<?x?xbf16>, %[[W:[a-z0-9]+]]: memref<?xf32>,
+// CHECK-SAME:    %[[GATE:[a-z0-9_]+]]: memref<?x?xbf16>, %[[UP:[a-z0-9_]+]]: memref<?x?xbf16>, %[[W:[a-z0-9_]+]]: memref<?xf32>,
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, stages = 2, ctas = 2>)
 // CHECK:         mxgpu.work_source tickets(
-// CHECK:         mxgpu.role @produce warps(8) {
+// CHECK:         mxgpu.role @produce warps(8) first_warp(0) {
 // CHECK:           mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
 // CHECK:             %in_slot = mxgpu.acquire %in
 // CHECK:             scf.for %{{.*}} = %c0 to %c128 step %c64 {
@@ -190,7 +190,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-COUNT-3:       mxgpu.store_shared
 // CHECK:             mxgpu.publish %in_slot
 // CHECK:         mxgpu.role @schedule
-// CHECK:         mxgpu.role @quantize warps(4) {
+// CHECK:         mxgpu.role @quantize warps(4) {{.*}}{
 // CHECK:             %in_slot = mxgpu.consume %in
 // CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32xbf16>
 // CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
@@ -199,10 +199,10 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // Several values have fields of their own. Gathered rows that do not exist are
 // zeros too.
 // CHECK-LABEL: mxgpu.kernel @gradients_quantize(
-// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x?xbf16>, %[[N:[a-z0-9]+]]: memref<?xi64>,
+// CHECK-SAME:    %[[X:[a-z0-9_]+]]: memref<?x?xbf16>, %[[N:[a-z0-9_]+]]: memref<?xi64>,
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, raster = columns>)
 // CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] ragged(
-// CHECK:         mxgpu.role @produce warps(8) {
+// CHECK:         mxgpu.role @produce warps(8) first_warp(0) {
 // CHECK:             mxgpu.acquire %in
 // CHECK:               %[[ROW:.*]] = arith.addi %start, %{{.*}} : index
 // CHECK:               memref.load %[[N]]
@@ -210,7 +210,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:               mxgpu.load_block %[[X]][%[[FROM]],
 // CHECK:               mxgpu.store_shared %{{.*}}, %in_slot["x0"] at[%{{.*}}, %{{.*}}] : vector<8xbf16>
 // CHECK:               mxgpu.store_shared %{{.*}}, %in_slot["x1"] at[%{{.*}}, %{{.*}}] : vector<8xf32>
-// CHECK:         mxgpu.role @quantize warps(4) {
+// CHECK:         mxgpu.role @quantize warps(4) {{.*}}{
 // CHECK:             mxgpu.load_shared %in_slot["x0"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
 // CHECK:             mxgpu.load_shared %in_slot["x1"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x1xf32>
 // CHECK:             mxgpu.tma_store %out_slot["columns0"]

@@ -294,10 +294,11 @@ gpu.module @kernels {
 // What threads read goes by store_shared.
 !out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = threads(32)>
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %f: f8E8M0FNU) {
+  mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s = mxgpu.acquire %out : !out
+      %f = arith.constant 1.0 : f8E8M0FNU
       // expected-error @below {{'mxgpu.store_scale' op expected a ring with consumer tma_store, found threads}}
       mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !mxgpu.slot<!out>
     }
