@@ -3,7 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Division is a call with many cases, minimum and maximum are comparisons and
-// selections to upstream. The GPU has instructions that give the same bits.
+// selections to upstream, and widening takes pairs apart. The GPU has
+// instructions that give the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,6 +93,35 @@ struct ClampMagnitude final : OpRewritePattern<arith::MinimumFOp> {
   }
 };
 
+/// bf16 is the upper half of f32: both halves of a word by one instruction
+/// each, where numbers of 16 bits would have to be taken apart first.
+struct WidenPairs final : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto from = dyn_cast<VectorType>(op.getIn().getType());
+    if (!from || !from.getElementType().isBF16() || !isF32(op.getType()) ||
+        from.getNumElements() % 2)
+      return failure();
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto number = [&](int32_t value) -> Value {
+      auto type =
+          VectorType::get(from.getNumElements() / 2, builder.getI32Type());
+      return builder.create<arith::ConstantOp>(
+          DenseElementsAttr::get(type, value));
+    };
+    Value low16 = number(16), upper = number(int32_t(0xFFFF0000));
+    Value words =
+        builder.create<vector::BitCastOp>(low16.getType(), op.getIn());
+    Value low = builder.create<arith::ShLIOp>(words, low16);
+    Value high = builder.create<arith::AndIOp>(words, upper);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(
+        op, op.getType(), builder.create<vector::InterleaveOp>(low, high));
+    return success();
+  }
+};
+
 /// An operation of arith as the one of LLVM with the same meaning.
 template <typename ArithOp, typename LLVMOp>
 struct SameInLLVM final : OpRewritePattern<ArithOp> {
@@ -111,7 +141,7 @@ struct SameInLLVM final : OpRewritePattern<ArithOp> {
 void mx::mxgpu::lowerMath(KernelOp kernel) {
   MLIRContext *context = kernel.getContext();
   RewritePatternSet wholes(context);
-  wholes.add<NormalReciprocal, ClampMagnitude>(context);
+  wholes.add<NormalReciprocal, ClampMagnitude, WidenPairs>(context);
   walkAndApplyPatterns(kernel, std::move(wholes));
   RewritePatternSet parts(context);
   parts.add<SameInLLVM<arith::MaximumFOp, LLVM::MaximumOp>,

@@ -102,7 +102,9 @@ struct LoadBlockLowering final : KernelPattern<LoadBlockOp> {
     auto type = cast<VectorType>(op.getType());
     Type element = type.getElementType();
     Value row = adaptor.getRow(), column = adaptor.getColumn();
-    Value inside = isInside(builder, op.getSource(), row, column, element);
+    Value inside;
+    if (!op.getInBounds())
+      inside = isInside(builder, op.getSource(), row, column, element);
     Value place = getPlace(builder, op.getSource(), row, column, element);
     auto loaded = cast<VectorType>(getTypeConverter()->convertType(type));
     int64_t count =
@@ -118,10 +120,12 @@ struct LoadBlockLowering final : KernelPattern<LoadBlockOp> {
   }
 
 private:
-  /// Words, or zeros.
+  /// Words, or zeros where there is a condition that does not hold.
   static Value load(NVVMBuilder &builder, Value place, int64_t offset,
                     int64_t size, Value condition) {
     auto type = VectorType::get(size, builder.getI32Type());
+    if (!condition)
+      return builder.loadGlobal(builder.offset(place, offset), type);
     auto ifOp = builder.create<scf::IfOp>(type, condition, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
@@ -177,7 +181,7 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
     QuantizeMath math(builder, recipe);
     SmallVector<Value> words = splitWords(builder, adaptor.getInput());
     Value maximum = math.getMaximum(words);
-    for (int64_t distance = 1; distance < op.getLanes(); distance *= 2)
+    for (uint64_t distance = 1; distance < op.getLanes(); distance *= 2)
       maximum = math.combine(maximum, builder.shuffleXor(maximum, distance));
     BlockScale scale =
         math.getScale(math.getRowMaximum(maximum), adaptor.getEncode());

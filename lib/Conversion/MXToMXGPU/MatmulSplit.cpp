@@ -99,7 +99,7 @@ void MatmulBuilder::buildSumRole(Value parts) {
   body.setInsertionPointToStart(ifOp.thenBlock());
   region.emitScalars(body, row);
   Value empty = isEmpty(unit);
-  Value sums = addParts(parts, row, {column, kSumColumns, {}});
+  Value sums = addParts(parts, row, {column, kSumColumns, {}, {}});
   storeSums(sums, row, column, empty);
 }
 

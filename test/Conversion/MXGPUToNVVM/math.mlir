@@ -60,4 +60,32 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
       memref.store %5, %m[%c0] : memref<8xf32>
     }
   }
+
+  // Each half of a word becomes a number by one instruction.
+  // CHECK-LABEL: llvm.func @widen(
+  // CHECK:         %[[X:.*]] = vector.load %{{.*}} vector<4xbf16>
+  // CHECK-DAG:     %[[BY:.*]] = arith.constant dense<16> : vector<2xi32>
+  // CHECK-DAG:     %[[UPPER:.*]] = arith.constant dense<-65536> : vector<2xi32>
+  // CHECK:         %[[WORDS:.*]] = vector.bitcast %[[X]] : vector<4xbf16> to vector<2xi32>
+  // CHECK-NEXT:    %[[LOW:.*]] = arith.shli %[[WORDS]], %[[BY]]
+  // CHECK-NEXT:    %[[HIGH:.*]] = arith.andi %[[WORDS]], %[[UPPER]]
+  // CHECK-NEXT:    %[[ALL:.*]] = vector.interleave %[[LOW]], %[[HIGH]]
+  // CHECK-NEXT:    arith.bitcast %[[ALL]] : vector<4xi32> to vector<4xf32>
+  // Without pairs, and of another type, it stays.
+  // CHECK:         arith.extf %{{.*}} : vector<3xbf16> to vector<3xf32>
+  // CHECK:         arith.extf %{{.*}} : vector<4xf16> to vector<4xf32>
+  mxgpu.kernel @widen(%m: memref<8xbf16>, %h: memref<8xf16>, %to: memref<8xf32>) {
+    mxgpu.role @only warps(1) {
+      %c0 = arith.constant 0 : index
+      %x = vector.load %m[%c0] : memref<8xbf16>, vector<4xbf16>
+      %0 = arith.extf %x : vector<4xbf16> to vector<4xf32>
+      vector.store %0, %to[%c0] : memref<8xf32>, vector<4xf32>
+      %y = vector.load %m[%c0] : memref<8xbf16>, vector<3xbf16>
+      %1 = arith.extf %y : vector<3xbf16> to vector<3xf32>
+      vector.store %1, %to[%c0] : memref<8xf32>, vector<3xf32>
+      %z = vector.load %h[%c0] : memref<8xf16>, vector<4xf16>
+      %2 = arith.extf %z : vector<4xf16> to vector<4xf32>
+      vector.store %2, %to[%c0] : memref<8xf32>, vector<4xf32>
+    }
+  }
 }

@@ -199,3 +199,20 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 }
+
+// -----
+
+// What is known to lie inside is read as it is.
+// CHECK-LABEL: llvm.func @in_bounds(
+// CHECK:           memref.dim
+// CHECK-NOT:       cmpi
+// CHECK-NOT:       scf.if
+// CHECK:           llvm.load %{{.*}} invariant {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @in_bounds(%x: memref<?x?xbf16>, %n: index, %to: memref<8xbf16>) {
+    mxgpu.role @only warps(1) {
+      %v = mxgpu.load_block %x[%n, %n] in_bounds : memref<?x?xbf16> -> vector<8xbf16>
+      vector.store %v, %to[%n] : memref<8xbf16>, vector<8xbf16>
+    }
+  }
+}

@@ -511,3 +511,34 @@ gpu.module @threads [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 }
+
+// -----
+
+// Two roles empty a slot: each of their warps arrives.
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(160)>
+!slot = !mxgpu.slot<!ring>
+
+// CHECK-LABEL: gpu.module @two_readers
+// CHECK-DAG:     %[[C2:.*]] = arith.constant 2 : i32
+// CHECK-DAG:     %[[C5:.*]] = arith.constant 5 : i32
+// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C2]]
+// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C5]]
+gpu.module @two_readers [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @kernel(%i: index, %v: f32) {
+    %x = vector.broadcast %v : f32 to vector<4xf32>
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @produce warps(2) {
+      %s = mxgpu.acquire %ring : !ring
+      mxgpu.store_shared %x, %s["x"] at [%i, %i] : vector<4xf32>, !slot
+      mxgpu.publish %s : !slot
+    }
+    mxgpu.role @rows warps(1) {
+      %s = mxgpu.consume %ring : !ring
+      mxgpu.release %s : !slot
+    }
+    mxgpu.role @columns warps(4) {
+      %s = mxgpu.consume %ring : !ring
+      mxgpu.release %s : !slot
+    }
+  }
+}

@@ -107,6 +107,9 @@ LogicalResult StoreFragmentOp::verify() {
   return success();
 }
 
+/// Rows after which a swizzle repeats (PTX ISA, tensor swizzling modes).
+static constexpr int64_t kSwizzleRows = 8;
+
 LogicalResult TmaStoreOp::verify() {
   BufferType buffer = lookUpField(*this, getSlot(), getField());
   if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
@@ -120,18 +123,30 @@ LogicalResult TmaStoreOp::verify() {
     return emitOpError("expected ")
            << map.getBox().size() << " coordinates, found "
            << getCoords().size();
-  ArrayRef<int64_t> shape = buffer.getShape();
-  if (std::optional<int64_t> part = getPart()) {
-    if (shape.size() != 3 || *part < 0 || *part >= shape[0])
-      return emitOpError("expected a part of a field of panels, found ")
-             << *part << " of " << buffer;
-    shape = shape.drop_front();
-  }
-  if (map.getBox() != shape ||
-      map.getElementType() != buffer.getElementType() ||
+  if (map.getElementType() != buffer.getElementType() ||
       map.getSwizzle() != buffer.getSwizzle())
-    return emitOpError("expected a map with the shape, type and swizzle of ")
+    return emitOpError("expected a map with the type and swizzle of ")
            << buffer << ", found " << map;
+  // Parts are rows of a panel, each beginning where its swizzle does.
+  SmallVector<int64_t> shape(buffer.getShape());
+  int64_t parts = 1, part = getPart().value_or(0);
+  if (getPart()) {
+    if (shape.size() == 3) {
+      parts = shape.front();
+      shape.erase(shape.begin());
+    }
+    int64_t rows = map.getBox().front();
+    if (rows % kSwizzleRows == 0 && shape.front() % rows == 0) {
+      parts *= shape.front() / rows;
+      shape.front() = rows;
+    }
+  }
+  if (map.getBox() != ArrayRef(shape))
+    return emitOpError("expected a box of ")
+           << ArrayRef(shape) << " or parts of it, found " << map;
+  if (part < 0 || part >= parts)
+    return emitOpError("expected a part from 0 to ")
+           << parts - 1 << ", found " << part;
   if (getCondition() && ring.getScope() != Scope::Cta)
     return emitOpError("expected a condition only with scope = cta, found ")
            << ring;

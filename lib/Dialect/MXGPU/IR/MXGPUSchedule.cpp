@@ -384,7 +384,7 @@ LogicalResult
 QuantizeScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                              ArrayRef<int64_t> tile, int64_t threads,
                              int64_t vector, int64_t unit, int64_t stages,
-                             int64_t ctas, RasterAttr) {
+                             int64_t ctas, RasterAttr, bool /*tickets*/) {
   if (tile.size() != 2)
     return emitError() << "expected 2 tile sizes (rows, columns), found "
                        << tile.size();

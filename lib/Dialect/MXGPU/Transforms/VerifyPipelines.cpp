@@ -92,8 +92,7 @@ private:
                << loop->getName().getStringRef();
     Sides &sides = rings[ring];
     Port *place = &(sides.*side);
-    if (place->take && isa<ConsumeOp>(take) &&
-        ring.getType().getConsumer() == Agent::Roles)
+    if (place->take && isa<ConsumeOp>(take) && isShared(ring, sides, role))
       place = &sides.others.emplace_back();
     Port &port = *place;
     if (port.take) {
@@ -140,6 +139,18 @@ private:
     return success();
   }
 
+  /// Whether `role` may consume the ring beside those that do: each has a turn
+  /// of its own, and what they read does not change.
+  static bool isShared(RingOp ring, const Sides &sides, RoleOp role) {
+    RingType type = ring.getType();
+    if (type.getConsumer() == Agent::Roles)
+      return true;
+    return type.getConsumer() == Agent::Threads && !type.isPair() &&
+           type.getProducer() != Agent::Mma &&
+           llvm::none_of(sides.getConsumers(),
+                         [&](const Port &port) { return port.role == role; });
+  }
+
   LogicalResult collectPorts() {
     for (auto ring : kernel.getBody().getOps<RingOp>()) {
       if (!ring.getType().isStaging())
@@ -176,8 +187,12 @@ private:
                               "consume, found ")
              << producer.role.getSymNameAttr() << " twice";
     if (failed(verifyAgent(ring, producer, ring.getType().getProducer(),
-                           ring.getType().getProducerThreads())))
+                           ring.getType().getProducerThreads(),
+                           getThreads(producer))))
       return failure();
+    int64_t threads = 0;
+    for (Port port : sides.getConsumers())
+      threads += getThreads(port);
     for (Port port : sides.getConsumers()) {
       if (!isSameNest(getLoops(producer.take), getLoops(port.take))) {
         InFlightDiagnostic diag = ring.emitOpError(
@@ -187,7 +202,7 @@ private:
         return diag;
       }
       if (failed(verifyAgent(ring, port, ring.getType().getConsumer(),
-                             ring.getType().getConsumerThreads())))
+                             ring.getType().getConsumerThreads(), threads)))
         return failure();
     }
     if (failed(verifyPair(ring, sides)))
@@ -217,10 +232,14 @@ private:
     return success();
   }
 
+  static int64_t getThreads(Port port) {
+    return port.role.getElected() ? 1 : port.role.getWarps() * 32;
+  }
+
   /// One thread drives the copy engine and the tensor core; `threads(n)` are
-  /// all threads of a role.
+  /// all threads of a role, or of the roles that consume a ring together.
   LogicalResult verifyAgent(RingOp ring, Port port, Agent agent,
-                            int64_t threads) {
+                            int64_t threads, int64_t found) {
     RoleOp role = port.role;
     if (agent == Agent::Roles)
       return success();
@@ -230,7 +249,6 @@ private:
       return role.emitOpError("expected an elected role for ")
              << stringifyAgent(agent) << " of ring \"" << ring.getName() << '"';
     }
-    int64_t found = role.getElected() ? 1 : role.getWarps() * 32;
     if (found == threads)
       return success();
     return role.emitOpError("expected ")

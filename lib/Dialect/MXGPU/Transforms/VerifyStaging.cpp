@@ -131,17 +131,37 @@ static bool isCopyOf(Operation *op, StringAttr name) {
 /// Copies of a field: of each part if it has several.
 static int64_t getNumCopies(AcquireOp acquire, StringAttr name) {
   RingType ring = acquire.getRing().getType();
-  ArrayRef<int64_t> shape =
-      ring.getBuffers()[ring.getFieldIndex(name)].getShape();
+  BufferType buffer = ring.getBuffers()[ring.getFieldIndex(name)];
   for (Operation *user : acquire.getSlot().getUsers()) {
     if (!isCopyOf(user, name))
       continue;
     if (auto store = dyn_cast<TmaStoreOp>(user); store && store.getPart())
-      return shape[0];
+      return buffer.getSizeInBytes() /
+             store.getMap().getType().getSizeInBytes();
     if (auto store = dyn_cast<BulkStoreOp>(user); store && store.getPart())
-      return ShapedType::getNumElements(shape.drop_back());
+      return ShapedType::getNumElements(buffer.getShape().drop_back());
   }
   return 1;
+}
+
+/// As many copies as there are parts suffice if no part is copied twice.
+static LogicalResult verifyParts(AcquireOp acquire) {
+  llvm::SmallDenseSet<std::pair<StringAttr, int64_t>> found;
+  for (Operation &op : *acquire->getBlock()) {
+    auto check = [&](auto store) -> LogicalResult {
+      if (store.getSlot() != acquire.getSlot() || !store.getPart() ||
+          found.insert({store.getFieldAttr(), *store.getPart()}).second)
+        return success();
+      return store.emitOpError("expected one copy of each part, found part ")
+             << *store.getPart() << " of " << store.getFieldAttr()
+             << " a second time";
+    };
+    if (auto store = dyn_cast<TmaStoreOp>(op); store && failed(check(store)))
+      return failure();
+    if (auto store = dyn_cast<BulkStoreOp>(op); store && failed(check(store)))
+      return failure();
+  }
+  return success();
 }
 
 /// The condition under which `op` copies, if it has one.
@@ -203,7 +223,7 @@ static LogicalResult verifySlotOfRole(AcquireOp acquire) {
         return diag;
       }
   }
-  return success();
+  return verifyParts(acquire);
 }
 
 static LogicalResult verifyStagingOfRole(RingOp ring) {
@@ -220,7 +240,8 @@ static LogicalResult verifyStagingOfRole(RingOp ring) {
                             "none");
   RoleOp role = getRole(taken);
   int64_t threads = ring.getType().getProducerThreads();
-  if (role.getElected() || role.getWarps() * 32 != threads)
+  if (role.getElected() ||
+      static_cast<int64_t>(role.getWarps()) * 32 != threads)
     return role.emitOpError("expected ")
            << threads << " threads for ring \"" << ring.getName()
            << "\", found " << (role.getElected() ? 1 : role.getWarps() * 32);

@@ -2,8 +2,8 @@
 
 // Parts come in any order; those with a default are not printed.
 
-// CHECK: #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 4>
-"test.f"() {s = #mxgpu.quantize_schedule<threads = 256, tile = [256, 256], stages = 4, unit = 64, vector = 32>} : () -> ()
+// CHECK: #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 4, tickets = true>
+"test.f"() {s = #mxgpu.quantize_schedule<threads = 256, tile = [256, 256], stages = 4, unit = 64, tickets = true, vector = 32>} : () -> ()
 
 // CHECK: #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, ctas = 2, raster = columns>
 "test.f"() {s = #mxgpu.quantize_schedule<raster = columns, tile = [256, 128], threads = 128, ctas = 2, stages = 1>} : () -> ()

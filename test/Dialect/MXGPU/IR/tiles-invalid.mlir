@@ -240,7 +240,7 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s = mxgpu.acquire %out : !out
-      // expected-error @below {{'mxgpu.tma_store' op expected a part of a field of panels, found 2 of '!mxgpu.buffer<smem<2x128x128xi8, sw128>>'}}
+      // expected-error @below {{'mxgpu.tma_store' op expected a part from 0 to 1, found 2}}
       mxgpu.tma_store %s["q"] part(2) to %map[%i, %i] : !mxgpu.slot<!out>, !map
     }
   }
@@ -315,6 +315,37 @@ gpu.module @kernels {
       %s = mxgpu.acquire %out : !out
       // expected-error @below {{'mxgpu.store_rows' op expected a ring with consumer tma_store, found threads}}
       mxgpu.store_rows %s["q"] to %q[%i, %i] rows(%i) when(%c) : !mxgpu.slot<!out>, memref<?x?xi8>
+    }
+  }
+}
+
+// -----
+
+// A part begins where the swizzle does.
+!out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!map = !mxgpu.tensor_map<4x128xi8, sw128>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %map: !map) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.tma_store' op expected a box of 128, 128 or parts of it, found '!mxgpu.tensor_map<4x128xi8, sw128>'}}
+      mxgpu.tma_store %s["q"] part(2) to %map[%i, %i] : !mxgpu.slot<!out>, !map
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!map = !mxgpu.tensor_map<32x128xi8, sw128>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %map: !map) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s = mxgpu.acquire %out : !out
+      // expected-error @below {{'mxgpu.tma_store' op expected a part from 0 to 3, found 4}}
+      mxgpu.tma_store %s["q"] part(4) to %map[%i, %i] : !mxgpu.slot<!out>, !map
     }
   }
 }

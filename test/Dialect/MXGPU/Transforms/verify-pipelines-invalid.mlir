@@ -1173,3 +1173,69 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+// Of all roles that consume a ring together.
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(64)>
+!slot = !mxgpu.slot<!ring>
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %map: !map) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.acquire %ring : !ring
+        mxgpu.tma_load %map[%row, %column] into %s["x"] : !map, !slot
+        mxgpu.publish %s : !slot
+      }
+    }
+    // expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 96}}
+    mxgpu.role @rows warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.consume %ring : !ring
+        mxgpu.release %s : !slot
+      }
+    }
+    mxgpu.role @columns warps(2) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.consume %ring : !ring
+        mxgpu.release %s : !slot
+      }
+    }
+  }
+}
+
+// -----
+
+// A role that consumes some slots only would leave the others waiting.
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(64)>
+!slot = !mxgpu.slot<!ring>
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %map: !map) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        // expected-note @below {{acquired here}}
+        %s = mxgpu.acquire %ring : !ring
+        mxgpu.tma_load %map[%row, %column] into %s["x"] : !map, !slot
+        mxgpu.publish %s : !slot
+      }
+    }
+    mxgpu.role @rows warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.consume %ring : !ring
+        mxgpu.release %s : !slot
+      }
+    }
+    mxgpu.role @columns warps(1) {
+      // expected-note @below {{consumed here}}
+      %s = mxgpu.consume %ring : !ring
+      mxgpu.release %s : !slot
+    }
+  }
+}

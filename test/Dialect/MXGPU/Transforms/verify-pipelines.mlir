@@ -489,3 +489,35 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+// Two roles read what one copy loads: the ring waits for the threads of both.
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(96)>
+!slot = !mxgpu.slot<!ring>
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %map: !map) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.acquire %ring : !ring
+        mxgpu.tma_load %map[%row, %column] into %s["x"] : !map, !slot
+        mxgpu.publish %s : !slot
+      }
+    }
+    mxgpu.role @rows warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.consume %ring : !ring
+        mxgpu.release %s : !slot
+      }
+    }
+    mxgpu.role @columns warps(2) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s = mxgpu.consume %ring : !ring
+        mxgpu.release %s : !slot
+      }
+    }
+  }
+}

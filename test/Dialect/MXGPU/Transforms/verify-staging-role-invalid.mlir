@@ -174,3 +174,26 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+// Strips of two panels; one is copied twice, another not at all.
+!ring = !mxgpu.ring<1 x (q: smem<2x16x128xi8, sw128>), producer = threads(64), consumer = tma_store>
+!slot = !mxgpu.slot<!ring>
+!map = !mxgpu.tensor_map<8x128xi8, sw128>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %i: index, %b: i8) {
+    %q = vector.broadcast %b : i8 to vector<32xi8>
+    %out = mxgpu.ring "out" : !ring
+    mxgpu.role @write warps(2) {
+      %s = mxgpu.acquire %out : !ring
+      mxgpu.store_shared %q, %s["q"] at [%i, %i] : vector<32xi8>, !slot
+      mxgpu.tma_store %s["q"] part(0) to %map[%i, %i] : !slot, !map
+      mxgpu.tma_store %s["q"] part(2) to %map[%i, %i] : !slot, !map
+      mxgpu.tma_store %s["q"] part(1) to %map[%i, %i] : !slot, !map
+      // expected-error @below {{'mxgpu.tma_store' op expected one copy of each part, found part 2 of "q" a second time}}
+      mxgpu.tma_store %s["q"] part(2) to %map[%i, %i] : !slot, !map
+      mxgpu.publish %s : !slot
+    }
+  }
+}

@@ -102,12 +102,13 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
     | part | default | meaning |
     |---|---|---|
     | `tile = [m, n]` | required | rows and columns of the input that a CTA takes at a time, multiples of 128 |
-    | `threads = n` | required | threads of a CTA, whole warps |
+    | `threads = n` | required | threads of a CTA that quantize, whole warps for each axis |
     | `vector = n` | 16 | consecutive elements that a thread holds: 8 or 16, or 32, where it holds whole blocks |
     | `unit = n` | those of the tile | rows of the tile that a slot of that ring has |
-    | `stages = n` | 1 | slots of the ring between loads and threads, for kernels that load through shared memory; with more than one, CTAs draw tickets for further tiles |
+    | `stages = n` | 1 | slots of the ring between loads and threads, for kernels that load through shared memory |
     | `raster = ...` | `linear` | order of the tiles: `linear`, `columns`, `supergroup(n)` or `hilbert` |
     | `ctas = n` | 1 | CTAs that share an SM: bounds the registers of a thread |
+    | `tickets` | `false` | whether there are only as many CTAs as fit, which draw tickets for further tiles, instead of a CTA for each tile |
 
     Example: `#mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector
     = 16, ctas = 2>`.
@@ -120,17 +121,19 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
     DefaultValuedParameter<"int64_t", "1">:$stages,
     DefaultValuedParameter<"int64_t", "1">:$ctas,
     DefaultValuedParameter<"::mx::mxgpu::RasterAttr",
-        "::mx::mxgpu::RasterAttr::get($_ctxt, ::mx::mxgpu::RasterOrder::Linear, 1)">:$raster);
+        "::mx::mxgpu::RasterAttr::get($_ctxt, ::mx::mxgpu::RasterOrder::Linear, 1)">:$raster,
+    DefaultValuedParameter<"bool", "false">:$tickets);
   let builders = [
     AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$tile, "int64_t":$threads,
                      "int64_t":$vector, "int64_t":$stages, "int64_t":$ctas), [{
       return $_get($_ctxt, tile, threads, vector, /*unit=*/0, stages, ctas,
-                   RasterAttr::get($_ctxt, RasterOrder::Linear, 1));
+                   RasterAttr::get($_ctxt, RasterOrder::Linear, 1),
+                   /*tickets=*/false);
     }]>
   ];
   let assemblyFormat = [{
     `<` struct(custom<TileSizes>($tile), $threads, $vector, $unit, $stages,
-               $ctas, custom<Raster>($raster)) `>`
+               $ctas, custom<Raster>($raster), $tickets) `>`
   }];
   let extraClassDeclaration = [{
     /// Rows that a slot of the ring has.

@@ -717,8 +717,8 @@ def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [AttrSizedOperandSegments]> {
     `coords` are the box's first element, outermost dimension first. What lies
     outside the tensor is not written. With `add` the elements are added to
     those of the tensor, each in one rounding. The slot is empty again when the
-    copy has read it. A field that holds several boxes, its panels, is copied
-    one `part` at a time. There is a copy only `when` a condition holds that the
+    copy has read it. A field that holds several boxes, its panels or rows of
+    them, is copied one `part` at a time. There is a copy only `when` a condition holds that the
     threads agree on.
 
     Example:
@@ -748,13 +748,14 @@ def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
   let description = [{
     The elements lie all inside or all outside, and start at a multiple of 16
     bytes or of their own size. Elements of 4 and 6 bits come from a matrix of
-    bytes (i8), the former in pairs.
+    bytes (i8), the former in pairs. With `in_bounds` they are known to lie
+    inside, and nothing is compared.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
-                       Index:$row, Index:$column);
+                       Index:$row, Index:$column, UnitAttr:$in_bounds);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = [{
-    $source `` `[` $row `,` $column `]` attr-dict
+    $source `` `[` $row `,` $column `]` (`in_bounds` $in_bounds^)? attr-dict
     `:` type($source) `->` type($result)
   }];
   let hasVerifier = 1;
