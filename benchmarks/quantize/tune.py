@@ -24,30 +24,48 @@ def along_rows():
                f"ctas = {ctas}")
 
 
-def tiles(raster, large):
-    """One tile a CTA, then several, whose rows are loaded unit by unit."""
-    for tile, threads, ctas in [("128, 128", 256, 4), ("128, 128", 256, 3),
-                                ("128, 128", 128, 4), ("128, 256", 256, 2),
-                                ("256, 128", 256, 2)]:
-        yield (f"tile = [{tile}], threads = {threads}, vector = 32, "
-               f"ctas = {ctas}, raster = {raster}")
-    for tile, unit, stages, threads, ctas in large:
-        yield (f"tile = [{tile}], threads = {threads}, vector = 32, "
-               f"unit = {unit}, stages = {stages}, ctas = {ctas}, "
-               f"raster = {raster}")
+def tile(rows, columns, unit, stages, threads, ctas, raster, tickets=False):
+    return (f"tile = [{rows}, {columns}], threads = {threads}, vector = 32, "
+            f"unit = {unit}, stages = {stages}, ctas = {ctas}, "
+            f"raster = {raster}" + (", tickets = true" if tickets else ""))
 
 
-TALL = [("256, 128", 64, 4, 128, 2), ("256, 128", 64, 3, 128, 2),
-        ("256, 128", 128, 2, 256, 2), ("128, 128", 64, 3, 256, 2)]
-SQUARE = [("256, 256", 64, 4, 256, 1), ("256, 256", 64, 3, 256, 1),
-          ("256, 256", 64, 4, 512, 1), ("256, 128", 64, 4, 256, 2)]
+def along_columns():
+    """One tile a CTA, as a whole or in parts; then tickets."""
+    yield tile(128, 128, 128, 1, 256, 4, "columns")
+    yield tile(128, 128, 128, 1, 128, 4, "columns")
+    yield tile(256, 128, 64, 2, 128, 3, "columns")
+    yield tile(256, 128, 64, 3, 128, 2, "columns", tickets=True)
+    yield tile(256, 256, 32, 3, 128, 2, "columns")
+
+
+def both_axes():
+    for threads, ctas in [(256, 3), (128, 3), (512, 2)]:
+        yield tile(128, 128, 128, 1, threads, ctas, "linear")
+    yield tile(128, 128, 64, 1, 128, 5, "linear")
+    yield tile(128, 256, 32, 2, 256, 3, "linear")
+    yield tile(256, 128, 64, 2, 128, 3, "linear")
+    for raster in ["linear", "columns", "supergroup(2)"]:
+        yield tile(256, 256, 32, 2, 256, 2, raster)
+        yield tile(256, 256, 64, 3, 512, 1, raster, tickets=True)
+
+
+def computed():
+    for raster in ["linear", "columns"]:
+        yield tile(256, 256, 64, 2, 256, 1, raster, tickets=True)
+    yield tile(256, 256, 32, 2, 128, 2, "linear", tickets=True)
+    yield tile(128, 256, 64, 2, 256, 1, "linear", tickets=True)
+    yield tile(128, 128, 128, 2, 256, 1, "linear", tickets=True)
+    yield tile(128, 128, 128, 1, 128, 2, "linear")
+
+
 SCHEDULES = {
     "k": list(along_rows()),
     "e2m1": list(along_rows()),
     "nvfp4": list(along_rows()),
-    "m": list(tiles("columns", TALL)),
-    "both": list(tiles("linear", SQUARE)),
-    "swiglu": list(tiles("linear", SQUARE)),
+    "m": list(along_columns()),
+    "both": list(both_axes()),
+    "swiglu": list(computed()),
 }
 
 

@@ -64,9 +64,10 @@ LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
     return op->emitOpError("expected a schedule whose threads cover rows of ")
            << columns / vector << " vectors, and a tile of " << rows
            << " rows in whole passes, found " << threads << " threads";
-  if (schedule.getStages() != 1 || schedule.getUnit())
-    return op->emitOpError("expected a schedule with 1 stage and no unit along "
-                           "rows, which needs no shared memory, found ")
+  if (schedule.getStages() != 1 || schedule.getUnit() || schedule.getTickets())
+    return op->emitOpError("expected a schedule with 1 stage and neither unit "
+                           "nor tickets along rows, which needs no shared "
+                           "memory, found ")
            << schedule;
   return success();
 }

@@ -49,6 +49,13 @@ void QuantizePieces::begin() {
   columns = body.dim(inputs[0], 1);
 }
 
+/// Whether tiles end where the tensor does; those of a group begin with it.
+bool QuantizePieces::isCovered(int64_t dim) {
+  int64_t extent = op.getQuantizedShape()[dim];
+  return !ShapedType::isDynamic(extent) && extent % tile[dim] == 0 &&
+         !op.getOffsets();
+}
+
 QuantizePieces::Piece QuantizePieces::load(Value row, Value column) {
   Piece piece{row, row, column, {}};
   if (gather) {
@@ -59,27 +66,35 @@ QuantizePieces::Piece QuantizePieces::load(Value row, Value column) {
     piece.sourceRow =
         body.create<arith::IndexCastOp>(body.getIndexType(), number);
   }
+  // A producer's results are replaced by zeros later: what is beyond the end
+  // may then be anything, and reads that no comparison precedes are under way
+  // together. Where CTAs run, there is a row; of what is gathered from, maybe
+  // not.
+  bool inBounds = bool(producer) && !gather;
+  Value readRow = piece.sourceRow, readColumn = column;
+  if (inBounds) {
+    if (!isCovered(0))
+      readRow = body.create<arith::MinUIOp>(
+          readRow, body.create<arith::SubIOp>(rows, body.index(1)));
+    if (!isCovered(1))
+      readColumn = body.create<arith::MinUIOp>(
+          readColumn, body.create<arith::SubIOp>(columns, body.index(vector)));
+  }
   for (Value input : inputs)
     piece.elements.push_back(body.create<LoadBlockOp>(
         VectorType::get(vector, getElementTypeOrSelf(input.getType())), input,
-        piece.sourceRow, column));
+        readRow, readColumn, inBounds));
   return piece;
 }
 
 /// Whether a piece is part of the tensor; null if that goes without saying.
 Value QuantizePieces::getPresence(const Piece &piece) {
-  SmallVector<int64_t> shape = op.getQuantizedShape();
   Value present;
   auto require = [&](Value place, Value end) {
     Value isBelow =
         body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, place, end);
     present = present ? body.create<arith::AndIOp>(present, isBelow).getResult()
                       : isBelow;
-  };
-  // The tiles of a group begin with it.
-  auto isCovered = [&](int64_t dim) {
-    return !ShapedType::isDynamic(shape[dim]) && shape[dim] % tile[dim] == 0 &&
-           !op.getOffsets();
   };
   if (gather)
     require(piece.sourceRow, body.dim(inputs[0], 0));

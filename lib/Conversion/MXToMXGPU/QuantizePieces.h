@@ -53,6 +53,7 @@ public:
   llvm::SmallVector<mlir::Value> produce(const Piece &piece);
 
 private:
+  bool isCovered(int64_t dim);
   llvm::SmallVector<mlir::Value> emitProducer(const Piece &piece);
   mlir::Value getPresence(const Piece &piece);
 

@@ -55,25 +55,39 @@ enum class Axes { Columns, Both };
 /// from such pairs or from memory. Rounding to 6 bits by hand, too, takes
 /// registers that both axes leave no room for.
 enum class Numbers { Pairs, Widened, F32 };
+struct Tile {
+  int64_t rows, columns;
+  int64_t unit, stages; // rows loaded at a time, and slots for them
+};
 struct TileChoice {
   Axes axes;
   Numbers numbers;
   int64_t least; // elements of the input
+  Tile tile;
   int64_t threads, ctas;
-  int64_t group; // tiles below each other that are visited together
+  RasterOrder order;
 };
 } // namespace
 
+static constexpr Tile kSmall = {128, 128, /*unit=*/0, /*stages=*/1};
+static constexpr RasterOrder kLinear = RasterOrder::Linear,
+                             kColumns = RasterOrder::Columns;
+/// Rows of 256 bytes both ways.
+static constexpr Tile kLarge = {256, 256, /*unit=*/32, /*stages=*/2};
+
+static constexpr Tile kWide = {256, 256, /*unit=*/64, /*stages=*/2};
+static constexpr Tile kDouble = {128, 128, /*unit=*/0, /*stages=*/2};
+
 /// Through shared memory, the first that fits: as many CTAs as memory and
-/// registers let in, one tile each. Larger tiles that are loaded in parts were
-/// slower on an H200 (docs/QuantizeSpeed.md).
+/// registers let in, one tile each (docs/QuantizeSpeed.md).
 static constexpr TileChoice kTiles[] = {
-    {Axes::Both, Numbers::Pairs, int64_t(1) << 29, 256, 3, 2},
-    {Axes::Both, Numbers::Pairs, 0, 256, 3, 1},
-    {Axes::Both, Numbers::Widened, 0, 128, 3, 1},
-    {Axes::Both, Numbers::F32, 0, 256, 2, 1},
-    {Axes::Columns, Numbers::Pairs, 0, 256, 4, 1},
-    {Axes::Columns, Numbers::F32, 0, 256, 2, 1},
+    {Axes::Both, Numbers::Pairs, int64_t(1) << 29, kLarge, 256, 2, kColumns},
+    {Axes::Both, Numbers::Pairs, int64_t(1) << 26, kLarge, 256, 2, kLinear},
+    {Axes::Both, Numbers::Pairs, 0, kSmall, 256, 3, kLinear},
+    {Axes::Both, Numbers::Widened, 0, kSmall, 128, 2, kLinear},
+    {Axes::Both, Numbers::F32, 0, kSmall, 256, 2, kLinear},
+    {Axes::Columns, Numbers::Pairs, 0, kSmall, 256, 4, kColumns},
+    {Axes::Columns, Numbers::F32, 0, kSmall, 256, 2, kColumns},
 };
 
 static Numbers getNumbers(QuantizeOp op, Axes axes, Type type) {
@@ -90,67 +104,85 @@ static Axes getAxes(QuantizeOp op) {
   return op.getAxes().size() == 2 ? Axes::Both : Axes::Columns;
 }
 
-/// Tiles that lie below each other are written side by side where the tensor is
-/// only written transposed, or group by group.
-static RasterOrder getTileOrder(QuantizeOp op) {
-  return getAxes(op) == Axes::Both && !op.getOffsets() ? RasterOrder::Linear
-                                                       : RasterOrder::Columns;
+/// Elements of the input, 0 where they are not known or groups share them.
+static int64_t getSize(QuantizeOp op) {
+  auto input = cast<ShapedType>(op.getInput().getType());
+  return input.hasStaticShape() && !op.getOffsets() ? input.getNumElements()
+                                                    : 0;
+}
+
+/// Groups have tiles below each other in turn.
+static QuantizeScheduleAttr getTileSchedule(QuantizeOp op, const Tile &tile,
+                                            int64_t threads, int64_t ctas,
+                                            RasterOrder order, bool tickets) {
+  if (op.getOffsets())
+    order = kColumns;
+  return QuantizeScheduleAttr::get(
+      op.getContext(), {tile.rows, tile.columns}, threads, /*vector=*/32,
+      tile.unit, tile.stages, ctas,
+      RasterAttr::get(op.getContext(), order, /*group=*/1), tickets);
 }
 
 static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op) {
-  auto input = cast<ShapedType>(op.getInput().getType());
-  bool isRagged = bool(op.getOffsets());
   Axes axes = getAxes(op);
-  Numbers numbers = getNumbers(op, axes, input.getElementType());
-  int64_t size =
-      input.hasStaticShape() && !isRagged ? input.getNumElements() : 0;
-  RasterOrder order = getTileOrder(op);
-  const TileChoice *tile = llvm::find_if(kTiles, [&](const TileChoice &tile) {
+  Numbers numbers =
+      getNumbers(op, axes, getElementTypeOrSelf(op.getInput().getType()));
+  int64_t size = getSize(op);
+  const TileChoice *choice = llvm::find_if(kTiles, [&](const TileChoice &tile) {
     return tile.axes == axes && tile.numbers == numbers && tile.least <= size;
   });
-  if (tile->group > 1)
-    order = RasterOrder::Supergroup;
-  return QuantizeScheduleAttr::get(
-      op.getContext(), {128, 128}, tile->threads, /*vector=*/32, /*unit=*/0,
-      /*stages=*/1, tile->ctas,
-      RasterAttr::get(op.getContext(), order, tile->group));
+  return getTileSchedule(op, choice->tile, choice->threads, choice->ctas,
+                         choice->order, /*tickets=*/false);
 }
 
 namespace {
 struct ProducedChoice {
-  Numbers numbers;
-  int64_t bits; // of all values of an element
-  int64_t stages, ctas;
+  Axes axes;
+  Numbers numbers; // or less
+  int64_t bits;    // of all values of an element, or less
+  int64_t least;
+  Tile tile;
+  int64_t threads;
+  RasterOrder order;
 };
 } // namespace
 
+static constexpr int64_t kAnyBits = std::numeric_limits<int64_t>::max();
+
 /// Tiles that threads compute, the first that is large enough: a slot is filled
 /// while another one is quantized, where shared memory has room for two, and
-/// all threads have the registers of those who quantize both axes. Chosen by
-/// what fits, not measured.
+/// all threads have the registers of those who quantize both axes. The first
+/// was measured (docs/QuantizeSpeed.md), the others are what fits.
 static constexpr ProducedChoice kProducedTiles[] = {
-    {Numbers::Pairs, 16, /*stages=*/2, /*ctas=*/2},
-    {Numbers::F32, 32, /*stages=*/2, /*ctas=*/1},
-    {Numbers::F32, 64, /*stages=*/1, /*ctas=*/1},
+    {Axes::Both, Numbers::Pairs, 16, int64_t(1) << 25, kWide, 256, kLinear},
+    {Axes::Both, Numbers::Pairs, 16, 0, kDouble, 256, kLinear},
+    {Axes::Both, Numbers::F32, 32, 0, kDouble, 128, kLinear},
+    {Axes::Both, Numbers::F32, kAnyBits, 0, kSmall, 128, kLinear},
+    {Axes::Columns, Numbers::F32, 32, 0, kDouble, 128, kColumns},
+    {Axes::Columns, Numbers::F32, kAnyBits, 0, kSmall, 128, kColumns},
 };
 
 /// Groups have tiles in one stage. What does not fit at all is left to the
 /// message of mxgpu-allocate.
 static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op) {
-  Numbers numbers = Numbers::Pairs;
+  Axes axes = getAxes(op);
+  // The scales of NVFP4 take registers too.
+  Numbers numbers = op.getGlobalScale() ? Numbers::Widened : Numbers::Pairs;
   int64_t bits = 0;
   for (Type type : getQuantizedTypes(op)) {
-    numbers = std::max(numbers, getNumbers(op, getAxes(op), type));
+    numbers = std::max(numbers, getNumbers(op, axes, type));
     bits += type.getIntOrFloatBitWidth();
   }
-  const auto *choice = llvm::find_if(
-      ArrayRef(kProducedTiles).drop_back(), [&](const ProducedChoice &choice) {
-        return numbers <= choice.numbers && bits <= choice.bits;
+  const auto *choice =
+      llvm::find_if(kProducedTiles, [&](const ProducedChoice &choice) {
+        return axes == choice.axes && numbers <= choice.numbers &&
+               bits <= choice.bits && choice.least <= getSize(op);
       });
-  return QuantizeScheduleAttr::get(
-      op.getContext(), {128, 128}, /*threads=*/128, /*vector=*/32, /*unit=*/0,
-      op.getOffsets() ? 1 : choice->stages, choice->ctas,
-      RasterAttr::get(op.getContext(), getTileOrder(op), /*group=*/1));
+  Tile tile = choice->tile;
+  if (op.getOffsets())
+    tile.stages = 1;
+  return getTileSchedule(op, tile, choice->threads, /*ctas=*/1, choice->order,
+                         /*tickets=*/tile.stages > 1);
 }
 
 /// A thread holds pieces of several inputs, and what is computed of them.
@@ -163,7 +195,8 @@ static QuantizeScheduleAttr selectForProducer(QuantizeOp op) {
       op.getContext(), {128, 128}, /*threads=*/isSmall ? 256 : 512,
       /*vector=*/16, /*unit=*/0, /*stages=*/1,
       /*ctas=*/isSmall && !op.getSeed() ? 2 : 1,
-      RasterAttr::get(op.getContext(), RasterOrder::Linear, 1));
+      RasterAttr::get(op.getContext(), RasterOrder::Linear, 1),
+      /*tickets=*/false);
 }
 
 QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op) {

@@ -37,8 +37,11 @@ private:
     std::string name;   // of its fields
     std::string source; // the field that holds the value
     mlir::Type sourceType, elementType, scaleType;
-    /// Boxes that lie side by side in a tile, and tiles of scales in it.
-    int64_t panels, scaleTileRows, scaleTileColumns;
+    /// What is stored at a time has so many rows, in panels side by side, which
+    /// are copied so many rows at a time.
+    int64_t rows, panels, boxRows;
+    /// Tiles of scales in a tile.
+    int64_t scaleTileRows, scaleTileColumns;
     /// Of the host: how the elements are stored, where they and the scales lie.
     mlir::Value map, elements, scales;
     /// The same in the kernel.
@@ -61,8 +64,7 @@ private:
     mlir::Value first;       ///< its first row in the tile
     mlir::Value rows = {};   ///< how many it has, where groups end in a tile
     mlir::Value source = {}; ///< the slot
-    mlir::Value stagedScales = {};          ///< the slot for scales
-    std::array<mlir::Value, 2> staged = {}; ///< that for elements of each axis
+    mlir::Value elements = {}, scales = {}; ///< the slots for what it gives
   };
 
   // QuantizeTileHost.cpp
@@ -80,8 +82,8 @@ private:
   void buildProduce(); // QuantizeTileProducer.cpp
   void producePieces(mlir::Value slot, mlir::Value firstRow,
                      mlir::Value firstColumn);
-  void buildQuantize();
-  void buildUnit(mlir::Value staged);
+  void buildQuantize(int64_t axis);
+  void buildUnit(int64_t axis, mlir::Value ofTile, mlir::Value byUnits);
   void buildPass(const Destination &dest, const Unit &unit);
   void buildRowFragment(const Destination &dest, const Unit &unit,
                         mlir::Value item);
@@ -94,7 +96,8 @@ private:
   void storeScaleTiles(const Destination &dest, mlir::Value staged);
   mlir::Value forEachUnit();
   RingType getInputRing();
-  RingType getOutputRing(bool byUnits);
+  mlir::Value createRing(RingType type, llvm::StringRef name);
+  mlir::Value createOutputRing(int64_t axis, bool ofUnits);
   RingType getTicketRing();
 
   int64_t getRows() { return schedule.getTile()[0]; }
@@ -104,8 +107,12 @@ private:
   /// Whether threads compute what is quantized, or gather it; if not, a bulk
   /// copy loads it.
   bool isProduced() { return op.getProducerBlock() || op.getGather(); }
-  /// Computing takes longer than quantizing.
+  /// Computing takes longer than quantizing an axis or two.
   int64_t getProducingThreads() { return 2 * schedule.getThreads(); }
+  /// Those of an axis, which have a role of their own.
+  int64_t getAxisThreads() {
+    return schedule.getThreads() / static_cast<int64_t>(op.getAxes().size());
+  }
   /// The ring's fields hold the values that are quantized.
   std::string getField(unsigned value) {
     return types.size() == 1 ? "x" : "x" + std::to_string(value);
@@ -128,8 +135,8 @@ private:
     return getUnitRows() * getColumns() / (getBlock() * columns);
   }
   /// Rows are complete with each unit, columns with the tile.
-  bool isByUnits(const Destination &dest) {
-    return dest.axis == 1 && getRows() != getUnitRows();
+  bool isByUnits(int64_t axis) {
+    return axis == 1 && getRows() != getUnitRows();
   }
 
   /// Threads write the last rows of a group, where a copy would go on.
@@ -168,7 +175,9 @@ private:
   mlir::Value inputMap, kernelInputMap;
   KernelOp kernel;
   /// In the kernel.
-  mlir::Value encode, offsets, inputs, byTiles, byUnits, tickets, work;
+  mlir::Value encode, offsets, inputs, tickets, work;
+  /// For each axis, the rings for what is stored by tiles and by units.
+  std::array<std::pair<mlir::Value, mlir::Value>, 2> outputs;
   ForEachWorkOp tile;
 };
 

@@ -19,6 +19,9 @@ using namespace mx::mxgpu;
 
 /// Bytes of a row that the widest swizzle takes.
 static constexpr int64_t kPanelBytes = 128;
+/// Rows of panels that are stored in turn, as few as a swizzle allows: rows of
+/// more than one panel are complete in memory while its pages are open.
+static constexpr int64_t kStripRows = 8;
 /// Threads of a CTA.
 static constexpr int64_t kMaxThreads = 1024;
 /// Rows and elements of a box (CUDA Driver API, cuTensorMapEncodeTiled).
@@ -66,9 +69,10 @@ QuantizeTileBuilder::getDestination(unsigned index) {
                          "dimension 1 of the elements");
   // The copy engine moves elements that are no bytes as the bytes of memory.
   dest.elements = toBytes(host, op.getElements(index));
-  int64_t boxRows = isByUnits(dest) ? getUnitRows() : rows;
+  dest.rows = isByUnits(dest.axis) ? getUnitRows() : rows;
+  dest.boxRows = dest.panels > 1 ? kStripRows : dest.rows;
   dest.map = host.create<EncodeTensorMapOp>(
-      getMap({boxRows, bytes / dest.panels},
+      getMap({dest.boxRows, bytes / dest.panels},
              getElementTypeOrSelf(dest.elements.getType())),
       dest.elements);
   return dest;
@@ -105,7 +109,7 @@ Value QuantizeTileBuilder::createCounter() {
 void QuantizeTileBuilder::build() {
   checkInputs();
   buildHost();
-  bool drawsTickets = schedule.getStages() > 1;
+  bool drawsTickets = schedule.getTickets();
   Value rows = getPackedRows(), columns = host.dim(op.getInput(), 1);
   SmallVector<Value> arguments =
       isProduced() ? pieces.getArguments() : SmallVector<Value>{inputMap};
@@ -166,13 +170,16 @@ void QuantizeTileBuilder::build() {
 // What is taken
 //===----------------------------------------------------------------------===//
 
-/// The threads take whole rounds of a unit's fragments.
+/// The threads of an axis are whole warps, and take whole rounds of a unit's
+/// fragments.
 static LogicalResult verifyThreads(QuantizeOp op, int64_t fragments,
                                    int64_t threads) {
-  if (fragments % threads == 0)
+  if (threads % target::kWarpSize == 0 && fragments % threads == 0)
     return success();
-  return op.emitOpError("expected a schedule whose threads divide the ")
-         << fragments << " fragments of a unit, found " << threads;
+  return op.emitOpError("expected a schedule whose threads, by axes, are whole "
+                        "warps and divide the ")
+         << fragments << " fragments of a unit, found " << threads
+         << " for an axis";
 }
 
 /// Rows of whole steps, as far as the type says how long they are.
@@ -219,15 +226,17 @@ LogicalResult QuantizeTileBuilder::verify() {
                             "rows and columns for axes [")
              << op.getAxes() << "], found [" << schedule.getTile() << "]";
   if (op.getOffsets() &&
-      (getRows() != kScaleTileRows || getUnitRows() != getRows() ||
-       schedule.getStages() > 1))
-    return op.emitOpError("expected a schedule with tiles of 128 rows in 1 "
-                          "unit and stage for ragged rows, found ")
+      (getRows() != kScaleTileRows || getColumns() != kScaleTileRows ||
+       getUnitRows() != getRows() || schedule.getStages() > 1 ||
+       schedule.getTickets()))
+    return op.emitOpError("expected a schedule with tiles of [128, 128] in 1 "
+                          "unit and stage, without tickets, for ragged rows, "
+                          "found ")
            << schedule;
   for (int64_t axis : op.getAxes())
     for (Type type : types)
-      if (failed(verifyThreads(op, getNumFragments(axis, type),
-                               schedule.getThreads())))
+      if (failed(
+              verifyThreads(op, getNumFragments(axis, type), getAxisThreads())))
         return failure();
   if (isProduced() && failed(verifyProducers()))
     return failure();

@@ -3,10 +3,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A unit of work is a tile of the input. One thread loads it by bulk copies, as
-// a whole or some rows at a time; the others read it by rows, by columns or
-// both, and leave elements and scales in shared memory, from which bulk copies
-// store them. What lies outside the tensor is read as zeros, whose scale is 0,
-// and not written; tiles of scales are written whole.
+// a whole or some rows at a time. For each axis there is a role that reads it,
+// by rows or by columns, and leaves elements and scales in shared memory, from
+// which bulk copies store them. What lies outside the tensor is read as zeros,
+// whose scale is 0, and not written; tiles of scales are written whole.
 //
 // Threads are given fragments such that those of a warp lie in all banks: 32
 // rows of one block, each in another place of the swizzle, or a whole line of
@@ -27,6 +27,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;
@@ -65,29 +66,35 @@ RingType QuantizeTileBuilder::getInputRing() {
                  schedule.getThreads());
 }
 
-/// What is stored unit by unit, or else tile by tile.
-RingType QuantizeTileBuilder::getOutputRing(bool byUnits) {
+/// A ring for what an axis gives unit by unit, or else tile by tile; null if
+/// there is none of it.
+Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;
   for (const Destination &dest : destinations) {
+    if (dest.axis != axis)
+      continue;
     auto map = cast<TensorMapType>(dest.map.getType());
-    if (isByUnits(dest) == byUnits) {
-      SmallVector<int64_t> shape(map.getBox());
+    if (isByUnits(axis) == ofUnits) {
+      SmallVector<int64_t> shape{dest.rows, map.getBox().back()};
       if (dest.panels > 1)
         shape.insert(shape.begin(), dest.panels);
       names.push_back(host.getStringAttr(dest.getElementField()));
       buffers.push_back(
           getBuffer(shape, map.getElementType(), map.getSwizzle()));
     }
-    if (byUnits || !dest.isTiled())
+    if (ofUnits || !dest.isTiled())
       continue;
     names.push_back(host.getStringAttr(dest.getScaleField()));
     buffers.push_back(
         getBuffer({dest.scaleTileRows, dest.scaleTileColumns, kScaleTileBytes},
                   dest.scaleType, mxgpu::Swizzle::None));
   }
-  return getRing(names, buffers, /*stages=*/1, Agent::Threads,
-                 schedule.getThreads(), Agent::TmaStore, 1);
+  if (names.empty())
+    return Value();
+  RingType type = getRing(names, buffers, /*stages=*/1, Agent::Threads,
+                          getAxisThreads(), Agent::TmaStore, 1);
+  return createRing(type, ofUnits ? "units" : axis ? "rows" : "columns");
 }
 
 RingType QuantizeTileBuilder::getTicketRing() {
@@ -147,7 +154,7 @@ void QuantizeTileBuilder::buildRowFragment(const Destination &dest,
       TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
       x, encode, /*seed=*/Value(), /*first=*/Value(), op.getScaleRounding(),
       /*lanes=*/1);
-  body.create<StoreSharedOp>(quantized.getElements(), unit.staged[dest.axis],
+  body.create<StoreSharedOp>(quantized.getElements(), unit.elements,
                              dest.getElementField(), ValueRange{row, column});
   storeScale(dest, unit, quantized.getScale(), body.add(unit.first, row),
              block);
@@ -172,7 +179,7 @@ void QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
       TypeRange{VectorType::get({columns, getBlock()}, dest.elementType),
                 VectorType::get(columns, dest.scaleType)},
       x, encode, rows, op.getScaleRounding());
-  body.create<StoreSharedOp>(quantized.getElements(), unit.staged[dest.axis],
+  body.create<StoreSharedOp>(quantized.getElements(), unit.elements,
                              dest.getElementField(),
                              ValueRange{column, body.add(unit.first, row)});
   block = body.add(body.div(unit.first, getBlock()), block);
@@ -187,8 +194,8 @@ void QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
 void QuantizeTileBuilder::storeScale(const Destination &dest, const Unit &unit,
                                      Value scale, Value row, Value block) {
   if (dest.isTiled()) {
-    body.create<StoreScaleOp>(scale, unit.stagedScales, dest.getScaleField(),
-                              row, block);
+    body.create<StoreScaleOp>(scale, unit.scales, dest.getScaleField(), row,
+                              block);
     return;
   }
   auto [firstRow, firstColumn] = getStart(dest);
@@ -218,15 +225,14 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, const Unit &unit) {
       buildColumnFragment(dest, unit, item);
   };
   int64_t rounds =
-      getNumFragments(dest.axis, dest.sourceType) / schedule.getThreads();
+      getNumFragments(dest.axis, dest.sourceType) / getAxisThreads();
   if (rounds == 1)
     return build(thread);
   auto loop =
       body.create<scf::ForOp>(body.index(0), body.index(rounds), body.index(1));
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(loop.getBody());
-  Value first =
-      body.mul(loop.getInductionVar(), body.index(schedule.getThreads()));
+  Value first = body.mul(loop.getInductionVar(), body.index(getAxisThreads()));
   build(body.add(first, thread));
 }
 
@@ -246,15 +252,18 @@ void QuantizeTileBuilder::storeElements(const Destination &dest, Value staged,
     isPart =
         body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, unit.rows, all);
   }
-  int64_t panelColumns =
-      cast<TensorMapType>(dest.map.getType()).getBox().back();
-  for (int64_t panel = 0; panel < dest.panels; ++panel)
-    body.create<TmaStoreOp>(
-        staged, dest.getElementField(), dest.kernelMap,
-        ValueRange{row,
-                   panel ? body.add(column, panel * panelColumns) : column},
-        isWhole, /*add=*/false,
-        dest.panels > 1 ? body.getI64IntegerAttr(panel) : IntegerAttr());
+  int64_t boxColumns = cast<TensorMapType>(dest.map.getType()).getBox().back();
+  int64_t strips = dest.rows / dest.boxRows;
+  for (int64_t strip = 0; strip < strips; ++strip)
+    for (int64_t panel = 0; panel < dest.panels; ++panel) {
+      IntegerAttr part;
+      if (dest.panels > 1)
+        part = body.getI64IntegerAttr(panel * strips + strip);
+      body.create<TmaStoreOp>(staged, dest.getElementField(), dest.kernelMap,
+                              ValueRange{body.add(row, strip * dest.boxRows),
+                                         body.add(column, panel * boxColumns)},
+                              isWhole, /*add=*/false, part);
+    }
   if (isPart)
     body.create<StoreRowsOp>(staged, dest.getElementField(),
                              dest.kernelElements, row, column, unit.rows,
@@ -289,41 +298,45 @@ void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
     }
 }
 
-/// The passes over one slot of the input.
-void QuantizeTileBuilder::buildUnit(Value staged) {
+/// The pass over one slot of the input.
+void QuantizeTileBuilder::buildUnit(int64_t axis, Value ofTile, Value byUnits) {
   OpBuilder::InsertionGuard guard(body);
   Unit unit;
   unit.first = forEachUnit();
-  unit.stagedScales = staged;
-  unit.staged = {staged, staged};
   unit.source = body.create<ConsumeOp>(inputs);
+  unit.elements = unit.scales = ofTile;
+  if (byUnits)
+    unit.elements = body.create<AcquireOp>(byUnits);
   if (offsets)
     unit.rows = body.create<arith::SubIOp>(tile.getEnd(), tile.getStart());
   for (const Destination &dest : destinations)
-    if (!isByUnits(dest))
-      buildPass(dest, unit);
-  // Last, so that the pass over columns hides the wait for stores from it.
-  if (byUnits)
-    unit.staged[1] = body.create<AcquireOp>(byUnits);
-  for (const Destination &dest : destinations)
-    if (isByUnits(dest))
+    if (dest.axis == axis)
       buildPass(dest, unit);
   body.create<ReleaseOp>(unit.source);
-  bool isOnly = getRows() == getUnitRows();
+  if (getRows() != getUnitRows() && !byUnits)
+    return;
   for (const Destination &dest : destinations)
-    if (isOnly || isByUnits(dest))
-      storeElements(dest, unit.staged[dest.axis], unit);
+    if (dest.axis == axis)
+      storeElements(dest, unit.elements, unit);
   if (byUnits)
-    body.create<PublishOp>(unit.staged[1], Value());
+    body.create<PublishOp>(unit.elements, Value());
 }
 
-void QuantizeTileBuilder::buildQuantize() {
-  body.role("quantize", schedule.getThreads() / 32, /*elected=*/false);
+/// A role for each axis: one need not wait for what the other stores.
+void QuantizeTileBuilder::buildQuantize(int64_t axis) {
+  OpBuilder::InsertionGuard guard(body);
+  auto [byTiles, byUnits] = outputs[axis];
+  body.role(axis ? "quantize_rows" : "quantize_columns",
+            getAxisThreads() / target::kWarpSize, /*elected=*/false);
   tile = body.forEachWork(work);
-  Value staged = body.create<AcquireOp>(byTiles);
-  buildUnit(staged);
+  Value staged = byTiles ? body.create<AcquireOp>(byTiles).getSlot() : Value();
+  buildUnit(axis, staged, byUnits);
+  if (!staged)
+    return;
   for (const Destination &dest : destinations) {
-    if (getRows() != getUnitRows() && !isByUnits(dest))
+    if (dest.axis != axis)
+      continue;
+    if (getRows() != getUnitRows() && !byUnits)
       storeElements(dest, staged, {body.index(0)});
     if (dest.isTiled())
       storeScaleTiles(dest, staged);
@@ -331,19 +344,19 @@ void QuantizeTileBuilder::buildQuantize() {
   body.create<PublishOp>(staged, Value());
 }
 
+Value QuantizeTileBuilder::createRing(RingType type, StringRef name) {
+  return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
+                             IntegerAttr());
+}
+
 void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
                                       Value counter) {
-  auto createRing = [&](RingType type, StringRef name) -> Value {
-    return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
-                               IntegerAttr());
-  };
   if (isProduced())
     pieces.begin();
   inputs = createRing(getInputRing(), "in");
-  byTiles = createRing(getOutputRing(/*byUnits=*/false), "out");
-  if (llvm::any_of(destinations,
-                   [&](const Destination &dest) { return isByUnits(dest); }))
-    byUnits = createRing(getOutputRing(/*byUnits=*/true), "unit");
+  for (int64_t axis : op.getAxes())
+    outputs[axis] = {createOutputRing(axis, /*ofUnits=*/false),
+                     createOutputRing(axis, /*ofUnits=*/true)};
   if (counter)
     tickets = createRing(getTicketRing(), "tickets");
   work = body.create<WorkSourceOp>(rows, columns, schedule.getTile(),
@@ -355,5 +368,6 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
     buildLoad();
   if (counter)
     buildSchedule();
-  buildQuantize();
+  for (int64_t axis : op.getAxes())
+    buildQuantize(axis);
 }

@@ -140,7 +140,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 // -----
 
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and no unit along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit nor tickets along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
   return
 }
@@ -175,7 +175,7 @@ func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<1
 
 !a = memref<128x64xf8E4M3FN>
 func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of 128 rows in 1 unit and stage for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128] in 1 unit and stage, without tickets, for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
       outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}
   return
@@ -194,7 +194,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s) {
 
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a schedule whose threads divide the 256 fragments of a unit, found 96}}
+  // expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 256 fragments of a unit, found 96 for an axis}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96>}
   return
 }
@@ -463,5 +463,32 @@ func.func @main(%s: memref<128x2xf8E8M0FNU>, %t: memref<3x1x32x4x4xf8E8M0FNU>, %
 func.func @main(%s: memref<2x128x2xf8E8M0FNU>, %t: memref<2x1x1x32x4x4xf8E8M0FNU>) {
   // expected-error @below {{'mx.relayout' op expected scales to be those of a matrix with identity layout on the GPU, found 'memref<2x128x2xf8E8M0FNU>'}}
   mx.relayout ins(%s : memref<2x128x2xf8E8M0FNU>) outs(%t : memref<2x1x1x32x4x4xf8E8M0FNU>)
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit nor tickets along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, tickets = true>}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, tickets = true>}
+  return
+}
+
+// -----
+
+!a = memref<128x256xf8E4M3FN>
+func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x2x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128] in 1 unit and stage, without tickets, for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}}
+  mx.quantize ragged = rows ins(%x : memref<128x256xbf16>) offsets(%o : memref<2xi32>)
+      outs(%e, %s : !a, memref<3x2x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}
+  return
+}
+
+// -----
+
+// One warp cannot serve both axes.
+func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %et: memref<64x128xf8E4M3FN>, %st: memref<64x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 512 fragments of a unit, found 16 for an axis}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %et, %st : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>, memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 32>}
   return
 }

@@ -37,7 +37,7 @@ func.func @ragged(%x: memref<?x?xbf16>, %o: memref<4xi32>, %e: memref<?x?xf8E4M3
 // CHECK-NEXT:    mxgpu.launch @kernels::@parts_quantize grid(%[[GRID]])
 // CHECK-NEXT:    memref.dealloc %[[COUNTER]]
 func.func @parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 4>}
+  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 3, tickets = true>}
   return
 }
 
@@ -82,9 +82,9 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-NEXT:        %[[NEXT:.*]] = arith.addi %column, %c64
 // CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %[[NEXT]]] into %in_slot["x"] part(%c1)
 // CHECK-NEXT:        mxgpu.publish %in_slot
-// CHECK:         mxgpu.role @quantize warps(8)
+// CHECK:         mxgpu.role @quantize_columns warps(8)
 // CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
-// CHECK-NEXT:        %out_slot = mxgpu.acquire %out
+// CHECK-NEXT:        %columns_slot = mxgpu.acquire %columns
 // CHECK-NEXT:        %in_slot = mxgpu.consume %in
 // CHECK-NEXT:        %thread = mxgpu.thread_id
 // CHECK-NEXT:        %[[PAIR:.*]] = arith.remui %thread, %c64
@@ -93,33 +93,38 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-NEXT:        %[[R:.*]] = arith.muli %[[B]], %c32
 // CHECK-NEXT:        %x = mxgpu.load_shared %in_slot["x"] at[%[[R]], %[[C]]] : !tma_slot -> vector<32x2xbf16>
 // CHECK-NEXT:        %[[E:.*]], %[[S:.*]] = mxgpu.quantize_columns %x scale_rounding = ceil : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
-// CHECK-NEXT:        mxgpu.store_shared %[[E]], %out_slot["columns"] at[%[[C]], %[[R]]]
+// CHECK-NEXT:        mxgpu.store_shared %[[E]], %columns_slot["columns"] at[%[[C]], %[[R]]]
 // CHECK-NEXT:        %[[S0:.*]] = vector.extract %[[S]][0]
-// CHECK-NEXT:        mxgpu.store_scale %[[S0]], %out_slot["columns_scales"] at[%[[C]], %[[B]]]
-// CHECK:             mxgpu.store_scale %{{.*}}, %out_slot["columns_scales"]
+// CHECK-NEXT:        mxgpu.store_scale %[[S0]], %columns_slot["columns_scales"] at[%[[C]], %[[B]]]
+// CHECK:             mxgpu.store_scale %{{.*}}, %columns_slot["columns_scales"]
 // CHECK-NEXT:        mxgpu.release %in_slot
-// CHECK-NEXT:        mxgpu.tma_store %out_slot["columns"] to %[[Q]][%column, %row]
+// CHECK-NEXT:        mxgpu.tma_store %columns_slot["columns"] to %[[Q]][%column, %row]
 // CHECK-NEXT:        %[[I:.*]] = arith.divui %column, %c128
 // CHECK-NEXT:        %[[J:.*]] = arith.divui %row, %c128
-// CHECK-NEXT:        mxgpu.bulk_store %out_slot["columns_scales"] part(0) to %[[F]][%[[I]], %[[J]]]
-// CHECK-NEXT:        mxgpu.publish %out_slot
+// CHECK-NEXT:        mxgpu.bulk_store %columns_slot["columns_scales"] part(0) to %[[F]][%[[I]], %[[J]]]
+// CHECK-NEXT:        mxgpu.publish %columns_slot
 
-// A tile that is read once gives both.
+// A tile that is read once gives both, by a role for each axis.
 // CHECK-LABEL: mxgpu.kernel @both_quantize(
 // CHECK-SAME:    smem(68096)
-// CHECK:         mxgpu.role @quantize warps(8)
-// CHECK:             scf.for %{{.*}} = %c0 to %c2 step %c1 {
+// CHECK:         mxgpu.role @quantize_rows warps(4)
+// CHECK:             mxgpu.acquire %rows
+// CHECK:             scf.for %{{.*}} = %c0 to %c4 step %c1 {
 // CHECK:               %[[X:.*]] = mxgpu.load_shared %in_slot["x"] at[%[[R:.*]], %[[C:.*]]] : !tma_slot -> vector<32xbf16>
 // CHECK-NEXT:          %[[E:.*]], %[[S:.*]] = mxgpu.quantize_block %[[X]] scale_rounding = even
-// CHECK-NEXT:          mxgpu.store_shared %[[E]], %out_slot["rows"] at[%[[R]], %[[C]]]
-// CHECK-NEXT:          mxgpu.store_scale %[[S]], %out_slot["rows_scales"] at[%[[R]], %{{.*}}]
+// CHECK-NEXT:          mxgpu.store_shared %[[E]], %rows_slot["rows"] at[%[[R]], %[[C]]]
+// CHECK-NEXT:          mxgpu.store_scale %[[S]], %rows_slot["rows_scales"] at[%[[R]], %{{.*}}]
+// CHECK:             mxgpu.release %in_slot
+// CHECK-NEXT:        mxgpu.tma_store %rows_slot["rows"] to %{{.*}}[%row, %column]
+// CHECK:             mxgpu.bulk_store %rows_slot["rows_scales"]
+// CHECK-NEXT:        mxgpu.publish %rows_slot
+// CHECK:         mxgpu.role @quantize_columns warps(4)
+// CHECK:             mxgpu.acquire %columns
 // CHECK:             mxgpu.quantize_columns %{{.*}} scale_rounding = even
 // CHECK:             mxgpu.release %in_slot
-// CHECK-NEXT:        mxgpu.tma_store %out_slot["rows"] to %{{.*}}[%row, %column]
-// CHECK-NEXT:        mxgpu.tma_store %out_slot["columns"] to %{{.*}}[%column, %row]
-// CHECK:             mxgpu.bulk_store %out_slot["rows_scales"]
-// CHECK:             mxgpu.bulk_store %out_slot["columns_scales"]
-// CHECK-NEXT:        mxgpu.publish %out_slot
+// CHECK-NEXT:        mxgpu.tma_store %columns_slot["columns"] to %{{.*}}[%column, %row]
+// CHECK:             mxgpu.bulk_store %columns_slot["columns_scales"]
+// CHECK-NEXT:        mxgpu.publish %columns_slot
 
 // Groups have tiles of rows of their own. Where one ends, its rows are stored by
 // threads, and transposed, zeros follow.
@@ -127,24 +132,26 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-SAME:    %[[OFFSETS:[a-z0-9]+]]: memref<4xi32>)
 // CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] ragged(%[[OFFSETS]] : memref<4xi32>)
 // CHECK:           mxgpu.tma_load %{{.*}}[%start, %column] into
-// CHECK:         mxgpu.role @quantize warps(8)
+// CHECK:         mxgpu.role @quantize_rows warps(4)
 // CHECK:             %[[N:.*]] = arith.subi %end, %start
 // CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] rows(%[[N]])
-// CHECK:             %[[LEFT:.*]] = arith.subi %[[N]], %{{.*}}
-// CHECK-NEXT:        mxgpu.quantize_columns %{{.*}} rows(%[[LEFT]])
 // CHECK:             %[[WHOLE:.*]] = arith.cmpi eq, %[[N]], %c128
 // CHECK-NEXT:        %[[PART:.*]] = arith.cmpi ult, %[[N]], %c128
-// CHECK-NEXT:        mxgpu.tma_store %out_slot["rows"] to %{{.*}}[%start, %column] when(%[[WHOLE]])
-// CHECK-NEXT:        mxgpu.store_rows %out_slot["rows"] to %{{.*}}[%start, %column] rows(%[[N]]) when(%[[PART]])
-// CHECK-NEXT:        mxgpu.tma_store %out_slot["columns"] to %{{.*}}[%column, %row]
+// CHECK-NEXT:        mxgpu.tma_store %rows_slot["rows"] to %{{.*}}[%start, %column] when(%[[WHOLE]])
+// CHECK-NEXT:        mxgpu.store_rows %rows_slot["rows"] to %{{.*}}[%start, %column] rows(%[[N]]) when(%[[PART]])
 // CHECK-NEXT:        %[[I:.*]] = arith.divui %start, %c128
 // CHECK-NEXT:        %[[TILE:.*]] = arith.addi %[[I]], %slice
-// CHECK:             mxgpu.bulk_store %out_slot["rows_scales"] part(0) to %{{.*}}[%[[TILE]], %{{.*}}]
+// CHECK:             mxgpu.bulk_store %rows_slot["rows_scales"] part(0) to %{{.*}}[%[[TILE]], %{{.*}}]
+// CHECK:         mxgpu.role @quantize_columns warps(4)
+// CHECK:             %[[N:.*]] = arith.subi %end, %start
+// CHECK:             %[[LEFT:.*]] = arith.subi %[[N]], %{{.*}}
+// CHECK-NEXT:        mxgpu.quantize_columns %{{.*}} rows(%[[LEFT]])
+// CHECK:             mxgpu.tma_store %columns_slot["columns"] to %{{.*}}[%column, %row]
 
 // A tile in four parts: rows are stored part by part, columns and scales as a
 // whole, as far as there are such tiles. CTAs draw tickets.
 // CHECK-LABEL: mxgpu.kernel @parts_quantize(
-// CHECK-SAME:    %[[COUNTER:[a-z0-9]+]]: memref<1xi32>) quantize_schedule(<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 4>)
+// CHECK-SAME:    %[[COUNTER:[a-z0-9]+]]: memref<1xi32>) quantize_schedule(<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 3, tickets = true>)
 // CHECK:         %work = mxgpu.work_source tickets(%tickets, %[[COUNTER]] :
 // CHECK:         mxgpu.role @load warps(1) elected
 // CHECK:           mxgpu.for_each_k (%k, %{{.*}}, %{{.*}}) from %c0 to %c256 step 64 {
@@ -154,34 +161,46 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:         mxgpu.role @schedule warps(1) elected
 // CHECK:           mxgpu.acquire %tickets
 // CHECK-NEXT:      mxgpu.publish
-// CHECK:         mxgpu.role @quantize warps(8)
-// CHECK:           %out_slot = mxgpu.acquire %out
+// CHECK:         mxgpu.role @quantize_rows warps(4)
+// CHECK:           %rows_slot = mxgpu.acquire %rows
 // CHECK-NEXT:      mxgpu.for_each_k
 // CHECK:             %in_slot = mxgpu.consume %in
-// CHECK:             mxgpu.store_shared %{{.*}}, %out_slot["columns"]
-// CHECK:             %unit_slot = mxgpu.acquire %unit
-// CHECK:               mxgpu.store_shared %{{.*}}, %unit_slot["rows"]
+// CHECK:             %units_slot = mxgpu.acquire %units
+// CHECK:               mxgpu.store_shared %{{.*}}, %units_slot["rows"]
+// CHECK:               mxgpu.store_scale %{{.*}}, %rows_slot["rows_scales"]
 // CHECK:             mxgpu.release %in_slot
-// CHECK:             mxgpu.tma_store %unit_slot["rows"] part(0) to %{{.*}}[%[[R:.*]], %column]
-// CHECK:             mxgpu.tma_store %unit_slot["rows"] part(1)
-// CHECK-NEXT:        mxgpu.publish %unit_slot
-// CHECK:           mxgpu.bulk_store %out_slot["rows_scales"] part(0) to %{{.*}}[%[[I:.*]], %[[J:.*]]] :
-// CHECK:           mxgpu.bulk_store %out_slot["rows_scales"] part(3) to %{{.*}} when(%{{.*}})
-// CHECK:           mxgpu.bulk_store %out_slot["columns_scales"] part(3) to %{{.*}} when(%{{.*}})
-// CHECK-NEXT:      mxgpu.publish %out_slot
+// CHECK:             mxgpu.tma_store %units_slot["rows"] part(0) to %{{.*}}[%[[R:.*]], %column]
+// CHECK:             mxgpu.tma_store %units_slot["rows"] part(8) to %{{.*}}[%[[R]], %[[C:.*]]]
+// CHECK:             mxgpu.tma_store %units_slot["rows"] part(1) to %{{.*}}[%[[R8:.*]], %column]
+// CHECK-NEXT:        mxgpu.tma_store %units_slot["rows"] part(9) to %{{.*}}[%[[R8]], %[[C]]]
+// CHECK:             mxgpu.tma_store %units_slot["rows"] part(15)
+// CHECK-NEXT:        mxgpu.publish %units_slot
+// CHECK:           mxgpu.bulk_store %rows_slot["rows_scales"] part(0) to %{{.*}}[%[[I:.*]], %[[J:.*]]] :
+// CHECK:           mxgpu.bulk_store %rows_slot["rows_scales"] part(3) to %{{.*}} when(%{{.*}})
+// CHECK-NEXT:      mxgpu.publish %rows_slot
+// CHECK:         mxgpu.role @quantize_columns warps(4)
+// CHECK:           %columns_slot = mxgpu.acquire %columns
+// CHECK-NEXT:      mxgpu.for_each_k
+// CHECK:             %in_slot = mxgpu.consume %in
+// CHECK:               mxgpu.store_shared %{{.*}}, %columns_slot["columns"]
+// CHECK:             mxgpu.release %in_slot
+// CHECK:           mxgpu.tma_store %columns_slot["columns"] part(0) to %{{.*}}[%column, %row]
+// CHECK:           mxgpu.tma_store %columns_slot["columns"] part(32) to %{{.*}}[%column, %{{.*}}]
+// CHECK:           mxgpu.tma_store %columns_slot["columns"] part(63)
+// CHECK:           mxgpu.bulk_store %columns_slot["columns_scales"] part(3) to %{{.*}} when(%{{.*}})
+// CHECK-NEXT:      mxgpu.publish %columns_slot
 
 // A producer's threads take the place of the copies: what they compute, 0 where
 // the tensor ends, is in shared memory once for both axes.
 // CHECK-LABEL: mxgpu.kernel @swiglu_quantize(
 // CHECK-SAME:    %[[GATE:[a-z0-9_]+]]: memref<?x?xbf16>, %[[UP:[a-z0-9_]+]]: memref<?x?xbf16>, %[[W:[a-z0-9_]+]]: memref<?xf32>,
-// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, stages = 2, ctas = 2>)
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, stages = 2, tickets = true>)
 // CHECK:         mxgpu.work_source tickets(
-// CHECK:         mxgpu.role @produce warps(8) first_warp(0) {
+// CHECK:         mxgpu.role @produce warps(16) first_warp(0) {
 // CHECK:           mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
 // CHECK:             %in_slot = mxgpu.acquire %in
-// CHECK:             scf.for %{{.*}} = %c0 to %c128 step %c64 {
-// CHECK:               mxgpu.load_block %[[GATE]][%{{.*}}, %[[C:.*]]] : memref<?x?xbf16> -> vector<8xbf16>
-// CHECK-NEXT:          mxgpu.load_block %[[UP]][%{{.*}}, %[[C]]] : memref<?x?xbf16> -> vector<8xbf16>
+// CHECK:               mxgpu.load_block %[[GATE]][%{{.*}}, %[[C:.*]]] in_bounds : memref<?x?xbf16> -> vector<8xbf16>
+// CHECK-NEXT:          mxgpu.load_block %[[UP]][%{{.*}}, %[[C]]] in_bounds : memref<?x?xbf16> -> vector<8xbf16>
 // CHECK-COUNT-6:       mxgpu.load_block
 // CHECK:               memref.load %[[W]]
 // CHECK:               %[[H:.*]] = arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
@@ -190,9 +209,12 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-COUNT-3:       mxgpu.store_shared
 // CHECK:             mxgpu.publish %in_slot
 // CHECK:         mxgpu.role @schedule
-// CHECK:         mxgpu.role @quantize warps(4) {{.*}}{
+// CHECK:         mxgpu.role @quantize_rows warps(4) {{.*}}{
 // CHECK:             %in_slot = mxgpu.consume %in
 // CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32xbf16>
+// CHECK:             mxgpu.release %in_slot
+// CHECK:         mxgpu.role @quantize_columns warps(4) {{.*}}{
+// CHECK:             %in_slot = mxgpu.consume %in
 // CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
 // CHECK:             mxgpu.release %in_slot
 
@@ -210,8 +232,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:               mxgpu.load_block %[[X]][%[[FROM]],
 // CHECK:               mxgpu.store_shared %{{.*}}, %in_slot["x0"] at[%{{.*}}, %{{.*}}] : vector<8xbf16>
 // CHECK:               mxgpu.store_shared %{{.*}}, %in_slot["x1"] at[%{{.*}}, %{{.*}}] : vector<8xf32>
-// CHECK:         mxgpu.role @quantize warps(4) {{.*}}{
+// CHECK:         mxgpu.role @quantize_columns warps(4) {{.*}}{
 // CHECK:             mxgpu.load_shared %in_slot["x0"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
 // CHECK:             mxgpu.load_shared %in_slot["x1"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x1xf32>
-// CHECK:             mxgpu.tma_store %out_slot["columns0"]
-// CHECK:             mxgpu.tma_store %out_slot["columns1"]
+// CHECK:             mxgpu.tma_store %columns_slot["columns0"]
+// CHECK:             mxgpu.tma_store %columns_slot["columns1"]

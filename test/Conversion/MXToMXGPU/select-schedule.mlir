@@ -68,7 +68,7 @@ func.func @quantize(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: te
 
 // Both axes of a large tensor, tensors of any other size, and ragged ones.
 // CHECK-LABEL: func.func @quantize_large
-// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, ctas = 3, raster = supergroup(2)>}
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 32, stages = 2, ctas = 2, raster = columns>}
 func.func @quantize_large(%x: tensor<32768x16384xbf16>, %q: tensor<32768x16384xf8E4M3FN>, %s: tensor<32768x512xf8E8M0FNU>, %qt: tensor<16384x32768xf8E4M3FN>, %st: tensor<16384x1024xf8E8M0FNU>) -> tensor<32768x16384xf8E4M3FN> {
   %r:4 = mx.quantize ins(%x : tensor<32768x16384xbf16>) outs(%q, %s, %qt, %st : tensor<32768x16384xf8E4M3FN>, tensor<32768x512xf8E8M0FNU>, tensor<16384x32768xf8E4M3FN>, tensor<16384x1024xf8E8M0FNU>) axes = [1, 0] -> tensor<32768x16384xf8E4M3FN>, tensor<32768x512xf8E8M0FNU>, tensor<16384x32768xf8E4M3FN>, tensor<16384x1024xf8E8M0FNU>
   return %r#0 : tensor<32768x16384xf8E4M3FN>
@@ -105,7 +105,7 @@ func.func @back(%q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>, %x: te
 
 // What threads compute: two slots for the tiles, and few threads a CTA.
 // CHECK-LABEL: func.func @quantize_produced
-// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, stages = 2, ctas = 2>}
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, stages = 2, tickets = true>}
 func.func @quantize_produced(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>, %qt: tensor<?x?xf8E4M3FN>, %st: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
   %r:4 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %qt, %st : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [1, 0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> producer {
   ^bb0(%a: bf16, %row: index, %col: index):
@@ -117,7 +117,7 @@ func.func @quantize_produced(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s:
 
 // With values of 32 bits there is room for one CTA, with more for one slot.
 // CHECK-LABEL: func.func @quantize_wide
-// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, stages = 2, raster = columns>}
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, stages = 2, raster = columns, tickets = true>}
 func.func @quantize_wide(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
   %r:2 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> producer {
   ^bb0(%a: bf16, %row: index, %col: index):

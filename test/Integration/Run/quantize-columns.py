@@ -30,7 +30,8 @@ COLUMNS = 416  # 13 blocks: three tiles of columns and a part
 
 
 ENCODES = [448 * 6 / 11.0, 1e-30]
-# Tiles that are loaded in parts, by CTAs that draw tickets for them.
+# Tiles that are loaded in parts, by CTAs of their own or by some that draw
+# tickets for them.
 PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, %d], "
          "threads = 128, vector = 32, unit = %d, stages = %d, ctas = 1, raster = "
          "%s>}")
@@ -53,8 +54,8 @@ def all_cases():
         yield axes, "f4E2M1FN", "ceil", ["tcgen05", "linear"][k % 2], k % 2, ""
     for axes, element, layout, encode, part in [
             ([1, 0], "f8E4M3FN", "tcgen05", None, (256, 64, 2, "linear")),
-            ([0], "f6E2M3FN", "tcgen05", None, (128, 64, 4, "columns")),
-            ([0, 1], "f4E2M1FN", "linear", None, (256, 32, 3, "supergroup(2)")),
+            ([0], "f6E2M3FN", "tcgen05", None, (128, 64, 4, "columns, tickets = true")),
+            ([0, 1], "f4E2M1FN", "linear", None, (256, 32, 3, "supergroup(2), tickets = true")),
             ([1, 0], "f4E2M1FN", "tcgen05", 0, (128, 128, 2, "hilbert"))]:
         yield axes, element, "ceil", layout, encode, PARTS % part
 

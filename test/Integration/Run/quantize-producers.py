@@ -66,7 +66,7 @@ WIDE = """
     mx.yield %s : f32"""
 # Tiles that are made in parts.
 PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, vector = 32, "
-         "unit = 64, stages = 3, ctas = 1, raster = supergroup(2)>}")
+         "unit = 64, stages = 3, ctas = 1, raster = supergroup(2), tickets = true>}")
 
 
 def destination(rows, columns, element, layout="", scale="f8E8M0FNU", block=32, axis=1):

@@ -8,9 +8,10 @@ from swiglu import BACKWARD, FORWARD
 ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8", "nvfp4"]
 ROUNDINGS = ["ceil", "floor", "even"]
 SCHEDULES = {
-    2: "tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 4",
+    2: "tile = [256, 256], threads = 256, vector = 32, unit = 32, stages = 2, "
+       "ctas = 2",
     1: "tile = [256, 128], threads = 128, vector = 32, unit = 64, stages = 4, "
-       "ctas = 2, raster = columns",
+       "ctas = 2, raster = columns, tickets = true",
 }
 GROUPS = 4
 count = 0
