@@ -12,11 +12,11 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mx/Execution/Check.h"
+#include "mx/Support/ResultFiles.h"
 #include "mx_runtime.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
@@ -57,24 +57,6 @@ private:
       std::chrono::steady_clock::now();
 };
 
-/// What can be known about writing the results before there are any: a run that
-/// ends with a message about a directory has been in vain.
-llvm::Error checkResultFiles(const std::vector<std::string> &paths) {
-  for (auto [index, path] : llvm::enumerate(paths)) {
-    if (llvm::is_contained(ArrayRef(paths).take_front(index), path))
-      return makeError(path + ": expected a file of its own for each result");
-    StringRef directory = llvm::sys::path::parent_path(path);
-    if (directory.empty())
-      directory = ".";
-    if (!llvm::sys::fs::is_directory(directory))
-      return makeError(path + ": cannot write: no directory '" + directory +
-                       "'");
-    if (llvm::sys::fs::is_directory(path))
-      return makeError(path + ": cannot write: it is a directory");
-  }
-  return llvm::Error::success();
-}
-
 void printSimulatorCounters() {
   mxSimulatorCounters counters;
   mxGetSimulatorCounters(&counters);
@@ -100,8 +82,8 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
       options.resultFiles.size() != entry.getNumResults())
     return count(entry.getNumResults(), options.resultFiles.size(),
                  "--result, one for each result");
-  if (llvm::Error error = checkResultFiles(options.resultFiles))
-    return error;
+  if (std::string why = checkResultFiles(options.resultFiles); !why.empty())
+    return makeError(why);
   for (auto [index, path] : llvm::enumerate(options.argumentFiles)) {
     NpyArray array;
     if (std::string error = readNpy(path, array); !error.empty())

@@ -7,13 +7,12 @@
 
 #include "mx/Launch/Launch.h"
 #include "mx/Support/Npy.h"
+#include "mx/Support/ResultFiles.h"
 #include "mx_program.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 using namespace mx;
@@ -71,23 +70,6 @@ bool isOfType(const NpyArray &array, const mxValueInfo &info) {
   for (int32_t i = 0; same && i < info.rank; ++i)
     same = info.shape[i] < 0 || info.shape[i] == array.shape[size_t(i)];
   return same;
-}
-
-/// What can be known about writing the results before there are any.
-std::string checkResultFiles(const std::vector<std::string> &paths) {
-  namespace fs = std::filesystem;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const std::string &path = paths[i];
-    if (std::count(paths.begin(), paths.begin() + std::ptrdiff_t(i), path))
-      return path + ": expected a file of its own for each result";
-    std::error_code ignored;
-    fs::path directory = fs::path(path).parent_path();
-    if (!fs::is_directory(directory.empty() ? "." : directory, ignored))
-      return path + ": cannot write: no directory '" + directory.string() + "'";
-    if (fs::is_directory(path, ignored))
-      return path + ": cannot write: it is a directory";
-  }
-  return {};
 }
 
 struct Unload {
