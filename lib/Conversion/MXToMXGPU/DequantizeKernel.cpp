@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "TileThreads.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/ScaleLayout.h"
 
@@ -29,31 +28,6 @@ static LogicalResult verifyForm(Operation *op, StringRef what, Value value,
          << "a matrix with identity layout on the GPU, found " << type;
 }
 
-namespace {
-/// The threads of a tile: adjacent ones lie in a row.
-struct Threads {
-  ForEachWorkOp unit;
-  Value row, column; // of the first element
-
-  static Threads get(KernelBuilder &body, StringRef name, Value rows,
-                     Value columns, ArrayRef<int64_t> tile, int64_t threads,
-                     int64_t vector, RasterAttr raster) {
-    Value work = body.create<WorkSourceOp>(
-        rows, columns, /*reduction=*/body.index(0), tile, raster);
-    body.role(name, threads / 32, /*elected=*/false);
-    Value thread = body.create<ThreadIdOp>();
-    int64_t inRow = tile[1] / vector;
-    Value row = body.div(thread, inRow);
-    Value column =
-        body.mul(body.create<arith::RemUIOp>(thread, body.index(inRow)),
-                 body.index(vector));
-    ForEachWorkOp unit = body.forEachWork(work);
-    return {unit, body.add(unit.getRow(), row),
-            body.add(unit.getColumn(), column)};
-  }
-};
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // Dequantize
 //===----------------------------------------------------------------------===//
@@ -71,27 +45,27 @@ static void buildKernel(KernelOp kernel, DequantizeOp op,
       VectorType::get(vector, getElementTypeOrSelf(op.getInput().getType()));
   Type scaleType = getElementTypeOrSelf(scales.getType());
   auto outType = VectorType::get(vector, getElementTypeOrSelf(out.getType()));
-  auto threads = Threads::get(
-      body, "dequantize", body.dim(out, 0), body.dim(out, 1),
-      schedule.getTile(), schedule.getThreads(), vector, schedule.getRaster());
+  Value rows = body.dim(out, 0), columns = body.dim(out, 1);
+  auto threads =
+      forEachTile(body, "dequantize", rows, columns, schedule.getTile(),
+                  schedule.getThreads(), vector, schedule.getRaster());
   Value block = body.div(threads.column, op.getBlockSize());
   struct Piece {
     Value row, codes, scale;
   };
   SmallVector<Piece> pieces;
-  int64_t step =
-      schedule.getThreads() / (schedule.getTile()[1] / schedule.getVector());
-  for (int64_t i = 0; i < schedule.getTile()[0]; i += step) {
+  for (int64_t i = 0; i < schedule.getTile()[0]; i += threads.step) {
     Value row = body.add(threads.row, i);
     Value codes =
         body.create<LoadBlockOp>(inputType, input, row, threads.column);
     Value scale = body.create<LoadScaleOp>(scaleType, scales, row, block);
     pieces.push_back({row, codes, scale});
   }
-  for (const Piece &piece : pieces)
-    body.create<StoreBlockOp>(body.create<DequantizeBlockOp>(
-                                  outType, piece.codes, piece.scale, decode),
-                              out, piece.row, threads.column);
+  for (const Piece &piece : pieces) {
+    Value numbers = body.create<DequantizeBlockOp>(outType, piece.codes,
+                                                   piece.scale, decode);
+    body.create<StoreBlockOp>(numbers, out, piece.row, threads.column);
+  }
 }
 
 LogicalResult mx::mxgpu::convertDequantize(DequantizeOp op,
@@ -123,9 +97,9 @@ LogicalResult mx::mxgpu::convertDequantize(DequantizeOp op,
       host.kernel(module, "dequantize", ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   buildKernel(kernel, op, schedule);
-  Value tiles = host.mul(host.ceilDiv(rows, schedule.getTile()[0]),
-                         host.ceilDiv(columns, schedule.getTile()[1]));
-  host.launch(kernel, tiles, arguments);
+  Value rowTiles = host.ceilDiv(rows, schedule.getTile()[0]);
+  Value columnTiles = host.ceilDiv(columns, schedule.getTile()[1]);
+  host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
   op.erase();
   return success();
 }
@@ -148,12 +122,11 @@ static void buildKernel(KernelOp kernel, RelayoutOp op) {
   bool fromMatrix = cast<MemRefType>(input.getType()).getRank() == 2;
   Value matrix = fromMatrix ? input : out;
   Value rows = body.dim(matrix, 0), blocks = body.dim(matrix, 1);
-  auto threads = Threads::get(
+  auto threads = forEachTile(
       body, "relayout", rows, blocks, kRelayoutTile, kRelayoutThreads,
       /*vector=*/1, RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
   SmallVector<std::pair<Value, Value>> pieces;
-  int64_t step = kRelayoutThreads / kRelayoutTile[1];
-  for (int64_t i = 0; i < kRelayoutTile[0]; i += step) {
+  for (int64_t i = 0; i < kRelayoutTile[0]; i += threads.step) {
     Value row = body.add(threads.row, i);
     pieces.push_back(
         {row, body.create<LoadScaleOp>(type, input, row, threads.column)});
@@ -189,9 +162,9 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
   KernelOp kernel =
       host.kernel(module, "relayout", ValueRange(arguments).getTypes());
   buildKernel(kernel, op);
-  Value grid = host.mul(host.ceilDiv(rows, kRelayoutTile[0]),
-                        host.ceilDiv(blocks, kRelayoutTile[1]));
-  host.launch(kernel, grid, arguments);
+  Value rowTiles = host.ceilDiv(rows, kRelayoutTile[0]);
+  Value columnTiles = host.ceilDiv(blocks, kRelayoutTile[1]);
+  host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
   op.erase();
   return success();
 }

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizePieces.h"
+#include "TileThreads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/ScaleLayout.h"
@@ -134,8 +135,9 @@ void mx::mxgpu::requirePositive(KernelBuilder &host, Value scale) {
   auto isAtMost = [&](Value a, Value b) -> Value {
     return host.create<arith::CmpIOp>(arith::CmpIPredicate::ule, a, b);
   };
+  Value isAboveZero = isAtMost(host.index(1), shown);
   Value isPositive = host.create<arith::AndIOp>(
-      isAtMost(host.index(1), shown), isAtMost(shown, host.index(0x7F800000)));
+      isAboveZero, isAtMost(shown, host.index(0x7F800000)));
   host.create<RequireOp>(isPositive,
                          "expected a global_scale greater than 0, found the "
                          "bits %lld",
@@ -241,27 +243,15 @@ void QuantizeRowsBuilder::store(const QuantizePieces::Piece &piece) {
 
 void QuantizeRowsBuilder::buildBody() {
   body.setInsertionPointToStart(&kernel.getBody().front());
-  int64_t vector = schedule.getVector();
-  int64_t lanesInRow = schedule.getTile()[1] / vector;
-  int64_t rowsAtOnce = schedule.getThreads() / lanesInRow;
   pieces.begin();
   blocks = body.div(pieces.getColumns(), op.getBlockSize());
-  Value work = body.create<WorkSourceOp>(
-      pieces.getRows(), pieces.getColumns(), /*reduction=*/body.index(0),
-      schedule.getTile(), schedule.getRaster());
-
-  body.role("quantize", schedule.getThreads() / 32, /*elected=*/false);
-  Value thread = body.create<ThreadIdOp>();
-  Value rowInTile = body.div(thread, lanesInRow);
-  Value columnInTile =
-      body.mul(body.create<arith::RemUIOp>(thread, body.index(lanesInRow)),
-               body.index(vector));
-  ForEachWorkOp unit = body.forEachWork(work);
-  Value firstRow = body.add(unit.getRow(), rowInTile);
-  Value column = body.add(unit.getColumn(), columnInTile);
+  auto threads =
+      forEachTile(body, "quantize", pieces.getRows(), pieces.getColumns(),
+                  schedule.getTile(), schedule.getThreads(),
+                  schedule.getVector(), schedule.getRaster());
   SmallVector<QuantizePieces::Piece> loaded;
-  for (int64_t i = 0; i < schedule.getTile()[0]; i += rowsAtOnce)
-    loaded.push_back(pieces.load(body.add(firstRow, i), column));
+  for (int64_t i = 0; i < schedule.getTile()[0]; i += threads.step)
+    loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
   for (const QuantizePieces::Piece &piece : loaded)
     store(piece);
 }

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeTile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "TileThreads.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -39,31 +39,27 @@ static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
 /// `firstColumn` in the tensor.
 void QuantizeTileBuilder::producePieces(Value slot, Value firstRow,
                                         Value firstColumn) {
-  int64_t lanesInRow = getColumns() / kPieceColumns;
-  int64_t rowsAtOnce = getProducingThreads() / lanesInRow;
-  int64_t rounds = getUnitRows() / rowsAtOnce;
+  auto threads = TileThreads::get(body, getProducingThreads(), getColumns(),
+                                  kPieceColumns);
+  int64_t rounds = getUnitRows() / threads.step;
   int64_t count = getPiecesAtOnce(op, kPieceColumns, rounds);
-  Value thread = body.create<ThreadIdOp>();
-  Value row = body.div(thread, lanesInRow);
-  Value column =
-      body.mul(body.create<arith::RemUIOp>(thread, body.index(lanesInRow)),
-               body.index(kPieceColumns));
-  Value inTensor = body.add(firstColumn, column);
-  auto loop = body.create<scf::ForOp>(body.index(0), body.index(getUnitRows()),
-                                      body.index(count * rowsAtOnce));
+  Value inTensor = body.add(firstColumn, threads.column);
+  Value zero = body.index(0), end = body.index(getUnitRows());
+  auto loop =
+      body.create<scf::ForOp>(zero, end, body.index(count * threads.step));
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(loop.getBody());
-  row = body.add(loop.getInductionVar(), row);
+  Value row = body.add(loop.getInductionVar(), threads.row);
   SmallVector<Value> rows;
   SmallVector<QuantizePieces::Piece> loaded;
   for (int64_t i = 0; i < count; ++i) {
-    rows.push_back(i ? body.add(row, i * rowsAtOnce) : row);
+    rows.push_back(i ? body.add(row, i * threads.step) : row);
     loaded.push_back(pieces.load(body.add(firstRow, rows.back()), inTensor));
   }
   for (auto [rowInUnit, piece] : llvm::zip_equal(rows, loaded))
     for (auto [i, value] : llvm::enumerate(pieces.produce(piece)))
       body.create<StoreSharedOp>(value, slot, getField(i),
-                                 ValueRange{rowInUnit, column});
+                                 ValueRange{rowInUnit, threads.column});
 }
 
 void QuantizeTileBuilder::buildProduce() {
