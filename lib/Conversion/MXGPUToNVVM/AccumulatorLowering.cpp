@@ -81,8 +81,7 @@ struct DrainColumnLowering final : KernelPattern<DrainColumnOp> {
       rewriter.replaceOp(op, inFirst(op.isShared() ? toShared : toRest));
       return success();
     }
-    Value isShared = builder.create<arith::CmpIOp>(
-        arith::CmpIPredicate::ult, place, builder.index(ring.getOverlap()));
+    Value isShared = builder.isBelow(place, builder.index(ring.getOverlap()));
     rewriter.replaceOpWithNewOp<arith::SelectOp>(
         op, isShared, inFirst(toShared), inFirst(toRest));
     return success();

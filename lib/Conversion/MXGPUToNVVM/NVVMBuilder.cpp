@@ -38,6 +38,12 @@ Value NVVMBuilder::index(int64_t value) {
 }
 Value NVVMBuilder::add(Value a, Value b) { return create<arith::AddIOp>(a, b); }
 Value NVVMBuilder::mul(Value a, Value b) { return create<arith::MulIOp>(a, b); }
+Value NVVMBuilder::isBelow(Value a, Value b) {
+  return create<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
+}
+Value NVVMBuilder::both(Value a, Value b) {
+  return create<arith::AndIOp>(a, b);
+}
 
 Value NVVMBuilder::toI32(Value value) {
   if (value.getType().isIndex())
@@ -109,11 +115,6 @@ Value NVVMBuilder::clusterCount() {
 Value NVVMBuilder::ctaRank() { return create<NVVM::ClusterId>(getI32Type()); }
 Value NVVMBuilder::isLeader() {
   return create<arith::CmpIOp>(arith::CmpIPredicate::eq, ctaRank(), i32(0));
-}
-Value NVVMBuilder::laneId() { return create<NVVM::LaneIdOp>(getI32Type()); }
-
-Value NVVMBuilder::electOne() {
-  return create<NVVM::ElectSyncOp>(getI1Type(), /*membermask=*/Value());
 }
 
 // Not nvvm.barrier: printed with locations it does not parse in LLVM 22.

@@ -30,6 +30,10 @@ public:
   mlir::Value index(int64_t value);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
+  /// Whether a < b, unsigned.
+  mlir::Value isBelow(mlir::Value a, mlir::Value b);
+  /// Whether both conditions hold.
+  mlir::Value both(mlir::Value a, mlir::Value b);
   /// Any integer or index as i32.
   mlir::Value toI32(mlir::Value value);
 
@@ -61,6 +65,8 @@ public:
   /// Whether that is 0.
   mlir::Value isLeader();
   mlir::Value laneId();
+  /// Whether this is the first lane of its warp, or of its group of `lanes`.
+  mlir::Value isFirstLane(int64_t lanes = target::kWarpSize);
   mlir::Value electOne();
   void syncCta();
   void syncWarp();

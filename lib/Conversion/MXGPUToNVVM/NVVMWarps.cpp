@@ -7,11 +7,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "NVVMBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
+
+Value NVVMBuilder::laneId() { return create<NVVM::LaneIdOp>(getI32Type()); }
+
+Value NVVMBuilder::isFirstLane(int64_t lanes) {
+  Value lane = laneId();
+  if (lanes < mx::target::kWarpSize)
+    lane = create<arith::AndIOp>(lane, i32(lanes - 1));
+  return create<arith::CmpIOp>(arith::CmpIPredicate::eq, lane, i32(0));
+}
+
+Value NVVMBuilder::electOne() {
+  return create<NVVM::ElectSyncOp>(getI1Type(), /*membermask=*/Value());
+}
 
 /// All 32 lanes take part. The last operand of shfl bounds the lanes that are
 /// read: from above, for `up` from below (PTX ISA, shfl.sync).

@@ -24,14 +24,6 @@ using namespace mx::mxgpu;
 /// Words of 32 bits in one access to memory.
 static constexpr int64_t kWordsAtOnce = 4;
 
-static Value isBelow(NVVMBuilder &builder, Value a, Value b) {
-  return builder.create<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
-}
-
-static Value both(NVVMBuilder &builder, Value a, Value b) {
-  return builder.create<arith::AndIOp>(a, b);
-}
-
 /// Elements in a byte of memory.
 static int64_t getPacking(Type element) {
   return element.getIntOrFloatBitWidth() == 4 ? 2 : 1;
@@ -40,11 +32,11 @@ static int64_t getPacking(Type element) {
 /// Whether an element of `type` is inside the matrix that holds it.
 static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
                       Value column, Type type) {
-  Value columns = builder.mul(builder.create<memref::DimOp>(matrix, 1),
-                              builder.index(getPacking(type)));
-  return both(builder,
-              isBelow(builder, row, builder.create<memref::DimOp>(matrix, 0)),
-              isBelow(builder, column, columns));
+  Value rows = builder.create<memref::DimOp>(matrix, 0);
+  Value bytes = builder.create<memref::DimOp>(matrix, 1);
+  Value columns = builder.mul(bytes, builder.index(getPacking(type)));
+  Value isRow = builder.isBelow(row, rows);
+  return builder.both(isRow, builder.isBelow(column, columns));
 }
 
 /// Its address there.
@@ -220,9 +212,8 @@ struct RaiseMagnitudeLowering final : KernelPattern<RaiseMagnitudeOp> {
     bits = builder.create<arith::SelectOp>(isNaN, builder.i32(kF32CanonicalNaN),
                                            bits);
     Value largest = builder.largestInWarp(bits);
-    Value isFirst = builder.create<arith::CmpIOp>(
-        arith::CmpIPredicate::eq, builder.laneId(), builder.i32(0));
-    auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
+    auto ifOp = builder.create<scf::IfOp>(builder.isFirstLane(),
+                                          /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     builder.raiseGlobal(
         getGlobalAddress(builder, op.getDest(), builder.index(0)), largest);

@@ -311,9 +311,8 @@ private:
                                        builder.getIndexType(), parts[1]));
     };
     Value inTensor = add(column);
-    Value isInside = builder.create<arith::CmpIOp>(
-        arith::CmpIPredicate::ult, inTensor,
-        builder.create<memref::DimOp>(op.getDest(), 1));
+    Value columns = builder.create<memref::DimOp>(op.getDest(), 1);
+    Value isInside = builder.isBelow(inTensor, columns);
     auto ifOp = builder.create<scf::IfOp>(isInside, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     SmallVector<Value> words =

@@ -180,9 +180,8 @@ static void arriveByRole(NVVMBuilder &builder, Operation *op, Value barrier,
   // One lane arrives when all of its warp are done: a barrier of the pair is
   // then told 8 times, not 256.
   builder.syncWarp();
-  Value isFirst = builder.create<arith::CmpIOp>(
-      arith::CmpIPredicate::eq, builder.laneId(), builder.i32(0));
-  auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
+  auto ifOp =
+      builder.create<scf::IfOp>(builder.isFirstLane(), /*withElse=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   arrive();
@@ -299,8 +298,7 @@ struct PublishLowering final : KernelPattern<PublishOp> {
     Value ticket = builder.drawTicket(
         getGlobalAddress(builder, source.getCounter(), builder.index(0)), last);
     Value unit = builder.add(ticket, builder.ctaCount());
-    Value isUnit =
-        builder.create<arith::CmpIOp>(arith::CmpIPredicate::ult, unit, units);
+    Value isUnit = builder.isBelow(unit, units);
     Value answer =
         builder.create<arith::SelectOp>(isUnit, unit, builder.i32(-1));
     StringRef field = ring.getType().getNames().front();

@@ -36,8 +36,7 @@ void mx::mxgpu::branchOnRoles(NVVMBuilder &builder, ArrayRef<RoleOp> roles,
     bool isLast = role == roles.back() && !kernel.launchedRegisters;
     Value relative =
         builder.create<arith::SubIOp>(warp, builder.i32(*role.getFirstWarp()));
-    Value isRole = builder.create<arith::CmpIOp>(
-        arith::CmpIPredicate::ult, relative, builder.i32(role.getWarps()));
+    Value isRole = builder.isBelow(relative, builder.i32(role.getWarps()));
     auto ifOp = builder.create<scf::IfOp>(isRole, /*withElse=*/!isLast);
     role->moveBefore(ifOp.thenYield());
     if (!isLast)

@@ -17,14 +17,6 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-static Value isBelow(NVVMBuilder &builder, Value a, Value b) {
-  return builder.create<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
-}
-
-static Value both(NVVMBuilder &builder, Value a, Value b) {
-  return builder.create<arith::AndIOp>(a, b);
-}
-
 static Value div(NVVMBuilder &builder, Value value, int64_t by) {
   return builder.create<arith::DivUIOp>(value, builder.index(by));
 }
@@ -45,11 +37,10 @@ struct ScalePlace {
     bool isMatrix = cast<MemRefType>(scales.getType()).getRank() == 2;
     Value line = isMatrix ? row : div(builder, row, 128);
     Value inLine = isMatrix ? block : div(builder, block, 4);
+    Value lines = builder.create<memref::DimOp>(scales, 0);
     Value lineSize = builder.create<memref::DimOp>(scales, 1);
-    Value exists =
-        both(builder,
-             isBelow(builder, line, builder.create<memref::DimOp>(scales, 0)),
-             isBelow(builder, inLine, lineSize));
+    Value isLine = builder.isBelow(line, lines);
+    Value exists = builder.both(isLine, builder.isBelow(inLine, lineSize));
     Value offset = builder.add(builder.mul(line, lineSize), inLine);
     if (isMatrix)
       return {offset, exists};
@@ -99,9 +90,9 @@ struct StoreScalesLowering final : KernelPattern<StoreScalesOp> {
     NVVMBuilder builder(op.getLoc(), rewriter);
     Value byte = builder.create<arith::BitcastOp>(builder.getI8Type(),
                                                   adaptor.getScale());
-    Value isScale =
-        both(builder, isBelow(builder, adaptor.getRow(), adaptor.getRows()),
-             isBelow(builder, adaptor.getBlock(), adaptor.getBlocks()));
+    Value isRow = builder.isBelow(adaptor.getRow(), adaptor.getRows());
+    Value isBlock = builder.isBelow(adaptor.getBlock(), adaptor.getBlocks());
+    Value isScale = builder.both(isRow, isBlock);
     auto place = ScalePlace::get(builder, op.getDest(), adaptor.getRow(),
                                  adaptor.getBlock());
     int64_t lanes = op.getLanes();
@@ -111,7 +102,7 @@ struct StoreScalesLowering final : KernelPattern<StoreScalesOp> {
       isPresent = place.exists;
       lanes *= 4;
     }
-    Value stores = both(builder, isPresent, isFirst(builder, lanes));
+    Value stores = builder.both(isPresent, builder.isFirstLane(lanes));
     Value address = getGlobalAddress(builder, op.getDest(), place.offset);
     auto ifOp = builder.create<scf::IfOp>(stores, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
@@ -121,14 +112,6 @@ struct StoreScalesLowering final : KernelPattern<StoreScalesOp> {
   }
 
 private:
-  /// The first lane of each `lanes`.
-  static Value isFirst(NVVMBuilder &builder, int64_t lanes) {
-    Value inGroup =
-        builder.create<arith::AndIOp>(builder.laneId(), builder.i32(lanes - 1));
-    return builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, inGroup,
-                                         builder.i32(0));
-  }
-
   /// The scales of four groups in one word, 0 for those that are none.
   static Value gather(NVVMBuilder &builder, Value byte, Value isScale,
                       int64_t lanes) {
