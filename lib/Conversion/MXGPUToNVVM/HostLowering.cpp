@@ -288,6 +288,16 @@ static Value getBytes(NVVMBuilder &builder, MemRefType type,
   return bytes;
 }
 
+/// Those of one that is there.
+static Value getBytes(NVVMBuilder &builder, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(builder.create<memref::DimOp>(memref, dim));
+  return getBytes(builder, type, sizes);
+}
+
 struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -334,12 +344,8 @@ struct DeviceMemsetLowering final : OpConversionPattern<gpu::MemsetOp> {
     if (!type.getLayout().isIdentity() || type.getElementTypeBitWidth() != 32)
       return rewriter.notifyMatchFailure(op, "expected whole words");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    SmallVector<Value> sizes;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (type.isDynamicDim(dim))
-        sizes.push_back(builder.create<memref::DimOp>(adaptor.getDst(), dim));
-    Value words = builder.create<arith::DivUIOp>(getBytes(builder, type, sizes),
-                                                 builder.i64(4));
+    Value bytes = getBytes(builder, adaptor.getDst());
+    Value words = builder.create<arith::DivUIOp>(bytes, builder.i64(4));
     callRuntime(builder, "mgpuMemset32", Type(),
                 {getPointer(builder, adaptor.getDst()), builder.i32(0), words,
                  getDefaultStream(builder)});
@@ -359,15 +365,11 @@ struct DeviceCopyLowering final : OpConversionPattern<memref::CopyOp> {
     if (!type.getLayout().isIdentity() || !targetType.getLayout().isIdentity())
       return rewriter.notifyMatchFailure(op, "expected identity layouts");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    SmallVector<Value> sizes;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (type.isDynamicDim(dim))
-        sizes.push_back(
-            builder.create<memref::DimOp>(adaptor.getSource(), dim));
     callRuntime(builder, "mgpuMemcpy", Type(),
                 {getPointer(builder, adaptor.getTarget()),
                  getPointer(builder, adaptor.getSource()),
-                 getBytes(builder, type, sizes), getDefaultStream(builder)});
+                 getBytes(builder, adaptor.getSource()),
+                 getDefaultStream(builder)});
     rewriter.eraseOp(op);
     return success();
   }
