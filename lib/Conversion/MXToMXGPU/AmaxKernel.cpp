@@ -31,19 +31,16 @@ static Value toRow(KernelBuilder &host, Value memref) {
         memref, ArrayRef<ReassociationIndices>{all});
   }
   type = cast<MemRefType>(memref.getType());
-  SmallVector<ReassociationIndices> parts;
-  SmallVector<OpFoldResult> sizes = {host.getIndexAttr(1)};
+  OpFoldResult one = host.getIndexAttr(1);
   SmallVector<int64_t> shape = {1};
-  if (type.getRank()) {
+  SmallVector<OpFoldResult> sizes = {one};
+  llvm::append_range(shape, type.getShape());
+  llvm::append_range(sizes, memref::getMixedSizes(host, host.getLoc(), memref));
+  shape.resize(2, 1); // of a number
+  sizes.resize(2, one);
+  SmallVector<ReassociationIndices> parts;
+  if (type.getRank())
     parts.push_back({0, 1});
-    shape.push_back(type.getDimSize(0));
-    sizes.push_back(host.dim(memref, 0));
-  } else {
-    shape.push_back(1);
-    sizes.push_back(host.getIndexAttr(1));
-  }
-  if (!ShapedType::isDynamic(shape[1]))
-    sizes[1] = host.getIndexAttr(shape[1]);
   return host.create<memref::ExpandShapeOp>(
       MemRefType::get(shape, type.getElementType()), memref, parts, sizes);
 }
