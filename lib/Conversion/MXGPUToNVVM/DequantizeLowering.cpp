@@ -78,13 +78,13 @@ Value DequantizeMath::widenOnBits(Value codes) {
   const FloatFormatInfo &info = getInfo(format);
   int64_t magnitude = (1 << (info.bits - 1)) - 1, sign = 1 << (info.bits - 1);
   auto place = [&](int64_t mask, int64_t shift) -> Value {
-    return builder.create<arith::ShLIOp>(
-        builder.create<arith::AndIOp>(codes, builder.i32(mask * 0x10001)),
-        builder.i32(shift));
+    Value field =
+        builder.create<arith::AndIOp>(codes, builder.i32(mask * 0x10001));
+    return builder.create<arith::ShLIOp>(field, builder.i32(shift));
   };
-  Value bits =
-      builder.create<arith::OrIOp>(place(magnitude, 10 - info.mantissaBits),
-                                   place(sign, 16 - int64_t(info.bits)));
+  Value number = place(magnitude, 10 - info.mantissaBits);
+  Value bits = builder.create<arith::OrIOp>(
+      number, place(sign, 16 - int64_t(info.bits)));
   auto type = VectorType::get({2}, builder.getF16Type());
   auto factor =
       builder.getFloatAttr(builder.getF16Type(), double(1 << (15 - info.bias)));
@@ -104,8 +104,8 @@ Value DequantizeMath::widen(Value codes) {
   if (!isFour())
     return widenOnBits(builder.permute(codes, builder.i32(0), 0x4140));
   Value low = builder.create<arith::AndIOp>(codes, builder.i32(0xF));
-  Value high = builder.create<arith::ShLIOp>(
-      builder.create<arith::AndIOp>(codes, builder.i32(0xF0)), builder.i32(12));
+  Value high = builder.create<arith::AndIOp>(codes, builder.i32(0xF0));
+  high = builder.create<arith::ShLIOp>(high, builder.i32(12));
   return widenOnBits(builder.create<arith::OrIOp>(low, high));
 }
 
@@ -140,9 +140,8 @@ Value DequantizeMath::decodeScale(Value byte, bool nvfp4) {
         builder.create<arith::TruncIOp>(builder.getI16Type(), code));
   }
   // 2^-127, byte 0, is the subnormal 0x00400000.
-  Value bits = builder.create<arith::MaxSIOp>(
-      builder.create<arith::ShLIOp>(code, builder.i32(23)),
-      builder.i32(0x00400000));
+  Value bits = builder.create<arith::ShLIOp>(code, builder.i32(23));
+  bits = builder.create<arith::MaxSIOp>(bits, builder.i32(0x00400000));
   Value isNaN = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, code,
                                               builder.i32(255));
   bits = builder.create<arith::SelectOp>(isNaN, builder.i32(0x7FC00000), bits);
@@ -161,12 +160,12 @@ static Value multiplyToOdd(NVVMBuilder &builder, Value a, Value b) {
     return builder.create<arith::BitcastOp>(builder.getI32Type(),
                                             builder.multiply(a, b, direction));
   };
-  Value isInexact = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne,
-                                                  getBits(Direction::Down),
-                                                  getBits(Direction::Up));
-  Value odd = builder.create<arith::OrIOp>(
-      getBits(Direction::TowardsZero),
-      builder.create<arith::ExtUIOp>(builder.getI32Type(), isInexact));
+  Value down = getBits(Direction::Down), up = getBits(Direction::Up);
+  Value isInexact =
+      builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, down, up);
+  Value last = builder.create<arith::ExtUIOp>(builder.getI32Type(), isInexact);
+  Value odd =
+      builder.create<arith::OrIOp>(getBits(Direction::TowardsZero), last);
   return builder.create<arith::BitcastOp>(builder.getF32Type(), odd);
 }
 
