@@ -129,8 +129,7 @@ LogicalResult KernelOp::verify() {
 /// Registers move between warpgroups, so the roles of one have equally many;
 /// all roles say how many or none does.
 static LogicalResult verifyRegisters(KernelOp kernel) {
-  std::optional<int64_t> ofGroup;
-  int64_t warps = 0;
+  int64_t warps = 0, ofGroup = 0; // registers, 0 where roles do not say
   bool isFirst = true, all = false;
   for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
     bool has = role.getRegisters().has_value();
@@ -138,15 +137,16 @@ static LogicalResult verifyRegisters(KernelOp kernel) {
       return role.emitOpError("expected registers in every role or in none");
     all = has;
     isFirst = false;
+    int64_t registers = role.getRegisters().value_or(0);
     if (warps % target::kWarpGroupWarps == 0)
-      ofGroup = role.getRegisters();
-    if (has && role.getRegisters() != ofGroup)
+      ofGroup = registers;
+    if (registers != ofGroup)
       return role.emitOpError("expected ")
-             << *ofGroup << " registers, as in the other roles of its "
-             << "warpgroup, found " << *role.getRegisters();
+             << ofGroup << " registers, as in the other roles of its "
+             << "warpgroup, found " << registers;
     warps += role.getWarps();
     if (warps % target::kWarpGroupWarps)
-      ofGroup = role.getRegisters();
+      ofGroup = registers;
   }
   return success();
 }
