@@ -115,7 +115,8 @@ def best(times, prefix):
 def run_case(case, entry, module, options):
     sets = make_sets(case, entry)
     launch = contestants.mx(entry)
-    result = {"case": case.name, "limit": case.limit, "slowdown": case.slowdown}
+    result = {"case": case.name, "schedule": case.schedule,
+              "limit": case.limit, "slowdown": case.slowdown}
     result["wrong"] = count_wrong(case, launch, sets[0])
     result["bytes"] = int(sum(case.data_bytes(sets[0].offsets)))
     launchers = {"mx": launch}

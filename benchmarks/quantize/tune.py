@@ -1,20 +1,35 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which schedules are compared, and which are best: the source of the table in
-lib/Conversion/MXToMXGPU/QuantizeSchedule.cpp.
+lib/Conversion/MXToMXGPU/QuantizeSchedules.def.
 
-    build OUT --tune --keep-going        # here: every case in every schedule
+    build OUT --tune --keep-going        # here, for --chip: all that is compared
     speed.py OUT --tune --results=R.json # on the GPU
     tune.py R.json                       # prints them by case, best first
+    tune.py R.json --write               # and writes the table, here
 
-A case that is tuned is named CASE@N. Schedules that do not fit a case or the
-target are refused by the compiler, and left out."""
+Cases are tuned in every schedule of their kind, as CASE@N. Schedules that do
+not fit a case or the target are refused by the compiler, and left out.
 
+--write replaces the schedules of those rows of the table that the cases of
+R.json use, of the target that they were compiled for. The best one ran in all
+of these cases without a wrong byte, and has the largest median of their
+fractions of the ceiling. Other rows stay as they are; a target that has none
+gets those of sm_90a first."""
+
+import argparse
 import dataclasses
 import json
+import pathlib
+import re
+import statistics
 import sys
 
 import cases
+
+TABLE = (pathlib.Path(__file__).resolve().parents[2] /
+         "lib/Conversion/MXToMXGPU/QuantizeSchedules.def")
+MEASURED_CHIP = "sm_90a"
 
 
 def along_rows():
@@ -59,38 +74,168 @@ def computed():
     yield tile(128, 128, 128, 1, 128, 2, "linear")
 
 
-SCHEDULES = {
-    "k": list(along_rows()),
-    "e2m1": list(along_rows()),
-    "nvfp4": list(along_rows()),
-    "m": list(along_columns()),
-    "both": list(both_axes()),
-    "swiglu": list(computed()),
+# By the beginning of a case's name: what is compared, and the rows of the table
+# that it is for.
+KINDS = {
+    "k": (along_rows, "ALONG_ROWS", "BF16, Bytes"),
+    "e2m1": (along_rows, "ALONG_ROWS", "BF16, E2M1"),
+    "nvfp4": (along_rows, "ALONG_ROWS", "BF16, NVFP4"),
+    "m": (along_columns, "TILE", "Columns, Pairs"),
+    "both": (both_axes, "TILE", "Both, Pairs"),
+    "swiglu": (computed, "PRODUCED", "Both, Pairs, 16"),
 }
+
+
+def kind(case):
+    return KINDS.get(case.name.split("-")[0])
 
 
 def variants():
     """Every timed case in every schedule of its kind."""
     return [dataclasses.replace(case, name=f"{case.name}@{i}", schedule=schedule)
-            for case in cases.speed_cases()
-            for i, schedule in enumerate(SCHEDULES.get(case.name.split("-")[0],
-                                                       []))]
+            for case in cases.speed_cases() if kind(case)
+            for i, schedule in enumerate(kind(case)[0]())]
 
 
-def main(path):
-    with open(path) as file:
-        results = json.load(file)["results"]
-    schedules = {case.name: case.schedule for case in variants()}
+@dataclasses.dataclass
+class Row:
+    """A line of the table: MACRO(chip, keys, "schedule") // note"""
+    macro: str
+    chip: str
+    keys: str  # the last one, but along rows, is the least number of elements
+    schedule: str
+    note: str
+
+    PATTERN = re.compile(r'([A-Z_]+)\((\w+), (.*), "(.*)"\)(?: // (.*))?')
+
+    def __str__(self):
+        note = f" // {self.note}" if self.note else ""
+        return (f'{self.macro}({self.chip}, {self.keys}, "{self.schedule}")'
+                f"{note}")
+
+    def fits(self, case):
+        _, macro, keys = kind(case)
+        if macro == "ALONG_ROWS" or macro != self.macro:
+            return (self.macro, self.keys) == (macro, keys)
+        mine, least = self.keys.rsplit(", ", 1)
+        factor, _, shift = least.partition(" << ")
+        least = int(factor) << int(shift or 0)
+        return mine == keys and least <= case.rows * case.columns
+
+
+class Table:
+    """The lines of the file, rows and others."""
+
+    def __init__(self, path):
+        self.path = path
+        self.lines = []
+        for line in path.read_text().splitlines():
+            match = Row.PATTERN.fullmatch(line)
+            self.lines.append(Row(*match.groups()) if match else line)
+
+    def rows(self, chip):
+        return [l for l in self.lines if isinstance(l, Row) and l.chip == chip]
+
+    def add_target(self, chip):
+        """Rows of its own behind those of each kind."""
+        rows = [dataclasses.replace(row, chip=chip, note="")
+                for row in self.rows(MEASURED_CHIP)]
+        for macro in {row.macro for row in rows}:
+            end = 1 + max(i for i, line in enumerate(self.lines)
+                          if isinstance(line, Row) and line.macro == macro)
+            self.lines[end:end] = [r for r in rows if r.macro == macro]
+
+    def write(self):
+        self.path.write_text("".join(f"{line}\n" for line in self.lines))
+
+
+def name_of(result):
+    return result["case"].split("@")[0]
+
+
+def best_schedule(results):
+    """(median fraction, schedule) of the best in the cases of some results, or
+    None if no schedule is right in all of them."""
+    fractions, names = {}, {name_of(r) for r in results}
+    for r in results:
+        if not r["wrong"]:
+            of_schedule = fractions.setdefault(r["schedule"], {})
+            of_schedule[name_of(r)] = r["rate"] / r["ceiling_rate"]
+    return max(((statistics.median(found.values()), schedule)
+                for schedule, found in fractions.items()
+                if set(found) == names), default=None)
+
+
+def write(table, about, results):
+    """Replaces rows, and prints them."""
+    chip = about["chip"]
+    gpu = about["gpu"].split(",")[0]
+    note = f"{gpu}, {about['date'].split(' ')[0]}"
+    if not table.rows(chip):
+        print(f"{chip} had the rows of {MEASURED_CHIP}")
+        table.add_target(chip)
+    by_name = {case.name: case for case in cases.speed_cases()}
+    rows = table.rows(chip)
+    of_row = [[] for _ in rows]
+    for r in results:
+        case = by_name[name_of(r)]
+        first = next(i for i, row in enumerate(rows) if row.fits(case))
+        of_row[first].append(r)
+    for row, found in zip(rows, of_row):
+        best = best_schedule(found)
+        if not best:
+            continue
+        fraction, schedule = best
+        print(f"{row.macro}({row.chip}, {row.keys})")
+        if row.schedule != schedule:
+            print(f"  before: {row.schedule}")
+        print(f"  {fraction:.3f}: {schedule}")
+        row.schedule, row.note = schedule, f"{fraction:.3f}, {note}"
+    table.write()
+
+
+def print_by_case(results):
     by_case = {}
     for result in results:
-        by_case.setdefault(result["case"].split("@")[0], []).append(result)
+        by_case.setdefault(name_of(result), []).append(result)
     for name, found in by_case.items():
         print(name)
         for r in sorted(found, key=lambda r: -r["rate"]):
             wrong = f", {r['wrong']} bytes wrong" if r["wrong"] else ""
             print(f"  {r['rate'] / r['ceiling_rate']:.3f} {r['times']['mx']:8.1f} "
-                  f"us  {schedules[r['case']]}{wrong}")
+                  f"us  {r['schedule']}{wrong}")
+
+
+def load(path):
+    """What speed.py measured, and about it."""
+    try:
+        measured = json.loads(path.read_text())
+        about, results = measured["about"], measured["results"]
+        about["chip"], about["gpu"], about["date"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        sys.exit(f"{path}: expected results of speed.py --tune: {error!r}")
+    tuned = {case.name for case in cases.speed_cases() if kind(case)}
+    for r in results:
+        if name_of(r) not in tuned or not r.get("schedule"):
+            sys.exit(f"{path}: expected cases of speed.py --tune with their "
+                     f"schedules, found {r['case']}")
+    return about, results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--table", type=pathlib.Path, default=TABLE)
+    options = parser.parse_args()
+    about, results = load(options.results)
+    if options.write:
+        if not options.table.is_file():
+            sys.exit(f"{options.table}: expected the table of schedules, found none")
+        write(Table(options.table), about, results)
+    else:
+        print_by_case(results)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

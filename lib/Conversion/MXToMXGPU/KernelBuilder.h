@@ -73,7 +73,8 @@ llvm::LogicalResult convertMatmul(MatmulOp op, mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
 llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertQuantize(QuantizeOp op,
-                                    mlir::gpu::GPUModuleOp module);
+                                    mlir::gpu::GPUModuleOp module,
+                                    const target::TargetInfo &target);
 
 llvm::LogicalResult convertDequantize(DequantizeOp op,
                                       mlir::gpu::GPUModuleOp module);
@@ -93,7 +94,8 @@ void requirePositive(KernelBuilder &host, mlir::Value scale);
 mlir::Value toBytes(KernelBuilder &host, mlir::Value elements);
 
 /// The schedule that measurements advise.
-QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op);
+QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op,
+                                            llvm::StringRef chip);
 QuantizeScheduleAttr selectDequantizeSchedule(DequantizeOp op);
 
 /// Fails unless whole passes of a schedule's threads over rows in pieces of

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;
@@ -270,14 +271,14 @@ void QuantizeRowsBuilder::build() {
   op.erase();
 }
 
-LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op,
-                                         gpu::GPUModuleOp module) {
+LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
+                                         const target::TargetInfo &target) {
   if (failed(checkSupport(op)))
     return failure();
   auto schedule =
       op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
   if (!schedule)
-    schedule = selectQuantizeSchedule(op);
+    schedule = selectQuantizeSchedule(op, target.chip);
   if (!isByTiles(op) &&
       failed(verifyRowSchedule(op, op.getBlockSize(), schedule)))
     return failure();

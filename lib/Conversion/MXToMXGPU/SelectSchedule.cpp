@@ -54,8 +54,8 @@ struct SelectSchedulePass final
     }
     getOperation().walk([&](QuantizeOp op) {
       if (!op->hasAttr(kQuantizeScheduleAttrName))
-        if (QuantizeScheduleAttr schedule = selectQuantizeSchedule(op))
-          op->setAttr(kQuantizeScheduleAttrName, schedule);
+        op->setAttr(kQuantizeScheduleAttrName,
+                    selectQuantizeSchedule(op, target->chip));
     });
     getOperation().walk([&](DequantizeOp op) {
       if (!op->hasAttr(kQuantizeScheduleAttrName))
