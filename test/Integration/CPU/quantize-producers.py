@@ -14,6 +14,7 @@ import subprocess
 import ml_dtypes
 import mx_reference as ref
 import numpy as np
+import swiglu
 from cpu_path import Runner, group_ends
 
 BF16 = ml_dtypes.bfloat16
@@ -21,30 +22,8 @@ MAP = "affine_map<(d0, d1) -> (d0, d1)>"
 ROWS = "affine_map<(d0, d1) -> (d0)>"
 
 # Names of inputs in the order of the arguments, bodies, and what they yield.
-SILU = """
-    %one = arith.constant 1.0 : f32
-    %gf = arith.extf %gate : bf16 to f32
-    %minus = arith.negf %gf : f32
-    %e = math.exp %minus : f32
-    %d = arith.addf %one, %e : f32
-    %silu = arith.divf %gf, %d : f32
-    %uf = arith.extf %up : bf16 to f32"""
-FORWARD = (["gate", "up"], SILU + """
-    %h = arith.mulf %silu, %uf : f32
-    %weighted = arith.mulf %h, %p : f32
-    %y = arith.truncf %weighted : f32 to bf16""", ["%y"])
-BACKWARD = (["gate", "up", "dh"], SILU + """
-    %sigma = arith.divf %one, %d : f32
-    %dhf = arith.extf %dh : bf16 to f32
-    %dhp = arith.mulf %dhf, %p : f32
-    %left = arith.subf %one, %sigma : f32
-    %slope = arith.mulf %silu, %left : f32
-    %dsilu = arith.addf %sigma, %slope : f32
-    %dgf0 = arith.mulf %dhp, %uf : f32
-    %dgf = arith.mulf %dgf0, %dsilu : f32
-    %duf = arith.mulf %dhp, %silu : f32
-    %dgate = arith.truncf %dgf : f32 to bf16
-    %dup = arith.truncf %duf : f32 to bf16""", ["%dgate", "%dup"])
+FORWARD = (["gate", "up"], swiglu.FORWARD, ["%y"])
+BACKWARD = (["gate", "up", "dh"], swiglu.BACKWARD, ["%x", "%y"])
 # Three roundings to bf16 that fusion must not remove.
 HALVES = (["gate", "up"], """
     %s = arith.addf %gate, %up : bf16

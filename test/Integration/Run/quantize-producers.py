@@ -16,6 +16,7 @@ import sys
 
 import ml_dtypes
 import numpy as np
+import swiglu
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(here, "..", "CPU")]
@@ -25,40 +26,16 @@ mx_run, directory, *chips = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 BF16 = ml_dtypes.bfloat16
 
-SILU = """
-    %one = arith.constant 1.0 : f32
-    %gf = arith.extf %gate : bf16 to f32
-    %minus = arith.negf %gf : f32
-    %e = math.exp %minus : f32
-    %d = arith.addf %one, %e : f32
-    %silu = arith.divf %gf, %d : f32
-    %uf = arith.extf %up : bf16 to f32
-    %p = tensor.extract %weights[%row] : !weights"""
-FORWARD = SILU + """
-    %h = arith.mulf %silu, %uf : f32
-    %weighted = arith.mulf %h, %p : f32
-    %y = arith.truncf %weighted : f32 to bf16
-    mx.yield %y : bf16"""
-BACKWARD = SILU + """
-    %sigma = arith.divf %one, %d : f32
-    %dhf = arith.extf %dh : bf16 to f32
-    %dhp = arith.mulf %dhf, %p : f32
-    %left = arith.subf %one, %sigma : f32
-    %slope = arith.mulf %silu, %left : f32
-    %dsilu = arith.addf %sigma, %slope : f32
-    %dgf0 = arith.mulf %dhp, %uf : f32
-    %dgf = arith.mulf %dgf0, %dsilu : f32
-    %duf = arith.mulf %dhp, %silu : f32
-    %dgate = arith.truncf %dgf : f32 to bf16
-    mx.yield %dgate, %duf : bf16, f32"""
+GATES = ["gate", "up"]
+WEIGHTS = "%weights[%row] : !weights"
+FORWARD = swiglu.producer(swiglu.FORWARD, "%y : bf16", WEIGHTS)
+BACKWARD = swiglu.producer(swiglu.BACKWARD, "%x, %du : bf16, f32", WEIGHTS)
 BIAS = """
     %b = tensor.extract %bias[%col] : !bias
     %one = arith.constant 1.0 : bf16
     %s = arith.addf %gate, %b : bf16
     %t = arith.addf %s, %one : bf16
     mx.yield %t : bf16"""
-
-
 WIDE = """
     %x = arith.extf %gate : bf16 to f32
     %y = arith.extf %up : bf16 to f32
@@ -78,12 +55,11 @@ def destination(rows, columns, element, layout="", scale="f8E8M0FNU", block=32, 
 
 def cases(rows, columns, gathered):
     """Inputs, other operands, types of results, options, region."""
-    swiglu = ["gate", "up"]
-    yield swiglu, "", destination(rows, columns, "f8E4M3FN", "tcgen05"), "", FORWARD
-    yield swiglu, "", destination(rows, columns, "f4E2M1FN"), "scale_rounding = floor", FORWARD
-    yield (swiglu, "global_scale(%scale)",
+    yield GATES, "", destination(rows, columns, "f8E4M3FN", "tcgen05"), "", FORWARD
+    yield GATES, "", destination(rows, columns, "f4E2M1FN"), "scale_rounding = floor", FORWARD
+    yield (GATES, "global_scale(%scale)",
            destination(rows, columns, "f4E2M1FN", "tcgen05", "f8E4M3FN", 16), "block_size = 16", FORWARD)
-    yield (swiglu + ["dh"], "", destination(rows, columns, "f8E5M2", "tcgen05") +
+    yield (GATES + ["dh"], "", destination(rows, columns, "f8E5M2", "tcgen05") +
            destination(rows, columns, "f6E2M3FN"), "", BACKWARD)
     yield ["gate"], "", destination(rows, columns, "f8E4M3FN", "tcgen05"), "", BIAS
     yield ["gate"], "gather(%index : !index)", destination(gathered, columns, "f8E4M3FN", "tcgen05"), "", BIAS
@@ -96,15 +72,14 @@ def destinations(axes, *arguments):
 
 def tile_cases(rows, columns, gathered):
     """The same through shared memory."""
-    swiglu = ["gate", "up"]
     gather = "gather(%index : !index)"
     size, taken, nvfp4 = (rows, columns), (gathered, columns), ("f4E2M1FN", "tcgen05", "f8E4M3FN", 16)
-    yield swiglu, "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), "axes = [1, 0]", FORWARD
-    yield swiglu, "", destinations([0], *size, "f4E2M1FN"), "axes = [0] scale_rounding = even", FORWARD
-    yield swiglu, "global_scale(%scale)", destinations([0, 1], *size, *nvfp4), "axes = [0, 1] block_size = 16", FORWARD
-    yield (swiglu + ["dh"], "", destinations([1, 0], *size, "f8E5M2", "tcgen05") +
+    yield GATES, "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), "axes = [1, 0]", FORWARD
+    yield GATES, "", destinations([0], *size, "f4E2M1FN"), "axes = [0] scale_rounding = even", FORWARD
+    yield GATES, "global_scale(%scale)", destinations([0, 1], *size, *nvfp4), "axes = [0, 1] block_size = 16", FORWARD
+    yield (GATES + ["dh"], "", destinations([1, 0], *size, "f8E5M2", "tcgen05") +
            destinations([1, 0], *size, "f6E2M3FN"), "axes = [1, 0]", BACKWARD)
-    yield swiglu, "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), f"axes = [1, 0] {PARTS}", WIDE
+    yield GATES, "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), f"axes = [1, 0] {PARTS}", WIDE
     yield ["gate"], "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), "axes = [1, 0]", BIAS
     yield ["gate"], gather, destinations([1, 0], *taken, "f8E4M3FN", "tcgen05"), "axes = [1, 0]", BIAS
     yield ["gate"], gather, destinations([0], *taken, "f8E4M3FN", "tcgen05"), "axes = [0]", ""

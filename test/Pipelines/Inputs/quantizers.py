@@ -3,7 +3,10 @@ input, each element type with its scales, both layouts; and SwiGLU, forward and 
 with gathered rows.
 """
 
-from swiglu import BACKWARD, FORWARD
+import swiglu
+
+FORWARD = swiglu.producer(swiglu.FORWARD, "%y : bf16")
+BACKWARD = swiglu.producer(swiglu.BACKWARD, "%x, %y : bf16, bf16")
 
 ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8"]
 LAYOUTS = ["", ", #mx.scale_layout<tcgen05>"]
@@ -57,7 +60,7 @@ for source in ["bf16", "f16", "f32"]:
 print(relayout("to_tiles", *LAYOUTS))
 print(relayout("from_tiles", *LAYOUTS[::-1]))
 
-def swiglu(name, inputs, values, gather, element, body):
+def program(name, inputs, values, gather, element, body):
     x, e, s = "tensor<?x?xbf16>", f"tensor<?x?x{element}>", "tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>"
     ins = ", ".join(f"%{i}_t" for i in inputs)
     types = ", ".join([e, s] * values)
@@ -78,5 +81,5 @@ for element in ["f8E4M3FN", "f4E2M1FN"]:
     for gather in [False, True]:
         for name, inputs, values, body in [("forward", ["gate", "up"], 1, FORWARD),
                                            ("backward", ["gate", "up", "dh"], 2, BACKWARD)]:
-            print(swiglu(f"{name}{count}", inputs, values, gather, element, body))
+            print(program(f"{name}{count}", inputs, values, gather, element, body))
             count += 1

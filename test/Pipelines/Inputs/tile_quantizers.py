@@ -3,7 +3,10 @@ each type of input, each element type with its scales, layouts, ragged rows,
 tiles that are loaded in parts, and tiles that threads compute or gather.
 """
 
-from swiglu import BACKWARD, FORWARD
+import swiglu
+
+FORWARD = swiglu.producer(swiglu.FORWARD, "%y : bf16")
+BACKWARD = swiglu.producer(swiglu.BACKWARD, "%x, %y : bf16, bf16")
 
 ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8", "nvfp4"]
 ROUNDINGS = ["ceil", "floor", "even"]

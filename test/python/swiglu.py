@@ -1,20 +1,21 @@
-"""Regions of a SwiGLU and its gradients, times a weight %ps[%row]."""
+"""SwiGLU and its gradients: what regions of bf16 %gate, %up and, for gradients,
+%dh contain, where %p (f32) is the weight of the row."""
 
-SWIGLU = """
+SILU = """
   %one = arith.constant 1.0 : f32
   %gf = arith.extf %gate : bf16 to f32
   %uf = arith.extf %up : bf16 to f32
   %minus = arith.negf %gf : f32
   %exp = math.exp %minus : f32
   %d = arith.addf %one, %exp : f32
-  %silu = arith.divf %gf, %d : f32
-  %p = tensor.extract %ps[%row] : tensor<?xf32>"""
-FORWARD = SWIGLU + """
+  %silu = arith.divf %gf, %d : f32"""
+# Yields %y.
+FORWARD = SILU + """
   %h = arith.mulf %silu, %uf : f32
   %w = arith.mulf %h, %p : f32
-  %y = arith.truncf %w : f32 to bf16
-  mx.yield %y : bf16"""
-BACKWARD = SWIGLU + """
+  %y = arith.truncf %w : f32 to bf16"""
+# Yields those of %gate and %up: %dg and %du (f32), or %x and %y (bf16).
+BACKWARD = SILU + """
   %sigma = arith.divf %one, %d : f32
   %dhf = arith.extf %dh : bf16 to f32
   %dhp = arith.mulf %dhf, %p : f32
@@ -25,5 +26,11 @@ BACKWARD = SWIGLU + """
   %dg = arith.mulf %dg0, %dsilu : f32
   %du = arith.mulf %dhp, %silu : f32
   %x = arith.truncf %dg : f32 to bf16
-  %y = arith.truncf %du : f32 to bf16
-  mx.yield %x, %y : bf16, bf16"""
+  %y = arith.truncf %du : f32 to bf16"""
+
+
+def producer(body, yielded, weights="%ps[%row] : tensor<?xf32>"):
+    """The region of mx.quantize."""
+    return f"""
+  %p = tensor.extract {weights}{body}
+  mx.yield {yielded}"""
