@@ -87,6 +87,17 @@ Value NVVMBuilder::keep(Value pointer) {
       .getRes();
 }
 
+Value NVVMBuilder::after(Value value, Value earlier) {
+  Value zero = create<LLVM::InlineAsmOp>(
+                   getI32Type(), ValueRange(earlier), "shr.u32 $0, $1, 31;",
+                   "=r,r", /*has_side_effects=*/false, /*is_align_stack=*/false,
+                   LLVM::TailCallKind::None,
+                   /*asm_dialect=*/LLVM::AsmDialectAttr(),
+                   /*operand_attrs=*/ArrayAttr())
+                   .getRes();
+  return add(value, create<arith::ExtUIOp>(value.getType(), zero));
+}
+
 Value NVVMBuilder::tensorPointer(Value address) {
   return create<LLVM::IntToPtrOp>(LLVM::LLVMPointerType::get(getContext(), 6),
                                   address);

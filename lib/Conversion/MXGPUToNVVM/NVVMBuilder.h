@@ -51,6 +51,9 @@ public:
   /// The same pointer, in a register: LLVM would compute a sum again wherever
   /// it is used, also in loops that leave it alone.
   mlir::Value keep(mlir::Value pointer);
+  /// `value` (i64), not before `earlier` (i32, not negative) is there: what is
+  /// computed of it does not take registers at the same time.
+  mlir::Value after(mlir::Value value, mlir::Value earlier);
 
   // Threads.
   mlir::Value threadId();

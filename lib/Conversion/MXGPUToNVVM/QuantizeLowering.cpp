@@ -182,7 +182,8 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
     if (op.getSeed())
       random = {adaptor.getSeed(),
                 builder.create<arith::IndexCastUIOp>(builder.getI64Type(),
-                                                     adaptor.getFirst())};
+                                                     adaptor.getFirst()),
+                builder.i64(1)};
     Value elements =
         joinWords(builder, math.convertRow(words, scale, random), converted);
     Value byte =

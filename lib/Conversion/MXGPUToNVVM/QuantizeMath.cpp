@@ -334,14 +334,22 @@ QuantizeMath::convertRow(ArrayRef<Value> words, const BlockScale &scale,
                 : packNumbers(numbers, scale);
 }
 
-/// The codes of consecutive elements, each in the low bits of a word.
+/// Random numbers that are computed beside each other: of more, the registers
+/// of a thread would not hold what is between.
+static constexpr size_t kDrawsAtOnce = 4;
+
+/// The codes of the elements, each in the low bits of a word.
 QuantizeMath::Values
 QuantizeMath::roundStochastically(ArrayRef<Value> numbers,
                                   const RandomNumbers &random) {
   StochasticRounding rounding(builder);
   Values codes;
+  Value index = random.first;
   for (auto [i, number] : llvm::enumerate(numbers)) {
-    Value index = builder.add(random.first, builder.i64(i));
+    if (i)
+      index = builder.add(index, random.stride);
+    if (i && i % kDrawsAtOnce == 0)
+      index = builder.after(index, codes.back());
     Value word = rounding.draw(index, random.seed);
     Value bits = toFloatBits(number);
     codes.push_back(
@@ -354,11 +362,12 @@ QuantizeMath::roundStochastically(ArrayRef<Value> numbers,
 
 std::array<QuantizeMath::Values, 2>
 QuantizeMath::convertColumns(ArrayRef<Value> words,
-                             const std::array<BlockScale, 2> &scales) {
+                             const std::array<BlockScale, 2> &scales,
+                             std::optional<RandomNumbers> random) {
   Values scaled(words);
   if (isScaledInPairs())
     scaled = scalePairs(words, {scales[0].factor, scales[1].factor});
-  if (isRoundedInPairs())
+  if (isRoundedInPairs() && !random)
     return packColumns(roundPairs(scaled, scales));
   std::array<Values, 2> columns;
   for (unsigned half = 0; half < 2; ++half) {
@@ -366,7 +375,14 @@ QuantizeMath::convertColumns(ArrayRef<Value> words,
     for (Value word : scaled)
       numbers.push_back(toFloat(word, half));
     scaleNumbers(numbers, scales[half].factor);
-    columns[half] = packNumbers(numbers, scales[half]);
+    if (!random) {
+      columns[half] = packNumbers(numbers, scales[half]);
+      continue;
+    }
+    Value first = builder.add(random->first, builder.i64(half));
+    columns[half] = packCodes(
+        roundStochastically(numbers, {random->seed, first, random->stride}),
+        scales[half]);
   }
   return columns;
 }

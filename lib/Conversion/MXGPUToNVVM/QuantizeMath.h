@@ -60,9 +60,10 @@ struct BlockScale {
 };
 
 /// What elements are rounded by if not to nearest even: a seed, and the linear
-/// index in the tensor of the first of consecutive elements (i64).
+/// index in the tensor of the first of some elements (i64), by which it grows
+/// from each to the next.
 struct RandomNumbers {
-  mlir::Value seed, first;
+  mlir::Value seed, first, stride;
 };
 
 /// Builds the instructions of one recipe.
@@ -93,7 +94,8 @@ public:
   /// The elements of two columns, likewise: of the low and of the high halves.
   std::array<llvm::SmallVector<mlir::Value>, 2>
   convertColumns(llvm::ArrayRef<mlir::Value> words,
-                 const std::array<BlockScale, 2> &scales);
+                 const std::array<BlockScale, 2> &scales,
+                 std::optional<RandomNumbers> random = {});
 
 private:
   using Values = llvm::SmallVector<mlir::Value>;

@@ -346,18 +346,28 @@ struct QuantizeColumnsLowering final : KernelPattern<QuantizeColumnsOp> {
     Value left = op.getRows() ? builder.toI32(adaptor.getRows()) : Value();
     if (left)
       clearBehind(builder, words, left, /*lines=*/1, 32, block);
+    std::optional<RandomNumbers> random;
+    if (op.getSeed())
+      random = {adaptor.getSeed(), toI64(builder, adaptor.getFirst()),
+                toI64(builder, adaptor.getStride())};
     Value maximum = math.getMaximum(words);
+    for (uint64_t distance = 1; distance < op.getLanes(); distance *= 2)
+      maximum = math.combine(maximum, builder.shuffleXor(maximum, distance));
     SmallVector<Value> packed, bytes;
     Value encode = adaptor.getEncode();
     if (recipe.inWord() == 1) {
       BlockScale scale = math.getScale(math.getRowMaximum(maximum), encode);
-      packed = math.convertRow(words, scale);
+      packed = math.convertRow(words, scale, random);
       bytes = {scale.byte};
     } else {
-      std::array<BlockScale, 2> scales = {
-          math.getScale(math.getColumnMaximum(maximum, 0), encode),
-          math.getScale(math.getColumnMaximum(maximum, 1), encode)};
-      for (ArrayRef<Value> column : math.convertColumns(words, scales))
+      std::array<BlockScale, 2> scales;
+      if (op.getLanes() > 1)
+        scales.fill(math.getScale(math.getRowMaximum(maximum), encode));
+      else
+        for (unsigned half : {0, 1})
+          scales[half] =
+              math.getScale(math.getColumnMaximum(maximum, half), encode);
+      for (ArrayRef<Value> column : math.convertColumns(words, scales, random))
         llvm::append_range(packed, column);
       bytes = {scales[0].byte, scales[1].byte};
     }
@@ -372,6 +382,10 @@ struct QuantizeColumnsLowering final : KernelPattern<QuantizeColumnsOp> {
   }
 
 private:
+  static Value toI64(NVVMBuilder &builder, Value index) {
+    return builder.create<arith::IndexCastUIOp>(builder.getI64Type(), index);
+  }
+
   static Value joinScales(NVVMBuilder &builder, QuantizeColumnsOp op,
                           ArrayRef<Value> bytes) {
     auto type = cast<VectorType>(op.getScales().getType());

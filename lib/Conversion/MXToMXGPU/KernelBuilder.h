@@ -93,6 +93,10 @@ void requirePositive(KernelBuilder &host, mlir::Value scale);
 /// The bytes that mx-store-as-bytes makes of elements of 4 and 6 bits.
 mlir::Value toBytes(KernelBuilder &host, mlir::Value elements);
 
+/// Whether a quantizer's tiles go through shared memory, or else rows through
+/// registers only.
+bool isByTiles(QuantizeOp op);
+
 /// The schedule that measurements advise.
 QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op,
                                             llvm::StringRef chip);

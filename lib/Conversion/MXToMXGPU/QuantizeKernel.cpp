@@ -24,17 +24,10 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Whether tiles go through shared memory.
-static bool isByTiles(QuantizeOp op) {
-  return op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets();
-}
-
 static LogicalResult checkSupport(QuantizeOp op) {
   if (op.getRagged() == RaggedKind::Reduction)
     return op.emitOpError("expected ragged = rows on the GPU, found ragged = "
                           "reduction: transpose the input");
-  if (op.getSquare())
-    return op.emitOpError("expected no squares on the GPU, found square");
   for (Value operand : op.getInputs())
     if (auto input = cast<MemRefType>(operand.getType());
         input.getRank() != 2 || !input.getLayout().isIdentity())

@@ -109,8 +109,10 @@ static Numbers getNumbers(QuantizeOp op, Axes axes, Type type) {
                                                               : Numbers::Pairs;
 }
 
+/// Rows of squares take as many registers as both axes.
 static Axes getAxes(QuantizeOp op) {
-  return op.getAxes().size() == 2 ? Axes::Both : Axes::Columns;
+  return op.getAxes().size() == 2 || op.getSquare() ? Axes::Both
+                                                    : Axes::Columns;
 }
 
 /// Elements of the input, 0 where they are not known or groups share them.
@@ -164,6 +166,18 @@ static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
                       });
 }
 
+/// Random numbers are computed, not waited for, and need their registers.
+static QuantizeScheduleAttr
+adaptToSeed(QuantizeOp op, QuantizeScheduleAttr schedule, int64_t mostThreads) {
+  if (!op.getSeed())
+    return schedule;
+  return QuantizeScheduleAttr::get(op.getContext(), schedule.getTile(),
+                                   std::min(schedule.getThreads(), mostThreads),
+                                   schedule.getVector(), schedule.getUnit(),
+                                   schedule.getStages(), /*ctas=*/1,
+                                   schedule.getRaster(), schedule.getTickets());
+}
+
 /// A thread holds pieces of several inputs, and what is computed of them.
 static QuantizeScheduleAttr selectForProducer(QuantizeOp op) {
   int64_t bits = 0;
@@ -178,12 +192,19 @@ static QuantizeScheduleAttr selectForProducer(QuantizeOp op) {
       /*tickets=*/false);
 }
 
+bool mx::mxgpu::isByTiles(QuantizeOp op) {
+  return op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets() ||
+         op.getSquare();
+}
+
 QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,
                                                        StringRef chip) {
-  if (op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets())
-    return adaptToGroups(op, op.getProducerBlock() || op.getGather()
-                                 ? selectProducedTileSchedule(op, chip)
-                                 : selectTileSchedule(op, chip));
+  if (isByTiles(op)) {
+    QuantizeScheduleAttr schedule = op.getProducerBlock() || op.getGather()
+                                        ? selectProducedTileSchedule(op, chip)
+                                        : selectTileSchedule(op, chip);
+    return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);
+  }
   if (!op.getProducer().empty())
     return selectForProducer(op);
   Input input = getInput(getElementTypeOrSelf(op.getInput().getType()));
@@ -193,12 +214,7 @@ QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,
                    [&](const RowsChoice &choice) {
                      return choice.input == input && choice.output == output;
                    });
-  if (!op.getSeed())
-    return schedule;
-  // Random numbers are computed, not waited for, and need their registers.
-  return QuantizeScheduleAttr::get(op.getContext(), schedule.getTile(),
-                                   schedule.getThreads(), schedule.getVector(),
-                                   /*stages=*/1, /*ctas=*/1);
+  return adaptToSeed(op, schedule, schedule.getThreads());
 }
 
 /// Writes the most: 16 bytes of a half or 32 of an f32 for each thread.

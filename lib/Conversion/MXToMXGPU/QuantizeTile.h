@@ -89,6 +89,7 @@ private:
                         mlir::Value item);
   void buildColumnFragment(const Destination &dest, const Unit &unit,
                            mlir::Value item);
+  mlir::Value getNumber(const Unit &unit, mlir::Value row, mlir::Value column);
   void storeScale(const Destination &dest, const Unit &unit, mlir::Value scale,
                   mlir::Value row, mlir::Value block);
   void storeElements(const Destination &dest, mlir::Value staged,
@@ -175,7 +176,7 @@ private:
   mlir::Value inputMap, kernelInputMap;
   KernelOp kernel;
   /// In the kernel.
-  mlir::Value encode, offsets, inputs, tickets, work;
+  mlir::Value columns, encode, seed, offsets, inputs, tickets, work;
   /// For each axis, the rings for what is stored by tiles and by units.
   std::array<std::pair<mlir::Value, mlir::Value>, 2> outputs;
   ForEachWorkOp tile;

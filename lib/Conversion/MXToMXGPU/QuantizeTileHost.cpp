@@ -123,6 +123,8 @@ void QuantizeTileBuilder::build() {
     requirePositive(host, scale);
     arguments.push_back(scale);
   }
+  if (op.getSeed())
+    arguments.push_back(op.getSeed());
   if (op.getOffsets())
     arguments.push_back(op.getOffsets());
   Value counter = drawsTickets ? createCounter() : Value();
@@ -145,6 +147,8 @@ void QuantizeTileBuilder::build() {
   Value kernelRows = *argument++, kernelColumns = *argument++;
   if (op.getGlobalScale())
     encode = *argument++;
+  if (op.getSeed())
+    seed = *argument++;
   if (op.getOffsets())
     offsets = *argument++;
   body.setInsertionPointToStart(&kernel.getBody().front());
@@ -216,10 +220,6 @@ LogicalResult QuantizeTileBuilder::verifyProducers() {
 }
 
 LogicalResult QuantizeTileBuilder::verify() {
-  if (op.getSeed())
-    return op.emitOpError("expected a seed with axes [1] and without ragged "
-                          "rows only on the GPU, found axes [")
-           << op.getAxes() << "]";
   for (int64_t size : schedule.getTile())
     if (size > kMaxBox)
       return op.emitOpError("expected a schedule with a tile of at most 256 "

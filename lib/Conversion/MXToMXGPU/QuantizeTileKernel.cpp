@@ -141,7 +141,18 @@ void QuantizeTileBuilder::buildSchedule() {
   body.create<PublishOp>(slot, Value());
 }
 
-/// A block of a row.
+/// The linear index in the tensor of an element of a unit, which its random
+/// number belongs to; null without a seed.
+Value QuantizeTileBuilder::getNumber(const Unit &unit, Value row,
+                                     Value column) {
+  if (!seed)
+    return Value();
+  row = body.add(body.add(getInputRow(tile), unit.first), row);
+  return body.add(body.mul(row, columns), body.add(tile.getColumn(), column));
+}
+
+/// A block of a row, or a row of a square whose other rows the lanes beside it
+/// have.
 void QuantizeTileBuilder::buildRowFragment(const Destination &dest,
                                            const Unit &unit, Value item) {
   Value row = body.create<arith::RemUIOp>(item, body.index(getUnitRows()));
@@ -152,38 +163,41 @@ void QuantizeTileBuilder::buildRowFragment(const Destination &dest,
       row, column, unit.rows);
   auto quantized = body.create<QuantizeBlockOp>(
       TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
-      x, encode, /*seed=*/Value(), /*first=*/Value(), op.getScaleRounding(),
-      /*lanes=*/1);
+      x, encode, seed, getNumber(unit, row, column), op.getScaleRounding(),
+      /*lanes=*/op.getSquare() ? getBlock() : 1);
   body.create<StoreSharedOp>(quantized.getElements(), unit.elements,
                              dest.getElementField(), ValueRange{row, column});
   storeScale(dest, unit, quantized.getScale(), body.add(unit.first, row),
              block);
 }
 
-/// So many columns of a block that a row of them is a word.
+/// So many columns of a block that a row of them is a word; lanes beside each
+/// other have those of a square.
 void QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                                               const Unit &unit, Value item) {
-  int64_t columns = getWordColumns(dest.sourceType);
-  int64_t inRow = getColumns() / columns;
+  int64_t inWord = getWordColumns(dest.sourceType);
+  int64_t inRow = getColumns() / inWord;
   Value column = body.mul(body.create<arith::RemUIOp>(item, body.index(inRow)),
-                          body.index(columns));
+                          body.index(inWord));
   Value block = body.div(item, inRow);
   Value row = body.mul(block, body.index(getBlock()));
   Value x = body.create<LoadSharedOp>(
-      VectorType::get({getBlock(), columns}, dest.sourceType), unit.source,
+      VectorType::get({getBlock(), inWord}, dest.sourceType), unit.source,
       dest.source, row, column, /*rows=*/Value());
   Value rows;
   if (unit.rows)
     rows = body.create<arith::SubIOp>(unit.rows, row);
   auto quantized = body.create<QuantizeColumnsOp>(
-      TypeRange{VectorType::get({columns, getBlock()}, dest.elementType),
-                VectorType::get(columns, dest.scaleType)},
-      x, encode, rows, op.getScaleRounding());
+      TypeRange{VectorType::get({inWord, getBlock()}, dest.elementType),
+                VectorType::get(inWord, dest.scaleType)},
+      x, encode, rows, seed, getNumber(unit, row, column),
+      seed ? columns : Value(), op.getScaleRounding(),
+      /*lanes=*/op.getSquare() ? getBlock() / inWord : 1);
   body.create<StoreSharedOp>(quantized.getElements(), unit.elements,
                              dest.getElementField(),
                              ValueRange{column, body.add(unit.first, row)});
   block = body.add(body.div(unit.first, getBlock()), block);
-  for (int64_t i = 0; i < columns; ++i) {
+  for (int64_t i = 0; i < inWord; ++i) {
     Value scale = body.create<vector::ExtractOp>(quantized.getScales(),
                                                  ArrayRef<int64_t>{i});
     storeScale(dest, unit, scale, i ? body.add(column, i) : column, block);
@@ -351,6 +365,7 @@ Value QuantizeTileBuilder::createRing(RingType type, StringRef name) {
 
 void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
                                       Value counter) {
+  this->columns = columns;
   if (isProduced())
     pieces.begin();
   inputs = createRing(getInputRing(), "in");

@@ -147,14 +147,6 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 
 // -----
 
-func.func @main(%x: memref<128x64xf32>, %e: memref<64x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>, %seed: i64) {
-  // expected-error @below {{'mx.quantize' op expected a seed with axes [1] and without ragged rows only on the GPU, found axes [0]}}
-  mx.quantize ins(%x : memref<128x64xf32>) seed(%seed) outs(%e, %s : memref<64x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
-  return
-}
-
-// -----
-
 func.func @main(%x: memref<4x8xf32, strided<[16, 1]>>, %m: memref<f32>) {
   // expected-error @below {{'mx.amax' op expected identity layout on the GPU, found 'memref<4x8xf32, strided<[16, 1]>>'}}
   mx.amax ins(%x : memref<4x8xf32, strided<[16, 1]>>) outs(%m : memref<f32>)
@@ -376,17 +368,6 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
 func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
   // expected-error @below {{'mx.quantize' op expected dimension 1 of the input to be a multiple of 8 with axes [0] on the GPU, found 12: pad it to 16}}
   mx.quantize ins(%x : !x) gather(%n : memref<128xi32>) outs(%q, %s : !q, !s) axes = [0]
-  return
-}
-
-// -----
-
-!x = memref<128x128xbf16>
-!q = memref<128x128xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: !x, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected no squares on the GPU, found square}}
-  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) square
   return
 }
 

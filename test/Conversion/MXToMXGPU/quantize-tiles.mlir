@@ -59,6 +59,12 @@ func.func @swiglu(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %w: memref<?xf
   return
 }
 
+// CHECK-LABEL: func.func @squares(
+func.func @squares(%x: memref<?x?xbf16>, %seed: i64, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<?x?xbf16>) seed(%seed) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] square
+  return
+}
+
 // CHECK-LABEL: func.func @gradients(
 func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
   mx.quantize ragged = rows ins(%x : memref<?x?xbf16>) gather(%n : memref<?xi64>) offsets(%o : memref<4xi32>) outs(%e, %s, %e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0] producer {
@@ -217,6 +223,19 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             %in_slot = mxgpu.consume %in
 // CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
 // CHECK:             mxgpu.release %in_slot
+
+// Lanes share the maximum of a square; both orientations draw the number of an
+// element.
+// CHECK-LABEL: mxgpu.kernel @squares_quantize(
+// CHECK-SAME:    %[[M:[a-z0-9_]+]]: index, %[[K:[a-z0-9_]+]]: index, %[[SEED:[a-z0-9_]+]]: i64)
+// CHECK:         mxgpu.role @quantize_rows
+// CHECK:               %[[ROW:.*]] = arith.addi %row, %{{.*}} : index
+// CHECK-NEXT:          %[[COLUMN:.*]] = arith.addi %column, %{{.*}} : index
+// CHECK-NEXT:          %[[LINE:.*]] = arith.muli %[[ROW]], %[[K]] : index
+// CHECK-NEXT:          %[[NUMBER:.*]] = arith.addi %[[LINE]], %[[COLUMN]] : index
+// CHECK-NEXT:          mxgpu.quantize_block %{{.*}} seed(%[[SEED]] at %[[NUMBER]]) scale_rounding = ceil lanes(32)
+// CHECK:         mxgpu.role @quantize_columns
+// CHECK:               mxgpu.quantize_columns %{{.*}} seed(%[[SEED]] at %{{.*}} by %[[K]]) scale_rounding = ceil lanes(16)
 
 // Several values have fields of their own. Gathered rows that do not exist are
 // zeros too.

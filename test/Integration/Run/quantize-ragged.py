@@ -52,6 +52,8 @@ CASES = [
     ("many", "f16", "i64", [1], "f4E2M1FN", "tcgen05", 3.0),
 ]
 PRODUCED = [0, 3, 5, 9, 12]  # numbers of cases
+SEEDED = [7, 8]
+SEED = 0x2718281828459045
 REGION = """producer {{
 ^bb0(%a: {0}, %row: index, %col: index):
   %one = arith.constant 1.0 : {0}
@@ -73,7 +75,7 @@ def types(case, axis, total, groups):
             f"{layout}, ragged = {kind}, groups = {groups}>>"]
 
 
-def program(case, total, groups, produced):
+def program(case, total, groups, produced, seeded):
     _, dtype, index, axes, _, _, factor = case
     x, o = f"tensor<{total}x{COLUMNS}x{dtype}>", f"tensor<{groups}x{index}>"
     outs = sum((types(case, axis, total, groups) for axis in axes), [])
@@ -84,30 +86,33 @@ def program(case, total, groups, produced):
     n = f"tensor<{total}xi32>"
     gather = f"gather(%n : {n}) " if produced else ""
     region = REGION.format(dtype) if produced else ""
+    seed = "seed(%seed) " if seeded else ""
     results = ", ".join(outs)
     names = ", ".join(f"%q#{k}" for k in range(len(outs)))
-    return (f"func.func @main(%x: {x}, %o: {o}, %g: f32, %n: {n}) -> ({results}) {{\n"
+    return (f"func.func @main(%x: {x}, %o: {o}, %g: f32, %n: {n}, "
+            f"%seed: i64) -> ({results}) {{\n"
             + "\n".join(lines) +
             f"\n%q:{len(outs)} = mx.quantize ragged = rows ins(%x : {x}) "
-            f"{scale}{gather}offsets(%o : {o}) outs({', '.join(empty)} : {results}) "
+            f"{scale}{seed}{gather}offsets(%o : {o}) outs({', '.join(empty)} : {results}) "
             f"axes = {axes} block_size = {block} -> {results} {region}\n"
             f"return {names} : {results}\n}}\n")
 
 
-def run(name, case, bits, ends, rows, device):
+def run(name, case, bits, ends, rows, seeded, device):
     """`rows` are those that are gathered for a producer, or None."""
     path = lambda what: os.path.join(directory, f"{chip}-{name}-{what}")
     with open(path("program.mlir"), "w") as f:
-        f.write(program(case, len(bits), len(ends), rows is not None))
+        f.write(program(case, len(bits), len(ends), rows is not None, seeded))
     dtype, index, factor = case[1], case[2], case[6]
     np.save(path("x.npy"), bits if dtype == "bf16" else bits.view(FLOATS[dtype]))
     np.save(path("o.npy"), ends.astype({"i32": np.int32, "i64": np.int64}[index]))
     np.save(path("g.npy"), np.float32(factor or 1))
     np.save(path("n.npy"), np.zeros(len(bits), np.int32) if rows is None else rows)
+    np.save(path("s.npy"), np.int64(SEED))
     outs = [path(f"out{i}-{device}.npy") for i in range(2 * len(case[3]))]
     command = [mx_run, path("program.mlir"), f"--device={device}",
                f"--chip={chip}"]
-    command += ["--arg=" + path(f"{a}.npy") for a in "xogn"]
+    command += ["--arg=" + path(f"{a}.npy") for a in "xogns"]
     done = subprocess.run(command + [f"--result={o}" for o in outs],
                           capture_output=True, text=True)
     if done.returncode or done.stderr:
@@ -163,12 +168,15 @@ def expected(case, x, ends):
             yield ref.tile(scales), (slice(None), slice(0, end // block // 4))
 
 
-def compare(name, case, bits, x, ends, rows=None):
-    """Counts compared bytes and arrays that differ."""
+def compare(name, case, bits, x, ends, rows=None, seeded=False):
+    """Counts compared bytes and arrays that differ. Random elements are those
+    of the CPU path (test/Integration/CPU/stochastic.py)."""
     compared = failures = 0
-    sim = run(name, case, bits, ends, rows, "sim")
-    cpu = run(name, case, bits, ends, rows, "cpu")
+    sim = run(name, case, bits, ends, rows, seeded, "sim")
+    cpu = run(name, case, bits, ends, rows, seeded, "cpu")
     for i, (array, part) in enumerate(expected(case, x, ends)):
+        if seeded and i % 2 == 0:
+            array = cpu[i]
         for device, found in [("sim", sim[i]), ("cpu", cpu[i])]:
             compared += array[part].size
             unequal = inputs.difference(found[part], array[part])
@@ -195,6 +203,9 @@ for number, case in enumerate(CASES):
         given = bits.view(FLOATS[dtype])
         x = given.astype(np.float32)
         results += compare(str(number), case, bits, x, ends)
+        if number in SEEDED:
+            results += compare(f"{number}-seeded", case, bits, x, ends,
+                               seeded=True)
         if number not in PRODUCED:
             continue
         rows = rng.integers(-1, total, total).astype(np.int32)

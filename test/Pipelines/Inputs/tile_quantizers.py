@@ -34,7 +34,7 @@ def destination(axis, element, layout, ragged):
     return [f"tensor<?x?x{element}{mark}>", f"tensor<?x?x{scale}{scale_layout}>"]
 
 
-def quantizer(source, axes, element, layout, ragged=False, schedule=""):
+def quantizer(source, axes, element, layout, ragged=False, schedule="", square="", seed=""):
     global count
     x, o = f"tensor<?x?x{source}>", f"tensor<{GROUPS}xi32>"
     types = sum((destination(a, element, layout, ragged) for a in axes), [])
@@ -44,14 +44,14 @@ def quantizer(source, axes, element, layout, ragged=False, schedule=""):
     is_nvfp4 = element == "nvfp4"
     factor = "global_scale(%g) " if is_nvfp4 else ""
     offsets = f"offsets(%o : {o}) " if ragged else ""
-    options = ("block_size = 16" if is_nvfp4 else
-               f"scale_rounding = {ROUNDINGS[count % 3]}")
+    options = (f"block_size = 16 {square}" if is_nvfp4 else
+               f"{square} scale_rounding = {ROUNDINGS[count % 3]}")
     if schedule:
         schedule = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<"
                     f"{schedule}>}}")
     print(f"""
-func.func @k{count}(%x: {x}, %o: {o}, %g: f32, {arguments}) -> ({results}) {{
-  %q:{len(types)} = mx.quantize {"ragged = rows" if ragged else ""} ins(%x : {x}) {factor}{offsets}outs({outs} : {results}) axes = {axes} {options} {schedule} -> {results}
+func.func @k{count}(%x: {x}, %o: {o}, %g: f32, %seed: i64, {arguments}) -> ({results}) {{
+  %q:{len(types)} = mx.quantize {"ragged = rows" if ragged else ""} ins(%x : {x}) {factor}{seed}{offsets}outs({outs} : {results}) axes = {axes} {options} {schedule} -> {results}
   return {", ".join(f"%q#{i}" for i in range(len(types)))} : {results}
 }}""")
     count += 1
@@ -68,6 +68,11 @@ for axes in [[0], [1, 0]]:
                           schedule=SCHEDULES[len(axes)])
 quantizer("bf16", [1], "f8E4M3FN", "tcgen05", ragged=True)
 quantizer("bf16", [0, 1], "f8E4M3FN", "linear")
+for source in ["bf16", "f16", "f32"]:
+    quantizer(source, [[1], [0], [1, 0]][count % 3], "f8E4M3FN", "tcgen05", square="square")
+    quantizer(source, [1, 0], "f4E2M1FN", "linear", square="square")
+    quantizer(source, [1, 0], "f8E4M3FN", "tcgen05", seed="seed(%seed) ")
+quantizer("bf16", [1, 0], "nvfp4", "tcgen05", square="square")
 
 NEGATE = """
   %y = arith.negf %gate : {0}

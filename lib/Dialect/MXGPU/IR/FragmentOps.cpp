@@ -233,11 +233,13 @@ LogicalResult QuantizeBlockOp::verify() {
   if (!nvfp4 && !isa<Float8E8M0FNUType>(getScale().getType()))
     return emitOpError("expected a scale of f8E8M0FNU or f8E4M3FN, found ")
            << getScale().getType();
-  int64_t lanes = getLanes(), size = input.getNumElements() * lanes;
-  if (lanes < 1 || lanes > target::kWarpSize || size != (nvfp4 ? 16 : 32))
+  int64_t lanes = getLanes(), block = nvfp4 ? 16 : 32;
+  int64_t size = input.getNumElements() * lanes;
+  bool isSquare = lanes == block && input.getNumElements() == block;
+  if (lanes < 1 || lanes > target::kWarpSize || (size != block && !isSquare))
     return emitOpError("expected lanes that share a block of ")
-           << (nvfp4 ? 16 : 32) << " elements, found " << lanes << " with "
-           << input.getNumElements() << " each";
+           << block << " elements or a square of " << block << " rows, found "
+           << lanes << " with " << input.getNumElements() << " each";
   Type element = elements.getElementType();
   if (nvfp4 ? !isa<Float4E2M1FNType>(element) : !isNarrow(element))
     return emitOpError("expected results of ")

@@ -242,5 +242,12 @@ LogicalResult QuantizeColumnsOp::verify() {
     return emitOpError("expected encode with scales of f8E4M3FN, and only "
                        "then, found ")
            << scales;
+  if (int64_t lanes = getLanes(); lanes != 1 && lanes * columns != block)
+    return emitOpError("expected 1 lane or those of a square, ")
+           << block / columns << ", found " << lanes;
+  if (bool(getSeed()) != bool(getFirst()) ||
+      bool(getSeed()) != bool(getStride()))
+    return emitOpError("expected a seed, the number of the first element and "
+                       "the distance to the next row, or none of them");
   return success();
 }

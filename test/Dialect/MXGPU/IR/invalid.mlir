@@ -1269,7 +1269,7 @@ func.func @f(%x: memref<64xf8E4M3FN>, %v: vector<32xf8E4M3FN>, %n: index) {
 // -----
 
 func.func @f(%v: vector<16xbf16>) {
-  // expected-error @below {{'mxgpu.quantize_block' op expected lanes that share a block of 32 elements, found 1 with 16 each}}
+  // expected-error @below {{'mxgpu.quantize_block' op expected lanes that share a block of 32 elements or a square of 32 rows, found 1 with 16 each}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<16xbf16> -> vector<16xf8E4M3FN>, f8E8M0FNU
   return
 }
@@ -1310,7 +1310,7 @@ func.func @f(%v: vector<32xbf16>, %seed: i64) {
 // -----
 
 func.func @f(%v: vector<16xbf16>, %g: f32) {
-  // expected-error @below {{'mxgpu.quantize_block' op expected lanes that share a block of 16 elements, found 2 with 16 each}}
+  // expected-error @below {{'mxgpu.quantize_block' op expected lanes that share a block of 16 elements or a square of 16 rows, found 2 with 16 each}}
   %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = ceil lanes(2) : vector<16xbf16> -> vector<16xf4E2M1FN>, f8E4M3FN
   return
 }

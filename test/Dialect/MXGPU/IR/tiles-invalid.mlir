@@ -349,3 +349,28 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+// Columns of a part of a square.
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%v: bf16) {
+    mxgpu.role @work warps(1) {
+      %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
+      // expected-error @below {{'mxgpu.quantize_columns' op expected 1 lane or those of a square, 16, found 8}}
+      %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil lanes(8) : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%v: bf16, %seed: i64) {
+    mxgpu.role @work warps(1) {
+      %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
+      // expected-error @below {{'mxgpu.quantize_columns' op expected a seed, the number of the first element and the distance to the next row, or none of them}}
+      %q, %f = "mxgpu.quantize_columns"(%x, %seed) <{operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0>, scale_rounding = #mx<scale_rounding ceil>}> : (vector<32x2xbf16>, i64) -> (vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>)
+    }
+  }
+}

@@ -767,7 +767,8 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
   let description = [{
     The semantics of `mx.quantize` on one block along a row, held in the
     registers of a thread or, with `lanes(n)`, of n adjacent lanes of a warp,
-    each of which has the next elements and gets the scale. `encode` is the
+    each of which has the next elements, or the next row of a square, and gets
+    the scale. `encode` is the
     factor of the tensor that NVFP4 takes; `seed` rounds stochastically, and
     comes with the linear index in the tensor of the first element that the
     thread holds.
@@ -810,6 +811,10 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
     which are transposed thereby. `scales` has one of each. `encode` is the
     factor of the tensor that NVFP4 takes. With `rows(n)` the blocks end before
     row n, a signed number: elements of other rows are 0, whatever they hold.
+    With `lanes(n)` n adjacent lanes of a warp have the columns of a square,
+    which have one scale. `seed` rounds stochastically, and comes with the
+    linear index in the tensor of the first element and the distance to the
+    one in the next row.
 
     Example:
 
@@ -820,12 +825,16 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$input,
                        Optional<F32>:$encode, Optional<Index>:$rows,
-                       MX_ScaleRoundingAttr:$scale_rounding);
+                       Optional<I64>:$seed, Optional<Index>:$first,
+                       Optional<Index>:$stride,
+                       MX_ScaleRoundingAttr:$scale_rounding,
+                       DefaultValuedAttr<I64Attr, "1">:$lanes);
   let results = (outs AnyVectorOfNonZeroRank:$elements,
                       AnyVectorOfNonZeroRank:$scales);
   let assemblyFormat = [{
     $input (`encode` `(` $encode^ `)`)? (`rows` `(` $rows^ `)`)?
-    `scale_rounding` `=` `` $scale_rounding attr-dict
+    (`seed` `(` $seed^ `at` $first `by` $stride `)`)?
+    `scale_rounding` `=` `` $scale_rounding (`lanes` `(` $lanes^ `)`)? attr-dict
     `:` type($input) `->` type($elements) `,` type($scales)
   }];
   let hasVerifier = 1;
