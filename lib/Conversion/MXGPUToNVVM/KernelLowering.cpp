@@ -90,6 +90,8 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
 /// Arrivals that fill a slot: each warp that does, and each CTA of a pair
 /// announces its bytes.
 static int64_t getFillingArrivals(RingType type) {
+  if (isBetweenThreads(type))
+    return type.getProducerThreads();
   if (type.getProducer() == Agent::Threads)
     return llvm::divideCeil(type.getProducerThreads(), mx::target::kWarpSize);
   return type.isPair() && type.getProducer() == Agent::Tma ? 2 : 1;
@@ -102,6 +104,8 @@ static int64_t getEmptyingArrivals(RingOp ring) {
   if (type.getConsumer() != Agent::Threads &&
       type.getConsumer() != Agent::Roles)
     return 1;
+  if (isBetweenThreads(type))
+    return type.getConsumerThreads();
   int64_t arrivals = 0;
   for (Operation *user : ring->getUsers())
     if (isa<ConsumeOp>(user)) {

@@ -71,6 +71,11 @@ struct KernelPattern : public mlir::OpConversionPattern<OpT> {
 /// Whether roles know a slot by the pointer into shared memory at which it
 /// starts, not by its number.
 bool isKnownByAddress(RingType type);
+
+/// Whether threads fill the slots for threads. Each then arrives for itself: a
+/// warp's barrier before the arrival of one lane may leave no instruction, and
+/// tools that look for races would not see what orders its accesses.
+bool isBetweenThreads(RingType type);
 /// What a slot becomes: such a pointer, or an i32.
 mlir::Type getSlotType(RingType type);
 

@@ -22,6 +22,11 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
+bool mx::mxgpu::isBetweenThreads(RingType type) {
+  return type.getProducer() == Agent::Threads &&
+         type.getConsumer() == Agent::Threads;
+}
+
 bool mx::mxgpu::isKnownByAddress(RingType type) {
   return type.getSpace() == Space::Smem && !type.isStaging();
 }
@@ -167,15 +172,15 @@ static bool isOfTensorCore(RingType type) {
 }
 
 /// All threads of a role arrive.
-static void arriveByRole(NVVMBuilder &builder, Operation *op, Value barrier,
-                         bool pair) {
+static void arriveByRole(NVVMBuilder &builder, Operation *op, RingType type,
+                         Value barrier, bool pair) {
   auto arrive = [&] {
     if (pair)
       builder.arriveInCluster(barrier);
     else
       builder.arrive(barrier);
   };
-  if (getRole(op).getElected())
+  if (getRole(op).getElected() || isBetweenThreads(type))
     return arrive();
   // One lane arrives when all of its warp are done: a barrier of the pair is
   // then told 8 times, not 256.
@@ -253,7 +258,7 @@ struct PublishLowering final : KernelPattern<PublishOp> {
                      ring.getType().isPair());
       break;
     case Agent::Threads:
-      arriveByRole(builder, op, barrier, /*pair=*/false);
+      arriveByRole(builder, op, ring.getType(), barrier, /*pair=*/false);
       break;
     case Agent::Clc:
       request(builder, ring, adaptor.getSlot(), barrier);
@@ -362,7 +367,7 @@ struct ReleaseLowering final : KernelPattern<ReleaseOp> {
         builder.fenceBeforeSync();
       else // what was read is written by the next copy, which is asynchronous
         builder.fenceAsyncShared();
-      arriveByRole(builder, op, barrier, pair);
+      arriveByRole(builder, op, ring.getType(), barrier, pair);
       break;
     }
     rewriter.eraseOp(op);

@@ -477,23 +477,20 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
-// Threads that fill slots for threads: each warp of either role arrives once,
-// and what is stored lies where the slot does.
+// Threads that fill slots for threads: each of either role arrives, and what is
+// stored lies where the slot does.
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(128)>
 !slot = !mxgpu.slot<!ring>
 
 // CHECK-LABEL: gpu.module @threads
-// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : i32
-// CHECK-DAG:     %[[C2:.*]] = arith.constant 2 : i32
-// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : i32
-// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C2]]
-// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C4]]
+// CHECK-DAG:     %[[C64:.*]] = arith.constant 64 : i32
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : i32
+// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C64]]
+// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C128]]
 // CHECK:         nvvm.mbarrier.try_wait
 // CHECK:         llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
-// CHECK:         nvvm.bar.warp.sync
-// CHECK:         %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %[[C0]]
-// CHECK-NEXT:    scf.if %[[FIRST]] {
-// CHECK-NEXT:      nvvm.mbarrier.arrive
+// CHECK-NOT:     nvvm.bar.warp.sync
+// CHECK:         nvvm.mbarrier.arrive
 // CHECK:         nvvm.mbarrier.try_wait
 // CHECK:         nvvm.mbarrier.arrive
 gpu.module @threads [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
@@ -515,21 +512,21 @@ gpu.module @threads [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // -----
 
 // Two roles empty a slot: each of their warps arrives.
-!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(160)>
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(160)>
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
 !slot = !mxgpu.slot<!ring>
 
 // CHECK-LABEL: gpu.module @two_readers
-// CHECK-DAG:     %[[C2:.*]] = arith.constant 2 : i32
+// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : i32
 // CHECK-DAG:     %[[C5:.*]] = arith.constant 5 : i32
-// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C2]]
+// CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C1]]
 // CHECK:         nvvm.mbarrier.init %{{.*}}, %[[C5]]
 gpu.module @two_readers [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
-  mxgpu.kernel @kernel(%i: index, %v: f32) {
-    %x = vector.broadcast %v : f32 to vector<4xf32>
+  mxgpu.kernel @kernel(%i: index, %map: !map) {
     %ring = mxgpu.ring "ring" : !ring
-    mxgpu.role @produce warps(2) {
+    mxgpu.role @load warps(1) elected {
       %s = mxgpu.acquire %ring : !ring
-      mxgpu.store_shared %x, %s["x"] at [%i, %i] : vector<4xf32>, !slot
+      mxgpu.tma_load %map[%i, %i] into %s["x"] : !map, !slot
       mxgpu.publish %s : !slot
     }
     mxgpu.role @rows warps(1) {
