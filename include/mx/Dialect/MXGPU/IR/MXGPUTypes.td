@@ -99,8 +99,8 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     - `tma`: bulk tensor copies; a slot is full when its bytes have arrived;
     - `mma`: the tensor core; a slot is full or empty when all MMAs issued
       before have completed;
-    - `threads(n)`: n threads of a role, or of several that consume each slot,
-      whose warps arrive one by one;
+    - `threads(n)`: n threads of a role, or of several that consume each slot;
+      one lane of each warp arrives, between threads and threads every thread;
     - `tma_store`: bulk stores; a slot is empty when they have read it;
     - `clc`: cluster launch control, which answers with a unit of work;
     - `tickets`: a thread that draws units of work from a counter;
