@@ -28,6 +28,8 @@ class Case:
     dtype: str = "bf16"
     groups: int = 0  # of rows, quantized along them
     swiglu: bool = False  # two inputs, gate and up
+    square: bool = False  # one scale for 32 x 32 elements
+    seed: bool = False  # rounded stochastically
     schedule: str = ""  # the body of #mxgpu.quantize_schedule<>
     limit: tuple = ()  # (at least, aim): fractions of the ceiling
     slowdown: tuple = ()  # (at most, aim): of the time of a copy
@@ -95,6 +97,11 @@ class Case:
             arguments.append("%encode: f32")
             clauses.append("global_scale(%encode)")
             options.append("block_size = 16")
+        if self.seed:
+            arguments.append("%seed: i64")
+            clauses.append("seed(%seed)")
+        if self.square:
+            options.append("square")
         if self.groups:
             offsets = f"tensor<{self.groups}xi32>"
             arguments.append(f"%offsets: {offsets}")
@@ -186,13 +193,26 @@ def check_cases():
                        dtype=dtype)
         yield Case(f"{name}-tails", 160, 416, axes)
         yield Case(f"{name}-e2m1-tails", 352, 96, axes, "f4E2M1FN")
+        yield Case(f"{name}-square", 160, 416, axes, square=True)
+        yield Case(f"{name}-seed", 160, 416, axes, seed=True)
+        yield Case(f"{name}-e2m1-seed", 352, 96, axes, "f4E2M1FN", seed=True)
     yield Case("ragged", 700, 256, (0,), groups=9)
     yield Case("ragged-one", 256, 512, (0,), groups=1)
+    yield Case("ragged-seed", 700, 256, (0,), groups=9, seed=True)
     yield Case("swiglu-k", 256, 512, swiglu=True)
     yield Case("swiglu-both", 256, 512, (1, 0), swiglu=True)
+    # What is chosen for large tensors only: units of a tile, and CTAs that get
+    # several tiles by tickets, more than a GPU has SMs.
+    yield Case("both-units", 544, 480, (1, 0), schedule="tile = [256, 256], "
+               "threads = 256, vector = 32, unit = 32, stages = 2, ctas = 2")
+    yield Case("swiglu-units", 544, 480, (1, 0), swiglu=True,
+               schedule="tile = [256, 256], threads = 256, vector = 32, "
+               "unit = 64, stages = 2, tickets = true")
+    yield Case("swiglu-tickets", 1632, 1440, (1, 0), swiglu=True)
 
 
 ENCODE = np.float32(448 * 6 / 11.0)  # NVFP4's factor, for a tensor up to 11
+SEED = np.int64(0x0123456789ABCDEF)
 
 
 def find(names, cases):

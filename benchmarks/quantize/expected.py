@@ -61,7 +61,8 @@ def pieces(xp, case, arrays, offsets=None):
             width = y.shape[1]
             if case.groups:
                 y = pad(xp, y, cases.GROUP_TILE)
-            e, s = formula.quantize(xp, y, case.element, encode, width)
+            e, s = formula.quantize(xp, y, case.element, encode, width,
+                                    case.square)
             if axis == 1:
                 scales[axis][begin:end] = s
                 yield 2 * i, slice(begin, end), slice(None), e

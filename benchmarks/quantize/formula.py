@@ -107,12 +107,24 @@ def pack(xp, codes, element):
     return codes[..., 0::2] | (codes[..., 1::2] << 4)
 
 
-def quantize(xp, x, element, nvfp4=None, width=None):
+def largest_of_squares(xp, largest, rows):
+    """For each row's blocks, the largest of the `rows` rows of their squares."""
+    count, blocks = largest.shape
+    padded = full(xp, largest, (-(-count // rows) * rows, blocks), 0, xp.int32)
+    padded[:count] = largest
+    padded = padded.reshape(-1, rows, blocks)
+    squares = xp.broadcast_to(xp.amax(padded, 1)[:, None], padded.shape)
+    return squares.reshape(-1, blocks)[:count]
+
+
+def quantize(xp, x, element, nvfp4=None, width=None, square=False):
     """(elements, scale bytes) of float32 `x`, blocks along its last axis.
     Elements from `width` on are slack, which is 0 even in a block of NaN."""
     size = 32 if nvfp4 is None else 16
     blocks = x.reshape(x.shape[0], -1, size)
     largest = xp.amax(blocks.view(xp.int32) & 0x7FFFFFFF, -1)
+    if square:
+        largest = largest_of_squares(xp, largest, size)
     if nvfp4 is None:
         scales = scale_bytes(xp, largest, element)
         factor = power(xp, scales)

@@ -43,6 +43,8 @@ def arguments(case, seed=11):
     arrays = [array(case, rng) for _ in range(case.inputs)]
     if case.nvfp4:
         arrays.append(np.array(cases.ENCODE))
+    if case.seed:
+        arrays.append(np.array(cases.SEED))
     if case.groups:
         arrays.append(cases.random_offsets(case))
     return arrays

@@ -87,31 +87,29 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
   }
 }
 
-/// Arrivals that fill a slot: each warp that does, and each CTA of a pair
-/// announces its bytes.
+/// Arrivals that fill a slot: of the threads that do, or of each CTA of a pair,
+/// which announces its bytes.
 static int64_t getFillingArrivals(RingType type) {
-  if (isBetweenThreads(type))
-    return type.getProducerThreads();
   if (type.getProducer() == Agent::Threads)
-    return llvm::divideCeil(type.getProducerThreads(), mx::target::kWarpSize);
+    return getArrivals(type, type.getProducerThreads());
   return type.isPair() && type.getProducer() == Agent::Tma ? 2 : 1;
 }
 
-/// Arrivals that empty a slot: each warp of the roles that do, of both CTAs of
-/// a pair unless the role is the leader's.
+/// Arrivals that empty a slot: of the roles that do, of both CTAs of a pair
+/// unless the role is the leader's.
 static int64_t getEmptyingArrivals(RingOp ring) {
   RingType type = ring.getType();
   if (type.getConsumer() != Agent::Threads &&
       type.getConsumer() != Agent::Roles)
     return 1;
-  if (isBetweenThreads(type))
-    return type.getConsumerThreads();
   int64_t arrivals = 0;
   for (Operation *user : ring->getUsers())
     if (isa<ConsumeOp>(user)) {
       RoleOp role = getRole(user);
-      arrivals +=
-          role.getWarps() * (type.isPair() && !role.getOnLeader() ? 2 : 1);
+      int64_t threads =
+          role.getElected() ? 1 : role.getWarps() * mx::target::kWarpSize;
+      arrivals += getArrivals(type, threads) *
+                  (type.isPair() && !role.getOnLeader() ? 2 : 1);
     }
   return arrivals;
 }

@@ -72,10 +72,12 @@ struct KernelPattern : public mlir::OpConversionPattern<OpT> {
 /// starts, not by its number.
 bool isKnownByAddress(RingType type);
 
-/// Whether threads fill the slots for threads. Each then arrives for itself: a
-/// warp's barrier before the arrival of one lane may leave no instruction, and
-/// tools that look for races would not see what orders its accesses.
-bool isBetweenThreads(RingType type);
+/// How many of so many threads of a role arrive at a slot's barriers: one of
+/// each warp, or all. Where threads fill slots for threads each arrives for
+/// itself: a warp's barrier before the arrival of one lane may leave no
+/// instruction, and tools that look for races would not see what orders its
+/// accesses.
+int64_t getArrivals(RingType type, int64_t threads);
 /// What a slot becomes: such a pointer, or an i32.
 mlir::Type getSlotType(RingType type);
 

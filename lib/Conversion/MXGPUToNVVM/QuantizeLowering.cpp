@@ -172,9 +172,7 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
                             ScaleMode(op.getScaleRounding()));
     QuantizeMath math(builder, recipe);
     SmallVector<Value> words = splitWords(builder, adaptor.getInput());
-    Value maximum = math.getMaximum(words);
-    for (uint64_t distance = 1; distance < op.getLanes(); distance *= 2)
-      maximum = math.combine(maximum, builder.shuffleXor(maximum, distance));
+    Value maximum = math.shareMaximum(math.getMaximum(words), op.getLanes());
     BlockScale scale =
         math.getScale(math.getRowMaximum(maximum), adaptor.getEncode());
     auto converted = cast<VectorType>(getTypeConverter()->convertType(type));

@@ -80,8 +80,8 @@ bool QuantizeMath::isRoundedInPairs() const {
 // Maxima
 //===----------------------------------------------------------------------===//
 
-/// As integers for NVFP4, whose lanes hold whole blocks: ptxas then needs fewer
-/// registers.
+/// The larger magnitudes of two words. As integers for NVFP4, whose lanes hold
+/// whole blocks: ptxas then needs fewer registers.
 Value QuantizeMath::combine(Value a, Value b) {
   if (!recipe.nvfp4)
     return builder.largerMagnitude(a, b, recipe.input);
@@ -107,6 +107,12 @@ Value QuantizeMath::getMaximum(ArrayRef<Value> words) {
   if (recipe.nvfp4)
     return maximum;
   return builder.create<arith::AndIOp>(maximum, mask);
+}
+
+Value QuantizeMath::shareMaximum(Value maximum, uint64_t lanes) {
+  for (uint64_t distance = 1; distance < lanes; distance *= 2)
+    maximum = combine(maximum, builder.shuffleXor(maximum, distance));
+  return maximum;
 }
 
 /// One half of a word as an f32.
@@ -330,8 +336,7 @@ QuantizeMath::convertRow(ArrayRef<Value> words, const BlockScale &scale,
     for (unsigned half = 0; half < recipe.inWord(); ++half)
       numbers.push_back(toFloat(word, half));
   scaleNumbers(numbers, scale.factor);
-  return random ? packCodes(roundStochastically(numbers, *random), scale)
-                : packNumbers(numbers, scale);
+  return roundAndPack(numbers, scale, random);
 }
 
 /// Random numbers that are computed beside each other: of more, the registers
@@ -375,14 +380,9 @@ QuantizeMath::convertColumns(ArrayRef<Value> words,
     for (Value word : scaled)
       numbers.push_back(toFloat(word, half));
     scaleNumbers(numbers, scales[half].factor);
-    if (!random) {
-      columns[half] = packNumbers(numbers, scales[half]);
-      continue;
-    }
-    Value first = builder.add(random->first, builder.i64(half));
-    columns[half] = packCodes(
-        roundStochastically(numbers, {random->seed, first, random->stride}),
-        scales[half]);
+    if (random && half)
+      random->first = builder.add(random->first, builder.i64(1));
+    columns[half] = roundAndPack(numbers, scales[half], random);
   }
   return columns;
 }
@@ -406,7 +406,16 @@ QuantizeMath::roundPairs(ArrayRef<Value> words,
 // Packing
 //===----------------------------------------------------------------------===//
 
-/// Words of numbers whose values are the elements but for their rounding.
+/// Words of numbers whose values are the elements but for their rounding, which
+/// random numbers decide if there are any.
+QuantizeMath::Values
+QuantizeMath::roundAndPack(ArrayRef<Value> numbers, const BlockScale &scale,
+                           const std::optional<RandomNumbers> &random) {
+  return random ? packCodes(roundStochastically(numbers, *random), scale)
+                : packNumbers(numbers, scale);
+}
+
+/// To nearest even.
 QuantizeMath::Values QuantizeMath::packNumbers(ArrayRef<Value> numbers,
                                                const BlockScale &scale) {
   if (isConvertedByTarget())

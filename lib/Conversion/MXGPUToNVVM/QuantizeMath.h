@@ -75,8 +75,8 @@ public:
   /// Largest magnitudes in `words`, as a word: of the low and of the high
   /// halves, or of all.
   mlir::Value getMaximum(llvm::ArrayRef<mlir::Value> words);
-  /// Of two such words, of two threads for instance.
-  mlir::Value combine(mlir::Value a, mlir::Value b);
+  /// The largest of such words of so many adjacent lanes, for all of them.
+  mlir::Value shareMaximum(mlir::Value maximum, uint64_t lanes);
   /// The maximum of a row's block as the bits of an f32, from such a word.
   mlir::Value getRowMaximum(mlir::Value maximum);
   /// That of a column: of the low (0) or of the high halves (1).
@@ -121,6 +121,9 @@ private:
   BlockScale getNVFP4Scale(mlir::Value bits, mlir::Value encode);
   mlir::Value divideByScale(mlir::Value encode, mlir::Value scale);
 
+  // Maxima.
+  mlir::Value combine(mlir::Value a, mlir::Value b);
+
   // Elements.
   Values scalePairs(llvm::ArrayRef<mlir::Value> words,
                     const std::array<mlir::Value, 2> &factors);
@@ -132,6 +135,9 @@ private:
                      const BlockScale &scale);
   Values roundStochastically(llvm::ArrayRef<mlir::Value> numbers,
                              const RandomNumbers &random);
+  Values roundAndPack(llvm::ArrayRef<mlir::Value> numbers,
+                      const BlockScale &scale,
+                      const std::optional<RandomNumbers> &random);
   Values packCodes(llvm::ArrayRef<mlir::Value> codes, const BlockScale &scale);
   Values packE2M1(llvm::ArrayRef<mlir::Value> numbers, const BlockScale &scale);
   Values packByTarget(llvm::ArrayRef<mlir::Value> numbers);

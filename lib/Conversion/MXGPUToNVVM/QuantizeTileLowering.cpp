@@ -350,9 +350,7 @@ struct QuantizeColumnsLowering final : KernelPattern<QuantizeColumnsOp> {
     if (op.getSeed())
       random = {adaptor.getSeed(), toI64(builder, adaptor.getFirst()),
                 toI64(builder, adaptor.getStride())};
-    Value maximum = math.getMaximum(words);
-    for (uint64_t distance = 1; distance < op.getLanes(); distance *= 2)
-      maximum = math.combine(maximum, builder.shuffleXor(maximum, distance));
+    Value maximum = math.shareMaximum(math.getMaximum(words), op.getLanes());
     SmallVector<Value> packed, bytes;
     Value encode = adaptor.getEncode();
     if (recipe.inWord() == 1) {

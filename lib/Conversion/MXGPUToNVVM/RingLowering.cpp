@@ -22,9 +22,11 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-bool mx::mxgpu::isBetweenThreads(RingType type) {
-  return type.getProducer() == Agent::Threads &&
-         type.getConsumer() == Agent::Threads;
+int64_t mx::mxgpu::getArrivals(RingType type, int64_t threads) {
+  bool isBetweenThreads = type.getProducer() == Agent::Threads &&
+                          type.getConsumer() == Agent::Threads;
+  return isBetweenThreads ? threads
+                          : llvm::divideCeil(threads, mx::target::kWarpSize);
 }
 
 bool mx::mxgpu::isKnownByAddress(RingType type) {
@@ -171,7 +173,7 @@ static bool isOfTensorCore(RingType type) {
   return type.getProducer() == Agent::Mma || type.getConsumer() == Agent::Mma;
 }
 
-/// All threads of a role arrive.
+/// A role arrives, by as many threads as getArrivals says.
 static void arriveByRole(NVVMBuilder &builder, Operation *op, RingType type,
                          Value barrier, bool pair) {
   auto arrive = [&] {
@@ -180,7 +182,8 @@ static void arriveByRole(NVVMBuilder &builder, Operation *op, RingType type,
     else
       builder.arrive(barrier);
   };
-  if (getRole(op).getElected() || isBetweenThreads(type))
+  constexpr int64_t warp = mx::target::kWarpSize;
+  if (getRole(op).getElected() || getArrivals(type, warp) == warp)
     return arrive();
   // One lane arrives when all of its warp are done: a barrier of the pair is
   // then told 8 times, not 256.

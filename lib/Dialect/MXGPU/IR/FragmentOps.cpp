@@ -112,12 +112,10 @@ static constexpr int64_t kSwizzleRows = 8;
 
 LogicalResult TmaStoreOp::verify() {
   BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
+  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())) ||
+      failed(verifyStaged(*this, getSlot())))
     return failure();
   RingType ring = getSlot().getType().getRing();
-  if (ring.getConsumer() != Agent::TmaStore)
-    return emitOpError("expected a ring with consumer tma_store, found ")
-           << stringifyAgent(ring.getConsumer());
   TensorMapType map = getMap().getType();
   if (getCoords().size() != map.getBox().size())
     return emitOpError("expected ")
@@ -213,11 +211,18 @@ LogicalResult StoreBlockOp::verify() {
                         getValue().getType());
 }
 
-/// Elements of a quantized tensor.
-static bool isNarrow(Type element) {
-  return isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
-             Float6E2M3FNType, Float4E2M1FNType>(element) ||
-         element.isInteger(8);
+LogicalResult mxgpu::verifyNarrow(Operation *op, Type element, bool nvfp4) {
+  bool isE2M1 = isa<Float4E2M1FNType>(element);
+  bool isOther =
+      isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType>(
+          element) ||
+      element.isInteger(8);
+  if (isE2M1 || (isOther && !nvfp4))
+    return success();
+  return op->emitOpError("expected elements of ")
+         << (nvfp4 ? "f4E2M1FN"
+                   : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8")
+         << ", found " << element;
 }
 
 LogicalResult QuantizeBlockOp::verify() {
@@ -240,13 +245,8 @@ LogicalResult QuantizeBlockOp::verify() {
     return emitOpError("expected lanes that share a block of ")
            << block << " elements or a square of " << block << " rows, found "
            << lanes << " with " << input.getNumElements() << " each";
-  Type element = elements.getElementType();
-  if (nvfp4 ? !isa<Float4E2M1FNType>(element) : !isNarrow(element))
-    return emitOpError("expected results of ")
-           << (nvfp4 ? "f4E2M1FN"
-                     : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, "
-                       "f4E2M1FN or i8")
-           << ", found " << element;
+  if (failed(verifyNarrow(*this, elements.getElementType(), nvfp4)))
+    return failure();
   if (elements.getShape() != input.getShape())
     return emitOpError("expected ")
            << input.getNumElements() << " results, found " << elements;
@@ -274,13 +274,8 @@ LogicalResult DequantizeBlockOp::verify() {
   if (!nvfp4 && !isa<Float8E8M0FNUType>(getScale().getType()))
     return emitOpError("expected a scale of f8E8M0FNU or f8E4M3FN, found ")
            << getScale().getType();
-  Type element = input.getElementType();
-  if (nvfp4 ? !isa<Float4E2M1FNType>(element) : !isNarrow(element))
-    return emitOpError("expected elements of ")
-           << (nvfp4 ? "f4E2M1FN"
-                     : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, "
-                       "f4E2M1FN or i8")
-           << ", found " << element;
+  if (failed(verifyNarrow(*this, input.getElementType(), nvfp4)))
+    return failure();
   if (int64_t block = nvfp4 ? 16 : 32; input.getNumElements() > block)
     return emitOpError("expected at most ")
            << block << " elements, a block, found " << input.getNumElements();

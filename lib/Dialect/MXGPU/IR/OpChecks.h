@@ -27,6 +27,15 @@ BufferType findField(mlir::Value slot, llvm::StringRef field);
 BufferType lookUpField(mlir::Operation *op, mlir::Value slot,
                        llvm::StringRef field);
 
+/// Fails unless the slot is one of a ring that bulk stores empty.
+llvm::LogicalResult verifyStaged(mlir::Operation *op,
+                                 mlir::TypedValue<SlotType> slot);
+
+/// Fails unless a type is that of quantized elements, with E4M3 scales (NVFP4)
+/// or with E8M0 ones.
+llvm::LogicalResult verifyNarrow(mlir::Operation *op, mlir::Type element,
+                                 bool nvfp4);
+
 /// Fails unless a type is a vector of one dimension with elements of whole
 /// bytes, as one thread reads or writes them.
 llvm::LogicalResult verifyBlock(mlir::Operation *op, mlir::Type type);

@@ -41,6 +41,14 @@ BufferType mxgpu::findField(Value slot, StringRef field) {
   return index < 0 ? BufferType() : ring.getBuffers()[index];
 }
 
+LogicalResult mxgpu::verifyStaged(Operation *op, TypedValue<SlotType> slot) {
+  Agent consumer = slot.getType().getRing().getConsumer();
+  if (consumer == Agent::TmaStore)
+    return success();
+  return op->emitOpError("expected a ring with consumer tma_store, found ")
+         << stringifyAgent(consumer);
+}
+
 BufferType mxgpu::lookUpField(Operation *op, Value slot, StringRef field) {
   if (BufferType buffer = findField(slot, field))
     return buffer;

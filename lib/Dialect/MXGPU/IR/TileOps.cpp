@@ -119,15 +119,6 @@ LogicalResult StoreSharedOp::verify() {
   return verifyWarpRows(*this, buffer);
 }
 
-/// The slot is one for bulk stores.
-static LogicalResult verifyStaged(Operation *op, TypedValue<SlotType> slot) {
-  Agent consumer = slot.getType().getRing().getConsumer();
-  if (consumer == Agent::TmaStore)
-    return success();
-  return op->emitOpError("expected a ring with consumer tma_store, found ")
-         << stringifyAgent(consumer);
-}
-
 LogicalResult StoreScaleOp::verify() {
   BufferType buffer = lookUpField(*this, getSlot(), getField());
   if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
@@ -146,12 +137,9 @@ LogicalResult StoreScaleOp::verify() {
 
 LogicalResult BulkStoreOp::verify() {
   BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
+  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())) ||
+      failed(verifyStaged(*this, getSlot())))
     return failure();
-  RingType ring = getSlot().getType().getRing();
-  if (ring.getConsumer() != Agent::TmaStore)
-    return emitOpError("expected a ring with consumer tma_store, found ")
-           << stringifyAgent(ring.getConsumer());
   auto dest = cast<MemRefType>(getDest().getType());
   if (!dest.getLayout().isIdentity() || dest.getElementTypeBitWidth() % 8)
     return emitOpError("expected an array of whole bytes with identity layout, "
@@ -225,17 +213,11 @@ LogicalResult QuantizeColumnsOp::verify() {
     return emitOpError("expected columns whose rows are words of 32 bits, "
                        "found ")
            << input;
-  Type element = elements.getElementType();
-  bool isNarrow = isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
-                      Float6E2M3FNType, Float4E2M1FNType>(element) ||
-                  element.isInteger(8);
-  if (elements.getShape() != ArrayRef<int64_t>{columns, block} ||
-      (nvfp4 ? !isa<Float4E2M1FNType>(element) : !isNarrow))
-    return emitOpError("expected ")
-           << columns << " rows of " << block << " results of "
-           << (nvfp4 ? "f4E2M1FN"
-                     : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8")
-           << ", found " << elements;
+  if (failed(verifyNarrow(*this, elements.getElementType(), nvfp4)))
+    return failure();
+  if (elements.getShape() != ArrayRef<int64_t>{columns, block})
+    return emitOpError("expected ") << columns << " rows of " << block
+                                    << " elements, found " << elements;
   if (scales.getShape() != ArrayRef<int64_t>{columns})
     return emitOpError("expected ") << columns << " scales, found " << scales;
   if (bool(getEncode()) != nvfp4)

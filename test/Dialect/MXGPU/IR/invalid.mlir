@@ -1334,7 +1334,7 @@ func.func @f(%v: vector<[32]xf32>) {
 // -----
 
 func.func @f(%v: vector<32xf32>) {
-  // expected-error @below {{'mxgpu.quantize_block' op expected results of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'f16'}}
+  // expected-error @below {{'mxgpu.quantize_block' op expected elements of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'f16'}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf16>, f8E8M0FNU
   return
 }
@@ -1342,7 +1342,7 @@ func.func @f(%v: vector<32xf32>) {
 // -----
 
 func.func @f(%v: vector<16xf32>, %g: f32) {
-  // expected-error @below {{'mxgpu.quantize_block' op expected results of f4E2M1FN, found 'f8E4M3FN'}}
+  // expected-error @below {{'mxgpu.quantize_block' op expected elements of f4E2M1FN, found 'f8E4M3FN'}}
   %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = ceil : vector<16xf32> -> vector<16xf8E4M3FN>, f8E4M3FN
   return
 }

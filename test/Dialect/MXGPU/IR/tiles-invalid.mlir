@@ -184,7 +184,7 @@ func.func @f(%x: vector<16x2xbf16>) {
 // -----
 
 func.func @f(%x: vector<32x2xbf16>) {
-  // expected-error @below {{'mxgpu.quantize_columns' op expected 2 rows of 32 results of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'vector<32x2xf8E4M3FN>'}}
+  // expected-error @below {{'mxgpu.quantize_columns' op expected 2 rows of 32 elements, found 'vector<32x2xf8E4M3FN>'}}
   %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
       : vector<32x2xbf16> -> vector<32x2xf8E4M3FN>, vector<2xf8E8M0FNU>
   return
