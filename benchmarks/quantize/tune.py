@@ -14,8 +14,9 @@ not fit a case or the target are refused by the compiler, and left out.
 --write replaces the schedules of those rows of the table that the cases of
 R.json use, of the target that they were compiled for. The best one ran in all
 of these cases without a wrong byte, and has the largest median of their
-fractions of the ceiling. Other rows stay as they are; a target that has none
-gets those of sm_90a first."""
+fractions of the ceiling; but what is in the table stays unless that is better by
+more than runs differ. Other rows stay as they are; a target that has none gets
+those of sm_90a first."""
 
 import argparse
 import dataclasses
@@ -30,6 +31,7 @@ import cases
 TABLE = (pathlib.Path(__file__).resolve().parents[2] /
          "lib/Conversion/MXToMXGPU/QuantizeSchedules.def")
 MEASURED_CHIP = "sm_90a"
+SPREAD = 0.004  # by which fractions of one schedule differ from run to run
 
 
 def along_rows():
@@ -153,7 +155,16 @@ def name_of(result):
     return result["case"].split("@")[0]
 
 
-def best_schedule(results):
+def parts(schedule):
+    """A schedule without what goes without saying."""
+    found = dict(re.findall(r"(\w+) = (\[[^]]*\]|[^, ]+)", schedule))
+    rows = re.match(r"\[(\d+)", found["tile"])[1]
+    default = {"unit": rows, "stages": "1", "ctas": "1", "raster": "linear",
+               "tickets": "false"}
+    return {k: v for k, v in found.items() if default.get(k) != v}
+
+
+def best_schedule(results, current):
     """(median fraction, schedule) of the best in the cases of some results, or
     None if no schedule is right in all of them."""
     fractions, names = {}, {name_of(r) for r in results}
@@ -161,9 +172,16 @@ def best_schedule(results):
         if not r["wrong"]:
             of_schedule = fractions.setdefault(r["schedule"], {})
             of_schedule[name_of(r)] = r["rate"] / r["ceiling_rate"]
-    return max(((statistics.median(found.values()), schedule)
-                for schedule, found in fractions.items()
-                if set(found) == names), default=None)
+    medians = {schedule: statistics.median(found.values())
+               for schedule, found in fractions.items() if set(found) == names}
+    if not medians:
+        return None
+    best = max(medians, key=medians.get)
+    for schedule, fraction in medians.items():
+        if (parts(schedule) == parts(current) and
+                fraction >= medians[best] - SPREAD):
+            return fraction, current
+    return medians[best], best
 
 
 def write(table, about, results):
@@ -182,7 +200,7 @@ def write(table, about, results):
         first = next(i for i, row in enumerate(rows) if row.fits(case))
         of_row[first].append(r)
     for row, found in zip(rows, of_row):
-        best = best_schedule(found)
+        best = best_schedule(found, row.schedule)
         if not best:
             continue
         fraction, schedule = best

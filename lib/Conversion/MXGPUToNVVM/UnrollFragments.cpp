@@ -15,10 +15,22 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
+/// Whether an operation takes so many instructions, for random numbers, that
+/// one round is long as it is.
+static bool isLong(Operation &op) {
+  if (auto block = dyn_cast<QuantizeBlockOp>(op))
+    return bool(block.getSeed());
+  if (auto columns = dyn_cast<QuantizeColumnsOp>(op))
+    return bool(columns.getSeed());
+  return false;
+}
+
 /// The short way that most tiles take. The way of tiles at the edge of the
 /// matrix is long as it is. Loads of all rounds at once would take more
 /// registers than there are.
 static bool isShort(scf::ForOp loop) {
+  if (llvm::any_of(*loop.getBody(), isLong))
+    return false;
   if (!loop.getBody()->getOps<LoadBlockOp>().empty())
     return false;
   for (auto store : loop.getBody()->getOps<StoreFragmentOp>())
