@@ -6,6 +6,10 @@
 // tiles of packed rows, in order. A warp looks at 32 groups at a time: the sums
 // of their tiles say which lane's group has the one that is looked for.
 //
+// Ends are taken as they are but for two bounds, so that wrong ones lead to no
+// place outside of the tensors: none is beyond the last row, and none is before
+// the end of the group before.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
@@ -27,9 +31,10 @@ struct Groups {
 
 class GroupSearch {
 public:
-  GroupSearch(NVVMBuilder &builder, Value offsets, int64_t tileRows)
+  GroupSearch(NVVMBuilder &builder, Value offsets, Value rows, int64_t tileRows)
       : builder(builder), offsets(offsets), tileRows(tileRows),
-        count(builder.toI32(builder.create<memref::DimOp>(offsets, 0))) {}
+        count(builder.toI32(builder.create<memref::DimOp>(offsets, 0))),
+        rows(builder.create<arith::IndexCastOp>(getOffsetType(), rows)) {}
 
   GroupTile find(Value tile);
 
@@ -39,13 +44,17 @@ private:
     return builder.create<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
   }
 
+  Type getOffsetType() {
+    return cast<MemRefType>(offsets.getType()).getElementType();
+  }
   Value loadOffset(Value group);
   Groups look(Value first);
 
   NVVMBuilder &builder;
   Value offsets;
   int64_t tileRows;
-  Value count;
+  Value count; // of groups, i32
+  Value rows;  // of all groups, of the type of the offsets
 };
 
 } // namespace
@@ -55,13 +64,15 @@ Value GroupSearch::loadOffset(Value group) {
   Value last = sub(count, builder.i32(1));
   Value known = builder.create<arith::MinSIOp>(group, last);
   known = builder.create<arith::MaxSIOp>(known, builder.i32(0));
-  Type type = cast<MemRefType>(offsets.getType()).getElementType();
+  Type type = getOffsetType();
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
   Value place = getGlobalAddress(builder, offsets,
                                  builder.mul(builder.create<arith::IndexCastOp>(
                                                  builder.getIndexType(), known),
                                              builder.index(bytes)));
-  Value offset = builder.toI32(builder.create<LLVM::LoadOp>(type, place));
+  Value loaded = builder.create<LLVM::LoadOp>(type, place);
+  Value offset =
+      builder.toI32(builder.create<arith::MinUIOp>(loaded, rows).getResult());
   Value isGroup = builder.create<arith::CmpIOp>(arith::CmpIPredicate::sge,
                                                 group, builder.i32(0));
   return builder.create<arith::SelectOp>(isGroup, offset, builder.i32(0));
@@ -73,7 +84,7 @@ Groups GroupSearch::look(Value first) {
   Value group = builder.add(first, lane);
   Groups groups;
   groups.begin = loadOffset(sub(group, builder.i32(1)));
-  groups.end = loadOffset(group);
+  groups.end = builder.create<arith::MaxSIOp>(loadOffset(group), groups.begin);
   Value rows =
       builder.add(sub(groups.end, groups.begin), builder.i32(tileRows - 1));
   groups.tiles = builder.create<arith::DivUIOp>(rows, builder.i32(tileRows));
@@ -138,6 +149,6 @@ GroupTile GroupSearch::find(Value tile) {
 }
 
 GroupTile mx::mxgpu::findGroupTile(NVVMBuilder &builder, Value offsets,
-                                   Value tile, int64_t tileRows) {
-  return GroupSearch(builder, offsets, tileRows).find(tile);
+                                   Value rows, Value tile, int64_t tileRows) {
+  return GroupSearch(builder, offsets, rows, tileRows).find(tile);
 }

@@ -125,8 +125,9 @@ struct GroupTile {
   mlir::Value group, start, end, exists;
 };
 /// Finds it by the ends of the groups; all lanes of a warp must take part.
+/// `rows` (index) are those of the tensor, beyond which no group ends.
 GroupTile findGroupTile(NVVMBuilder &builder, mlir::Value offsets,
-                        mlir::Value tile, int64_t tileRows);
+                        mlir::Value rows, mlir::Value tile, int64_t tileRows);
 
 /// The number of units of a source (i32).
 mlir::Value getNumUnits(NVVMBuilder &builder, WorkSourceOp source);

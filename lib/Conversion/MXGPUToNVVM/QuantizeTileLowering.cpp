@@ -259,7 +259,8 @@ private:
   }
 };
 
-/// The rows that a bulk copy must not write are the next group's.
+/// The rows that a bulk copy must not write are the next group's. None outside
+/// the tensor is written, whatever the groups' ends are.
 struct StoreRowsLowering final : KernelPattern<StoreRowsOp> {
   using KernelPattern::KernelPattern;
 
@@ -310,15 +311,17 @@ private:
       return builder.add(parts[0], builder.create<arith::IndexCastUIOp>(
                                        builder.getIndexType(), parts[1]));
     };
-    Value inTensor = add(column);
+    Value rowInTensor = add(row), inTensor = add(column);
+    Value rows = builder.create<memref::DimOp>(op.getDest(), 0);
     Value columns = builder.create<memref::DimOp>(op.getDest(), 1);
-    Value isInside = builder.isBelow(inTensor, columns);
+    Value isInside = builder.both(builder.isBelow(rowInTensor, rows),
+                                  builder.isBelow(inTensor, columns));
     auto ifOp = builder.create<scf::IfOp>(isInside, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     SmallVector<Value> words =
         builder.loadShared(fragment.getPointer(0, 0), kChunkBytes / 4);
     Value place =
-        getGlobalAddress(builder, op.getDest(), add(row), inTensor, bytes);
+        getGlobalAddress(builder, op.getDest(), rowInTensor, inTensor, bytes);
     builder.storeGlobal(place, 0, words, /*condition=*/Value());
   }
 };

@@ -12,6 +12,7 @@
 #include "Raster.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -33,8 +34,19 @@ Value getTiles(NVVMBuilder &builder, Value size, int64_t tile) {
       builder.create<arith::DivUIOp>(rounded, builder.index(tile)));
 }
 
+/// Tiles of packed rows that suffice for any groups.
+Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
+                     int64_t tile) {
+  Value whole = builder.create<arith::DivUIOp>(rows, builder.index(tile));
+  Value groups = builder.create<memref::DimOp>(offsets, 0);
+  return builder.toI32(builder.add(whole, groups));
+}
+
 Problem getProblem(NVVMBuilder &builder, WorkSourceOp source) {
-  Tiles grid = {getTiles(builder, source.getRows(), source.getTile()[0]),
+  Value rows = source.getRows(), offsets = source.getOffsets();
+  int64_t tile = source.getTile()[0];
+  Tiles grid = {offsets ? getPackedTiles(builder, rows, offsets, tile)
+                        : getTiles(builder, rows, tile),
                 getTiles(builder, source.getColumns(), source.getTile()[1])};
   Value tiles = builder.mul(grid.rows, grid.columns);
   Value units = tiles;
@@ -95,8 +107,8 @@ SingleUnit getSingleUnit(NVVMBuilder &builder, WorkSourceOp source) {
   int64_t tileRows = source.getTile()[0];
   Value tile =
       builder.create<arith::DivUIOp>(arguments[1], builder.index(tileRows));
-  GroupTile found =
-      findGroupTile(builder, offsets, builder.toI32(tile), tileRows);
+  GroupTile found = findGroupTile(builder, offsets, source.getRows(),
+                                  builder.toI32(tile), tileRows);
   arguments[0] = toIndex(builder, found.group);
   arguments[3] = toIndex(builder, found.start);
   arguments[4] = toIndex(builder, found.end);

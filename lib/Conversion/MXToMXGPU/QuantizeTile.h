@@ -72,7 +72,7 @@ private:
   void checkInputs();
   void buildHost();
   Destination getDestination(unsigned index);
-  mlir::Value getPackedRows();
+  mlir::Value getRowTiles(mlir::Value rows);
   mlir::Value createCounter();
 
   // QuantizeTileKernel.cpp

@@ -87,14 +87,11 @@ void QuantizeTileBuilder::buildHost() {
     destinations.push_back(getDestination(i));
 }
 
-/// Rows of whole tiles that suffice for all groups, whatever their sizes.
-Value QuantizeTileBuilder::getPackedRows() {
-  Value rows = getQuantizedDim(host, op, 0);
+/// Tiles of rows that suffice for all groups, whatever their sizes.
+Value QuantizeTileBuilder::getRowTiles(Value rows) {
   if (!op.getOffsets())
-    return rows;
-  Value tiles =
-      host.add(host.div(rows, getRows()), host.dim(op.getOffsets(), 0));
-  return host.mul(tiles, host.index(getRows()));
+    return host.ceilDiv(rows, getRows());
+  return host.add(host.div(rows, getRows()), host.dim(op.getOffsets(), 0));
 }
 
 /// Where CTAs draw the numbers of further units.
@@ -110,7 +107,8 @@ void QuantizeTileBuilder::build() {
   checkInputs();
   buildHost();
   bool drawsTickets = schedule.getTickets();
-  Value rows = getPackedRows(), columns = host.dim(op.getInput(), 1);
+  Value rows = getQuantizedDim(host, op, 0),
+        columns = host.dim(op.getInput(), 1);
   SmallVector<Value> arguments =
       isProduced() ? pieces.getArguments() : SmallVector<Value>{inputMap};
   for (const Destination &dest : destinations)
@@ -154,12 +152,9 @@ void QuantizeTileBuilder::build() {
   body.setInsertionPointToStart(&kernel.getBody().front());
   buildKernel(kernelRows, kernelColumns, counter ? *argument : Value());
 
-  Value grid = host.mul(host.ceilDiv(rows, getRows()),
-                        host.ceilDiv(columns, getColumns()));
-  if (op.getOffsets()) { // Without rows there is no map to load them by.
-    Value all = getQuantizedDim(host, op, 0);
-    grid = host.mul(grid, host.create<arith::MinUIOp>(all, host.index(1)));
-  }
+  Value grid = host.mul(getRowTiles(rows), host.ceilDiv(columns, getColumns()));
+  if (op.getOffsets()) // Without rows there is no map to load them by.
+    grid = host.mul(grid, host.create<arith::MinUIOp>(rows, host.index(1)));
   if (counter)
     grid = host.create<arith::MinUIOp>(
         grid,

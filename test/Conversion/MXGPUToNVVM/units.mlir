@@ -58,9 +58,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
 
   // Each lane has a group's tiles, 5 shuffles give their sums, and a vote says
-  // whose group has the tile; if none has, on to the next 32.
+  // whose group has the tile; if none has, on to the next 32. An end is no
+  // further than the last row, and not before the end of the group before.
   // CHECK-LABEL: llvm.func @ragged(
+  // CHECK:         %[[ROWS:.*]] = arith.index_cast %{{.*}} : index to i32
   // CHECK:         %[[FOUND:.*]]:6 = scf.while
+  // CHECK-COUNT-2:   arith.minui %{{.*}}, %[[ROWS]] : i32
+  // CHECK:           arith.maxsi
   // CHECK-COUNT-5:   nvvm.shfl.sync up
   // CHECK:           nvvm.vote.sync
   // CHECK:           scf.condition

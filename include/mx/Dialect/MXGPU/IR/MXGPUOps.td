@@ -142,10 +142,12 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     are empty when there are fewer steps than parts.
 
     With `ragged(offsets)` rows belong to groups, which end at these offsets.
-    Each group is given whole tiles of rows, in the order of the groups: `rows`
-    counts these packed rows, as many as suffice for any offsets. A unit's slice
-    is its group, its row a packed row, and its start and end are the rows of
-    the tensor that it holds. Units behind the last group are not visited.
+    Each group is given whole tiles of packed rows, in the order of the groups;
+    `rows` / `tile[0]` tiles and one for each group suffice for any offsets. A
+    unit's slice is its group, its row a packed row, and its start and end are
+    the rows of the tensor that it holds. Units behind the last group are not
+    visited. Offsets that decrease or exceed `rows` count as the nearest that do
+    not.
 
     Example:
 
