@@ -30,6 +30,7 @@ class Case:
     swiglu: bool = False  # two inputs, gate and up
     square: bool = False  # one scale for 32 x 32 elements
     seed: bool = False  # rounded stochastically
+    amax: bool = False  # and the largest magnitude
     schedule: str = ""  # the body of #mxgpu.quantize_schedule<>
     limit: tuple = ()  # (at least, aim): fractions of the ceiling
     slowdown: tuple = ()  # (at most, aim): of the time of a copy
@@ -55,6 +56,10 @@ class Case:
             else:
                 yield axis, self.columns, (self.capacity if self.groups
                                            else self.rows)
+
+    @property
+    def results(self):
+        return 2 * len(self.axes) + self.amax
 
     def data_bytes(self, offsets=None):
         """(read, elements written, scales written) of the tensors themselves,
@@ -84,6 +89,8 @@ class Case:
                 layout = ""
             outs.append(f"tensor<{rows}x{columns}x{self.element}{encoding}>")
             outs.append(f"tensor<{rows}x{blocks}x{scale}{layout}>")
+        if self.amax:
+            outs.append("tensor<f32>")
         return f"tensor<{self.rows}x{self.columns}x{self.dtype}>", outs
 
     def ir(self):
@@ -102,6 +109,8 @@ class Case:
             clauses.append("seed(%seed)")
         if self.square:
             options.append("square")
+        if self.amax:
+            options.append("amax")
         if self.groups:
             offsets = f"tensor<{self.groups}xi32>"
             arguments.append(f"%offsets: {offsets}")
@@ -173,6 +182,7 @@ def speed_cases():
     yield Case("e2m1-131072x7168", *big, element="f4E2M1FN", limit=(0.92, 0.97))
     yield Case("nvfp4-131072x7168", *big, element="f4E2M1FN", nvfp4=True,
                limit=(0.92, 0.97))
+    yield Case("amax-131072x7168", *big, amax=True, limit=(0.96, 0.99))
     for axes, name in [((1,), "k"), ((0,), "m"), ((1, 0), "both")]:
         yield Case(f"{name}-1024x7168", 1024, 7168, axes, slowdown=(1.2, 1.0))
 
@@ -194,6 +204,7 @@ def check_cases():
         yield Case(f"{name}-tails", 160, 416, axes)
         yield Case(f"{name}-e2m1-tails", 352, 96, axes, "f4E2M1FN")
         yield Case(f"{name}-square", 160, 416, axes, square=True)
+        yield Case(f"{name}-amax", 160, 416, axes, amax=True)
         yield Case(f"{name}-seed", 160, 416, axes, seed=True)
         yield Case(f"{name}-e2m1-seed", 352, 96, axes, "f4E2M1FN", seed=True)
     yield Case("ragged", 700, 256, (0,), groups=9)

@@ -19,7 +19,7 @@ import sys
 import cases
 import expected
 import numpy as np
-from mx_program import Entry, Runtime
+from mx_program import Entry, Runtime, byte_shape
 
 POISON = (0x5A, 0xA5)
 
@@ -30,7 +30,8 @@ def run(runtime, entry, arguments, poison):
               for a in arguments]
     results, outputs = [], []
     for shape, dtype in entry.result_shapes(device):
-        count = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        shape = byte_shape(shape, dtype)
+        count = int(np.prod(shape))
         results.append((runtime.alloc(count), shape))
         runtime.fill(results[-1][0], poison, count)
     size = entry.workspace_bytes(device)
@@ -70,8 +71,8 @@ def check(bundle, runtime, case, use_formula):
         arguments = [np.load(os.path.join(bundle, name))
                      for name in json.load(file)]
     offsets = arguments[-1] if case.groups else None
-    cpu = [np.load(os.path.join(directory, f"result{i}.npy")).view(np.uint8)
-           for i in range(2 * len(case.axes))]
+    cpu = [np.atleast_2d(np.load(os.path.join(directory, f"result{i}.npy")))
+           .view(np.uint8) for i in range(case.results)]
     size, wrong = sum(r.size for r in cpu), 0
     if not runtime:
         return count_unlike_formula(case, arguments, cpu, offsets), size

@@ -8,6 +8,7 @@ import cases
 import formula
 import numpy as np
 import torch
+from mx_program import byte_shape
 
 
 class BufferSet:
@@ -23,8 +24,9 @@ class BufferSet:
             self.ends = torch.from_numpy(offsets).cuda()
             device.append((self.ends.data_ptr(), tuple(self.ends.shape)))
         self.device = device
-        self.results = [torch.empty(shape, dtype=torch.uint8, device="cuda")
-                        for shape, _ in entry.result_shapes(device)]
+        self.results = [torch.empty(byte_shape(*result), dtype=torch.uint8,
+                                    device="cuda")
+                        for result in entry.result_shapes(device)]
         self.addresses = [r.data_ptr() for r in self.results]
         self.workspace_bytes = entry.workspace_bytes(device)
         self.workspace = torch.empty(max(256, self.workspace_bytes),
@@ -69,9 +71,10 @@ def ceilings(case, module):
         def launch(buffers, name=name, read=read, threads=threads):
             pair = lambda values: (ctypes.c_void_p * 2)(
                 *[v.data_ptr() for v in values])
+            count = 2 * len(case.axes)
             streams = Streams(pair(buffers.arrays),
-                              pair(buffers.results[0::2]),
-                              pair(buffers.results[1::2]))
+                              pair(buffers.results[0:count:2]),
+                              pair(buffers.results[1:count:2]))
             module.launch(name, count // read, threads, [streams], stream())
 
         yield f"ceiling {read}/{threads}", launch
@@ -109,7 +112,7 @@ def copies(case, module, copied, sets):
 def compiled(case):
     """torch.compile of the formula, in its natural form: linear scales, and
     PyTorch's own conversion to E4M3. None where PyTorch has no such type."""
-    if case.element != "f8E4M3FN" or case.nvfp4 or case.groups:
+    if case.element != "f8E4M3FN" or case.nvfp4 or case.groups or case.amax:
         return None
 
     def one(x):
@@ -142,7 +145,7 @@ def torchao(case):
     """torchao's Triton kernels. Its recipe `rceil` needs an instruction of
     sm_100; `floor` differs in the scale's last bit alone."""
     if (case.element != "f8E4M3FN" or case.groups or case.swiglu or
-            case.dtype != "bf16"):
+            case.amax or case.dtype != "bf16"):
         return None
     import torchao.utils
     torchao.utils.is_sm_at_least_100 = lambda: True

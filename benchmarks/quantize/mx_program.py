@@ -25,6 +25,12 @@ class EntryInfo(ctypes.Structure):
                 ("results", ctypes.c_int32)]
 
 
+def byte_shape(shape, dtype):
+    """Of a result as bytes; a number is a row of them."""
+    size = np.dtype(dtype).itemsize
+    return shape if size == 1 else (*(shape[:-1] or (1,)), size)
+
+
 class Runtime:
     """The library, on one device: "cuda" or "sim"."""
 

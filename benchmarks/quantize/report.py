@@ -15,7 +15,7 @@ import cases
 BEGIN, END = "<!-- results: begin -->\n", "<!-- results: end -->\n"
 NAMES = {"k": "along K", "m": "along M", "both": "both", "ragged": "along M, 32 "
          "groups", "swiglu": "SwiGLU, both", "e2m1": "E2M1 along K",
-         "nvfp4": "NVFP4 along K"}
+         "nvfp4": "NVFP4 along K", "amax": "along K, with amax"}
 PEERS = ("compiled", "torchao")
 
 

@@ -153,9 +153,10 @@ public:
       alike(init, result);
     llvm::TypeSwitch<Operation *>(op)
         .Case<QuantizeOp>([&](QuantizeOp quantize) {
-          for (unsigned i = 0; i + 1 < quantize->getNumResults(); i += 2)
-            scalesOf(quantize->getResult(i), quantize->getResult(i + 1),
-                     quantize.getBlockSize());
+          if (quantize->getNumResults())
+            for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
+              scalesOf(quantize->getResult(2 * i),
+                       quantize->getResult(2 * i + 1), quantize.getBlockSize());
         })
         .Case<DequantizeOp>([&](DequantizeOp dequantize) {
           scalesOf(dequantize.getInput(), dequantize.getScales(),

@@ -183,6 +183,8 @@ public:
   mlir::Value largestInWarp(mlir::Value value);
 
   // Global memory that CTAs share.
+  /// An i32 that others may be raising: what it was at some time.
+  mlir::Value loadRelaxed(mlir::Value pointer);
   /// Raises an i32 in global memory to `value` (unsigned), whatever others do.
   void raiseGlobal(mlir::Value pointer, mlir::Value value);
   /// The number (i32) at a global address, which then becomes one more, or 0

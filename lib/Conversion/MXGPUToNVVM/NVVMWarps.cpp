@@ -58,6 +58,13 @@ Value NVVMBuilder::largestInWarp(Value value) {
                                i32(-1));
 }
 
+Value NVVMBuilder::loadRelaxed(Value pointer) {
+  return create<LLVM::LoadOp>(getI32Type(), pointer, /*alignment=*/4,
+                              /*isVolatile=*/false, /*isNonTemporal=*/false,
+                              /*isInvariant=*/false, /*isInvariantGroup=*/false,
+                              LLVM::AtomicOrdering::monotonic, "device");
+}
+
 void NVVMBuilder::raiseGlobal(Value pointer, Value value) {
   create<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::umax, pointer, value,
                             LLVM::AtomicOrdering::monotonic, "device");

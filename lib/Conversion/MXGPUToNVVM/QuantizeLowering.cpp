@@ -192,6 +192,38 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
   }
 };
 
+/// The maxima of vectors are those that a quantizer of them computes too.
+struct LargestMagnitudeLowering final : KernelPattern<LargestMagnitudeOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(LargestMagnitudeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    QuantizeRecipe recipe;
+    recipe.input = getElementTypeOrSelf(op.getValues()[0]);
+    recipe.nvfp4 = op.getAsIntegers();
+    QuantizeMath math(builder, recipe);
+    SmallVector<Value> words;
+    for (Value value : adaptor.getValues()) {
+      auto type = cast<VectorType>(value.getType());
+      if (type.getRank() != 1)
+        value = builder.create<vector::ShapeCastOp>(
+            VectorType::get(type.getNumElements(), type.getElementType()),
+            value);
+      llvm::append_range(words, splitWords(builder, value));
+    }
+    Value bits = math.getRowMaximum(math.getMaximum(words));
+    Value isNaN = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ugt, bits,
+                                                builder.i32(0x7F800000));
+    bits = builder.create<arith::SelectOp>(isNaN, builder.i32(kF32CanonicalNaN),
+                                           bits);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, builder.getF32Type(),
+                                                  bits);
+    return success();
+  }
+};
+
 struct RaiseMagnitudeLowering final : KernelPattern<RaiseMagnitudeOp> {
   using KernelPattern::KernelPattern;
 
@@ -199,23 +231,15 @@ struct RaiseMagnitudeLowering final : KernelPattern<RaiseMagnitudeOp> {
   matchAndRewrite(RaiseMagnitudeOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    QuantizeRecipe recipe;
-    recipe.input = getElementTypeOrSelf(op.getValues()[0]);
-    QuantizeMath math(builder, recipe);
-    SmallVector<Value> words;
-    for (Value value : adaptor.getValues())
-      llvm::append_range(words, splitWords(builder, value));
-    Value bits = math.getRowMaximum(math.getMaximum(words));
-    Value isNaN = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ugt, bits,
-                                                builder.i32(0x7F800000));
-    bits = builder.create<arith::SelectOp>(isNaN, builder.i32(kF32CanonicalNaN),
-                                           bits);
-    Value largest = builder.largestInWarp(bits);
-    auto ifOp = builder.create<scf::IfOp>(builder.isFirstLane(),
-                                          /*withElse=*/false);
+    Value place = getGlobalAddress(builder, op.getDest(), builder.index(0));
+    Value soFar = builder.loadRelaxed(place);
+    Value largest = builder.largestInWarp(builder.create<arith::BitcastOp>(
+        builder.getI32Type(), adaptor.getValue()));
+    Value isHigher = builder.isBelow(soFar, largest);
+    auto ifOp = builder.create<scf::IfOp>(
+        builder.both(builder.isFirstLane(), isHigher), /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.raiseGlobal(
-        getGlobalAddress(builder, op.getDest(), builder.index(0)), largest);
+    builder.raiseGlobal(place, largest);
     rewriter.eraseOp(op);
     return success();
   }
@@ -242,6 +266,6 @@ void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          KernelContext &kernel) {
   patterns.add<LoadBlockLowering, StoreBlockLowering, QuantizeBlockLowering,
-               RaiseMagnitudeLowering>(converter, patterns.getContext(),
-                                       kernel);
+               LargestMagnitudeLowering, RaiseMagnitudeLowering>(
+      converter, patterns.getContext(), kernel);
 }

@@ -347,8 +347,6 @@ struct QuantizeColumnsLowering final : KernelPattern<QuantizeColumnsOp> {
     auto input = cast<VectorType>(op.getInput().getType());
     int64_t block = input.getDimSize(0);
     Value left = op.getRows() ? builder.toI32(adaptor.getRows()) : Value();
-    if (left)
-      clearBehind(builder, words, left, /*lines=*/1, 32, block);
     std::optional<RandomNumbers> random;
     if (op.getSeed())
       random = {adaptor.getSeed(), toI64(builder, adaptor.getFirst()),

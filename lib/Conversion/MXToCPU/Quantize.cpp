@@ -181,6 +181,49 @@ void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   });
 }
 
+/// `out` is raised to the magnitude of what stands at a place.
+void raiseMagnitude(Emitter &emitter, Value input, ArrayRef<Value> place,
+                    Value out) {
+  OpBuilder &builder = emitter.getBuilder();
+  Value sofar = memref::LoadOp::create(builder, emitter.getLoc(), out);
+  Int bits = emitter.getNumbers().widenToF32(emitter.load(input, place));
+  Int magnitude = bits & 0x7FFFFFFF;
+  Int isNaN = magnitude > 0x7F800000;
+  Int largest = emitter.wrap(emitter.wrap(sofar).as(magnitude.type()))
+                    .max(isNaN.select(int64_t(kF32CanonicalNaN), magnitude));
+  memref::StoreOp::create(builder, emitter.getLoc(),
+                          largest.as(builder.getF32Type()), out, ValueRange());
+}
+
+/// The largest magnitude of all, or of what the groups have.
+void storeMagnitude(Emitter &emitter, Value input, Value out,
+                    Value offsets = {}, RaggedKind ragged = RaggedKind::None) {
+  OpBuilder &builder = emitter.getBuilder();
+  Value nothing = arith::ConstantOp::create(builder, emitter.getLoc(),
+                                            builder.getF32FloatAttr(0.0f));
+  memref::StoreOp::create(builder, emitter.getLoc(), nothing, out,
+                          ValueRange());
+  auto raise = [&](ArrayRef<Value> place) {
+    raiseMagnitude(emitter, input, place, out);
+  };
+  if (ragged == RaggedKind::None)
+    return emitter.loopOverDims(
+        input, cast<MemRefType>(input.getType()).getRank(), raise);
+  Int zero = emitter.index(0), rows = emitter.dim(input, 0),
+      columns = emitter.dim(input, 1);
+  emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
+    auto raiseRows = [&](Int firstRow, Int endRow, Int first, Int end) {
+      emitter.loop(firstRow, endRow, 1, [&](Int row) {
+        emitter.loop(first, end, 1, [&](Int column) { raise({row, column}); });
+      });
+    };
+    if (ragged == RaggedKind::Rows)
+      raiseRows(group.begin, group.end, zero, columns);
+    else
+      raiseRows(zero, rows, group.begin, group.end);
+  });
+}
+
 struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -226,6 +269,10 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
       quantizeAxis(emitter, orientation, adaptor.getOffsets(),
                    op.getRaggedOfAxis(op.getAxis(i)));
     }
+    for (unsigned i = 0; i < op.getMagnitudes().size(); ++i)
+      storeMagnitude(emitter, values[i],
+                     adaptor.getOuts()[op.getMagnitudeNumber(i)],
+                     adaptor.getOffsets(), op.getRaggedOrNone());
     rewriter.eraseOp(op);
     return success();
   }
@@ -240,23 +287,7 @@ struct AmaxOpLowering final : OpConversionPattern<AmaxOp> {
     if (failed(expectBufferized(op, rewriter)))
       return failure();
     Emitter emitter(rewriter, op);
-    Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
-    Type f32 = rewriter.getF32Type();
-    auto store = [&](Int bits) {
-      memref::StoreOp::create(rewriter, op.getLoc(), bits.as(f32), out,
-                              ValueRange());
-    };
-    Int zero = Int::constant(rewriter, op.getLoc(), rewriter.getI32Type(), 0);
-    store(zero);
-    int64_t rank = cast<MemRefType>(input.getType()).getRank();
-    emitter.loopOverDims(input, rank, [&](ArrayRef<Value> place) {
-      Value sofar = memref::LoadOp::create(rewriter, op.getLoc(), out);
-      Int bits = emitter.getNumbers().widenToF32(emitter.load(input, place));
-      Int magnitude = bits & 0x7FFFFFFF;
-      Int isNaN = magnitude > 0x7F800000;
-      store(emitter.wrap(emitter.wrap(sofar).as(zero.type()))
-                .max(isNaN.select(int64_t(kF32CanonicalNaN), magnitude)));
-    });
+    storeMagnitude(emitter, adaptor.getInput(), adaptor.getOuts()[0]);
     rewriter.eraseOp(op);
     return success();
   }

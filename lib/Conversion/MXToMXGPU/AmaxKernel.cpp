@@ -64,7 +64,14 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
   for (int64_t i = 0; i < kLoads; ++i)
     pieces.push_back(body.create<LoadBlockOp>(
         type, input, unit.getRow(), body.add(column, i * kThreads * vector)));
-  body.create<RaiseMagnitudeOp>(pieces, result);
+  Value largest =
+      body.create<LargestMagnitudeOp>(pieces, /*as_integers=*/false);
+  body.create<RaiseMagnitudeOp>(largest, result);
+}
+
+void mx::mxgpu::clearMagnitude(KernelBuilder &host, Value magnitude) {
+  Value zero = host.create<arith::ConstantOp>(host.getF32FloatAttr(0.0f));
+  host.create<gpu::MemsetOp>(TypeRange(), ValueRange(), magnitude, zero);
 }
 
 LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
@@ -79,8 +86,7 @@ LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
   int64_t vector = kLoadBytes * 8 / type.getElementTypeBitWidth();
   Value elements = host.dim(row, 1);
   host.requireMultiple(elements, vector, "the elements of the input");
-  Value zero = host.create<arith::ConstantOp>(host.getF32FloatAttr(0.0f));
-  host.create<gpu::MemsetOp>(TypeRange(), ValueRange(), op.getOuts()[0], zero);
+  clearMagnitude(host, op.getOuts()[0]);
   SmallVector<Value> arguments = {row, op.getOuts()[0]};
   KernelOp kernel =
       host.kernel(module, "amax", ValueRange(arguments).getTypes());

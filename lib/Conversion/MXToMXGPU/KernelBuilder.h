@@ -90,6 +90,9 @@ llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
 /// Requires at run time that NVFP4's factor of the tensor is above 0.
 void requirePositive(KernelBuilder &host, mlir::Value scale);
 
+/// Writes 0, from which a kernel raises a largest magnitude.
+void clearMagnitude(KernelBuilder &host, mlir::Value magnitude);
+
 /// The bytes that mx-store-as-bytes makes of elements of 4 and 6 bits.
 mlir::Value toBytes(KernelBuilder &host, mlir::Value elements);
 

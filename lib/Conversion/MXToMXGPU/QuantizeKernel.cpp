@@ -170,7 +170,7 @@ private:
   SmallVector<Value> getArguments();
   void takeArguments();
   void buildBody();
-  void store(const QuantizePieces::Piece &piece);
+  void store(const QuantizePieces::Piece &piece, ArrayRef<Value> values);
 
   VectorType getVector(Type element) {
     return VectorType::get(schedule.getVector(), element);
@@ -183,7 +183,7 @@ private:
   QuantizePieces pieces;
   KernelOp kernel;
   /// In the kernel.
-  SmallVector<Value> elements, scales;
+  SmallVector<Value> elements, scales, magnitudes;
   Value encode, seed, blocks;
 };
 
@@ -200,6 +200,7 @@ SmallVector<Value> QuantizeRowsBuilder::getArguments() {
   }
   if (op.getSeed())
     arguments.push_back(op.getSeed());
+  llvm::append_range(arguments, op.getMagnitudes());
   return arguments;
 }
 
@@ -214,14 +215,17 @@ void QuantizeRowsBuilder::takeArguments() {
     encode = *next++;
   if (op.getSeed())
     seed = *next++;
+  for (unsigned i = 0; i < op.getMagnitudes().size(); ++i)
+    magnitudes.push_back(*next++);
 }
 
-void QuantizeRowsBuilder::store(const QuantizePieces::Piece &piece) {
+void QuantizeRowsBuilder::store(const QuantizePieces::Piece &piece,
+                                ArrayRef<Value> values) {
   int64_t block = op.getBlockSize(), lanes = block / schedule.getVector();
   Value first;
   if (seed)
     first = body.add(body.mul(piece.row, pieces.getColumns()), piece.column);
-  for (auto [i, value] : llvm::enumerate(pieces.produce(piece))) {
+  for (auto [i, value] : llvm::enumerate(values)) {
     Type element = getElementTypeOrSelf(op.getElements(i).getType());
     Type scale = getElementTypeOrSelf(op.getScales(i).getType());
     auto quantized = body.create<QuantizeBlockOp>(
@@ -246,8 +250,20 @@ void QuantizeRowsBuilder::buildBody() {
   SmallVector<QuantizePieces::Piece> loaded;
   for (int64_t i = 0; i < schedule.getTile()[0]; i += threads.step)
     loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
-  for (const QuantizePieces::Piece &piece : loaded)
-    store(piece);
+  // Found before a piece is quantized, which then leaves its registers.
+  SmallVector<Value> maxima(magnitudes.size());
+  for (const QuantizePieces::Piece &piece : loaded) {
+    SmallVector<Value> values = pieces.produce(piece);
+    for (auto [maximum, value] : llvm::zip(maxima, values)) {
+      Value largest = findLargestMagnitude(body, op, value);
+      maximum =
+          maximum ? body.create<arith::MaximumFOp>(maximum, largest).getResult()
+                  : largest;
+    }
+    store(piece, values);
+  }
+  for (auto [magnitude, maximum] : llvm::zip_equal(magnitudes, maxima))
+    body.create<RaiseMagnitudeOp>(maximum, magnitude);
 }
 
 void QuantizeRowsBuilder::build() {
@@ -279,6 +295,8 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
   checkInputs(host, op);
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     checkSizes(host, op, i);
+  for (Value magnitude : op.getMagnitudes())
+    clearMagnitude(host, magnitude);
   if (isByTiles(op))
     return buildQuantizeTileKernel(op, schedule, module);
   QuantizeRowsBuilder(op, schedule, module).build();

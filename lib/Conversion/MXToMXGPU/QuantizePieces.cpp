@@ -27,6 +27,13 @@ SmallVector<Type> mx::mxgpu::getQuantizedTypes(QuantizeOp op) {
   return {getElementTypeOrSelf(op.getInput().getType())};
 }
 
+Value mx::mxgpu::findLargestMagnitude(KernelBuilder &body, QuantizeOp op,
+                                      Value vector) {
+  return body.create<LargestMagnitudeOp>(
+      vector,
+      /*as_integers=*/bool(op.getGlobalScale()));
+}
+
 SmallVector<Value> QuantizePieces::getArguments() {
   SmallVector<Value> arguments(op.getInputs());
   if (op.getGather())

@@ -21,6 +21,10 @@ mlir::Value getQuantizedDim(KernelBuilder &host, QuantizeOp op, int64_t dim);
 /// The types of what is quantized: the input's, or what the producer yields.
 llvm::SmallVector<mlir::Type> getQuantizedTypes(QuantizeOp op);
 
+/// The largest magnitude of a vector that is quantized.
+mlir::Value findLargestMagnitude(KernelBuilder &body, QuantizeOp op,
+                                 mlir::Value vector);
+
 class QuantizePieces {
 public:
   /// Consecutive elements of a row of what is quantized.

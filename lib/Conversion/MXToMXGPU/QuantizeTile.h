@@ -33,6 +33,7 @@ private:
 
   /// The elements and scales of one value and axis.
   struct Destination {
+    unsigned value; // its number
     int64_t axis;
     std::string name;   // of its fields
     std::string source; // the field that holds the value
@@ -85,10 +86,11 @@ private:
   void buildQuantize(int64_t axis);
   void buildUnit(int64_t axis, mlir::Value ofTile, mlir::Value byUnits);
   void buildPass(const Destination &dest, const Unit &unit);
-  void buildRowFragment(const Destination &dest, const Unit &unit,
-                        mlir::Value item);
-  void buildColumnFragment(const Destination &dest, const Unit &unit,
-                           mlir::Value item);
+  void raiseMagnitudes();
+  mlir::Value buildRowFragment(const Destination &dest, const Unit &unit,
+                               mlir::Value item);
+  mlir::Value buildColumnFragment(const Destination &dest, const Unit &unit,
+                                  mlir::Value item);
   mlir::Value getNumber(const Unit &unit, mlir::Value row, mlir::Value column);
   void storeScale(const Destination &dest, const Unit &unit, mlir::Value scale,
                   mlir::Value row, mlir::Value block);
@@ -105,6 +107,11 @@ private:
   int64_t getColumns() { return schedule.getTile()[1]; }
   int64_t getUnitRows() { return schedule.getUnitRows(); }
   int64_t getBlock() { return op.getBlockSize(); }
+  /// Whether those of an axis raise the largest magnitudes: the first axis
+  /// sees all elements, as every axis does.
+  bool raises(int64_t axis) {
+    return op.getAmax() && axis == op.getAxes().front();
+  }
   /// Whether threads compute what is quantized, or gather it; if not, a bulk
   /// copy loads it.
   bool isProduced() { return op.getProducerBlock() || op.getGather(); }
@@ -177,6 +184,9 @@ private:
   KernelOp kernel;
   /// In the kernel.
   mlir::Value columns, encode, seed, offsets, inputs, tickets, work;
+  llvm::SmallVector<mlir::Value> magnitudes;
+  /// The largest magnitudes that a thread has found, and what they raise.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> maxima;
   /// For each axis, the rings for what is stored by tiles and by units.
   std::array<std::pair<mlir::Value, mlir::Value>, 2> outputs;
   ForEachWorkOp tile;

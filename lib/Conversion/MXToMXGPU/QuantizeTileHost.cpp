@@ -47,6 +47,7 @@ QuantizeTileBuilder::Destination
 QuantizeTileBuilder::getDestination(unsigned index) {
   unsigned value = index / op.getAxes().size();
   Destination dest;
+  dest.value = value;
   dest.axis = op.getAxis(index);
   dest.name = dest.axis ? "rows" : "columns";
   if (types.size() > 1)
@@ -125,6 +126,7 @@ void QuantizeTileBuilder::build() {
     arguments.push_back(op.getSeed());
   if (op.getOffsets())
     arguments.push_back(op.getOffsets());
+  llvm::append_range(arguments, op.getMagnitudes());
   Value counter = drawsTickets ? createCounter() : Value();
   if (counter)
     arguments.push_back(counter);
@@ -149,6 +151,8 @@ void QuantizeTileBuilder::build() {
     seed = *argument++;
   if (op.getOffsets())
     offsets = *argument++;
+  for (unsigned i = 0; i < op.getMagnitudes().size(); ++i)
+    magnitudes.push_back(*argument++);
   body.setInsertionPointToStart(&kernel.getBody().front());
   buildKernel(kernelRows, kernelColumns, counter ? *argument : Value());
 

@@ -152,9 +152,9 @@ Value QuantizeTileBuilder::getNumber(const Unit &unit, Value row,
 }
 
 /// A block of a row, or a row of a square whose other rows the lanes beside it
-/// have.
-void QuantizeTileBuilder::buildRowFragment(const Destination &dest,
-                                           const Unit &unit, Value item) {
+/// have. Returns what was quantized.
+Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
+                                            const Unit &unit, Value item) {
   Value row = body.create<arith::RemUIOp>(item, body.index(getUnitRows()));
   Value block = body.div(item, getUnitRows());
   Value column = body.mul(block, body.index(getBlock()));
@@ -169,12 +169,13 @@ void QuantizeTileBuilder::buildRowFragment(const Destination &dest,
                              dest.getElementField(), ValueRange{row, column});
   storeScale(dest, unit, quantized.getScale(), body.add(unit.first, row),
              block);
+  return x;
 }
 
 /// So many columns of a block that a row of them is a word; lanes beside each
-/// other have those of a square.
-void QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
-                                              const Unit &unit, Value item) {
+/// other have those of a square. Returns what was quantized.
+Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
+                                               const Unit &unit, Value item) {
   int64_t inWord = getWordColumns(dest.sourceType);
   int64_t inRow = getColumns() / inWord;
   Value column = body.mul(body.create<arith::RemUIOp>(item, body.index(inRow)),
@@ -183,7 +184,7 @@ void QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
   Value row = body.mul(block, body.index(getBlock()));
   Value x = body.create<LoadSharedOp>(
       VectorType::get({getBlock(), inWord}, dest.sourceType), unit.source,
-      dest.source, row, column, /*rows=*/Value());
+      dest.source, row, column, unit.rows);
   Value rows;
   if (unit.rows)
     rows = body.create<arith::SubIOp>(unit.rows, row);
@@ -202,6 +203,7 @@ void QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                                                  ArrayRef<int64_t>{i});
     storeScale(dest, unit, scale, i ? body.add(column, i) : column, block);
   }
+  return x;
 }
 
 /// The scale of row `row` and block `block` of what the tile gives.
@@ -232,22 +234,45 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, const Unit &unit,
 /// All fragments of a unit, shared out among the threads.
 void QuantizeTileBuilder::buildPass(const Destination &dest, const Unit &unit) {
   Value thread = body.create<ThreadIdOp>();
-  auto build = [&](Value item) {
-    if (dest.axis == 1)
-      buildRowFragment(dest, unit, item);
-    else
-      buildColumnFragment(dest, unit, item);
+  bool raises = this->raises(dest.axis);
+  /// Returns the largest magnitude, if that is asked for.
+  auto build = [&](Value item) -> Value {
+    Value x = dest.axis == 1 ? buildRowFragment(dest, unit, item)
+                             : buildColumnFragment(dest, unit, item);
+    return raises ? findLargestMagnitude(body, op, x) : Value();
   };
   int64_t rounds =
       getNumFragments(dest.axis, dest.sourceType) / getAxisThreads();
-  if (rounds == 1)
-    return build(thread);
-  auto loop =
-      body.create<scf::ForOp>(body.index(0), body.index(rounds), body.index(1));
-  OpBuilder::InsertionGuard guard(body);
-  body.setInsertionPointToStart(loop.getBody());
-  Value first = body.mul(loop.getInductionVar(), body.index(getAxisThreads()));
-  build(body.add(first, thread));
+  Value largest;
+  if (rounds == 1) {
+    largest = build(thread);
+  } else {
+    SmallVector<Value> soFar;
+    if (raises)
+      soFar.push_back(
+          body.create<arith::ConstantOp>(body.getF32FloatAttr(0.0f)));
+    auto loop = body.create<scf::ForOp>(body.index(0), body.index(rounds),
+                                        body.index(1), soFar);
+    OpBuilder::InsertionGuard guard(body);
+    body.setInsertionPointToStart(loop.getBody());
+    Value first =
+        body.mul(loop.getInductionVar(), body.index(getAxisThreads()));
+    Value next = build(body.add(first, thread));
+    if (raises) {
+      body.create<scf::YieldOp>(ValueRange(
+          body.create<arith::MaximumFOp>(loop.getRegionIterArg(0), next)));
+      largest = loop.getResult(0);
+    }
+  }
+  if (raises)
+    maxima.push_back({largest, magnitudes[dest.value]});
+}
+
+/// Behind all else, so that nobody waits for what is in memory.
+void QuantizeTileBuilder::raiseMagnitudes() {
+  for (auto [largest, magnitude] : maxima)
+    body.create<RaiseMagnitudeOp>(largest, magnitude);
+  maxima.clear();
 }
 
 /// Of a group's last tile only the rows that it has.
@@ -327,13 +352,15 @@ void QuantizeTileBuilder::buildUnit(int64_t axis, Value ofTile, Value byUnits) {
     if (dest.axis == axis)
       buildPass(dest, unit);
   body.create<ReleaseOp>(unit.source);
-  if (getRows() != getUnitRows() && !byUnits)
-    return;
-  for (const Destination &dest : destinations)
-    if (dest.axis == axis)
-      storeElements(dest, unit.elements, unit);
+  bool isPart = getRows() != getUnitRows();
+  if (!isPart || byUnits)
+    for (const Destination &dest : destinations)
+      if (dest.axis == axis)
+        storeElements(dest, unit.elements, unit);
   if (byUnits)
     body.create<PublishOp>(unit.elements, Value());
+  if (isPart)
+    raiseMagnitudes();
 }
 
 /// A role for each axis: one need not wait for what the other stores.
@@ -345,7 +372,7 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   tile = body.forEachWork(work);
   Value staged = byTiles ? body.create<AcquireOp>(byTiles).getSlot() : Value();
   buildUnit(axis, staged, byUnits);
-  if (!staged)
+  if (!staged) // Then there are several units.
     return;
   for (const Destination &dest : destinations) {
     if (dest.axis != axis)
@@ -356,6 +383,7 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
       storeScaleTiles(dest, staged);
   }
   body.create<PublishOp>(staged, Value());
+  raiseMagnitudes();
 }
 
 Value QuantizeTileBuilder::createRing(RingType type, StringRef name) {

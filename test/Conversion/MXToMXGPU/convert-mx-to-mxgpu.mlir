@@ -236,6 +236,7 @@ func.func @slices(%a: !slice, %as: memref<?x1x32x4x4xf8E8M0FNU>, %b: memref<128x
 // CHECK-NEXT:        %[[BLOCK:.*]] = arith.divui %[[COLUMN]], %[[C32]]
 // CHECK-NEXT:        mxgpu.store_scales %[[S0]] into %[[S]][%[[ROW]], %[[BLOCK]]] of(%[[ROWS]], %[[BLOCKS]]) lanes(4)
 // CHECK-COUNT-31:    mxgpu.quantize_block
+// CHECK-NOT:         magnitude
 func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E5M2>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
   mx.quantize ins(%x : memref<?x?xf16>) outs(%e, %s : memref<?x?xf8E5M2>, memref<?x?x32x4x4xf8E8M0FNU>) scale_rounding = even
       {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 64, vector = 8>}
@@ -263,6 +264,38 @@ func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E5M2>, %s: memref<?x?x
 // CHECK:         mxgpu.store_block %{{.*}}, %[[E]][%{{.*}}, %{{.*}}] : vector<16xf4E2M1FN>, memref<?x?xi8>
 func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %g: f32) {
   mx.quantize ins(%x : memref<?x?xbf16>) global_scale(%g) outs(%e, %s : memref<?x?xf4E2M1FN>, memref<?x?xf8E4M3FN>) block_size = 16
+  return
+}
+
+// -----
+
+// The largest magnitude of all that a thread holds, raised once a tile. NVFP4
+// finds maxima in a way of its own.
+
+// CHECK-LABEL: func.func @quantize_and_amax(
+// CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK:         gpu.memset %[[M:.*]], %[[ZERO]] : memref<f32>, f32
+// CHECK:         mxgpu.launch @kernels::@quantize_and_amax_quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %{{.*}}, %[[M]] :
+// CHECK-LABEL: mxgpu.kernel @quantize_and_amax_quantize(
+// CHECK-SAME:    %[[RESULT:[a-z0-9]+]]: memref<f32>)
+// CHECK:         %[[A:.*]] = mxgpu.load_block
+// CHECK:         %[[B:.*]] = mxgpu.load_block
+// CHECK:         %[[OF_A:.*]] = mxgpu.largest_magnitude %[[A]] : vector<16xbf16>
+// CHECK:         mxgpu.quantize_block %[[A]]
+// CHECK:         %[[OF_B:.*]] = mxgpu.largest_magnitude %[[B]] : vector<16xbf16>
+// CHECK-NEXT:    %[[LARGEST:.*]] = arith.maximumf %[[OF_A]], %[[OF_B]] : f32
+// CHECK:         mxgpu.quantize_block %[[B]]
+// CHECK:         mxgpu.raise_magnitude %[[LARGEST]] into %[[RESULT]] : memref<f32>
+// CHECK-NEXT:    }
+func.func @quantize_and_amax(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %m: memref<f32>) {
+  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) amax
+  return
+}
+
+// CHECK-LABEL: mxgpu.kernel @nvfp4_and_amax_quantize(
+// CHECK:         mxgpu.largest_magnitude %{{.*}} as_integers : vector<16xbf16>
+func.func @nvfp4_and_amax(%x: memref<?x?xbf16>, %g: f32, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %m: memref<f32>) {
+  mx.quantize ins(%x : memref<?x?xbf16>) global_scale(%g) outs(%e, %s, %m : memref<?x?xf4E2M1FN>, memref<?x?xf8E4M3FN>, memref<f32>) block_size = 16 amax
   return
 }
 

@@ -59,6 +59,21 @@ func.func @swiglu(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %w: memref<?xf
   return
 }
 
+// CHECK-LABEL: func.func @amax(
+// CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK:         gpu.memset %arg5, %[[ZERO]] : memref<f32>, f32
+// CHECK:         mxgpu.launch @kernels::@amax_quantize grid(%{{.*}}) args({{.*}}, %arg5 :
+func.func @amax(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>, %m: memref<f32>) {
+  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st, %m : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<f32>) axes = [1, 0] amax
+  return
+}
+
+// CHECK-LABEL: func.func @amax_parts(
+func.func @amax_parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?xf8E8M0FNU>, %m: memref<f32>) {
+  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) axes = [1, 0] amax {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 3>}
+  return
+}
+
 // CHECK-LABEL: func.func @squares(
 func.func @squares(%x: memref<?x?xbf16>, %seed: i64, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
   mx.quantize ins(%x : memref<?x?xbf16>) seed(%seed) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] square
@@ -150,8 +165,9 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             mxgpu.bulk_store %rows_slot["rows_scales"] part(0) to %{{.*}}[%[[TILE]], %{{.*}}]
 // CHECK:         mxgpu.role @quantize_columns warps(4)
 // CHECK:             %[[N:.*]] = arith.subi %end, %start
+// CHECK:             %[[INPUT:.*]] = mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] rows(%[[N]])
 // CHECK:             %[[LEFT:.*]] = arith.subi %[[N]], %{{.*}}
-// CHECK-NEXT:        mxgpu.quantize_columns %{{.*}} rows(%[[LEFT]])
+// CHECK-NEXT:        mxgpu.quantize_columns %[[INPUT]] rows(%[[LEFT]])
 // CHECK:             mxgpu.tma_store %columns_slot["columns"] to %{{.*}}[%column, %row]
 
 // A tile in four parts: rows are stored part by part, columns and scales as a
@@ -224,6 +240,31 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
 // CHECK:             mxgpu.release %in_slot
 
+// Threads of one axis find the largest magnitude of a tile, and raise it when
+// all that the tile gives is under way.
+// CHECK-LABEL: mxgpu.kernel @amax_quantize(
+// CHECK-SAME:    %[[RESULT:[a-z0-9]+]]: memref<f32>)
+// CHECK:         mxgpu.role @quantize_rows
+// CHECK:             %[[LARGEST:.*]] = scf.for {{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (f32) {
+// CHECK:               %[[BLOCK:.*]] = mxgpu.load_shared
+// CHECK:               %[[NEXT:.*]] = mxgpu.largest_magnitude %[[BLOCK]] : vector<32xbf16>
+// CHECK-NEXT:          %[[MAX:.*]] = arith.maximumf %[[SO_FAR]], %[[NEXT]] : f32
+// CHECK-NEXT:          scf.yield %[[MAX]]
+// CHECK-NOT:         mxgpu.raise_magnitude
+// CHECK:             mxgpu.publish %rows_slot
+// CHECK-NEXT:        mxgpu.raise_magnitude %[[LARGEST]] into %[[RESULT]] : memref<f32>
+// CHECK:         mxgpu.role @quantize_columns
+// CHECK-NOT:         magnitude
+// CHECK:             mxgpu.publish
+
+// Of a tile in parts, those of each part.
+// CHECK-LABEL: mxgpu.kernel @amax_parts_quantize(
+// CHECK:         mxgpu.role @quantize_rows
+// CHECK:             mxgpu.for_each_k
+// CHECK:               mxgpu.publish %units_slot
+// CHECK-NEXT:          mxgpu.raise_magnitude
+// CHECK-NEXT:        }
+
 // Lanes share the maximum of a square; both orientations draw the number of an
 // element.
 // CHECK-LABEL: mxgpu.kernel @squares_quantize(
@@ -252,7 +293,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:               mxgpu.store_shared %{{.*}}, %in_slot["x0"] at[%{{.*}}, %{{.*}}] : vector<8xbf16>
 // CHECK:               mxgpu.store_shared %{{.*}}, %in_slot["x1"] at[%{{.*}}, %{{.*}}] : vector<8xf32>
 // CHECK:         mxgpu.role @quantize_columns warps(4) {{.*}}{
-// CHECK:             mxgpu.load_shared %in_slot["x0"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
-// CHECK:             mxgpu.load_shared %in_slot["x1"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x1xf32>
+// CHECK:             mxgpu.load_shared %in_slot["x0"] at[%{{.*}}, %{{.*}}] rows(%{{.*}}) : {{.*}} -> vector<32x2xbf16>
+// CHECK:             mxgpu.load_shared %in_slot["x1"] at[%{{.*}}, %{{.*}}] rows(%{{.*}}) : {{.*}} -> vector<32x1xf32>
 // CHECK:             mxgpu.tma_store %columns_slot["columns0"]
 // CHECK:             mxgpu.tma_store %columns_slot["columns1"]

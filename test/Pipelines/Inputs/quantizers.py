@@ -1,6 +1,6 @@
 """Prints a program with every quantizer along rows, and back: each type of
-input, each element type with its scales, both layouts; and SwiGLU, forward and backward,
-with gathered rows.
+input, each element type with its scales, both layouts; SwiGLU, forward and backward,
+with gathered rows; and the largest magnitudes beside some of them.
 """
 
 import swiglu
@@ -20,6 +20,16 @@ def quantizer(name, source, element, scale, layout, options, factor=""):
 func.func @{name}(%x: {x}, %e: {e}, %s: {s}, %g: f32) -> ({e}, {s}) {{
   %q:2 = mx.quantize ins(%x : {x}) {factor}outs(%e, %s : {e}, {s}) {options} -> {e}, {s}
   return %q#0, %q#1 : {e}, {s}
+}}"""
+
+
+def with_amax(name, source, element, scale, options, factor=""):
+    x, e, m = f"tensor<?x?x{source}>", f"tensor<?x?x{element}>", "tensor<f32>"
+    s = f"tensor<?x?x{scale}{LAYOUTS[1]}>"
+    return f"""
+func.func @{name}(%x: {x}, %e: {e}, %s: {s}, %m: {m}, %g: f32) -> ({e}, {s}, {m}) {{
+  %q:3 = mx.quantize ins(%x : {x}) {factor}outs(%e, %s, %m : {e}, {s}, {m}) {options} amax -> {e}, {s}, {m}
+  return %q#0, %q#1, %q#2 : {e}, {s}, {m}
 }}"""
 
 
@@ -57,23 +67,32 @@ for source in ["bf16", "f16", "f32"]:
         print(quantizer(f"k{count}", source, *nvfp4))
         print(dequantizer(f"d{count}", source, *nvfp4))
         count += 1
+for source in ["bf16", "f16", "f32"]:
+    for element in ["f8E4M3FN", "f6E3M2FN", "f4E2M1FN"]:
+        print(with_amax(f"a{count}", source, element, "f8E8M0FNU", ""))
+        count += 1
+    print(with_amax(f"a{count}", source, "f4E2M1FN", "f8E4M3FN", "block_size = 16", "global_scale(%g) "))
+    count += 1
 print(relayout("to_tiles", *LAYOUTS))
 print(relayout("from_tiles", *LAYOUTS[::-1]))
 
-def program(name, inputs, values, gather, element, body):
+def program(name, inputs, values, gather, element, body, amax=False):
     x, e, s = "tensor<?x?xbf16>", f"tensor<?x?x{element}>", "tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>"
     ins = ", ".join(f"%{i}_t" for i in inputs)
-    types = ", ".join([e, s] * values)
-    outs = ", ".join(f"%e{i}, %s{i}" for i in range(values))
+    numbers = values if amax else 0
+    types = ", ".join([e, s] * values + ["tensor<f32>"] * numbers)
+    outs = ", ".join([f"%e{i}, %s{i}" for i in range(values)] + [f"%m{i}" for i in range(numbers)])
     arguments = ", ".join(f"%{i}_t: {x}" for i in inputs)
     arguments += "".join(f", %e{i}: {e}, %s{i}: {s}" for i in range(values))
+    arguments += "".join(f", %m{i}: tensor<f32>" for i in range(numbers))
+    results = 2 * values + numbers
     return f"""
 func.func @{name}({arguments}, %ps: tensor<?xf32>, %n: tensor<?xi32>) -> ({types}) {{
-  %q:{2 * values} = mx.quantize ins({ins} : {", ".join([x] * len(inputs))}) {"gather(%n : tensor<?xi32>)" if gather else ""}
-    outs({outs} : {types}) -> {types} producer {{
+  %q:{results} = mx.quantize ins({ins} : {", ".join([x] * len(inputs))}) {"gather(%n : tensor<?xi32>)" if gather else ""}
+    outs({outs} : {types}) {"amax" if amax else ""} -> {types} producer {{
   ^bb0({", ".join(f"%{i}: bf16" for i in inputs)}, %row: index, %col: index):{body}
   }}
-  return {", ".join(f"%q#{i}" for i in range(2 * values))} : {types}
+  return {", ".join(f"%q#{i}" for i in range(results))} : {types}
 }}"""
 
 
@@ -83,3 +102,5 @@ for element in ["f8E4M3FN", "f4E2M1FN"]:
                                            ("backward", ["gate", "up", "dh"], 2, BACKWARD)]:
             print(program(f"{name}{count}", inputs, values, gather, element, body))
             count += 1
+print(program("forward_amax", ["gate", "up"], 1, False, "f8E4M3FN", FORWARD, amax=True))
+print(program("backward_amax", ["gate", "up", "dh"], 2, True, "f8E4M3FN", BACKWARD, amax=True))

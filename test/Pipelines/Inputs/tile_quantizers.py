@@ -1,6 +1,7 @@
 """Prints a program with every kind of quantizer through shared memory: axes,
 each type of input, each element type with its scales, layouts, ragged rows,
-tiles that are loaded in parts, and tiles that threads compute or gather.
+tiles that are loaded in parts, and tiles that threads compute or gather; and
+the largest magnitudes beside some of them.
 """
 
 import swiglu
@@ -34,18 +35,18 @@ def destination(axis, element, layout, ragged):
     return [f"tensor<?x?x{element}{mark}>", f"tensor<?x?x{scale}{scale_layout}>"]
 
 
-def quantizer(source, axes, element, layout, ragged=False, schedule="", square="", seed=""):
+def quantizer(source, axes, element, layout, ragged=False, schedule="", square="", seed="", amax=False):
     global count
     x, o = f"tensor<?x?x{source}>", f"tensor<{GROUPS}xi32>"
-    types = sum((destination(a, element, layout, ragged) for a in axes), [])
+    types = sum((destination(a, element, layout, ragged) for a in axes), []) + ["tensor<f32>"] * amax
     names = [f"%e{i}" for i in range(len(types))]
     outs, results = ", ".join(names), ", ".join(types)
     arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, types))
     is_nvfp4 = element == "nvfp4"
     factor = "global_scale(%g) " if is_nvfp4 else ""
     offsets = f"offsets(%o : {o}) " if ragged else ""
-    options = (f"block_size = 16 {square}" if is_nvfp4 else
-               f"{square} scale_rounding = {ROUNDINGS[count % 3]}")
+    options = (f"block_size = 16 {square} {'amax' if amax else ''}" if is_nvfp4 else
+               f"{square} {'amax' if amax else ''} scale_rounding = {ROUNDINGS[count % 3]}")
     if schedule:
         schedule = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<"
                     f"{schedule}>}}")
@@ -79,11 +80,13 @@ NEGATE = """
   mx.yield %y : {0}"""
 
 
-def produced(inputs, values, axes, element, body="", source="bf16", gather=False, ragged=False):
+def produced(inputs, values, axes, element, body="", source="bf16", gather=False, ragged=False,
+             amax=False):
     """Without a body rows are gathered as they are."""
     global count
     x, n, o = f"tensor<?x?x{source}>", "tensor<?xi32>", f"tensor<{GROUPS}xi32>"
     types = sum((destination(a, element, "tcgen05", ragged) for a in axes), []) * values
+    types += ["tensor<f32>"] * values * amax
     names = [f"%e{i}" for i in range(len(types))]
     is_nvfp4 = element == "nvfp4"
     operands = (("global_scale(%g) " if is_nvfp4 else "") + (f"gather(%n : {n}) " if gather else "")
@@ -94,7 +97,7 @@ def produced(inputs, values, axes, element, body="", source="bf16", gather=False
 func.func @k{count}({"".join(f"%{i}_t: {x}, " for i in inputs)}%ps: tensor<?xf32>, %n: {n}, %o: {o}, %g: f32,
     {", ".join(f"{name}: {t}" for name, t in zip(names, types))}) -> ({", ".join(types)}) {{
   %q:{len(types)} = mx.quantize {"ragged = rows" if ragged else ""} ins({", ".join(f"%{i}_t" for i in inputs)} : {", ".join([x] * len(inputs))})
-    {operands}outs({", ".join(names)} : {", ".join(types)}) axes = {axes} {"block_size = 16" if is_nvfp4 else ""}
+    {operands}outs({", ".join(names)} : {", ".join(types)}) axes = {axes} {"block_size = 16" if is_nvfp4 else ""} {"amax" if amax else ""}
     -> {", ".join(types)}{region}
   return {", ".join(f"%q#{i}" for i in range(len(types)))} : {", ".join(types)}
 }}""")
@@ -114,3 +117,16 @@ produced(GATES, 1, [0, 1], "f8E4M3FN", FORWARD)
 for axes in [[1], [0], [1, 0]]:
     produced(GATES, 1, axes, "f8E4M3FN", FORWARD, ragged=True)
     produced(GATES, 1, axes, "f8E4M3FN", FORWARD, gather=True, ragged=True)
+
+for axes in [[0], [1, 0], [0, 1]]:
+    for source in ["bf16", "f16", "f32"]:
+        quantizer(source, axes, "f8E4M3FN", "tcgen05", amax=True)
+    quantizer("bf16", axes, "f6E2M3FN", "linear", amax=True)
+    quantizer("bf16", axes, "nvfp4", "tcgen05", amax=True)
+    quantizer("bf16", axes, "f8E4M3FN", "tcgen05", schedule=SCHEDULES[len(axes)], amax=True)
+    quantizer("bf16", axes, "f8E4M3FN", "tcgen05", ragged=True, amax=True)
+    produced(GATES, 1, axes, "f8E4M3FN", FORWARD, amax=True)
+    produced(GATES + ["dh"], 2, axes, "f8E4M3FN", BACKWARD, amax=True)
+    produced(GATES, 1, axes, "f8E4M3FN", FORWARD, gather=True, ragged=True, amax=True)
+quantizer("f32", [1], "f8E4M3FN", "tcgen05", square="square", amax=True)
+quantizer("bf16", [1, 0], "f8E4M3FN", "tcgen05", seed="seed(%seed) ", amax=True)

@@ -133,8 +133,8 @@ struct FoldRelayoutIntoQuantize final : OpRewritePattern<RelayoutOp> {
   }
 };
 
-/// An axis, or a value of the producer, whose elements and scales nobody reads
-/// is not quantized.
+/// An axis, or a value of the producer, whose results nobody reads is not
+/// quantized, and largest magnitudes that nobody reads are not computed.
 struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -142,28 +142,45 @@ struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
                                 PatternRewriter &rewriter) const override {
     unsigned numAxes = op.getAxes().size(), numValues = op.getNumValues();
     BitVector usedAxes(numAxes), usedValues(numValues);
-    for (OpResult result : op->getResults())
-      if (!result.use_empty()) {
-        usedAxes.set(result.getResultNumber() / 2 % numAxes);
-        usedValues.set(result.getResultNumber() / 2 / numAxes);
+    bool usesAmax = false;
+    for (OpResult result : op->getResults()) {
+      if (result.use_empty())
+        continue;
+      unsigned number = result.getResultNumber();
+      unsigned destination = number / 2;
+      if (destination < op.getNumDestinations()) {
+        usedAxes.set(destination % numAxes);
+        usedValues.set(destination / numAxes);
+      } else {
+        usesAmax = true;
+        usedValues.set(number - op.getMagnitudeNumber(0));
       }
-    if (usedAxes.none() || (usedAxes.all() && usedValues.all()))
-      return rewriter.notifyMatchFailure(op, "all axes are used, or none");
+    }
+    if (usedValues.none())
+      return rewriter.notifyMatchFailure(op, "no result is used");
+    if (usedAxes.none()) // An amax is that of something quantized.
+      usedAxes.set(0);
+    if (usedAxes.all() && usedValues.all() && usesAmax == op.getAmax())
+      return rewriter.notifyMatchFailure(op, "all results are used");
 
     SmallVector<int64_t> axes;
     for (unsigned axis : usedAxes.set_bits())
       axes.push_back(op.getAxes()[axis]);
     SmallVector<Value> outs, replaced;
+    auto keep = [&](unsigned number) {
+      outs.push_back(op.getOuts()[number]);
+      replaced.push_back(op->getResult(number));
+    };
     for (unsigned value : usedValues.set_bits())
       for (unsigned axis : usedAxes.set_bits())
-        for (unsigned i = 0; i < 2; ++i) {
-          unsigned number = 2 * (value * numAxes + axis) + i;
-          outs.push_back(op.getOuts()[number]);
-          replaced.push_back(op->getResult(number));
-        }
+        for (unsigned i = 0; i < 2; ++i)
+          keep(2 * (value * numAxes + axis) + i);
+    if (usesAmax)
+      for (unsigned value : usedValues.set_bits())
+        keep(op.getMagnitudeNumber(value));
     bool hasProducer = !op.getProducer().empty();
     QuantizeOp kept = op.createAlike(rewriter, op.getLoc(), op.getInputs(),
-                                     axes, outs, hasProducer);
+                                     axes, outs, usesAmax, hasProducer);
     if (hasProducer)
       moveProducer(rewriter, op, kept, usedValues);
     for (auto [from, to] : llvm::zip_equal(replaced, kept->getResults()))
@@ -223,7 +240,7 @@ struct FoldIdentityProducer final : OpRewritePattern<QuantizeOp> {
       return rewriter.notifyMatchFailure(op, "computes something");
     QuantizeOp plain =
         op.createAlike(rewriter, op.getLoc(), op.getInputs(), op.getAxes(),
-                       op.getOuts(), /*hasProducer=*/false);
+                       op.getOuts(), op.getAmax(), /*hasProducer=*/false);
     rewriter.replaceOp(op, plain->getResults());
     return success();
   }

@@ -91,14 +91,16 @@ SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
 
 QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,
                                    ValueRange inputs, ArrayRef<int64_t> axes,
-                                   ValueRange outs, bool hasProducer) {
+                                   ValueRange outs, bool hasAmax,
+                                   bool hasProducer) {
   TypeRange types;
   if (getNumResults())
     types = outs.getTypes();
   auto alike = QuantizeOp::create(
       builder, loc, types, inputs, getGlobalScale(), getSeed(), getGather(),
       getOffsets(), outs, getRaggedAttr(), builder.getDenseI64ArrayAttr(axes),
-      getBlockSizeAttr(), getSquareAttr(), getScaleRoundingAttr(),
+      getBlockSizeAttr(), getSquareAttr(),
+      hasAmax ? builder.getUnitAttr() : UnitAttr(), getScaleRoundingAttr(),
       /*producerCount=*/hasProducer);
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;

@@ -161,14 +161,22 @@ LogicalResult QuantizeOp::verify() {
   if (failed(verifyProducer(*this, numValues)))
     return failure();
   // quantize C4
-  if (getOuts().size() != 2 * getAxes().size() * numValues) {
+  if (getOuts().size() != (2 * getAxes().size() + getAmax()) * numValues) {
     InFlightDiagnostic diag =
         emitOpError("expected elements and scales in outs for each of ");
     if (numValues != 1)
       diag << numValues << " values and ";
-    return diag << getAxes().size() << " axes, found " << getOuts().size()
-                << " outs";
+    diag << getAxes().size() << " axes";
+    if (getAmax())
+      diag << ", and an amax for each value";
+    return diag << ", found " << getOuts().size() << " outs";
   }
+  // quantize C24
+  for (Value magnitude : getMagnitudes())
+    if (auto type = cast<ShapedType>(magnitude.getType());
+        type.getRank() != 0 || !type.getElementType().isF32())
+      return errorAt(*this, {magnitude, "amax"})
+             << "expected amax of rank 0 and type f32, found " << type;
   // quantize C10
   if (failed(verifyRagged(*this, getRagged(), getOffsets())))
     return failure();

@@ -3,15 +3,16 @@
 //===----------------------------------------------------------------------===//
 //
 // A quantizer runs at the speed of memory, so that reading its input once
-// instead of twice, or not storing it at all, is what can be won. Three steps,
+// instead of twice, or not storing it at all, is what can be won. Four steps,
 // repeated as long as one applies:
 //
+// - a quantization gives the largest magnitude of its input too;
 // - two quantizations of the same along different axes become one;
 // - two whose inputs are related become one of several values;
 // - an elementwise operation that only a quantization uses becomes its
 // producer.
 //
-// All three write a new producer from the bodies of what they replace.
+// All but the first write a new producer from the bodies of what they replace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -158,14 +159,16 @@ public:
 
   /// Replaces `alike` by a quantization of `values` before `place`.
   QuantizeOp finish(QuantizeOp alike, ArrayRef<int64_t> axes,
-                    ArrayRef<Value> outs, ArrayRef<Value> values) {
+                    ArrayRef<Value> outs, bool hasAmax,
+                    ArrayRef<Value> values) {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToEnd(block.get());
     YieldOp::create(rewriter, place->getLoc(), values);
     rewriter.setInsertionPoint(place);
     locations.push_back(place->getLoc());
-    QuantizeOp op = alike.createAlike(rewriter, rewriter.getFusedLoc(locations),
-                                      inputs, axes, outs, /*hasProducer=*/true);
+    QuantizeOp op =
+        alike.createAlike(rewriter, rewriter.getFusedLoc(locations), inputs,
+                          axes, outs, hasAmax, /*hasProducer=*/true);
     op.getProducer().front().push_back(block.release());
     return op;
   }
@@ -267,22 +270,41 @@ static bool haveSameProducer(QuantizeOp a, QuantizeOp b) {
 
 /// Where one operation can stand for two of a block: before the first, if what
 /// the second uses can be moved there; null if not.
-static Operation *findCommonPlace(IRRewriter &rewriter, QuantizeOp first,
-                                  QuantizeOp second) {
+static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
+                                  Operation *second) {
   DominanceInfo dominance(first->getParentOp());
   return succeeded(
              moveOperationDependencies(rewriter, second, first, dominance))
-             ? first.getOperation()
+             ? first
              : nullptr;
 }
 
-/// Gives the users of `op` the results of `merged` that have its destinations.
+/// Appends where the largest magnitudes of an operation's values go; nobody
+/// reads those that it did not have.
+static void appendMagnitudes(IRRewriter &rewriter, QuantizeOp op,
+                             SmallVectorImpl<Value> &outs) {
+  if (op.getAmax()) {
+    llvm::append_range(outs, op.getMagnitudes());
+    return;
+  }
+  for (unsigned value = 0; value < op.getNumValues(); ++value)
+    outs.push_back(tensor::EmptyOp::create(
+        rewriter, op.getLoc(), ArrayRef<int64_t>{}, rewriter.getF32Type()));
+}
+
+/// Gives the users of `op` the results of `merged` that have its destinations,
+/// and the magnitudes of values from `firstValue` on.
 static void replaceByDestinations(IRRewriter &rewriter, QuantizeOp op,
                                   QuantizeOp merged,
-                                  ArrayRef<unsigned> destinations) {
+                                  ArrayRef<unsigned> destinations,
+                                  unsigned firstValue) {
   SmallVector<Value> results;
   for (unsigned destination : destinations)
     llvm::append_range(results, merged->getResults().slice(2 * destination, 2));
+  if (op.getAmax())
+    llvm::append_range(
+        results, merged->getResults().slice(
+                     merged.getMagnitudeNumber(firstValue), op.getNumValues()));
   rewriter.replaceOp(op, results);
 }
 
@@ -304,12 +326,14 @@ static bool mergeAxes(IRRewriter &rewriter, QuantizeOp first,
       destinations[i].push_back(outs.size() / 2);
       llvm::append_range(outs, op.getOuts().slice(2 * value, 2));
     }
+  bool hasAmax = first.getAmax() || second.getAmax();
+  llvm::append_range(outs, (first.getAmax() ? first : second).getMagnitudes());
   ProducerBuilder producer(rewriter, place);
   SmallVector<Value> values = producer.inlineProducer(first);
   QuantizeOp merged = producer.finish(
-      first, {first.getAxis(0), second.getAxis(0)}, outs, values);
-  replaceByDestinations(rewriter, second, merged, destinations[1]);
-  replaceByDestinations(rewriter, first, merged, destinations[0]);
+      first, {first.getAxis(0), second.getAxis(0)}, outs, hasAmax, values);
+  replaceByDestinations(rewriter, second, merged, destinations[1], 0);
+  replaceByDestinations(rewriter, first, merged, destinations[0], 0);
   return true;
 }
 
@@ -349,15 +373,55 @@ static bool mergeValues(IRRewriter &rewriter, QuantizeOp first,
   ProducerBuilder producer(rewriter, place);
   SmallVector<Value> values = producer.inlineProducer(first);
   llvm::append_range(values, producer.inlineProducer(second));
-  SmallVector<Value> outs(first.getOuts());
-  llvm::append_range(outs, second.getOuts());
-  QuantizeOp merged = producer.finish(first, first.getAxes(), outs, values);
   unsigned count = first.getNumDestinations();
+  SmallVector<Value> outs(first.getOuts().take_front(2 * count));
+  llvm::append_range(
+      outs, second.getOuts().take_front(2 * second.getNumDestinations()));
+  bool hasAmax = first.getAmax() || second.getAmax();
+  if (hasAmax) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(place);
+    appendMagnitudes(rewriter, first, outs);
+    appendMagnitudes(rewriter, second, outs);
+  }
+  QuantizeOp merged =
+      producer.finish(first, first.getAxes(), outs, hasAmax, values);
   auto numbers = llvm::to_vector(
       llvm::seq<unsigned>(0, count + second.getNumDestinations()));
   ArrayRef<unsigned> all = numbers;
-  replaceByDestinations(rewriter, second, merged, all.drop_front(count));
-  replaceByDestinations(rewriter, first, merged, all.take_front(count));
+  replaceByDestinations(rewriter, second, merged, all.drop_front(count),
+                        first.getNumValues());
+  replaceByDestinations(rewriter, first, merged, all.take_front(count), 0);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// A quantization and an amax
+//===----------------------------------------------------------------------===//
+
+/// amax(x) and quantize(x) -> quantize(x) amax, if all of x counts and nothing
+/// else, and the quantization does not depend on the amax.
+static bool mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
+  if (!amax.getNumResults() || !op.getNumResults() || op.getProducerBlock() ||
+      op.getGather() || op.getOffsets() || op.getInput() != amax.getInput() ||
+      op->getBlock() != amax->getBlock())
+    return false;
+  Operation *first = amax, *second = op;
+  if (second->isBeforeInBlock(first))
+    std::swap(first, second);
+  Operation *place = findCommonPlace(rewriter, first, second);
+  if (!place)
+    return false;
+  SmallVector<Value> outs(op.getOuts());
+  if (!op.getAmax())
+    llvm::append_range(outs, amax.getOuts());
+  rewriter.setInsertionPoint(place);
+  QuantizeOp merged = op.createAlike(
+      rewriter, rewriter.getFusedLoc({amax.getLoc(), op.getLoc()}),
+      op.getInputs(), op.getAxes(), outs, /*hasAmax=*/true,
+      /*hasProducer=*/false);
+  rewriter.replaceOp(amax, merged->getResults().take_back());
+  rewriter.replaceOp(op, merged->getResults().take_front(op.getNumResults()));
   return true;
 }
 
@@ -385,8 +449,9 @@ static bool fuseElementwise(IRRewriter &rewriter, QuantizeOp op) {
     ProducerBuilder builder(rewriter, op);
     builder.inlineElementwise(producer);
     SmallVector<Value> values = builder.inlineProducer(op);
-    QuantizeOp fused = builder.finish(op, op.getAxes(),
-                                      SmallVector<Value>(op.getOuts()), values);
+    QuantizeOp fused =
+        builder.finish(op, op.getAxes(), SmallVector<Value>(op.getOuts()),
+                       op.getAmax(), values);
     rewriter.replaceOp(op, fused->getResults());
     rewriter.eraseOp(producer);
     return true;
@@ -412,6 +477,18 @@ static bool mergeFirst(IRRewriter &rewriter, Operation *root, Merge merge) {
   return false;
 }
 
+static bool mergeFirstAmax(IRRewriter &rewriter, Operation *root) {
+  SmallVector<AmaxOp> maxima;
+  SmallVector<QuantizeOp> ops;
+  root->walk([&](AmaxOp op) { maxima.push_back(op); });
+  root->walk([&](QuantizeOp op) { ops.push_back(op); });
+  for (AmaxOp amax : maxima)
+    for (QuantizeOp op : ops)
+      if (mergeAmax(rewriter, amax, op))
+        return true;
+  return false;
+}
+
 static bool fuseFirst(IRRewriter &rewriter, Operation *root) {
   WalkResult result = root->walk([&](QuantizeOp op) {
     return fuseElementwise(rewriter, op) ? WalkResult::interrupt()
@@ -426,7 +503,8 @@ struct FuseQuantizeProducers final
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     Operation *root = getOperation();
-    while (mergeFirst(rewriter, root, mergeAxes) ||
+    while (mergeFirstAmax(rewriter, root) ||
+           mergeFirst(rewriter, root, mergeAxes) ||
            mergeFirst(rewriter, root, mergeValues) ||
            fuseFirst(rewriter, root)) {
     }

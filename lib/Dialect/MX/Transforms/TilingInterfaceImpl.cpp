@@ -115,6 +115,9 @@ static SmallVector<int64_t> withBatch(int64_t batch, ArrayRef<int64_t> loops) {
   return result;
 }
 
+static constexpr StringRef kAmaxReason =
+    "the maximum is that of the whole input";
+
 static LoopNest getLoopNest(QuantizeOp op) {
   int64_t batch = op.getInput().getType().getRank() - 2;
   int64_t row = batch, column = batch + 1;
@@ -147,6 +150,11 @@ static LoopNest getLoopNest(QuantizeOp op) {
     nest.add(op.getOutsMutable()[2 * i], loops);
     nest.addScales(op.getOutsMutable()[2 * i + 1], loops, op.getBlockSize());
   }
+  if (op.getAmax())
+    for (int64_t loop : llvm::seq(batch + 2))
+      nest.whole.push_back({loop, kAmaxReason});
+  for (unsigned i = 0; i < op.getMagnitudes().size(); ++i)
+    nest.add(op.getOutsMutable()[op.getMagnitudeNumber(i)], {});
   return nest;
 }
 
@@ -156,7 +164,7 @@ static LoopNest getLoopNest(AmaxOp op) {
   nest.add(op.getInputMutable(), withBatch(rank, {}));
   nest.add(op.getOutsMutable()[0], {});
   for (int64_t loop : llvm::seq(rank))
-    nest.whole.push_back({loop, "the maximum is that of the whole input"});
+    nest.whole.push_back({loop, kAmaxReason});
   return nest;
 }
 

@@ -191,16 +191,19 @@ LogicalResult LoadBlockOp::verify() {
                         getType());
 }
 
-LogicalResult RaiseMagnitudeOp::verify() {
+LogicalResult LargestMagnitudeOp::verify() {
   if (getValues().empty())
     return emitOpError("expected a vector or more, found none");
   for (Value value : getValues()) {
     auto type = cast<VectorType>(value.getType());
-    if (failed(verifyWords(*this, type)))
-      return failure();
     if (!isa<BFloat16Type, Float16Type, Float32Type>(type.getElementType()) ||
         type.getElementType() != getElementTypeOrSelf(getValues()[0]))
       return emitOpError("expected vectors of one of bf16, f16 and f32, found ")
+             << type;
+    if (type.isScalable() ||
+        type.getNumElements() * type.getElementTypeBitWidth() % 32)
+      return emitOpError("expected vectors whose elements fill words of 32 "
+                         "bits, found ")
              << type;
   }
   return success();

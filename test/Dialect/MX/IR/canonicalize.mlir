@@ -378,6 +378,62 @@ func.func @unused_value_and_axis(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>,
 
 // -----
 
+// Magnitudes of the values that are left are left.
+// CHECK-LABEL: func @unused_value_with_amax(
+// CHECK:         %[[R:.*]]:3 = mx.quantize
+// CHECK-SAME:      amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32> producer {
+// CHECK-NEXT:    ^bb0(%[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      %[[V:.*]] = arith.negf %[[B]]
+// CHECK-NEXT:      mx.yield %[[V]] : bf16
+// CHECK:         return %[[R]]#0, %[[R]]#2
+func.func @unused_value_with_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>,
+                                  %m: tensor<f32>) -> (tensor<64x64xf8E4M3FN>, tensor<f32>) {
+  %r:6 = mx.quantize ins(%x : tensor<64x64xbf16>)
+      outs(%e, %f, %e, %f, %m, %m
+           : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>,
+             tensor<f32>, tensor<f32>)
+      amax
+      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>,
+         tensor<f32>, tensor<f32>
+      producer {
+      ^bb0(%a: bf16, %row: index, %col: index):
+        %v = arith.negf %a : bf16
+        mx.yield %a, %v : bf16, bf16
+      }
+  return %r#2, %r#5 : tensor<64x64xf8E4M3FN>, tensor<f32>
+}
+
+// -----
+
+// CHECK-LABEL: func @unused_amax
+// CHECK:         mx.quantize
+// CHECK-NOT:     amax
+// CHECK:         return
+func.func @unused_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>, %m: tensor<f32>)
+    -> tensor<64x64xf8E4M3FN> {
+  %r:3 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%e, %f, %m : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>)
+      amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>
+  return %r#0 : tensor<64x64xf8E4M3FN>
+}
+
+// -----
+
+// One axis is left where only the magnitude is read.
+// CHECK-LABEL: func @only_amax
+// CHECK:         %[[R:.*]]:3 = mx.quantize {{.*}} axes = [0] amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>
+// CHECK:         return %[[R]]#2
+func.func @only_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>, %m: tensor<f32>)
+    -> tensor<f32> {
+  %r:5 = mx.quantize ins(%x : tensor<64x64xbf16>)
+      outs(%e, %f, %e, %f, %m : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>,
+                                tensor<64x2xf8E8M0FNU>, tensor<f32>)
+      axes = [0, 1] amax
+      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>
+  return %r#4 : tensor<f32>
+}
+
+// -----
+
 // CHECK-LABEL: func @identity_producer
 // CHECK:         mx.quantize
 // CHECK-NOT:     producer

@@ -440,6 +440,36 @@ func.func @quantize_c23(%x: tensor<300x64xbf16>, %g: tensor<4xi32>, %o0: tensor<
 }
 
 // -----
+// expected-note @below {{amax is defined here}}
+func.func @quantize_c24(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %o2: tensor<1xf32>) {
+  // expected-error @below {{'mx.quantize' op expected amax of rank 0 and type f32, found 'tensor<1xf32>'}}
+  %r:3 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1, %o2 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<1xf32>) amax -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<1xf32>
+  return
+}
+
+// -----
+// expected-note @below {{amax is defined here}}
+func.func @quantize_c24_type(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %o2: tensor<bf16>) {
+  // expected-error @below {{'mx.quantize' op expected amax of rank 0 and type f32, found 'tensor<bf16>'}}
+  %r:3 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1, %o2 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<bf16>) amax -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<bf16>
+  return
+}
+
+// -----
+func.func @quantize_c4_amax(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected elements and scales in outs for each of 1 axes, and an amax for each value, found 2 outs}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) amax -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c4_no_amax(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>, %o2: tensor<f32>) {
+  // expected-error @below {{'mx.quantize' op expected elements and scales in outs for each of 1 axes, found 3 outs}}
+  %r:3 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1, %o2 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<f32>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<f32>
+  return
+}
+
+// -----
 // expected-note @below {{elements is defined here}}
 func.func @quantize_c13_gather(%x: tensor<64x64xbf16>, %i: tensor<96xi32>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<96x2xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected dimension 0 of elements to be 96, found 64}}

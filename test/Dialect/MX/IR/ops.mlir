@@ -245,3 +245,20 @@ func.func @quantize_gathered_squares(%x: tensor<?x64xbf16>, %i: tensor<96xi32>, 
       -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>, tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>
   return %r#0 : tensor<96x64xf8E4M3FN>
 }
+
+// CHECK-LABEL: func @quantize_and_amax
+// CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<64x64xbf16>)
+// CHECK-SAME:      axes = [1, 0] square amax scale_rounding = floor
+// CHECK:         mx.quantize ins(%{{[^ ,)]+}} : memref<?x64xf32>) outs({{.*}}, memref<f32>) amax{{$}}
+func.func @quantize_and_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>,
+                             %m: tensor<f32>, %y: memref<?x64xf32>, %e1: memref<?x64xf8E4M3FN>,
+                             %f1: memref<?x2xf8E8M0FNU>, %m1: memref<f32>)
+    -> tensor<f32> {
+  %r:5 = mx.quantize ins(%x : tensor<64x64xbf16>)
+      outs(%e, %f, %e, %f, %m : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>,
+                                tensor<64x2xf8E8M0FNU>, tensor<f32>)
+      axes = [1, 0] square amax scale_rounding = floor
+      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>
+  mx.quantize ins(%y : memref<?x64xf32>) outs(%e1, %f1, %m1 : memref<?x64xf8E4M3FN>, memref<?x2xf8E8M0FNU>, memref<f32>) amax
+  return %r#4 : tensor<f32>
+}

@@ -270,3 +270,101 @@ func.func @batch(%x: !t, %b: tensor<2xbf16>, %c: tensor<64xbf16>, %e: !e, %f: !s
   %q:2 = mx.quantize ins(%2 : !t) outs(%e, %f : !e, !s) -> !e, !s
   return %q#0, %q#1 : !e, !s
 }
+
+// -----
+
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+!m = tensor<f32>
+
+// The largest magnitude comes from the read of the quantizations, whichever is
+// first; what uses it before them comes after them.
+// CHECK-LABEL: func @amax(
+// CHECK:         %[[Q:.*]]:5 = mx.quantize ins(%{{.*}} : tensor<64x64xbf16>)
+// CHECK-SAME:      axes = [1, 0] amax
+// CHECK:         %[[M:.*]] = tensor.extract %[[Q]]#4[]
+// CHECK-NOT:     mx.amax
+// CHECK:         return %[[M]], %[[Q]]#0, %[[Q]]#1, %[[Q]]#2, %[[Q]]#3
+func.func @amax(%x: !t, %f: !s) -> (f32, !e, !s, !e, !s) {
+  %init = tensor.empty() : !m
+  %a = mx.amax ins(%x : !t) outs(%init : !m) -> !m
+  %n = tensor.extract %a[] : !m
+  %e = tensor.empty() : !e
+  %q:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s
+  %p:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) axes = [0] -> !e, !s
+  return %n, %q#0, %q#1, %p#0, %p#1 : f32, !e, !s, !e, !s
+}
+
+// -----
+
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+!m = tensor<f32>
+
+// Values keep theirs, behind all elements and scales; a value without one gets
+// a destination that nobody reads.
+// CHECK-LABEL: func @amax_of_values(
+// CHECK-SAME:      %[[M:[^ :]*]]: tensor<f32>
+// CHECK:         %[[NONE:.*]] = tensor.empty() : tensor<f32>
+// CHECK:         %[[Q:.*]]:6 = mx.quantize ins
+// CHECK-SAME:      outs(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[NONE]], %[[M]] :
+// CHECK-SAME:      amax
+// CHECK:           mx.yield %{{.*}}, %{{.*}} : bf16, bf16
+// CHECK:         return %[[Q]]#0, %[[Q]]#1, %[[Q]]#2, %[[Q]]#3, %[[Q]]#5
+func.func @amax_of_values(%m: !m, %x: !t, %y: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s, !m) {
+  %init = tensor.empty() : !t
+  %h:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>,
+                                          affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                         iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : !t, !t) outs(%init, %init : !t, !t) {
+  ^bb0(%a: bf16, %b: bf16, %o: bf16, %p: bf16):
+    %0 = arith.addf %a, %b : bf16
+    %1 = arith.subf %a, %b : bf16
+    linalg.yield %0, %1 : bf16, bf16
+  } -> (!t, !t)
+  %q:2 = mx.quantize ins(%h#0 : !t) outs(%e, %f : !e, !s) -> !e, !s
+  %p:3 = mx.quantize ins(%h#1 : !t) outs(%e, %f, %m : !e, !s, !m) amax -> !e, !s, !m
+  return %q#0, %q#1, %p#0, %p#1, %p#2 : !e, !s, !e, !s, !m
+}
+
+// -----
+
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf4E2M1FN>
+!s = tensor<64x4xf8E4M3FN>
+!m = tensor<f32>
+
+// A factor that is made of the amax needs it first.
+// CHECK-LABEL: func @amax_is_needed(
+// CHECK:         mx.amax
+// CHECK:         mx.quantize
+// CHECK-NOT:     amax
+// CHECK:         return
+func.func @amax_is_needed(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !s) {
+  %a = mx.amax ins(%x : !t) outs(%m : !m) -> !m
+  %n = tensor.extract %a[] : !m
+  %c = arith.constant 2688.0 : f32
+  %g = arith.divf %c, %n : f32
+  %q:2 = mx.quantize ins(%x : !t) global_scale(%g) outs(%e, %f : !e, !s) block_size = 16 -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+
+// -----
+
+!t = tensor<64x64xbf16>
+!g = tensor<96x64xbf16>
+!e = tensor<96x64xf8E4M3FN>
+!s = tensor<96x2xf8E8M0FNU>
+!m = tensor<f32>
+
+// Other rows count.
+// CHECK-LABEL: func @amax_of_gathered(
+// CHECK:         mx.quantize {{.*}} gather
+// CHECK:         mx.amax
+func.func @amax_of_gathered(%x: !t, %i: tensor<96xi32>, %m: !m, %e: !e, %f: !s) -> (!e, !s, !m) {
+  %q:2 = mx.quantize ins(%x : !t) gather(%i : tensor<96xi32>) outs(%e, %f : !e, !s) -> !e, !s
+  %a = mx.amax ins(%x : !t) outs(%m : !m) -> !m
+  return %q#0, %q#1, %a : !e, !s, !m
+}

@@ -201,6 +201,28 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
+// A tile has a maximum of its own.
+func.func @amax(%x: tensor<256x64xbf16>, %e: tensor<256x64xf8E4M3FN>, %f: tensor<256x2xf8E8M0FNU>, %m: tensor<f32>)
+    -> tensor<256x64xf8E4M3FN> {
+  // expected-error @below {{expected no tiling of rows: the maximum is that of the whole input}}
+  // expected-error @below {{to tile operation}}
+  // expected-error @below {{failed to generate tiling loops}}
+  %q:3 = mx.quantize ins(%x : tensor<256x64xbf16>)
+      outs(%e, %f, %m : tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>, tensor<f32>) amax
+      -> tensor<256x64xf8E4M3FN>, tensor<256x2xf8E8M0FNU>, tensor<f32>
+  return %q#0 : tensor<256x64xf8E4M3FN>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["mx.quantize"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loop = transform.structured.tile_using_for %op tile_sizes [128, 0]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+
+// -----
+
 // The quantizer writes whole tiles of scales.
 func.func @quantize_rows(%x: tensor<300x64xbf16>, %e: tensor<300x64xf8E4M3FN>, %f: tensor<3x1x32x4x4xf8E8M0FNU>)
     -> tensor<300x64xf8E4M3FN> {

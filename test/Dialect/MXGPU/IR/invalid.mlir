@@ -1276,25 +1276,25 @@ func.func @f(%v: vector<16xbf16>) {
 
 // -----
 
-func.func @f(%v: vector<32xbf16>, %m: memref<f32>) {
-  // expected-error @below {{'mxgpu.raise_magnitude' op expected a vector or more, found none}}
-  "mxgpu.raise_magnitude"(%m) : (memref<f32>) -> ()
+func.func @f() {
+  // expected-error @below {{'mxgpu.largest_magnitude' op expected a vector or more, found none}}
+  %m = "mxgpu.largest_magnitude"() : () -> f32
   return
 }
 
 // -----
 
-func.func @f(%v: vector<32xbf16>, %w: vector<32xf32>, %m: memref<f32>) {
-  // expected-error @below {{'mxgpu.raise_magnitude' op expected vectors of one of bf16, f16 and f32, found 'vector<32xf32>'}}
-  mxgpu.raise_magnitude %v, %w into %m : vector<32xbf16>, vector<32xf32> into memref<f32>
+func.func @f(%v: vector<32xbf16>, %w: vector<32xf32>) {
+  // expected-error @below {{'mxgpu.largest_magnitude' op expected vectors of one of bf16, f16 and f32, found 'vector<32xf32>'}}
+  %m = mxgpu.largest_magnitude %v, %w : vector<32xbf16>, vector<32xf32>
   return
 }
 
 // -----
 
-func.func @f(%v: vector<31xbf16>, %m: memref<f32>) {
-  // expected-error @below {{'mxgpu.raise_magnitude' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<31xbf16>'}}
-  mxgpu.raise_magnitude %v into %m : vector<31xbf16> into memref<f32>
+func.func @f(%v: vector<31xbf16>) {
+  // expected-error @below {{'mxgpu.largest_magnitude' op expected vectors whose elements fill words of 32 bits, found 'vector<31xbf16>'}}
+  %m = mxgpu.largest_magnitude %v : vector<31xbf16>
   return
 }
 

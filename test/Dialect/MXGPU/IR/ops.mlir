@@ -119,8 +119,12 @@ module attributes {gpu.container_module} {
           // CHECK: mxgpu.quantize_block %{{.*}} seed(%{{.*}} at %{{.*}}) scale_rounding = ceil : vector<32xbf16>
           %seed = arith.constant 7 : i64
           %e2, %s2 = mxgpu.quantize_block %v seed(%seed at %r) scale_rounding = ceil : vector<32xbf16> -> vector<32xf8E4M3FN>, f8E8M0FNU
-          // CHECK: mxgpu.raise_magnitude %{{.*}}, %{{.*}} into %{{.*}} : vector<32xbf16>, vector<32xbf16> into memref<f32>
-          mxgpu.raise_magnitude %v, %v into %largest : vector<32xbf16>, vector<32xbf16> into memref<f32>
+          // CHECK: %[[LARGEST:.*]] = mxgpu.largest_magnitude %{{.*}}, %{{.*}} : vector<32xbf16>, vector<32xbf16>
+          %magnitude = mxgpu.largest_magnitude %v, %v : vector<32xbf16>, vector<32xbf16>
+          // CHECK: mxgpu.largest_magnitude %{{.*}} as_integers : vector<32xbf16>
+          %as_integer = mxgpu.largest_magnitude %v as_integers : vector<32xbf16>
+          // CHECK: mxgpu.raise_magnitude %[[LARGEST]] into %{{.*}} : memref<f32>
+          mxgpu.raise_magnitude %magnitude into %largest : memref<f32>
           // Lanes that share a block; NVFP4.
           // CHECK: mxgpu.quantize_block %{{.*}} encode(%{{.*}}) scale_rounding = ceil lanes(2) : vector<8xf32> -> vector<8xf4E2M1FN>, f8E4M3FN
           %v8 = arith.constant dense<0.0> : vector<8xf32>

@@ -135,13 +135,19 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     scales have their usual shapes: each is written once for every line of its
     square.
 
+    With `amax` there is one more destination for each value, a number behind
+    all elements and scales: the largest magnitude of what is quantized of that
+    value, as `mx.amax` defines it. Rows of zeros of a gather count as such, and
+    rows of no group do not. What the destination held does not: the next
+    factor, of NVFP4 or of delayed scaling, needs no other read.
+
     The optional `producer` region computes what is quantized, so that it need
     not be stored: its arguments are the elements of all inputs, which have one
     shape, then the row and the column (within the last two dimensions of the
     input, also for axis 0). It yields one value or several, each quantized on
     its own; the type of a value, f32, bf16 or f16, is that of the tensor it
     stands for, whose rounding is kept. `outs` are, for each value in turn, the
-    elements and scales of each axis. The region sees existing elements only:
+    elements and scales of each axis, then with `amax` a number of each. The region sees existing elements only:
     slack is 0 and not what the region makes of 0.
 
     `ragged` says which dimension of the *input* the groups divide, and goes
@@ -166,6 +172,11 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
         axes = [1] block_size = 32 scale_rounding = ceil
         -> tensor<256x512xf8E4M3FN>,
            tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+
+    %q, %s, %m = mx.quantize ins(%x : tensor<256x512xbf16>)
+        outs(%e, %f, %init : tensor<256x512xf8E4M3FN>,
+                             tensor<256x16xf8E8M0FNU>, tensor<f32>) amax
+        -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<f32>
 
     %q, %s = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>)
         offsets(%o : tensor<4xi32>)
@@ -193,6 +204,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     DefaultValuedAttr<DenseI64ArrayAttr, "{1}">:$axes,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     UnitAttr:$square,
+    UnitAttr:$amax,
     DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$producer);
@@ -205,7 +217,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     (`axes` `=` $axes^)? (`block_size` `=` $block_size^)? (`square` $square^)?
-    (`scale_rounding` `=` $scale_rounding^)?
+    (`amax` $amax^)? (`scale_rounding` `=` $scale_rounding^)?
     attr-dict (`->` type($results)^)? (`producer` $producer^)?
   }];
   let hasCanonicalizer = 1;
@@ -221,20 +233,31 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     ::llvm::SmallVector<int64_t> getQuantizedShape();
     /// What is quantized: the input, or each value of the producer.
     unsigned getNumValues() {
-      return getNumDestinations() / getAxes().size();
+      return getOuts().size() / (2 * getAxes().size() + getAmax());
     }
     /// Destinations are those of the first value, axis by axis, then those of
-    /// the next.
-    unsigned getNumDestinations() { return getOuts().size() / 2; }
+    /// the next; behind them are the largest magnitudes.
+    unsigned getNumDestinations() {
+      return getNumValues() * getAxes().size();
+    }
     int64_t getAxis(unsigned i) { return getAxes()[i % getAxes().size()]; }
     ::mlir::Value getElements(unsigned i) { return getOuts()[2 * i]; }
     ::mlir::Value getScales(unsigned i) { return getOuts()[2 * i + 1]; }
-    /// The same quantization of other tensors, with an empty region for a
-    /// producer if asked for.
+    /// Where the largest magnitude of each value goes; empty without `amax`.
+    ::mlir::OperandRange getMagnitudes() {
+      return getOuts().drop_front(2 * getNumDestinations());
+    }
+    /// The place in outs of that of a value.
+    unsigned getMagnitudeNumber(unsigned value) {
+      return 2 * getNumDestinations() + value;
+    }
+    /// The same quantization of other tensors, with largest magnitudes and an
+    /// empty region for a producer if asked for.
     QuantizeOp createAlike(::mlir::OpBuilder &builder, ::mlir::Location loc,
                            ::mlir::ValueRange inputs,
                            ::llvm::ArrayRef<int64_t> axes,
-                           ::mlir::ValueRange outs, bool hasProducer);
+                           ::mlir::ValueRange outs, bool hasAmax,
+                           bool hasProducer);
     /// What the groups divide in the destinations of an axis, which are
     /// transposed for axis 0.
     ::mx::RaggedKind getRaggedOfAxis(int64_t axis);

@@ -65,6 +65,9 @@ def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
   let description = [{
     Saves reads and writes of tensors around `mx.quantize`, step by step:
 
+    - a quantization and an `mx.amax` of the same tensor become a quantization
+      with `amax`, unless it depends on the `mx.amax`, is gathered or ragged, or
+      has a producer;
     - two quantizations of the same input (or with the same producer) along
       different axes become one with both axes;
     - two with one recipe and the same axes become one with several values,

@@ -812,7 +812,8 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
     in a thread's registers: each column is a block, and a row of `elements`,
     which are transposed thereby. `scales` has one of each. `encode` is the
     factor of the tensor that NVFP4 takes. With `rows(n)` the blocks end before
-    row n, a signed number: elements of other rows are 0, whatever they hold.
+    row n, a signed number: other rows hold zeros, and their elements are 0 even
+    where a scale is NaN.
     With `lanes(n)` n adjacent lanes of a warp have the columns of a square,
     which have one scale. `seed` rounds stochastically, and comes with the
     linear index in the tensor of the first element and the distance to the
@@ -842,25 +843,46 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
   let hasVerifier = 1;
 }
 
-def MXGPU_RaiseMagnitudeOp : MXGPU_Op<"raise_magnitude"> {
-  let summary = "raise a number to the largest magnitude that a warp holds";
+def MXGPU_LargestMagnitudeOp : MXGPU_Op<"largest_magnitude", [Pure]> {
+  let summary = "the largest magnitude that a thread holds";
   let description = [{
-    The semantics of `mx.amax` on what all lanes of a warp hold and on `dest`,
-    which other warps raise at the same time.
+    That of all elements of the vectors, as `mx.amax` defines it. With
+    `as_integers` it is found as quantizers to NVFP4 find that of a block, and
+    without as the others do: where a vector is quantized too, it is the same
+    instructions.
 
     Example:
 
     ```mlir
-    mxgpu.raise_magnitude %x, %y into %dest
-        : vector<8xbf16>, vector<8xbf16> into memref<f32>
+    %m = mxgpu.largest_magnitude %x, %y : vector<8xbf16>, vector<8xbf16>
     ```
   }];
   let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$values,
-                       Arg<MemRefRankOf<[F32], [0]>, "", [MemRead, MemWrite]>:$dest);
+                       UnitAttr:$as_integers);
+  let results = (outs F32:$result);
   let assemblyFormat = [{
-    $values `into` $dest attr-dict `:` type($values) `into` type($dest)
+    $values (`as_integers` $as_integers^)? attr-dict `:` type($values)
   }];
   let hasVerifier = 1;
+}
+
+def MXGPU_RaiseMagnitudeOp : MXGPU_Op<"raise_magnitude"> {
+  let summary = "raise a number to the largest one that a warp holds";
+  let description = [{
+    `dest` becomes the largest of what it is and of the `value` of each lane of
+    a warp, all of which take part. These are results of
+    `mxgpu.largest_magnitude`, NaN among them the largest. Other warps raise it
+    at the same time; one that would not change it does not write.
+
+    Example:
+
+    ```mlir
+    mxgpu.raise_magnitude %m into %dest : memref<f32>
+    ```
+  }];
+  let arguments = (ins F32:$value,
+                       Arg<MemRefRankOf<[F32], [0]>, "", [MemRead, MemWrite]>:$dest);
+  let assemblyFormat = "$value `into` $dest attr-dict `:` type($dest)";
 }
 
 def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
