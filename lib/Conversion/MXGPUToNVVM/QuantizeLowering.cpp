@@ -224,6 +224,21 @@ struct LargestMagnitudeLowering final : KernelPattern<LargestMagnitudeOp> {
   }
 };
 
+struct ReadMagnitudeLowering final : KernelPattern<ReadMagnitudeOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ReadMagnitudeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value bits = builder.loadRelaxed(
+        getGlobalAddress(builder, op.getSource(), builder.index(0)));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, builder.getF32Type(),
+                                                  bits);
+    return success();
+  }
+};
+
 struct RaiseMagnitudeLowering final : KernelPattern<RaiseMagnitudeOp> {
   using KernelPattern::KernelPattern;
 
@@ -231,15 +246,16 @@ struct RaiseMagnitudeLowering final : KernelPattern<RaiseMagnitudeOp> {
   matchAndRewrite(RaiseMagnitudeOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value place = getGlobalAddress(builder, op.getDest(), builder.index(0));
-    Value soFar = builder.loadRelaxed(place);
-    Value largest = builder.largestInWarp(builder.create<arith::BitcastOp>(
-        builder.getI32Type(), adaptor.getValue()));
-    Value isHigher = builder.isBelow(soFar, largest);
+    auto toBits = [&](Value f32) -> Value {
+      return builder.create<arith::BitcastOp>(builder.getI32Type(), f32);
+    };
+    Value largest = builder.largestInWarp(toBits(adaptor.getValue()));
+    Value isHigher = builder.isBelow(toBits(adaptor.getKnown()), largest);
     auto ifOp = builder.create<scf::IfOp>(
         builder.both(builder.isFirstLane(), isHigher), /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.raiseGlobal(place, largest);
+    builder.raiseGlobal(
+        getGlobalAddress(builder, op.getDest(), builder.index(0)), largest);
     rewriter.eraseOp(op);
     return success();
   }
@@ -266,6 +282,7 @@ void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          KernelContext &kernel) {
   patterns.add<LoadBlockLowering, StoreBlockLowering, QuantizeBlockLowering,
-               LargestMagnitudeLowering, RaiseMagnitudeLowering>(
-      converter, patterns.getContext(), kernel);
+               LargestMagnitudeLowering, ReadMagnitudeLowering,
+               RaiseMagnitudeLowering>(converter, patterns.getContext(),
+                                       kernel);
 }

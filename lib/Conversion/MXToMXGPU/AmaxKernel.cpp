@@ -60,13 +60,14 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
   Value column = body.add(unit.getColumn(), first);
   auto type = VectorType::get(
       vector, cast<MemRefType>(input.getType()).getElementType());
+  Value known = body.create<ReadMagnitudeOp>(result);
   SmallVector<Value> pieces;
   for (int64_t i = 0; i < kLoads; ++i)
     pieces.push_back(body.create<LoadBlockOp>(
         type, input, unit.getRow(), body.add(column, i * kThreads * vector)));
   Value largest =
       body.create<LargestMagnitudeOp>(pieces, /*as_integers=*/false);
-  body.create<RaiseMagnitudeOp>(largest, result);
+  body.create<RaiseMagnitudeOp>(largest, known, result);
 }
 
 void mx::mxgpu::clearMagnitude(KernelBuilder &host, Value magnitude) {

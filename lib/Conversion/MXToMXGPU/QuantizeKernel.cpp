@@ -247,6 +247,9 @@ void QuantizeRowsBuilder::buildBody() {
       forEachTile(body, "quantize", pieces.getRows(), pieces.getColumns(),
                   schedule.getTile(), schedule.getThreads(),
                   schedule.getVector(), schedule.getRaster());
+  SmallVector<Value> known;
+  for (Value magnitude : magnitudes)
+    known.push_back(body.create<ReadMagnitudeOp>(magnitude));
   SmallVector<QuantizePieces::Piece> loaded;
   for (int64_t i = 0; i < schedule.getTile()[0]; i += threads.step)
     loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
@@ -262,8 +265,9 @@ void QuantizeRowsBuilder::buildBody() {
     }
     store(piece, values);
   }
-  for (auto [magnitude, maximum] : llvm::zip_equal(magnitudes, maxima))
-    body.create<RaiseMagnitudeOp>(maximum, magnitude);
+  for (auto [maximum, before, magnitude] :
+       llvm::zip_equal(maxima, known, magnitudes))
+    body.create<RaiseMagnitudeOp>(maximum, before, magnitude);
 }
 
 void QuantizeRowsBuilder::build() {

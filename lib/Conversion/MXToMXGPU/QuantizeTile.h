@@ -33,7 +33,6 @@ private:
 
   /// The elements and scales of one value and axis.
   struct Destination {
-    unsigned value; // its number
     int64_t axis;
     std::string name;   // of its fields
     std::string source; // the field that holds the value
@@ -185,8 +184,9 @@ private:
   /// In the kernel.
   mlir::Value columns, encode, seed, offsets, inputs, tickets, work;
   llvm::SmallVector<mlir::Value> magnitudes;
-  /// The largest magnitudes that a thread has found, and what they raise.
-  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> maxima;
+  /// Of each value, the largest magnitude that a thread has found, and what was
+  /// known of the one in memory before.
+  llvm::SmallVector<mlir::Value> maxima, known;
   /// For each axis, the rings for what is stored by tiles and by units.
   std::array<std::pair<mlir::Value, mlir::Value>, 2> outputs;
   ForEachWorkOp tile;

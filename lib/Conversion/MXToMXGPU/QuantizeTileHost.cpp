@@ -47,7 +47,6 @@ QuantizeTileBuilder::Destination
 QuantizeTileBuilder::getDestination(unsigned index) {
   unsigned value = index / op.getAxes().size();
   Destination dest;
-  dest.value = value;
   dest.axis = op.getAxis(index);
   dest.name = dest.axis ? "rows" : "columns";
   if (types.size() > 1)

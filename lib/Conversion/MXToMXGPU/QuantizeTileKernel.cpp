@@ -265,14 +265,15 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, const Unit &unit) {
     }
   }
   if (raises)
-    maxima.push_back({largest, magnitudes[dest.value]});
+    maxima.push_back(largest);
 }
 
-/// Behind all else, so that nobody waits for what is in memory.
+/// Behind all else, which others wait for.
 void QuantizeTileBuilder::raiseMagnitudes() {
-  for (auto [largest, magnitude] : maxima)
-    body.create<RaiseMagnitudeOp>(largest, magnitude);
+  for (auto [i, largest] : llvm::enumerate(maxima))
+    body.create<RaiseMagnitudeOp>(largest, known[i], magnitudes[i]);
   maxima.clear();
+  known.clear();
 }
 
 /// Of a group's last tile only the rows that it has.
@@ -342,6 +343,9 @@ void QuantizeTileBuilder::buildUnit(int64_t axis, Value ofTile, Value byUnits) {
   OpBuilder::InsertionGuard guard(body);
   Unit unit;
   unit.first = forEachUnit();
+  if (raises(axis))
+    for (Value magnitude : magnitudes)
+      known.push_back(body.create<ReadMagnitudeOp>(magnitude));
   unit.source = body.create<ConsumeOp>(inputs);
   unit.elements = unit.scales = ofTile;
   if (byUnits)

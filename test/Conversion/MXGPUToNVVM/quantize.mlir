@@ -220,27 +220,28 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // -----
 
 // Without signs bits are ordered like magnitudes, NaN above all. One lane of a
-// warp raises what is in memory, and only if it is lower.
+// warp raises what is in memory, and only if that was lower before.
 
 // CHECK-LABEL: llvm.func @raise(
 // CHECK-DAG:     %[[INF:.*]] = arith.constant 2139095040 : i32
 // CHECK-DAG:     %[[NAN:.*]] = arith.constant 2147483647 : i32
+// CHECK:         %[[SO_FAR:.*]] = llvm.load %{{.*}} atomic syncscope("device") monotonic {alignment = 4 : i64}
 // CHECK-COUNT-3: llvm.call_intrinsic "llvm.nvvm.fmax.nan.xorsign.abs.f"
 // CHECK:         %[[BITS:.*]] = arith.andi %{{.*}} : i32
 // CHECK-NEXT:    %[[IS_NAN:.*]] = arith.cmpi ugt, %[[BITS]], %[[INF]]
 // CHECK-NEXT:    %[[VALUE:.*]] = arith.select %[[IS_NAN]], %[[NAN]], %[[BITS]]
-// CHECK:         %[[SO_FAR:.*]] = llvm.load %[[PLACE:.*]] atomic syncscope("device") monotonic {alignment = 4 : i64}
 // CHECK:         %[[LARGEST:.*]] = nvvm.redux.sync umax %{{.*}}
 // CHECK:         %[[HIGHER:.*]] = arith.cmpi ult, %[[SO_FAR]], %[[LARGEST]]
 // CHECK:         %[[RAISE:.*]] = arith.andi %{{.*}}, %[[HIGHER]]
 // CHECK-NEXT:    scf.if %[[RAISE]] {
-// CHECK-NEXT:      llvm.atomicrmw umax %[[PLACE]], %[[LARGEST]] syncscope("device") monotonic
+// CHECK-NEXT:      llvm.atomicrmw umax %{{.*}}, %[[LARGEST]] syncscope("device") monotonic
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @raise(%x: memref<?x?xf32>, %n: index, %m: memref<f32>) {
     mxgpu.role @quantize warps(4) {
+      %known = mxgpu.read_magnitude %m : memref<f32>
       %v = mxgpu.load_block %x[%n, %n] : memref<?x?xf32> -> vector<4xf32>
       %largest = mxgpu.largest_magnitude %v : vector<4xf32>
-      mxgpu.raise_magnitude %largest into %m : memref<f32>
+      mxgpu.raise_magnitude %largest above %known into %m : memref<f32>
     }
   }
 }

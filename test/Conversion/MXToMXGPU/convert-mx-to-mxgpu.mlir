@@ -278,14 +278,15 @@ func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?x
 // CHECK:         mxgpu.launch @kernels::@quantize_and_amax_quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %{{.*}}, %[[M]] :
 // CHECK-LABEL: mxgpu.kernel @quantize_and_amax_quantize(
 // CHECK-SAME:    %[[RESULT:[a-z0-9]+]]: memref<f32>)
-// CHECK:         %[[A:.*]] = mxgpu.load_block
+// CHECK:         %[[KNOWN:.*]] = mxgpu.read_magnitude %[[RESULT]]
+// CHECK-NEXT:    %[[A:.*]] = mxgpu.load_block
 // CHECK:         %[[B:.*]] = mxgpu.load_block
 // CHECK:         %[[OF_A:.*]] = mxgpu.largest_magnitude %[[A]] : vector<16xbf16>
 // CHECK:         mxgpu.quantize_block %[[A]]
 // CHECK:         %[[OF_B:.*]] = mxgpu.largest_magnitude %[[B]] : vector<16xbf16>
 // CHECK-NEXT:    %[[LARGEST:.*]] = arith.maximumf %[[OF_A]], %[[OF_B]] : f32
 // CHECK:         mxgpu.quantize_block %[[B]]
-// CHECK:         mxgpu.raise_magnitude %[[LARGEST]] into %[[RESULT]] : memref<f32>
+// CHECK:         mxgpu.raise_magnitude %[[LARGEST]] above %[[KNOWN]] into %[[RESULT]] : memref<f32>
 // CHECK-NEXT:    }
 func.func @quantize_and_amax(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %m: memref<f32>) {
   mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) amax

@@ -245,6 +245,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-LABEL: mxgpu.kernel @amax_quantize(
 // CHECK-SAME:    %[[RESULT:[a-z0-9]+]]: memref<f32>)
 // CHECK:         mxgpu.role @quantize_rows
+// CHECK:             %[[KNOWN:.*]] = mxgpu.read_magnitude %[[RESULT]]
+// CHECK-NEXT:        mxgpu.consume %in
 // CHECK:             %[[LARGEST:.*]] = scf.for {{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (f32) {
 // CHECK:               %[[BLOCK:.*]] = mxgpu.load_shared
 // CHECK:               %[[NEXT:.*]] = mxgpu.largest_magnitude %[[BLOCK]] : vector<32xbf16>
@@ -252,7 +254,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-NEXT:          scf.yield %[[MAX]]
 // CHECK-NOT:         mxgpu.raise_magnitude
 // CHECK:             mxgpu.publish %rows_slot
-// CHECK-NEXT:        mxgpu.raise_magnitude %[[LARGEST]] into %[[RESULT]] : memref<f32>
+// CHECK-NEXT:        mxgpu.raise_magnitude %[[LARGEST]] above %[[KNOWN]] into %[[RESULT]] : memref<f32>
 // CHECK:         mxgpu.role @quantize_columns
 // CHECK-NOT:         magnitude
 // CHECK:             mxgpu.publish
@@ -261,6 +263,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-LABEL: mxgpu.kernel @amax_parts_quantize(
 // CHECK:         mxgpu.role @quantize_rows
 // CHECK:             mxgpu.for_each_k
+// CHECK:               mxgpu.read_magnitude
 // CHECK:               mxgpu.publish %units_slot
 // CHECK-NEXT:          mxgpu.raise_magnitude
 // CHECK-NEXT:        }

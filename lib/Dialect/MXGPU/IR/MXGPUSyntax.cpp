@@ -87,7 +87,8 @@ void KernelOp::getAsmBlockArgumentNames(Region &region,
         setName(argument, (load.getField() + "_map").str());
       else if (isa<LoadBlockOp>(use.getOwner()))
         setName(argument, "input");
-      else if (isa<StoreFragmentOp, RaiseMagnitudeOp>(use.getOwner()))
+      else if (isa<StoreFragmentOp, ReadMagnitudeOp, RaiseMagnitudeOp>(
+                   use.getOwner()))
         setName(argument, "result");
       else if (auto store = dyn_cast<StoreBlockOp>(use.getOwner()))
         setName(argument, store.getValue().getDefiningOp<DequantizeBlockOp>()

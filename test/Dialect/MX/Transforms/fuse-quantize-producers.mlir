@@ -368,3 +368,23 @@ func.func @amax_of_gathered(%x: !t, %i: tensor<96xi32>, %m: !m, %e: !e, %f: !s) 
   %a = mx.amax ins(%x : !t) outs(%m : !m) -> !m
   return %q#0, %q#1, %a : !e, !s, !m
 }
+
+// -----
+
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+!m = tensor<f32>
+
+// One is enough, for the quantization's own too.
+// CHECK-LABEL: func @amax_twice(
+// CHECK-NOT:     mx.amax
+// CHECK:         %[[Q:.*]]:3 = mx.quantize {{.*}} amax
+// CHECK-NOT:     mx.amax
+// CHECK:         return %[[Q]]#0, %[[Q]]#2, %[[Q]]#2, %[[Q]]#2
+func.func @amax_twice(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !m, !m, !m) {
+  %a = mx.amax ins(%x : !t) outs(%m : !m) -> !m
+  %q:3 = mx.quantize ins(%x : !t) outs(%e, %f, %m : !e, !s, !m) amax -> !e, !s, !m
+  %b = mx.amax ins(%x : !t) outs(%m : !m) -> !m
+  return %q#0, %a, %q#2, %b : !e, !m, !m, !m
+}

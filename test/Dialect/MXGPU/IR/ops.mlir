@@ -123,8 +123,10 @@ module attributes {gpu.container_module} {
           %magnitude = mxgpu.largest_magnitude %v, %v : vector<32xbf16>, vector<32xbf16>
           // CHECK: mxgpu.largest_magnitude %{{.*}} as_integers : vector<32xbf16>
           %as_integer = mxgpu.largest_magnitude %v as_integers : vector<32xbf16>
-          // CHECK: mxgpu.raise_magnitude %[[LARGEST]] into %{{.*}} : memref<f32>
-          mxgpu.raise_magnitude %magnitude into %largest : memref<f32>
+          // CHECK: %[[KNOWN:.*]] = mxgpu.read_magnitude %{{.*}} : memref<f32>
+          %known = mxgpu.read_magnitude %largest : memref<f32>
+          // CHECK: mxgpu.raise_magnitude %[[LARGEST]] above %[[KNOWN]] into %{{.*}} : memref<f32>
+          mxgpu.raise_magnitude %magnitude above %known into %largest : memref<f32>
           // Lanes that share a block; NVFP4.
           // CHECK: mxgpu.quantize_block %{{.*}} encode(%{{.*}}) scale_rounding = ceil lanes(2) : vector<8xf32> -> vector<8xf4E2M1FN>, f8E4M3FN
           %v8 = arith.constant dense<0.0> : vector<8xf32>

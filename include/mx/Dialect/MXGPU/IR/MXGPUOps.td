@@ -866,23 +866,42 @@ def MXGPU_LargestMagnitudeOp : MXGPU_Op<"largest_magnitude", [Pure]> {
   let hasVerifier = 1;
 }
 
+def MXGPU_ReadMagnitudeOp : MXGPU_Op<"read_magnitude"> {
+  let summary = "what a number that warps raise was at some time";
+  let description = [{
+    It was at least this: numbers only rise. Read long before it is needed,
+    nobody waits for it.
+
+    Example:
+
+    ```mlir
+    %known = mxgpu.read_magnitude %dest : memref<f32>
+    ```
+  }];
+  let arguments = (ins Arg<MemRefRankOf<[F32], [0]>, "", [MemRead]>:$source);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
 def MXGPU_RaiseMagnitudeOp : MXGPU_Op<"raise_magnitude"> {
   let summary = "raise a number to the largest one that a warp holds";
   let description = [{
     `dest` becomes the largest of what it is and of the `value` of each lane of
     a warp, all of which take part. These are results of
     `mxgpu.largest_magnitude`, NaN among them the largest. Other warps raise it
-    at the same time; one that would not change it does not write.
+    at the same time; one that has no more than what is `known` of it, a result
+    of `mxgpu.read_magnitude`, does not write.
 
     Example:
 
     ```mlir
-    mxgpu.raise_magnitude %m into %dest : memref<f32>
+    mxgpu.raise_magnitude %m above %known into %dest : memref<f32>
     ```
   }];
-  let arguments = (ins F32:$value,
+  let arguments = (ins F32:$value, F32:$known,
                        Arg<MemRefRankOf<[F32], [0]>, "", [MemRead, MemWrite]>:$dest);
-  let assemblyFormat = "$value `into` $dest attr-dict `:` type($dest)";
+  let assemblyFormat =
+      "$value `above` $known `into` $dest attr-dict `:` type($dest)";
 }
 
 def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
