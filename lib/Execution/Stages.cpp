@@ -157,6 +157,9 @@ public:
             for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
               scalesOf(quantize->getResult(2 * i),
                        quantize->getResult(2 * i + 1), quantize.getBlockSize());
+          for (const QuantizeSource &source : quantize.getSources())
+            if (source.scales)
+              scalesOf(source.tensor, source.scales, source.getBlockSize());
         })
         .Case<DequantizeOp>([&](DequantizeOp dequantize) {
           scalesOf(dequantize.getInput(), dequantize.getScales(),

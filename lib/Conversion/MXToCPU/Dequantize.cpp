@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Dequantizer.h"
 #include "Patterns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Dialect/MX/IR/MX.h"
@@ -13,6 +14,45 @@
 using namespace mlir;
 using namespace mx;
 using namespace mx::cpu;
+
+Dequantizer::Dequantizer(Emitter &emitter, Elements elements, Scales scales,
+                         Type numberType, Value decode)
+    : emitter(emitter), elements(elements), scales(scales),
+      numberType(numberType) {
+  Numbers &numbers = emitter.getNumbers();
+  values = numbers.decodeTable(elements.type, /*isScale=*/false);
+  scaleValues = numbers.decodeTable(getElementTypeOrSelf(scales.memref),
+                                    /*isScale=*/true);
+  if (decode)
+    factor = numbers.widenToF64(emitter.wrap(
+        emitter.wrap(decode).as(emitter.getBuilder().getI32Type())));
+}
+
+Value Dequantizer::loadScale(const Scales &scales, ArrayRef<Value> batch,
+                             Int row, Int block) {
+  return emitter.lookup(scaleValues,
+                        emitter.loadScale(scales, batch, row, block));
+}
+
+/// f64 holds the products exactly.
+Value Dequantizer::loadNumber(ArrayRef<Value> place, Value scale) {
+  OpBuilder &builder = emitter.getBuilder();
+  auto multiply = [&](Value x, Value y) {
+    return arith::MulFOp::create(builder, emitter.getLoc(), x, y);
+  };
+  Value value = multiply(
+      emitter.lookup(values, emitter.loadCode(elements, place)), scale);
+  if (factor)
+    value = multiply(value, factor);
+  return emitter.getNumbers().round(value, numberType);
+}
+
+Value Dequantizer::loadNumber(ArrayRef<Value> place, int64_t blockSize) {
+  Int row = emitter.wrap(place[place.size() - 2]);
+  Int column = emitter.wrap(place.back());
+  return loadNumber(
+      place, loadScale(scales, place.drop_back(2), row, column / blockSize));
+}
 
 namespace {
 
@@ -25,7 +65,6 @@ struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
     if (failed(expectBufferized(op, rewriter)))
       return failure();
     Emitter emitter(rewriter, op);
-    Numbers &numbers = emitter.getNumbers();
     int64_t blockSize = op.getBlockSize();
     int64_t rank = op.getInput().getType().getRank();
     Elements elements = getElements(op.getInput(), adaptor.getInput());
@@ -52,40 +91,26 @@ struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
     emitter.checkScales("scales", scales, elements, rows, width, blockSize,
                         reduction ? std::nullopt : groups);
 
-    Value values = numbers.decodeTable(elements.type, /*isScale=*/false);
-    Value scaleValues = numbers.decodeTable(
-        getElementTypeOrSelf(scales.memref.getType()), /*isScale=*/true);
-    Value global;
-    if (op.getGlobalScale())
-      global = numbers.widenToF64(emitter.wrap(
-          emitter.wrap(adaptor.getGlobalScale()).as(rewriter.getI32Type())));
-
-    auto multiply = [&](Value x, Value y) {
-      return arith::MulFOp::create(rewriter, op.getLoc(), x, y);
-    };
+    Dequantizer dequantizer(emitter, elements, scales, outType,
+                            adaptor.getGlobalScale());
     // Elements `from` to `from + length` of rows first to end become columns
-    // `to` and following; f64 holds the product exactly.
+    // `to` and following.
     auto dequantize = [&](const Scales &scales, ArrayRef<Value> batch,
                           Int first, Int end, Int from, Int length, Int to) {
       Int zero = emitter.index(0);
       emitter.loop(first, end, 1, [&](Int row) {
         emitter.loop(zero, length.ceilDiv(blockSize), 1, [&](Int block) {
-          Value scale = emitter.lookup(
-              scaleValues,
-              emitter.loadScale(scales, batch, row, from / blockSize + block));
+          Value scale = dequantizer.loadScale(scales, batch, row,
+                                              from / blockSize + block);
           Int begin = block * blockSize;
           Int stop = (begin + blockSize).min(length);
           emitter.loop(begin, stop, 1, [&](Int position) {
             SmallVector<Value> source(batch), target(batch);
             source.append({row, from + position});
             target.append({row, to + position});
-            Value value = multiply(
-                emitter.lookup(values, emitter.loadCode(elements, source)),
-                scale);
-            if (global)
-              value = multiply(value, global);
             memref::StoreOp::create(rewriter, op.getLoc(),
-                                    numbers.round(value, outType), out, target);
+                                    dequantizer.loadNumber(source, scale), out,
+                                    target);
           });
         });
       });

@@ -35,6 +35,7 @@ Scales getScales(mlir::Value scales, int64_t logicalRank);
 /// rows, and what the producer yields. Buffer deallocation frees them.
 llvm::SmallVector<mlir::Value> computeValues(Emitter &emitter, QuantizeOp op,
                                              mlir::ValueRange inputs,
+                                             mlir::ValueRange inputScales,
                                              mlir::Value gather);
 
 /// Lowers only operations on memrefs.

@@ -253,8 +253,8 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
       seed = emitter.wrap(adaptor.getSeed());
     SmallVector<Value> values(adaptor.getInputs());
     if (op.getGather() || !op.getProducer().empty())
-      values =
-          computeValues(emitter, op, adaptor.getInputs(), adaptor.getGather());
+      values = computeValues(emitter, op, adaptor.getInputs(),
+                             adaptor.getInputScales(), adaptor.getGather());
     for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
       Orientation orientation{
           values[i / op.getAxes().size()],

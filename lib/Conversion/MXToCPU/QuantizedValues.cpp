@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Dequantizer.h"
 #include "Patterns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,11 +21,25 @@ namespace {
 
 class Values {
 public:
-  Values(Emitter &emitter, QuantizeOp op, ValueRange inputs, Value gather)
+  Values(Emitter &emitter, QuantizeOp op, ValueRange inputs,
+         ValueRange inputScales, Value gather)
       : emitter(emitter), builder(emitter.getBuilder()), loc(emitter.getLoc()),
-        op(op), inputs(inputs), gather(gather) {}
+        op(op), gather(gather) {
+    for (auto [source, memref] : llvm::zip_equal(op.getSources(), inputs)) {
+      Input input{getElements(source.tensor, memref)};
+      if (source.scales) {
+        input.scales = getScales(inputScales.front(), getRank());
+        input.blockSize = source.getBlockSize();
+        input.dequantizer.emplace(emitter, input.elements, *input.scales,
+                                  source.numberType);
+        inputScales = inputScales.drop_front();
+      }
+      this->inputs.push_back(input);
+    }
+  }
 
   SmallVector<Value> compute() {
+    checkInputs();
     allocate();
     if (gather)
       gatherRows();
@@ -35,18 +50,40 @@ public:
   }
 
 private:
+  struct Input {
+    Elements elements;
+    /// Of an input that is quantized already.
+    std::optional<Scales> scales = {};
+    int64_t blockSize = 0;
+    std::optional<Dequantizer> dequantizer = {};
+  };
+
+  int64_t getRank() { return op.getInput().getType().getRank(); }
+  Int getSize(int64_t dim) { return emitter.dim(inputs[0].elements, dim); }
+
+  void checkInputs() {
+    int64_t rank = getRank();
+    for (const Input &input : llvm::drop_begin(inputs))
+      for (int64_t i : llvm::seq(rank))
+        emitter.checkDim("input", input.elements, i, getSize(i));
+    for (const Input &input : inputs) {
+      if (!input.scales)
+        continue;
+      Int rows = getSize(rank - 2), columns = getSize(rank - 1);
+      emitter.checkColumns("the last dimension of the input", columns,
+                           input.blockSize);
+      emitter.checkScales("input_scales", *input.scales, input.elements, rows,
+                          columns, input.blockSize);
+    }
+  }
+
   void allocate() {
     SmallVector<int64_t> shape = op.getQuantizedShape();
     SmallVector<Value> sizes;
-    for (auto [i, length] : llvm::enumerate(shape)) {
-      Int size = emitter.dim(inputs[0], i);
-      for (Value input : inputs.drop_front())
-        emitter.checkDim("input", {input, getElementTypeOrSelf(input)}, i,
-                         size);
+    for (auto [i, length] : llvm::enumerate(shape))
       if (ShapedType::isDynamic(length))
-        sizes.push_back(gather && i == 0 ? emitter.dim(gather, 0) : size);
-    }
-    SmallVector<Type> types = {getElementTypeOrSelf(inputs[0])};
+        sizes.push_back(gather && i == 0 ? emitter.dim(gather, 0) : getSize(i));
+    SmallVector<Type> types = {getElementTypeOrSelf(op.getInput())};
     if (Block *producer = op.getProducerBlock())
       types = llvm::to_vector(producer->getTerminator()->getOperandTypes());
     for (Type type : types)
@@ -57,8 +94,11 @@ private:
   /// What stands at a place of the arrays, made of a place of the inputs.
   void emit(ArrayRef<Value> place, ArrayRef<Value> from) {
     SmallVector<Value> elements;
-    for (Value input : inputs)
-      elements.push_back(emitter.load(input, from));
+    for (Input &input : inputs)
+      elements.push_back(
+          input.dequantizer
+              ? input.dequantizer->loadNumber(from, input.blockSize)
+              : emitter.load(input.elements.memref, from));
     if (!op.getProducer().empty()) {
       llvm::append_range(elements, place.take_back(2));
       elements = emitter.inlineRegion(op.getProducer().front(), elements);
@@ -72,13 +112,13 @@ private:
   }
 
   void gatherRows() {
-    Int zero = emitter.index(0), columns = emitter.dim(inputs[0], 1);
+    Int zero = emitter.index(0), columns = getSize(1);
     emitter.loop(zero, emitter.dim(gather, 0), 1, [&](Int row) {
       Value from = emitter.load(gather, {row});
       if (from.getType() != builder.getI64Type())
         from = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), from);
       Int number = emitter.wrap(from);
-      Int rows = emitter.dim(inputs[0], 0).to(number.type());
+      Int rows = getSize(0).to(number.type());
       Int isEnough = number >= -1, isBelow = number < rows;
       emitter.check(isEnough & isBelow,
                     "rows to gather from -1 to less than %ld, found %ld",
@@ -104,7 +144,7 @@ private:
   OpBuilder &builder;
   Location loc;
   QuantizeOp op;
-  ValueRange inputs;
+  SmallVector<Input> inputs;
   Value gather;
   SmallVector<Value> arrays;
 };
@@ -112,6 +152,8 @@ private:
 } // namespace
 
 SmallVector<Value> mx::cpu::computeValues(Emitter &emitter, QuantizeOp op,
-                                          ValueRange inputs, Value gather) {
-  return Values(emitter, op, inputs, gather).compute();
+                                          ValueRange inputs,
+                                          ValueRange inputScales,
+                                          Value gather) {
+  return Values(emitter, op, inputs, inputScales, gather).compute();
 }

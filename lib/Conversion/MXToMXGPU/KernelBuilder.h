@@ -110,10 +110,12 @@ QuantizeScheduleAttr selectDequantizeSchedule(DequantizeOp op);
 llvm::LogicalResult verifyRowSchedule(mlir::Operation *op, int64_t block,
                                       QuantizeScheduleAttr schedule);
 /// Requires at run time that scales are those of `rows x columns` elements, in
-/// so many tiles of rows, if in tiles, where groups have their own.
+/// so many tiles of rows, if in tiles, where groups have their own. Messages
+/// call them `name`.
 void requireScaleSizes(KernelBuilder &host, mlir::Value scales,
                        mlir::Value rows, mlir::Value columns, int64_t block,
-                       mlir::Value rowTiles = {});
+                       mlir::Value rowTiles = {},
+                       llvm::StringRef name = "the scales");
 
 /// Launches a kernel that packs an operand of 6-bit elements, and returns the
 /// packed rows: device memory for the caller to free.

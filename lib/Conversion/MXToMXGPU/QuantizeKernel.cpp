@@ -31,9 +31,15 @@ static LogicalResult checkSupport(QuantizeOp op) {
   for (Value operand : op.getInputs())
     if (auto input = cast<MemRefType>(operand.getType());
         input.getRank() != 2 || !input.getLayout().isIdentity())
-      return op.emitOpError("expected a matrix of bf16, f16 or f32 with "
-                            "identity layout on the GPU, found ")
+      return op.emitOpError("expected a matrix with identity layout on the "
+                            "GPU, found ")
              << input;
+  for (Value scales : op.getInputScales())
+    if (auto type = cast<MemRefType>(scales.getType());
+        !type.getLayout().isIdentity())
+      return op.emitOpError("expected input_scales with identity layout on the "
+                            "GPU, found ")
+             << type;
   if (op.getGather() &&
       !cast<MemRefType>(op.getGather().getType()).getLayout().isIdentity())
     return op.emitOpError("expected gather with identity layout on the GPU, "
@@ -67,29 +73,46 @@ LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
   return success();
 }
 
+/// Elements that share a scale, of the destinations and of all inputs.
+static int64_t getSmallestBlock(QuantizeOp op) {
+  int64_t block = op.getBlockSize();
+  for (Value scales : op.getInputScales())
+    block = std::min(block, getBlockSizeOf(getElementTypeOrSelf(scales)));
+  return block;
+}
+
 static void checkInputs(KernelBuilder &host, QuantizeOp op) {
   for (Value input : op.getInputs().drop_front())
     for (int64_t dim : {0, 1})
       host.requireSize(host.dim(input, dim), host.dim(op.getInput(), dim),
                        "dimension " + Twine(dim) + " of an input");
+  for (const QuantizeSource &source : op.getSources()) {
+    if (!source.scales)
+      continue;
+    Value rows = host.dim(op.getInput(), 0);
+    Value columns = host.dim(op.getInput(), 1);
+    int64_t block = source.getBlockSize();
+    host.requireMultiple(columns, block, "dimension 1 of the input");
+    requireScaleSizes(host, source.scales, rows, columns, block,
+                      /*rowTiles=*/{}, "input_scales");
+  }
 }
 
 void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
-                                  Value columns, int64_t block,
-                                  Value rowTiles) {
+                                  Value columns, int64_t block, Value rowTiles,
+                                  StringRef name) {
   if (cast<MemRefType>(scales.getType()).getRank() == 2) {
-    host.requireSize(host.dim(scales, 0), rows, "dimension 0 of the scales");
+    host.requireSize(host.dim(scales, 0), rows, "dimension 0 of " + name);
     host.requireSize(host.dim(scales, 1), host.div(columns, block),
-                     "dimension 1 of the scales");
+                     "dimension 1 of " + name);
     return;
   }
   if (!rowTiles)
     rowTiles = host.ceilDiv(rows, kScaleTileRows);
-  host.requireSize(host.dim(scales, 0), rowTiles,
-                   "tiles of rows of the scales");
+  host.requireSize(host.dim(scales, 0), rowTiles, "tiles of rows of " + name);
   host.requireSize(host.dim(scales, 1),
                    host.ceilDiv(columns, kScaleTileBlocks * block),
-                   "tiles of blocks of the scales");
+                   "tiles of blocks of " + name);
 }
 
 /// What the verifier could not see in dynamic shapes. The groups of ragged rows
@@ -190,7 +213,7 @@ private:
 } // namespace
 
 SmallVector<Value> QuantizeRowsBuilder::getArguments() {
-  SmallVector<Value> arguments = pieces.getArguments();
+  SmallVector<Value> arguments = pieces.getArguments(host);
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     llvm::append_values(arguments, toBytes(host, op.getElements(i)),
                         op.getScales(i));
@@ -293,7 +316,7 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
   if (!schedule)
     schedule = selectQuantizeSchedule(op, target.chip);
   if (!isByTiles(op) &&
-      failed(verifyRowSchedule(op, op.getBlockSize(), schedule)))
+      failed(verifyRowSchedule(op, getSmallestBlock(op), schedule)))
     return failure();
   KernelBuilder host(op.getLoc(), op);
   checkInputs(host, op);

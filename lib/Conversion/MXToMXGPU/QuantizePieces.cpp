@@ -27,6 +27,13 @@ SmallVector<Type> mx::mxgpu::getQuantizedTypes(QuantizeOp op) {
   return {getElementTypeOrSelf(op.getInput().getType())};
 }
 
+int64_t mx::mxgpu::getInputBits(QuantizeOp op) {
+  int64_t bits = 0;
+  for (const QuantizeSource &source : op.getSources())
+    bits += source.numberType.getIntOrFloatBitWidth();
+  return bits;
+}
+
 Value mx::mxgpu::findLargestMagnitude(KernelBuilder &body, QuantizeOp op,
                                       Value vector) {
   return body.create<LargestMagnitudeOp>(
@@ -34,8 +41,13 @@ Value mx::mxgpu::findLargestMagnitude(KernelBuilder &body, QuantizeOp op,
       /*as_integers=*/bool(op.getGlobalScale()));
 }
 
-SmallVector<Value> QuantizePieces::getArguments() {
-  SmallVector<Value> arguments(op.getInputs());
+SmallVector<Value> QuantizePieces::getArguments(KernelBuilder &host) {
+  SmallVector<Value> arguments;
+  for (const QuantizeSource &source : sources) {
+    arguments.push_back(toBytes(host, source.tensor));
+    if (source.scales)
+      arguments.push_back(source.scales);
+  }
   if (op.getGather())
     arguments.push_back(op.getGather());
   llvm::append_range(arguments, producer.getCaptures());
@@ -43,8 +55,10 @@ SmallVector<Value> QuantizePieces::getArguments() {
 }
 
 void QuantizePieces::takeArguments(Block::args_iterator &next) {
-  for (unsigned i = 0; i < op.getInputs().size(); ++i)
+  for (const QuantizeSource &source : sources) {
     inputs.push_back(*next++);
+    inputScales.push_back(source.scales ? *next++ : Value());
+  }
   if (op.getGather())
     gather = *next++;
   for (Value value : producer.getCaptures())
@@ -54,6 +68,8 @@ void QuantizePieces::takeArguments(Block::args_iterator &next) {
 void QuantizePieces::begin() {
   rows = body.dim(gather ? gather : inputs[0], 0);
   columns = body.dim(inputs[0], 1);
+  if (isa<Float4E2M1FNType>(getElementTypeOrSelf(sources[0].tensor)))
+    columns = body.mul(columns, body.index(2)); // which were bytes
 }
 
 /// Whether tiles end where the tensor does; those of a group begin with it.
@@ -87,11 +103,32 @@ QuantizePieces::Piece QuantizePieces::load(Value row, Value column) {
       readColumn = body.create<arith::MinUIOp>(
           readColumn, body.create<arith::SubIOp>(columns, body.index(vector)));
   }
-  for (Value input : inputs)
-    piece.elements.push_back(body.create<LoadBlockOp>(
-        VectorType::get(vector, getElementTypeOrSelf(input.getType())), input,
-        readRow, readColumn, inBounds));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    piece.inputs.push_back(loadInput(i, readRow, readColumn, inBounds));
   return piece;
+}
+
+/// A piece is not longer than a block, nor part of two.
+QuantizePieces::Loaded QuantizePieces::loadInput(size_t number, Value row,
+                                                 Value column, bool inBounds) {
+  const QuantizeSource &source = sources[number];
+  auto type = VectorType::get(vector, getElementTypeOrSelf(source.tensor));
+  Value elements =
+      body.create<LoadBlockOp>(type, inputs[number], row, column, inBounds);
+  if (!source.scales)
+    return {elements, Value()};
+  return {elements,
+          body.create<LoadScaleOp>(getElementTypeOrSelf(source.scales),
+                                   inputScales[number], row,
+                                   body.div(column, source.getBlockSize()))};
+}
+
+Value QuantizePieces::getNumbers(size_t number, const Loaded &loaded) {
+  if (!loaded.scale)
+    return loaded.elements;
+  return body.create<DequantizeBlockOp>(
+      VectorType::get(vector, sources[number].numberType), loaded.elements,
+      loaded.scale, /*decode=*/Value());
 }
 
 /// Whether a piece is part of the tensor; null if that goes without saying.
@@ -119,15 +156,20 @@ SmallVector<Value> QuantizePieces::emitProducer(const Piece &piece) {
   Columns place{piece.column, vector, /*last=*/Value(), /*isPresent=*/Value()};
   if (producer.usesColumns())
     place.last = body.create<arith::SubIOp>(columns, one);
-  return producer.emit(body, piece.elements, place);
+  SmallVector<Value> numbers;
+  for (auto [i, loaded] : llvm::enumerate(piece.inputs))
+    numbers.push_back(getNumbers(i, loaded));
+  return producer.emit(body, numbers, place);
 }
 
 SmallVector<Value> QuantizePieces::produce(const Piece &piece) {
   // What was read outside the tensor is 0 already; but behind the last number
   // of a gather stands a row that exists.
+  SmallVector<Value> values =
+      producer ? emitProducer(piece)
+               : SmallVector<Value>{piece.inputs[0].elements};
   if (!producer && !(gather && padded))
-    return piece.elements;
-  SmallVector<Value> values = producer ? emitProducer(piece) : piece.elements;
+    return values;
   Value present = getPresence(piece);
   if (!present)
     return values;

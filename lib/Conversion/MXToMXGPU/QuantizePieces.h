@@ -21,16 +21,24 @@ mlir::Value getQuantizedDim(KernelBuilder &host, QuantizeOp op, int64_t dim);
 /// The types of what is quantized: the input's, or what the producer yields.
 llvm::SmallVector<mlir::Type> getQuantizedTypes(QuantizeOp op);
 
+/// Bits that a thread holds of an element of all inputs, the numbers that those
+/// which are quantized already become.
+int64_t getInputBits(QuantizeOp op);
+
 /// The largest magnitude of a vector that is quantized.
 mlir::Value findLargestMagnitude(KernelBuilder &body, QuantizeOp op,
                                  mlir::Value vector);
 
 class QuantizePieces {
 public:
+  /// What a thread reads of an input: numbers, or codes and their scale.
+  struct Loaded {
+    mlir::Value elements, scale;
+  };
   /// Consecutive elements of a row of what is quantized.
   struct Piece {
     mlir::Value row, sourceRow, column;
-    llvm::SmallVector<mlir::Value> elements; ///< of each input
+    llvm::SmallVector<Loaded> inputs;
   };
 
   /// Vectors have so many elements, tiles so many rows and columns. Rows that
@@ -38,10 +46,10 @@ public:
   QuantizePieces(QuantizeOp op, KernelBuilder &body, int64_t vector,
                  llvm::ArrayRef<int64_t> tile, bool padded)
       : op(op), body(body), vector(vector), tile(tile), padded(padded),
-        producer(op.getProducerBlock()) {}
+        sources(op.getSources()), producer(op.getProducerBlock()) {}
 
   /// What a kernel is given for it.
-  llvm::SmallVector<mlir::Value> getArguments();
+  llvm::SmallVector<mlir::Value> getArguments(KernelBuilder &host);
   /// Takes what stands for it in the kernel, from `next` on.
   void takeArguments(mlir::Block::args_iterator &next);
   /// Emits what all pieces need. In the kernel, outside of its roles.
@@ -58,6 +66,9 @@ public:
 
 private:
   bool isCovered(int64_t dim);
+  Loaded loadInput(size_t number, mlir::Value row, mlir::Value column,
+                   bool inBounds);
+  mlir::Value getNumbers(size_t number, const Loaded &loaded);
   llvm::SmallVector<mlir::Value> emitProducer(const Piece &piece);
   mlir::Value getPresence(const Piece &piece);
 
@@ -66,9 +77,10 @@ private:
   int64_t vector;
   llvm::SmallVector<int64_t> tile;
   bool padded;
+  llvm::SmallVector<QuantizeSource> sources;
   ElementRegion producer;
-  /// In the kernel.
-  llvm::SmallVector<mlir::Value> inputs;
+  /// In the kernel. Those of inputs without scales are null.
+  llvm::SmallVector<mlir::Value> inputs, inputScales;
   mlir::Value gather, rows, columns;
 };
 

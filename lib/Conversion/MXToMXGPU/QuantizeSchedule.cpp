@@ -180,10 +180,7 @@ adaptToSeed(QuantizeOp op, QuantizeScheduleAttr schedule, int64_t mostThreads) {
 
 /// A thread holds pieces of several inputs, and what is computed of them.
 static QuantizeScheduleAttr selectForProducer(QuantizeOp op) {
-  int64_t bits = 0;
-  for (Value input : op.getInputs())
-    bits += getElementTypeOrSelf(input.getType()).getIntOrFloatBitWidth();
-  bool isSmall = bits <= 32;
+  bool isSmall = getInputBits(op) <= 32;
   return QuantizeScheduleAttr::get(
       op.getContext(), {128, 128}, /*threads=*/isSmall ? 256 : 512,
       /*vector=*/16, /*unit=*/0, /*stages=*/1,

@@ -110,7 +110,7 @@ void QuantizeTileBuilder::build() {
   Value rows = getQuantizedDim(host, op, 0),
         columns = host.dim(op.getInput(), 1);
   SmallVector<Value> arguments =
-      isProduced() ? pieces.getArguments() : SmallVector<Value>{inputMap};
+      isProduced() ? pieces.getArguments(host) : SmallVector<Value>{inputMap};
   for (const Destination &dest : destinations)
     if (writesRows(dest))
       llvm::append_values(arguments, dest.map, dest.elements, dest.scales);

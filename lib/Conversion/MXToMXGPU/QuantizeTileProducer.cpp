@@ -25,10 +25,7 @@ static constexpr int64_t kBytesAtOnce = 128;
 /// The pieces that a thread reads at once, which divide the `rounds` in which
 /// all threads take those of a unit.
 static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
-  int64_t bytes = 0;
-  for (Value input : op.getInputs())
-    bytes += columns *
-             getElementTypeOrSelf(input.getType()).getIntOrFloatBitWidth() / 8;
+  int64_t bytes = columns * getInputBits(op) / 8;
   int64_t count = 1;
   while (2 * count * bytes <= kBytesAtOnce && rounds % (2 * count) == 0)
     count *= 2;

@@ -179,8 +179,9 @@ struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
       for (unsigned value : usedValues.set_bits())
         keep(op.getMagnitudeNumber(value));
     bool hasProducer = !op.getProducer().empty();
-    QuantizeOp kept = op.createAlike(rewriter, op.getLoc(), op.getInputs(),
-                                     axes, outs, usesAmax, hasProducer);
+    QuantizeOp kept =
+        op.createAlike(rewriter, op.getLoc(), op.getInputs(),
+                       op.getInputScales(), axes, outs, usesAmax, hasProducer);
     if (hasProducer)
       moveProducer(rewriter, op, kept, usedValues);
     for (auto [from, to] : llvm::zip_equal(replaced, kept->getResults()))
@@ -217,9 +218,18 @@ struct DropUnusedInputs final : OpRewritePattern<QuantizeOp> {
     for (unsigned i = op.getInputs().size(); i-- > 0;) {
       if (op.getInputs().size() == 1 || !producer->getArgument(i).use_empty())
         continue;
+      SmallVector<Value> inputs, scales;
+      for (auto [number, source] : llvm::enumerate(op.getSources())) {
+        if (number == i)
+          continue;
+        inputs.push_back(source.tensor);
+        if (source.scales)
+          scales.push_back(source.scales);
+      }
       rewriter.modifyOpInPlace(op, [&] {
         producer->eraseArgument(i);
-        op.getInputsMutable().erase(i);
+        op.getInputsMutable().assign(inputs);
+        op.getInputScalesMutable().assign(scales);
       });
       return success();
     }
@@ -227,20 +237,22 @@ struct DropUnusedInputs final : OpRewritePattern<QuantizeOp> {
   }
 };
 
-/// producer { yield element } is no producer.
+/// producer { yield element } is no producer, unless it dequantizes.
 struct FoldIdentityProducer final : OpRewritePattern<QuantizeOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(QuantizeOp op,
                                 PatternRewriter &rewriter) const override {
     Block *producer = op.getProducerBlock();
-    if (!producer || op.getInputs().size() != 1 || op.getNumValues() != 1 ||
+    if (!producer || op.getInputs().size() != 1 ||
+        !op.getInputScales().empty() || op.getNumValues() != 1 ||
         cast<YieldOp>(producer->getTerminator()).getValue() !=
             producer->getArgument(0))
       return rewriter.notifyMatchFailure(op, "computes something");
     QuantizeOp plain =
-        op.createAlike(rewriter, op.getLoc(), op.getInputs(), op.getAxes(),
-                       op.getOuts(), op.getAmax(), /*hasProducer=*/false);
+        op.createAlike(rewriter, op.getLoc(), op.getInputs(),
+                       /*inputScales=*/{}, op.getAxes(), op.getOuts(),
+                       op.getAmax(), /*hasProducer=*/false);
     rewriter.replaceOp(op, plain->getResults());
     return success();
   }

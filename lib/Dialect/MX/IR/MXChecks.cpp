@@ -161,7 +161,7 @@ bool mx::detail::isNVFP4Scale(Type type) { return isa<Float8E4M3FNType>(type); }
 
 LogicalResult mx::detail::verifyBlock(Operation *op, const Named &elements,
                                       Type scaleType, int64_t blockSize) {
-  int64_t expected = isNVFP4Scale(scaleType) ? 16 : 32;
+  int64_t expected = getBlockSizeOf(scaleType);
   if (blockSize != expected)
     return op->emitOpError("expected block_size ")
            << expected << " with scales of type " << scaleType << ", found "

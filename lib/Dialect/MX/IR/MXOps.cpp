@@ -82,6 +82,29 @@ MX_DEFINE_INTERFACES(MatmulOp, getAccumulate(), Value())
 MX_DEFINE_INTERFACES(GroupedMatmulOp, getAccumulate(), getOffsets())
 #undef MX_DEFINE_INTERFACES
 
+int64_t mx::getBlockSizeOf(Type scaleType) {
+  return isa<Float8E4M3FNType>(scaleType) ? 16 : 32;
+}
+
+SmallVector<QuantizeSource> QuantizeOp::getSources() {
+  SmallVector<QuantizeSource> sources;
+  auto scales = getInputScales().begin(), end = getInputScales().end();
+  Block *producer = getProducerBlock();
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    Type type = getElementTypeOrSelf(input);
+    if (isa<Float32Type, BFloat16Type, Float16Type>(type)) {
+      sources.push_back({input, Value(), type});
+      continue;
+    }
+    // The verifier asks too, and may find less than there should be.
+    bool hasArgument = producer && i < producer->getNumArguments();
+    sources.push_back(
+        {input, scales != end ? *scales++ : Value(),
+         hasArgument ? producer->getArgument(i).getType() : Type()});
+  }
+  return sources;
+}
+
 SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
   SmallVector<int64_t> shape(getInput().getType().getShape());
   if (getGather())
@@ -90,16 +113,16 @@ SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
 }
 
 QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,
-                                   ValueRange inputs, ArrayRef<int64_t> axes,
-                                   ValueRange outs, bool hasAmax,
-                                   bool hasProducer) {
+                                   ValueRange inputs, ValueRange inputScales,
+                                   ArrayRef<int64_t> axes, ValueRange outs,
+                                   bool hasAmax, bool hasProducer) {
   TypeRange types;
   if (getNumResults())
     types = outs.getTypes();
   auto alike = QuantizeOp::create(
-      builder, loc, types, inputs, getGlobalScale(), getSeed(), getGather(),
-      getOffsets(), outs, getRaggedAttr(), builder.getDenseI64ArrayAttr(axes),
-      getBlockSizeAttr(), getSquareAttr(),
+      builder, loc, types, inputs, inputScales, getGlobalScale(), getSeed(),
+      getGather(), getOffsets(), outs, getRaggedAttr(),
+      builder.getDenseI64ArrayAttr(axes), getBlockSizeAttr(), getSquareAttr(),
       hasAmax ? builder.getUnitAttr() : UnitAttr(), getScaleRoundingAttr(),
       /*producerCount=*/hasProducer);
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());

@@ -30,6 +30,33 @@ static LogicalResult verifyAxes(QuantizeOp op) {
          << axes << "]";
 }
 
+/// What is quantized, or a region is given.
+static bool isNumber(Type type) {
+  return isa<Float32Type, BFloat16Type, Float16Type>(type);
+}
+
+/// The scales of an input that is quantized already.
+static LogicalResult verifyInputScales(QuantizeOp op,
+                                       const QuantizeSource &source) {
+  Named input{source.tensor, "input"}, scales{source.scales, "input_scales"};
+  int64_t block = source.getBlockSize();
+  // quantize C26
+  if (failed(verifyBlock(op, input, scales.elementType(), block)))
+    return failure();
+  // quantize C27
+  if (failed(verifyMultiple(op, input, input.rank() - 1, block)))
+    return failure();
+  SmallVector<int64_t> shape(input.type().getShape());
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= block;
+  if (failed(verifyScaleShape(op, scales, shape, RaggedKind::None,
+                              /*groups=*/0)))
+    return failure();
+  // quantize C28
+  return verifyScaleLayout(op, scales, input.rank(), RaggedKind::None,
+                           /*groups=*/0);
+}
+
 /// There are inputs, of one shape, and only a producer takes several.
 static LogicalResult verifyInputs(QuantizeOp op) {
   size_t count = op.getInputs().size();
@@ -45,12 +72,50 @@ static LogicalResult verifyInputs(QuantizeOp op) {
   return success();
 }
 
+/// Inputs of elements have scales, and a producer that says what they become.
+static LogicalResult verifyInputScales(QuantizeOp op) {
+  int64_t found = op.getInputScales().size();
+  int64_t expected = 0;
+  SmallVector<QuantizeSource> sources = op.getSources();
+  for (const QuantizeSource &source : sources)
+    expected += !isNumber(getElementTypeOrSelf(source.tensor));
+  // quantize C24
+  if (found != expected)
+    return op.emitOpError("expected input_scales for each input of elements, "
+                          "which are ")
+           << expected << ", found " << found;
+  if (expected == 0)
+    return success();
+  if (op.getProducer().empty())
+    return op.emitOpError("expected a producer with input_scales, found none");
+  // quantize C25
+  if (op.getOffsets())
+    return op.emitOpError("expected no groups with input_scales, found "
+                          "ragged = ")
+           << stringifyRaggedKind(*op.getRagged());
+  for (const QuantizeSource &source : sources)
+    if (source.scales && failed(verifyInputScales(op, source)))
+      return failure();
+  return success();
+}
+
 /// What the producer takes and yields. `numValues` is set to the number of
 /// tensors that are quantized.
 static LogicalResult verifyProducer(QuantizeOp op, size_t &numValues) {
   SmallVector<Type> elements;
-  for (Value input : op.getInputs())
-    elements.push_back(getElementTypeOrSelf(input.getType()));
+  for (const QuantizeSource &source : op.getSources()) {
+    // quantize C29
+    if (source.numberType && !isNumber(source.numberType))
+      return op.emitOpError("expected the producer's argument of a quantized "
+                            "input to be f32, bf16 or f16, found ")
+             << source.numberType;
+    // Where the argument is missing, any of them may be expected.
+    if (!source.numberType) {
+      elements.push_back(Float32Type::get(op.getContext()));
+      continue;
+    }
+    elements.push_back(source.numberType);
+  }
   // quantize C19
   if (failed(verifyRegion(op, "producer", op.getProducer(), elements)))
     return failure();
@@ -62,9 +127,7 @@ static LogicalResult verifyProducer(QuantizeOp op, size_t &numValues) {
   if (failed(yield))
     return failure();
   TypeRange types = yield->getValues().getTypes();
-  if (types.empty() ||
-      !llvm::all_of(types,
-                    llvm::IsaPred<Float32Type, BFloat16Type, Float16Type>))
+  if (types.empty() || !llvm::all_of(types, isNumber))
     return op.emitOpError("expected the producer to yield f32, bf16 or f16, "
                           "found (")
            << types << ")";
@@ -156,6 +219,8 @@ LogicalResult QuantizeOp::verify() {
     return failure();
   // quantize C3
   if (failed(verifyAxes(*this)))
+    return failure();
+  if (failed(verifyInputScales(*this)))
     return failure();
   size_t numValues;
   if (failed(verifyProducer(*this, numValues)))

@@ -3,28 +3,25 @@
 //===----------------------------------------------------------------------===//
 //
 // A quantizer runs at the speed of memory, so that reading its input once
-// instead of twice, or not storing it at all, is what can be won. Four steps,
+// instead of twice, or not storing it at all, is what can be won. Five steps,
 // repeated as long as one applies:
 //
 // - a quantization gives the largest magnitude of its input too;
 // - two quantizations of the same along different axes become one;
 // - two whose inputs are related become one of several values;
 // - an elementwise operation that only a quantization uses becomes its
-// producer.
+//   producer;
+// - what only a quantization dequantizes becomes a quantized input.
 //
 // All but the first write a new producer from the bodies of what they replace.
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "ProducerBuilder.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 
 using namespace mlir;
@@ -34,213 +31,6 @@ namespace mx {
 #define GEN_PASS_DEF_MXFUSEQUANTIZEPRODUCERS
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
-
-//===----------------------------------------------------------------------===//
-// What can be fused
-//===----------------------------------------------------------------------===//
-
-/// How the producer gets at an operand of an elementwise operation.
-namespace {
-enum class Access {
-  Number,  ///< not a tensor
-  Element, ///< another input
-  Extract, ///< a tensor that is read in the region
-  None
-};
-} // namespace
-
-/// Reads along rows only: the column is the last index or none, as a kernel
-/// that holds consecutive columns of a row wants it.
-static bool isReadAlongRows(AffineMap map) {
-  int64_t previous =
-      int64_t(map.getNumDims()) - 3; // batches have no number in a region
-  for (AffineExpr expr : map.getResults()) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim || int64_t(dim.getPosition()) <= previous)
-      return false;
-    previous = dim.getPosition();
-  }
-  return true;
-}
-
-static Access getAccess(linalg::LinalgOp op, OpOperand *operand) {
-  auto type = dyn_cast<RankedTensorType>(operand->get().getType());
-  if (!type)
-    return Access::Number;
-  if (type.getEncoding())
-    return Access::None;
-  AffineMap map = op.getMatchingIndexingMap(operand);
-  if (map.isIdentity() &&
-      isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType()))
-    return Access::Element;
-  return isReadAlongRows(map) ? Access::Extract : Access::None;
-}
-
-/// Operations that a producer may hold.
-static bool isInlinable(Operation &op, unsigned numLoops) {
-  if (auto index = dyn_cast<linalg::IndexOp>(op))
-    return index.getDim() + 2 >= numLoops;
-  return isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
-         op.getNumRegions() == 0;
-}
-
-/// An operation on tensors that computes each element of its results from the
-/// elements at the same place.
-static bool isElementwise(linalg::LinalgOp op) {
-  if (!op.hasPureTensorSemantics() || op.getNumLoops() < 2 ||
-      op.getNumParallelLoops() != op.getNumLoops())
-    return false;
-  bool hasElements = false;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    Access access = getAccess(op, input);
-    if (access == Access::None)
-      return false;
-    hasElements |= access == Access::Element;
-  }
-  for (OpOperand &init : op.getDpsInitsMutable())
-    if (!op.getMatchingIndexingMap(&init).isIdentity() ||
-        op.payloadUsesValueFromOperand(&init))
-      return false;
-  return hasElements &&
-         llvm::all_of(op.getBlock()->without_terminator(), [&](Operation &op2) {
-           return isInlinable(op2, op.getNumLoops());
-         });
-}
-
-/// Whether what an element becomes depends on its row or column.
-static bool usesPlaces(linalg::LinalgOp op) {
-  return !op.getBlock()->getOps<linalg::IndexOp>().empty() ||
-         llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-           return getAccess(op, input) == Access::Extract;
-         });
-}
-
-//===----------------------------------------------------------------------===//
-// Producers
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The region of a new quantization, made of the bodies of others.
-class ProducerBuilder {
-public:
-  ProducerBuilder(IRRewriter &rewriter, Operation *place)
-      : rewriter(rewriter), place(place), block(std::make_unique<Block>()) {
-    Type index = rewriter.getIndexType();
-    row = block->addArgument(index, place->getLoc());
-    column = block->addArgument(index, place->getLoc());
-  }
-
-  /// What `op` yields, or its input.
-  SmallVector<Value> inlineProducer(QuantizeOp op) {
-    Block *producer = op.getProducerBlock();
-    if (!producer)
-      return {getElement(op.getInput())};
-    IRMapping mapping;
-    mapping.map(producer->getArguments().take_back(2),
-                ArrayRef<Value>{row, column});
-    for (auto [input, argument] :
-         llvm::zip(op.getInputs(), producer->getArguments()))
-      if (!argument.use_empty())
-        mapping.map(argument, getElement(input));
-    return clone(*producer, mapping);
-  }
-
-  /// From now on the results of `op` are computed where they are needed.
-  void inlineElementwise(linalg::LinalgOp op) {
-    IRMapping mapping;
-    for (OpOperand *input : op.getDpsInputOperands())
-      mapping.map(op.getMatchingBlockArgument(input), access(op, input));
-    locations.push_back(op.getLoc());
-    SmallVector<Value> values = clone(*op.getBlock(), mapping);
-    for (auto [result, value] : llvm::zip_equal(op->getResults(), values))
-      elements[result] = value;
-  }
-
-  /// Replaces `alike` by a quantization of `values` before `place`.
-  QuantizeOp finish(QuantizeOp alike, ArrayRef<int64_t> axes,
-                    ArrayRef<Value> outs, bool hasAmax,
-                    ArrayRef<Value> values) {
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToEnd(block.get());
-    YieldOp::create(rewriter, place->getLoc(), values);
-    rewriter.setInsertionPoint(place);
-    locations.push_back(place->getLoc());
-    QuantizeOp op =
-        alike.createAlike(rewriter, rewriter.getFusedLoc(locations), inputs,
-                          axes, outs, hasAmax, /*hasProducer=*/true);
-    op.getProducer().front().push_back(block.release());
-    return op;
-  }
-
-private:
-  Value getElement(Value tensor) {
-    Value &element = elements[tensor];
-    if (!element) {
-      element = block->insertArgument(
-          unsigned(inputs.size()),
-          cast<RankedTensorType>(tensor.getType()).getElementType(),
-          tensor.getLoc());
-      inputs.push_back(tensor);
-    }
-    return element;
-  }
-
-  Value access(linalg::LinalgOp op, OpOperand *operand) {
-    switch (getAccess(op, operand)) {
-    case Access::Number:
-      return operand->get();
-    case Access::Element:
-      return getElement(operand->get());
-    case Access::Extract: {
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToEnd(block.get());
-      SmallVector<Value> indices;
-      for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults())
-        indices.push_back(getIndex(cast<AffineDimExpr>(expr).getPosition(),
-                                   op.getNumLoops()));
-      return tensor::ExtractOp::create(rewriter, op.getLoc(), operand->get(),
-                                       indices);
-    }
-    case Access::None:
-      break;
-    }
-    llvm_unreachable("isElementwise refuses it");
-  }
-
-  Value getIndex(unsigned loop, unsigned numLoops) {
-    return loop + 1 == numLoops ? column : row;
-  }
-
-  SmallVector<Value> clone(Block &body, IRMapping &mapping) {
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToEnd(block.get());
-    for (Operation &op : body.without_terminator()) {
-      if (auto index = dyn_cast<linalg::IndexOp>(op)) {
-        auto parent = cast<linalg::LinalgOp>(body.getParentOp());
-        mapping.map(index.getResult(),
-                    getIndex(index.getDim(), parent.getNumLoops()));
-        continue;
-      }
-      rewriter.clone(op, mapping);
-    }
-    SmallVector<Value> values;
-    for (Value value : body.getTerminator()->getOperands())
-      values.push_back(mapping.lookupOrDefault(value));
-    return values;
-  }
-
-  IRRewriter &rewriter;
-  Operation *place;
-  std::unique_ptr<Block> block;
-  Value row, column;
-  SmallVector<Value> inputs;
-  SmallVector<Location> locations;
-  /// What stands for the elements of a tensor.
-  DenseMap<Value, Value> elements;
-};
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Two quantizations
@@ -259,7 +49,7 @@ static bool haveSameRecipe(QuantizeOp a, QuantizeOp b) {
 }
 
 static bool haveSameProducer(QuantizeOp a, QuantizeOp b) {
-  if (a.getInputs() != b.getInputs() ||
+  if (a.getSources() != b.getSources() ||
       a.getProducer().size() != b.getProducer().size())
     return false;
   return a.getProducer().empty() ||
@@ -347,8 +137,9 @@ static linalg::LinalgOp getElementwise(Value tensor) {
 static bool haveRelatedInputs(QuantizeOp a, QuantizeOp b) {
   if (b.getInputs().size() > a.getInputs().size())
     std::swap(a, b);
-  if (llvm::all_of(b.getInputs(), [&](Value input) {
-        return llvm::is_contained(a.getInputs(), input);
+  SmallVector<QuantizeSource> sources = a.getSources();
+  if (llvm::all_of(b.getSources(), [&](const QuantizeSource &source) {
+        return llvm::is_contained(sources, source);
       }))
     return true;
   linalg::LinalgOp op = getElementwise(a.getInput());
@@ -418,7 +209,7 @@ static bool mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
   rewriter.setInsertionPoint(place);
   QuantizeOp merged = op.createAlike(
       rewriter, rewriter.getFusedLoc({amax.getLoc(), op.getLoc()}),
-      op.getInputs(), op.getAxes(), outs, /*hasAmax=*/true,
+      op.getInputs(), /*inputScales=*/{}, op.getAxes(), outs, /*hasAmax=*/true,
       /*hasProducer=*/false);
   rewriter.replaceOp(amax, merged->getResults().take_back());
   rewriter.replaceOp(op, merged->getResults().take_front(op.getNumResults()));
@@ -429,34 +220,61 @@ static bool mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
 // A quantization and what computes its input
 //===----------------------------------------------------------------------===//
 
+/// Whether nothing but `op` uses what `producer` computes, and as its inputs:
+/// destinations that it is the last to use are none.
+static bool isOnlyInputOf(QuantizeOp op, Operation *producer) {
+  return llvm::all_of(producer->getUses(),
+                      [&](OpOperand &use) {
+                        return use.getOwner() == op &&
+                               llvm::is_contained(op.getInputs(), use.get());
+                      }) &&
+         llvm::none_of(producer->getResults(), [&](Value result) {
+           return llvm::is_contained(op.getOuts(), result);
+         });
+}
+
+/// Replaces a quantization, and what computed an input of it, by one whose
+/// producer `builder` has begun.
+static void finishFusion(IRRewriter &rewriter, ProducerBuilder &builder,
+                         QuantizeOp op, Operation *producer) {
+  SmallVector<Value> values = builder.inlineProducer(op);
+  QuantizeOp fused = builder.finish(
+      op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
+  rewriter.replaceOp(op, fused->getResults());
+  rewriter.eraseOp(producer);
+}
+
 /// Fuses an elementwise operation whose results nothing but `op` uses.
-static bool fuseElementwise(IRRewriter &rewriter, QuantizeOp op) {
-  if (!op.getNumResults())
+static bool fuseElementwise(IRRewriter &rewriter, QuantizeOp op, Value input) {
+  linalg::LinalgOp producer = getElementwise(input);
+  // Gathered rows have other numbers.
+  if (!producer || !isOnlyInputOf(op, producer) ||
+      (op.getGather() && usesPlaces(producer)))
     return false;
-  for (Value input : op.getInputs()) {
-    linalg::LinalgOp producer = getElementwise(input);
-    if (!producer || llvm::any_of(producer->getUsers(),
-                                  [&](Operation *user) { return user != op; }))
-      continue;
-    // Gathered rows have other numbers.
-    if (op.getGather() && usesPlaces(producer))
-      continue;
-    // Destinations that the operation is the last to use are not inputs.
-    if (llvm::any_of(producer->getResults(), [&](Value result) {
-          return llvm::is_contained(op.getOuts(), result);
-        }))
-      continue;
-    ProducerBuilder builder(rewriter, op);
-    builder.inlineElementwise(producer);
-    SmallVector<Value> values = builder.inlineProducer(op);
-    QuantizeOp fused =
-        builder.finish(op, op.getAxes(), SmallVector<Value>(op.getOuts()),
-                       op.getAmax(), values);
-    rewriter.replaceOp(op, fused->getResults());
-    rewriter.eraseOp(producer);
-    return true;
-  }
-  return false;
+  ProducerBuilder builder(rewriter, op);
+  builder.inlineElementwise(producer);
+  finishFusion(rewriter, builder, op, producer);
+  return true;
+}
+
+/// quantize(dequantize(x)) -> quantize of the elements and scales of x
+static bool fuseDequantize(IRRewriter &rewriter, QuantizeOp op, Value input) {
+  auto producer = input.getDefiningOp<DequantizeOp>();
+  if (!producer || !isOnlyInputOf(op, producer) || !canInline(producer) ||
+      op.getOffsets())
+    return false;
+  ProducerBuilder builder(rewriter, op);
+  builder.inlineDequantize(producer);
+  finishFusion(rewriter, builder, op, producer);
+  return true;
+}
+
+static bool fuseInput(IRRewriter &rewriter, QuantizeOp op) {
+  return op.getNumResults() &&
+         llvm::any_of(llvm::to_vector(op.getInputs()), [&](Value input) {
+           return fuseElementwise(rewriter, op, input) ||
+                  fuseDequantize(rewriter, op, input);
+         });
 }
 
 //===----------------------------------------------------------------------===//
@@ -491,8 +309,8 @@ static bool mergeFirstAmax(IRRewriter &rewriter, Operation *root) {
 
 static bool fuseFirst(IRRewriter &rewriter, Operation *root) {
   WalkResult result = root->walk([&](QuantizeOp op) {
-    return fuseElementwise(rewriter, op) ? WalkResult::interrupt()
-                                         : WalkResult::advance();
+    return fuseInput(rewriter, op) ? WalkResult::interrupt()
+                                   : WalkResult::advance();
   });
   return result.wasInterrupted();
 }

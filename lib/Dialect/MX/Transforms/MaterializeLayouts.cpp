@@ -124,6 +124,9 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
     for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
       if (is(quantize.getOutsMutable()[2 * i + 1]))
         return {quantize.getElements(i), quantize.getBlockSize()};
+    for (const QuantizeSource &source : quantize.getSources())
+      if (source.scales && source.scales == use.get())
+        return {source.tensor, source.getBlockSize()};
   } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
     if (is(dequantize.getScalesMutable()))
       return {dequantize.getInput(), dequantize.getBlockSize()};

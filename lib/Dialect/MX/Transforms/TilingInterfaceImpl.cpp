@@ -124,8 +124,12 @@ static LoopNest getLoopNest(QuantizeOp op) {
   LoopNest nest = makeNest(batch, {"rows", "columns"});
   // Rows are gathered from anywhere.
   int64_t inputRow = op.getGather() ? DimMap::kWhole : row;
+  SmallVector<int64_t> inputLoops = withBatch(batch, {inputRow, column});
   for (OpOperand &input : op.getInputsMutable())
-    nest.add(input, withBatch(batch, {inputRow, column}));
+    nest.add(input, inputLoops);
+  for (OpOperand &scales : op.getInputScalesMutable())
+    nest.addScales(scales, inputLoops,
+                   getBlockSizeOf(getElementTypeOrSelf(scales.get())));
   if (op.getGather())
     nest.add(op.getGatherMutable()[0], {row});
   if (op.getSquare())

@@ -15,6 +15,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/TensorEncoding.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -24,6 +25,26 @@
 
 #define GET_ATTRDEF_CLASSES
 #include "mx/Dialect/MX/IR/MXAttrs.h.inc"
+
+namespace mx {
+
+/// Elements that share a scale of this type: 32, or 16 of NVFP4.
+int64_t getBlockSizeOf(mlir::Type scaleType);
+
+/// A tensor that a quantization reads.
+struct QuantizeSource {
+  mlir::Value tensor;
+  /// Of a tensor that is quantized already, else null.
+  mlir::Value scales;
+  /// What it has, or is dequantized to.
+  mlir::Type numberType;
+
+  int64_t getBlockSize() const {
+    return getBlockSizeOf(mlir::getElementTypeOrSelf(scales));
+  }
+};
+
+} // namespace mx
 
 #define GET_OP_CLASSES
 #include "mx/Dialect/MX/IR/MXOps.h.inc"

@@ -33,6 +33,11 @@ def MX_ElementTensorOrMemRef
 def MX_FloatElementTensorOrMemRef
     : MX_ShapedOf<[F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN, F4E2M1FN],
         "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements">;
+def MX_QuantizableTensorOrMemRef
+    : MX_ShapedOf<[F32, BF16, F16, F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN,
+                   F4E2M1FN, I8],
+        "f32, bf16 or f16, or f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN "
+        "or i8 elements">;
 def MX_ScaleTensorOrMemRef
     : MX_ShapedOf<[F8E8M0FNU, F8E4M3FN], "f8E8M0FNU or f8E4M3FN scales">;
 def MX_Offsets
@@ -150,6 +155,14 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     elements and scales of each axis, then with `amax` a number of each. The region sees existing elements only:
     slack is 0 and not what the region makes of 0.
 
+    With a producer, inputs may be quantized already: tensors of elements, each
+    of which has the next one of `input_scales`, those of blocks along the last
+    dimension (`f8E8M0FNU` of 32 elements, or `f8E4M3FN` of 16 of `f4E2M1FN`),
+    in any layout without groups. What the region is given of such an input is
+    what `mx.dequantize` gives, in the type that its argument has: f32, bf16 or
+    f16. So a tensor is quantized to another format, or along another axis,
+    without numbers in memory.
+
     `ragged` says which dimension of the *input* the groups divide, and goes
     with `offsets`, the cumulative ends of the groups, known on the device
     only: `rows` for the one before the last, `reduction` for the last. The
@@ -191,10 +204,20 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
           %product = arith.mulf %a, %b : bf16
           mx.yield %product : bf16
         }
+
+    %q, %s = mx.quantize ins(%w : tensor<64x96xf8E4M3FN>)
+        input_scales(%f : tensor<64x3xf8E8M0FNU>)
+        outs(%e, %g : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>)
+        axes = [0] -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>
+        producer {
+        ^bb0(%a: bf16, %row: index, %col: index):
+          mx.yield %a : bf16
+        }
     ```
   }];
   let arguments = (ins
-    Variadic<MX_FloatTensorOrMemRef>:$inputs,
+    Variadic<MX_QuantizableTensorOrMemRef>:$inputs,
+    Variadic<MX_ScaleTensorOrMemRef>:$input_scales,
     Optional<F32>:$global_scale,
     Optional<I64>:$seed,
     Optional<MX_Offsets>:$gather,
@@ -211,6 +234,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
   let assemblyFormat = [{
     (`ragged` `=` $ragged^)?
     `ins` `(` $inputs `:` type($inputs) `)`
+    (`input_scales` `(` $input_scales^ `:` type($input_scales) `)`)?
     (`global_scale` `(` $global_scale^ `)`)?
     (`seed` `(` $seed^ `)`)?
     (`gather` `(` $gather^ `:` type($gather) `)`)?
@@ -228,6 +252,8 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
       return ::llvm::cast<::mlir::TypedValue<::mlir::ShapedType>>(
           getInputs()[0]);
     }
+    /// All inputs, with the scales of those that are quantized already.
+    ::llvm::SmallVector<::mx::QuantizeSource> getSources();
     /// The shape of what is quantized: that of the input, with as many rows as
     /// are gathered.
     ::llvm::SmallVector<int64_t> getQuantizedShape();
@@ -255,6 +281,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     /// empty region for a producer if asked for.
     QuantizeOp createAlike(::mlir::OpBuilder &builder, ::mlir::Location loc,
                            ::mlir::ValueRange inputs,
+                           ::mlir::ValueRange inputScales,
                            ::llvm::ArrayRef<int64_t> axes,
                            ::mlir::ValueRange outs, bool hasAmax,
                            bool hasProducer);

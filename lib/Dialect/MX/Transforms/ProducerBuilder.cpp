@@ -1,0 +1,228 @@
+//===- ProducerBuilder.cpp - Producers made of other regions --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A value in a region has the type, and so the rounding, of the tensor that it
+// stands for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProducerBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mx;
+
+//===----------------------------------------------------------------------===//
+// What can be fused
+//===----------------------------------------------------------------------===//
+
+/// How the producer gets at an operand of an elementwise operation.
+namespace {
+enum class Access {
+  Number,  ///< not a tensor
+  Element, ///< another input
+  Extract, ///< a tensor that is read in the region
+  None
+};
+} // namespace
+
+/// Reads along rows only: the column is the last index or none, as a kernel
+/// that holds consecutive columns of a row wants it.
+static bool isReadAlongRows(AffineMap map) {
+  int64_t previous =
+      int64_t(map.getNumDims()) - 3; // batches have no number in a region
+  for (AffineExpr expr : map.getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim || int64_t(dim.getPosition()) <= previous)
+      return false;
+    previous = dim.getPosition();
+  }
+  return true;
+}
+
+static Access getAccess(linalg::LinalgOp op, OpOperand *operand) {
+  auto type = dyn_cast<RankedTensorType>(operand->get().getType());
+  if (!type)
+    return Access::Number;
+  if (type.getEncoding())
+    return Access::None;
+  AffineMap map = op.getMatchingIndexingMap(operand);
+  if (map.isIdentity() &&
+      isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType()))
+    return Access::Element;
+  return isReadAlongRows(map) ? Access::Extract : Access::None;
+}
+
+/// Operations that a producer may hold.
+static bool isInlinable(Operation &op, unsigned numLoops) {
+  if (auto index = dyn_cast<linalg::IndexOp>(op))
+    return index.getDim() + 2 >= numLoops;
+  return isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
+         op.getNumRegions() == 0;
+}
+
+bool mx::isElementwise(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || op.getNumLoops() < 2 ||
+      op.getNumParallelLoops() != op.getNumLoops())
+    return false;
+  bool hasElements = false;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    Access access = getAccess(op, input);
+    if (access == Access::None)
+      return false;
+    hasElements |= access == Access::Element;
+  }
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (!op.getMatchingIndexingMap(&init).isIdentity() ||
+        op.payloadUsesValueFromOperand(&init))
+      return false;
+  return hasElements &&
+         llvm::all_of(op.getBlock()->without_terminator(), [&](Operation &op2) {
+           return isInlinable(op2, op.getNumLoops());
+         });
+}
+
+bool mx::usesPlaces(linalg::LinalgOp op) {
+  return !op.getBlock()->getOps<linalg::IndexOp>().empty() ||
+         llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+           return getAccess(op, input) == Access::Extract;
+         });
+}
+
+/// NVFP4's factor of the tensor is one more exact factor before the rounding:
+/// after one to a half it would be a second rounding. A product of element and
+/// scale is an f32.
+bool mx::canInline(DequantizeOp op) {
+  return op.getNumResults() == 1 && !op.getOffsets() &&
+         (!op.getGlobalScale() || op.getOutType().getElementType().isF32());
+}
+
+//===----------------------------------------------------------------------===//
+// Producers
+//===----------------------------------------------------------------------===//
+
+ProducerBuilder::ProducerBuilder(IRRewriter &rewriter, Operation *place)
+    : rewriter(rewriter), place(place), block(std::make_unique<Block>()) {
+  Type index = rewriter.getIndexType();
+  row = block->addArgument(index, place->getLoc());
+  column = block->addArgument(index, place->getLoc());
+}
+
+SmallVector<Value> ProducerBuilder::inlineProducer(QuantizeOp op) {
+  Block *producer = op.getProducerBlock();
+  if (!producer)
+    return {getElement(op.getInput())};
+  IRMapping mapping;
+  mapping.map(producer->getArguments().take_back(2),
+              ArrayRef<Value>{row, column});
+  for (auto [source, argument] :
+       llvm::zip(op.getSources(), producer->getArguments()))
+    if (!argument.use_empty())
+      mapping.map(argument, getElement(source));
+  return clone(*producer, mapping);
+}
+
+void ProducerBuilder::inlineElementwise(linalg::LinalgOp op) {
+  IRMapping mapping;
+  for (OpOperand *input : op.getDpsInputOperands())
+    mapping.map(op.getMatchingBlockArgument(input), access(op, input));
+  locations.push_back(op.getLoc());
+  SmallVector<Value> values = clone(*op.getBlock(), mapping);
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), values))
+    computed[result] = value;
+}
+
+void ProducerBuilder::inlineDequantize(DequantizeOp op) {
+  locations.push_back(op.getLoc());
+  Value number = getElement(
+      {op.getInput(), op.getScales(), op.getOutType().getElementType()});
+  if (Value factor = op.getGlobalScale()) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToEnd(block.get());
+    number = arith::MulFOp::create(rewriter, op.getLoc(), number, factor);
+  }
+  computed[op->getResult(0)] = number;
+}
+
+QuantizeOp ProducerBuilder::finish(QuantizeOp alike, ArrayRef<int64_t> axes,
+                                   ArrayRef<Value> outs, bool hasAmax,
+                                   ArrayRef<Value> values) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToEnd(block.get());
+  YieldOp::create(rewriter, place->getLoc(), values);
+  rewriter.setInsertionPoint(place);
+  locations.push_back(place->getLoc());
+  SmallVector<Value> inputs, scales;
+  for (const QuantizeSource &source : sources) {
+    inputs.push_back(source.tensor);
+    if (source.scales)
+      scales.push_back(source.scales);
+  }
+  QuantizeOp op =
+      alike.createAlike(rewriter, rewriter.getFusedLoc(locations), inputs,
+                        scales, axes, outs, hasAmax, /*hasProducer=*/true);
+  op.getProducer().front().push_back(block.release());
+  return op;
+}
+
+Value ProducerBuilder::getElement(const QuantizeSource &source) {
+  if (Value value = computed.lookup(source.tensor))
+    return value;
+  auto found = llvm::find(sources, source);
+  if (found != sources.end())
+    return block->getArgument(unsigned(found - sources.begin()));
+  sources.push_back(source);
+  return block->insertArgument(unsigned(sources.size() - 1), source.numberType,
+                               source.tensor.getLoc());
+}
+
+Value ProducerBuilder::getElement(Value tensor) {
+  return getElement({tensor, Value(), getElementTypeOrSelf(tensor)});
+}
+
+Value ProducerBuilder::access(linalg::LinalgOp op, OpOperand *operand) {
+  switch (getAccess(op, operand)) {
+  case Access::Number:
+    return operand->get();
+  case Access::Element:
+    return getElement(operand->get());
+  case Access::Extract: {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToEnd(block.get());
+    SmallVector<Value> indices;
+    for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults())
+      indices.push_back(
+          getIndex(cast<AffineDimExpr>(expr).getPosition(), op.getNumLoops()));
+    return tensor::ExtractOp::create(rewriter, op.getLoc(), operand->get(),
+                                     indices);
+  }
+  case Access::None:
+    break;
+  }
+  llvm_unreachable("isElementwise refuses it");
+}
+
+Value ProducerBuilder::getIndex(unsigned loop, unsigned numLoops) {
+  return loop + 1 == numLoops ? column : row;
+}
+
+SmallVector<Value> ProducerBuilder::clone(Block &body, IRMapping &mapping) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToEnd(block.get());
+  for (Operation &op : body.without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+      auto parent = cast<linalg::LinalgOp>(body.getParentOp());
+      mapping.map(index.getResult(),
+                  getIndex(index.getDim(), parent.getNumLoops()));
+      continue;
+    }
+    rewriter.clone(op, mapping);
+  }
+  SmallVector<Value> values;
+  for (Value value : body.getTerminator()->getOperands())
+    values.push_back(mapping.lookupOrDefault(value));
+  return values;
+}

@@ -1,0 +1,74 @@
+//===- ProducerBuilder.h - Producers made of other regions ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Writes the producer of a quantization from the bodies of what computes its
+// inputs: elementwise operations, dequantizations, other producers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_DIALECT_MX_TRANSFORMS_PRODUCERBUILDER_H
+#define MX_LIB_DIALECT_MX_TRANSFORMS_PRODUCERBUILDER_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+namespace mx {
+
+/// Whether an operation on tensors computes each element of its results from
+/// the elements at the same place.
+bool isElementwise(mlir::linalg::LinalgOp op);
+
+/// Whether what an element becomes depends on its row or column.
+bool usesPlaces(mlir::linalg::LinalgOp op);
+
+/// Whether a region may be given what `op` computes, or can compute it of that
+/// with no other rounding.
+bool canInline(DequantizeOp op);
+
+inline bool operator==(const QuantizeSource &a, const QuantizeSource &b) {
+  return a.tensor == b.tensor && a.scales == b.scales &&
+         a.numberType == b.numberType;
+}
+
+/// The region of a new quantization, made of the bodies of others.
+class ProducerBuilder {
+public:
+  ProducerBuilder(mlir::IRRewriter &rewriter, mlir::Operation *place);
+
+  /// What `op` yields, or its input.
+  llvm::SmallVector<mlir::Value> inlineProducer(QuantizeOp op);
+
+  /// From now on the results of `op` are computed where they are needed.
+  void inlineElementwise(mlir::linalg::LinalgOp op);
+  void inlineDequantize(DequantizeOp op);
+
+  /// Replaces `alike` by a quantization of `values` before `place`.
+  QuantizeOp finish(QuantizeOp alike, llvm::ArrayRef<int64_t> axes,
+                    llvm::ArrayRef<mlir::Value> outs, bool hasAmax,
+                    llvm::ArrayRef<mlir::Value> values);
+
+private:
+  mlir::Value getElement(const QuantizeSource &source);
+  mlir::Value getElement(mlir::Value tensor);
+  mlir::Value access(mlir::linalg::LinalgOp op, mlir::OpOperand *operand);
+  mlir::Value getIndex(unsigned loop, unsigned numLoops);
+  llvm::SmallVector<mlir::Value> clone(mlir::Block &body,
+                                       mlir::IRMapping &mapping);
+
+  mlir::IRRewriter &rewriter;
+  mlir::Operation *place;
+  std::unique_ptr<mlir::Block> block;
+  mlir::Value row, column;
+  /// Those of the new quantization, in the order of its arguments.
+  llvm::SmallVector<QuantizeSource> sources;
+  llvm::SmallVector<mlir::Location> locations;
+  /// What stands for the elements of tensors that are computed in place.
+  llvm::DenseMap<mlir::Value, mlir::Value> computed;
+};
+
+} // namespace mx
+
+#endif // MX_LIB_DIALECT_MX_TRANSFORMS_PRODUCERBUILDER_H
