@@ -150,8 +150,11 @@ static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op, StringRef chip) {
 static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
                                                        StringRef chip) {
   Axes axes = getAxes(op);
-  // The scales of NVFP4 take registers too.
-  Numbers numbers = op.getGlobalScale() ? Numbers::Widened : Numbers::Pairs;
+  // The scales of NVFP4 take registers too, and so do those of inputs beside
+  // the numbers of gathered rows.
+  bool hasScales =
+      op.getGlobalScale() || (op.getGather() && !op.getInputScales().empty());
+  Numbers numbers = hasScales ? Numbers::Widened : Numbers::Pairs;
   int64_t bits = 0;
   for (Type type : getQuantizedTypes(op)) {
     numbers = std::max(numbers, getNumbers(op, axes, type));

@@ -203,7 +203,7 @@ func.func @main(%x: memref<48x64xbf16>, %e: memref<64x48xf4E2M1FN>, %s: memref<6
 // -----
 
 func.func @main(%x: memref<2x128x64xbf16>, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a matrix of bf16, f16 or f32 with identity layout on the GPU, found 'memref<2x128x64xbf16>'}}
+  // expected-error @below {{'mx.quantize' op expected a matrix with identity layout on the GPU, found 'memref<2x128x64xbf16>'}}
   mx.quantize ins(%x : memref<2x128x64xbf16>) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>)
   return
 }
@@ -213,7 +213,7 @@ func.func @main(%x: memref<2x128x64xbf16>, %e: memref<2x128x64xf8E4M3FN>, %s: me
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: memref<128x64xbf16, strided<[128, 1]>>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a matrix of bf16, f16 or f32 with identity layout on the GPU, found 'memref<128x64xbf16, strided<[128, 1]>>'}}
+  // expected-error @below {{'mx.quantize' op expected a matrix with identity layout on the GPU, found 'memref<128x64xbf16, strided<[128, 1]>>'}}
   mx.quantize ins(%x : memref<128x64xbf16, strided<[128, 1]>>) outs(%e, %s : !a, !s)
   return
 }
@@ -471,5 +471,29 @@ func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %et: memref<64x128xf8E4M3FN>, %st: memref<64x4xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 512 fragments of a unit, found 16 for an axis}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %et, %st : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>, memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 32>}
+  return
+}
+
+// -----
+
+// A vector would have two scales.
+func.func @main(%x: memref<128x64xf4E2M1FN>, %n: memref<128x4xf8E4M3FN>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
+  mx.quantize ins(%x : memref<128x64xf4E2M1FN>) input_scales(%n : memref<128x4xf8E4M3FN>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>)
+      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>} producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    mx.yield %a : bf16
+  }
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<128x64xi8>, %n: memref<128x2xf8E8M0FNU, strided<[4, 1]>>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected input_scales with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
+  mx.quantize ins(%x : memref<128x64xi8>) input_scales(%n : memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    mx.yield %a : bf16
+  }
   return
 }

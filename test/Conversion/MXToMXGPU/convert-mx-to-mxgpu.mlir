@@ -447,3 +447,33 @@ func.func @producer(%x: memref<?x256xbf16>, %y: memref<?x256xf32>, %n: memref<?x
       }
   return
 }
+
+// -----
+
+// Of a quantized input codes and scales are read, all before the first are used.
+
+// CHECK-LABEL: func.func @requantize(
+// CHECK:         "expected dimension 0 of input_scales to be %lld, found %lld"
+// CHECK-LABEL: mxgpu.kernel @requantize_quantize(
+// CHECK-SAME:    %[[X:[^:]*]]: memref<?x?xi8>, %[[S:[^:]*]]: memref<?x?xf8E4M3FN>, %[[Y:[^:]*]]: memref<?x?xbf16>,
+// CHECK:         %[[BYTES:.*]] = memref.dim %[[X]], %c1
+// CHECK:         arith.muli %[[BYTES]], %c2
+// CHECK:         mxgpu.for_each_work
+// CHECK:           %[[Q:.*]] = mxgpu.load_block %[[X]][%[[ROW:.*]], %[[COLUMN:.*]]] in_bounds : memref<?x?xi8> -> vector<16xf4E2M1FN>
+// CHECK:           %[[BLOCK:.*]] = arith.divui %[[COLUMN]], %c16
+// CHECK:           %[[F:.*]] = mxgpu.load_scale %[[S]][%[[ROW]], %[[BLOCK]]] : memref<?x?xf8E4M3FN> -> f8E4M3FN
+// CHECK:           %[[B:.*]] = mxgpu.load_block %[[Y]][%[[ROW]], %[[COLUMN]]] in_bounds : memref<?x?xbf16> -> vector<16xbf16>
+// CHECK:           mxgpu.load_block %[[X]]
+// CHECK:           %[[A:.*]] = mxgpu.dequantize_block %[[Q]] by %[[F]] : vector<16xf4E2M1FN>, f8E4M3FN -> vector<16xbf16>
+// CHECK:           arith.mulf %[[A]], %[[B]] : vector<16xbf16>
+// CHECK-NOT:       mxgpu.load_
+func.func @requantize(%x: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %y: memref<?x?xbf16>,
+                      %e: memref<?x?xf8E4M3FN>, %f: memref<?x?xf8E8M0FNU>) {
+  mx.quantize ins(%x, %y : memref<?x?xf4E2M1FN>, memref<?x?xbf16>) input_scales(%s : memref<?x?xf8E4M3FN>)
+      outs(%e, %f : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>) producer {
+      ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
+        %c = arith.mulf %a, %b : bf16
+        mx.yield %c : bf16
+      }
+  return
+}

@@ -7,6 +7,8 @@
 // RUN: not mlir-runner %t -e beyond -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=BEYOND
 // RUN: not mlir-runner %t -e negative -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not mlir-runner %t -e encode -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=ENCODE
+// RUN: not mlir-runner %t -e input_scales -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=INPUT-SCALES
+// RUN: not mlir-runner %t -e input_blocks -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=INPUT-BLOCKS
 // RUN: mlir-runner %t -e fits -entry-point-result=void
 
 // Sizes that do not fit together end the program with exit(1) and one line:
@@ -128,5 +130,36 @@ func.func @encode() {
   // ENCODE: error: mx.quantize: expected a global_scale greater than 0, found 0x0 as bits
   mx.quantize ins(%x : memref<8x32xf32>) global_scale(%zero)
       outs(%e, %s : memref<8x32xf4E2M1FN>, memref<8x2xf8E4M3FN>) block_size = 16
+  return
+}
+
+func.func private @requantize(%columns: index, %scale_rows: index) {
+  %c32 = arith.constant 32 : index
+  %blocks = arith.ceildivui %columns, %c32 : index
+  %x = memref.alloc(%c32, %columns) : !e
+  %n = memref.alloc(%scale_rows, %blocks) : !s
+  %e = memref.alloc(%columns, %c32) : !e
+  %c1 = arith.constant 1 : index
+  %s = memref.alloc(%columns, %c1) : !s
+  // INPUT-SCALES: error: mx.quantize: expected dimension 0 of input_scales to be 32, found 31
+  // INPUT-BLOCKS: error: mx.quantize: expected the last dimension of the input to be a multiple of 32, found 40; the nearest are 32 and 64
+  mx.quantize ins(%x : !e) input_scales(%n : !s) outs(%e, %s : !e, !s) axes = [0] producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    mx.yield %a : bf16
+  }
+  return
+}
+
+func.func @input_scales() {
+  %c64 = arith.constant 64 : index
+  %c31 = arith.constant 31 : index
+  call @requantize(%c64, %c31) : (index, index) -> ()
+  return
+}
+
+func.func @input_blocks() {
+  %c40 = arith.constant 40 : index
+  %c32 = arith.constant 32 : index
+  call @requantize(%c40, %c32) : (index, index) -> ()
   return
 }

@@ -40,10 +40,10 @@ static LogicalResult verifyInputScales(QuantizeOp op,
                                        const QuantizeSource &source) {
   Named input{source.tensor, "input"}, scales{source.scales, "input_scales"};
   int64_t block = source.getBlockSize();
-  // quantize C26
+  // quantize C28
   if (failed(verifyBlock(op, input, scales.elementType(), block)))
     return failure();
-  // quantize C27
+  // quantize C29
   if (failed(verifyMultiple(op, input, input.rank() - 1, block)))
     return failure();
   SmallVector<int64_t> shape(input.type().getShape());
@@ -52,7 +52,7 @@ static LogicalResult verifyInputScales(QuantizeOp op,
   if (failed(verifyScaleShape(op, scales, shape, RaggedKind::None,
                               /*groups=*/0)))
     return failure();
-  // quantize C28
+  // quantize C30
   return verifyScaleLayout(op, scales, input.rank(), RaggedKind::None,
                            /*groups=*/0);
 }
@@ -79,16 +79,17 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
   SmallVector<QuantizeSource> sources = op.getSources();
   for (const QuantizeSource &source : sources)
     expected += !isNumber(getElementTypeOrSelf(source.tensor));
-  // quantize C24
+  // quantize C25
   if (found != expected)
     return op.emitOpError("expected input_scales for each input of elements, "
                           "which are ")
            << expected << ", found " << found;
   if (expected == 0)
     return success();
+  // quantize C26
   if (op.getProducer().empty())
     return op.emitOpError("expected a producer with input_scales, found none");
-  // quantize C25
+  // quantize C27
   if (op.getOffsets())
     return op.emitOpError("expected no groups with input_scales, found "
                           "ragged = ")
@@ -104,7 +105,7 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
 static LogicalResult verifyProducer(QuantizeOp op, size_t &numValues) {
   SmallVector<Type> elements;
   for (const QuantizeSource &source : op.getSources()) {
-    // quantize C29
+    // quantize C31
     if (source.numberType && !isNumber(source.numberType))
       return op.emitOpError("expected the producer's argument of a quantized "
                             "input to be f32, bf16 or f16, found ")

@@ -451,6 +451,28 @@ func.func @identity_producer(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>,
 
 // -----
 
+// A producer that yields the numbers of a quantized input dequantizes; an input
+// goes with its scales.
+// CHECK-LABEL: func @dequantizing_producer
+// CHECK-SAME:      %[[S1:[^:]*]]: tensor<64x2xf8E8M0FNU>, %[[S2:[^:]*]]: tensor<64x4xf8E4M3FN>
+// CHECK:         mx.quantize ins(%{{[^,]*}} : tensor<64x64xf4E2M1FN>) input_scales(%[[S2]] : tensor<64x4xf8E4M3FN>)
+// CHECK:         ^bb0(%[[A:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      mx.yield %[[A]]
+func.func @dequantizing_producer(%s1: tensor<64x2xf8E8M0FNU>, %s2: tensor<64x4xf8E4M3FN>, %x: tensor<64x64xi8>,
+                                 %y: tensor<64x64xf4E2M1FN>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
+    -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
+  %q:2 = mx.quantize ins(%x, %y : tensor<64x64xi8>, tensor<64x64xf4E2M1FN>)
+      input_scales(%s1, %s2 : tensor<64x2xf8E8M0FNU>, tensor<64x4xf8E4M3FN>)
+      outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+      producer {
+      ^bb0(%a: f32, %b: bf16, %row: index, %col: index):
+        mx.yield %b : bf16
+      }
+  return %q#0, %q#1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+}
+
+// -----
+
 // The last input stays though the producer does not use it: it has the shape.
 // CHECK-LABEL: func @last_input(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>

@@ -44,7 +44,7 @@ func.func private @ragged_c3(tensor<128xf8E4M3FN, #mx.ragged<groups = 2, align =
 
 // -----
 func.func @quantize_input_type(%x: tensor<256x512xf64>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op operand #0 must be variadic of ranked tensor or memref of f32, bf16 or f16, but got 'tensor<256x512xf64>'}}
+  // expected-error @below {{'mx.quantize' op operand #0 must be variadic of ranked tensor or memref of f32, bf16 or f16, or f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8 elements, but got 'tensor<256x512xf64>'}}
   %r:2 = mx.quantize ins(%x : tensor<256x512xf64>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
   return
 }
@@ -569,6 +569,131 @@ func.func @quantize_c18_shape(%x: tensor<256x512xbf16>, %y: tensor<128x512xbf16>
   // expected-error @below {{'mx.quantize' op expected dimension 0 of input to be 256, found 128}}
   %r:2 = mx.quantize ins(%x, %y : tensor<256x512xbf16>, tensor<128x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
   ^bb0(%a: bf16, %b: bf16, %i: index, %j: index):
+    mx.yield %a : bf16
+  }
+  return
+}
+
+// -----
+func.func @quantize_c25(%x: tensor<256x512xf8E4M3FN>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected input_scales for each input of elements, which are 1, found 0}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %z = arith.constant 0.0 : f32
+    mx.yield %z : f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c25_numbers(%x: tensor<256x512xbf16>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected input_scales for each input of elements, which are 0, found 1}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %z = arith.constant 0.0 : f32
+    mx.yield %z : f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c26(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a producer with input_scales, found none}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c27(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<2xi32>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected no groups with input_scales, found ragged = rows}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) offsets(%o : tensor<2xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %z = arith.constant 0.0 : f32
+    mx.yield %z : f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c28(%s: tensor<256x32xf8E4M3FN>,
+// expected-note @below {{input is defined here}}
+    %x: tensor<256x512xf8E4M3FN>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected input of type f4E2M1FN with scales of type f8E4M3FN, found 'f8E4M3FN'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x32xf8E4M3FN>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %z = arith.constant 0.0 : f32
+    mx.yield %z : f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c29(%x: tensor<256x512xf8E4M3FN>,
+// expected-note @below {{input_scales is defined here}}
+    %s: tensor<256x32xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of input_scales to be 16, found 32}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x32xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %z = arith.constant 0.0 : f32
+    mx.yield %z : f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c29_tiles(%x: tensor<256x512xf8E4M3FN>,
+// expected-note @below {{input_scales is defined here}}
+    %s: tensor<2x16x32x4x4xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of input_scales to be 4, found 16}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<2x16x32x4x4xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %z = arith.constant 0.0 : f32
+    mx.yield %z : f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c30(%x: tensor<256x512xf8E4M3FN>,
+// expected-note @below {{input_scales is defined here}}
+    %s: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 2>>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected input_scales with ragged = none, found #mx.scale_layout<tcgen05, ragged = rows, groups = 2>}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 2>>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %z = arith.constant 0.0 : f32
+    mx.yield %z : f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c31(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected the producer's argument of a quantized input to be f32, bf16 or f16, found 'f8E4M3FN'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  ^bb0(%a: f8E4M3FN, %i: index, %j: index):
+    %z = arith.constant 0.0 : f32
+    mx.yield %z : f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c31_missing(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected producer arguments ('f32', 'index', 'index'), found ()}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+    %z = arith.constant 0.0 : f32
+    mx.yield %z : f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c29_multiple(%s: tensor<64x3xf8E8M0FNU>,
+// expected-note @below {{input is defined here}}
+    %x: tensor<64x112xi8>, %o0: tensor<112x64xf8E4M3FN>, %o1: tensor<112x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 32, found 112; the nearest are 96 and 128}}
+  %r:2 = mx.quantize ins(%x : tensor<64x112xi8>) input_scales(%s : tensor<64x3xf8E8M0FNU>) outs(%o0, %o1 : tensor<112x64xf8E4M3FN>, tensor<112x2xf8E8M0FNU>) axes = [0] -> tensor<112x64xf8E4M3FN>, tensor<112x2xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
     mx.yield %a : bf16
   }
   return

@@ -233,6 +233,25 @@ func.func @quantize_producer(%x: tensor<8x64xbf16>, %y: tensor<8x64xf32>, %e: te
   return %r#2 : tensor<8x64xf8E5M2>
 }
 
+// CHECK-LABEL: func @quantize_quantized
+// CHECK:         mx.quantize ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x64xf8E4M3FN>, tensor<?x64xbf16>, tensor<?x64xf4E2M1FN>)
+// CHECK-SAME:      input_scales(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<?x1x32x4x4xf8E4M3FN>)
+// CHECK-SAME:      gather(%{{[^ ,)]+}} : tensor<96xi32>)
+// CHECK-NEXT:    ^bb0(%{{.*}}: f16, %{{.*}}: bf16, %{{.*}}: f32, %{{.*}}: index, %{{.*}}: index):
+func.func @quantize_quantized(%x: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+                              %y: tensor<?x64xbf16>, %z: tensor<?x64xf4E2M1FN>, %t: tensor<?x1x32x4x4xf8E4M3FN>,
+                              %i: tensor<96xi32>, %e: tensor<96x64xf8E4M3FN>, %f: tensor<96x2xf8E8M0FNU>)
+    -> tensor<96x64xf8E4M3FN> {
+  %r:2 = mx.quantize ins(%x, %y, %z : tensor<?x64xf8E4M3FN>, tensor<?x64xbf16>, tensor<?x64xf4E2M1FN>)
+      input_scales(%s, %t : tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<?x1x32x4x4xf8E4M3FN>)
+      gather(%i : tensor<96xi32>) outs(%e, %f : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>)
+      -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU> producer {
+      ^bb0(%a: f16, %b: bf16, %c: f32, %row: index, %col: index):
+        mx.yield %c : f32
+      }
+  return %r#0 : tensor<96x64xf8E4M3FN>
+}
+
 // CHECK-LABEL: func @quantize_gathered_squares
 // CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<?x64xbf16>) gather(%{{[^ ,)]+}} : tensor<96xi32>)
 // CHECK-SAME:      outs({{.*}}) axes = [1, 0] square scale_rounding = floor

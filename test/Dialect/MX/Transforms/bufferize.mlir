@@ -169,3 +169,23 @@ func.func @producer(%x: tensor<8x64xbf16>, %p: tensor<8xbf16>, %e: tensor<8x64xf
       }
   return %r#0, %r#1 : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
 }
+
+// -----
+
+// Neither elements nor scales of inputs are copied.
+// CHECK-LABEL: func @quantized_input(
+// CHECK-SAME:      %[[X:[^:]*]]: memref<8x64xi8>, %[[S:[^:]*]]: memref<8x2xf8E8M0FNU>
+// CHECK-NOT:     memref.copy
+// CHECK:         mx.quantize ins(%[[X]] : memref<8x64xi8>) input_scales(%[[S]] : memref<8x2xf8E8M0FNU>) {{.*}} producer {
+// CHECK-NOT:     memref.copy
+// CHECK:         return
+func.func @quantized_input(%x: tensor<8x64xi8>, %s: tensor<8x2xf8E8M0FNU>, %e: tensor<8x64xf8E4M3FN>,
+                           %f: tensor<8x2xf8E8M0FNU>) -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) {
+  %r:2 = mx.quantize ins(%x : tensor<8x64xi8>) input_scales(%s : tensor<8x2xf8E8M0FNU>)
+      outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
+      producer {
+      ^bb0(%a: f16, %row: index, %col: index):
+        mx.yield %a : f16
+      }
+  return %r#0, %r#1 : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
+}

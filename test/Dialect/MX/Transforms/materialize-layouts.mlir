@@ -237,3 +237,25 @@ func.func @producer(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>,
   %d = tensor.dim %r#3, %c0 : tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
   return %r#3, %d : tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, index
 }
+
+// -----
+
+#tiled = #mx.scale_layout<tcgen05>
+
+// Scales of inputs, whose sizes are those of the elements that they belong to.
+// CHECK-LABEL: func @input_scales(
+// CHECK-SAME:      %[[Q:[^:]*]]: tensor<?x64xf4E2M1FN>, %[[S:[^:]*]]: tensor<?x1x32x4x4xf8E4M3FN>
+// CHECK:         mx.quantize ins(%[[Q]] : tensor<?x64xf4E2M1FN>) input_scales(%[[S]] : tensor<?x1x32x4x4xf8E4M3FN>)
+// CHECK:         %[[D:.*]] = tensor.dim %[[Q]], %{{.*}} : tensor<?x64xf4E2M1FN>
+// CHECK:         return %{{.*}}, %[[D]]
+func.func @input_scales(%q: tensor<?x64xf4E2M1FN>, %s: tensor<?x4xf8E4M3FN, #tiled>, %e: tensor<?x64xi8>,
+                        %f: tensor<?x2xf8E8M0FNU>) -> (tensor<?x64xi8>, index) {
+  %c0 = arith.constant 0 : index
+  %r:2 = mx.quantize ins(%q : tensor<?x64xf4E2M1FN>) input_scales(%s : tensor<?x4xf8E4M3FN, #tiled>)
+      outs(%e, %f : tensor<?x64xi8>, tensor<?x2xf8E8M0FNU>) -> tensor<?x64xi8>, tensor<?x2xf8E8M0FNU> producer {
+      ^bb0(%a: bf16, %row: index, %col: index):
+        mx.yield %a : bf16
+      }
+  %d = tensor.dim %s, %c0 : tensor<?x4xf8E4M3FN, #tiled>
+  return %r#0, %d : tensor<?x64xi8>, index
+}

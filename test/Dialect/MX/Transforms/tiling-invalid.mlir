@@ -263,3 +263,27 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// A tile of an input's scales has 128 rows.
+func.func @input_scales(%x: tensor<256x64xf8E4M3FN>, %s: tensor<2x1x32x4x4xf8E8M0FNU>, %e: tensor<256x64xi8>,
+                        %f: tensor<256x2xf8E8M0FNU>) -> (tensor<256x64xi8>, tensor<256x2xf8E8M0FNU>) {
+  // expected-error @below {{expected tiles of rows in multiples of 128, found 64}}
+  // expected-error @below {{to tile operation}}
+  // expected-error @below {{failed to generate tiling loops}}
+  %r:2 = mx.quantize ins(%x : tensor<256x64xf8E4M3FN>) input_scales(%s : tensor<2x1x32x4x4xf8E8M0FNU>)
+      outs(%e, %f : tensor<256x64xi8>, tensor<256x2xf8E8M0FNU>) -> tensor<256x64xi8>, tensor<256x2xf8E8M0FNU> producer {
+      ^bb0(%a: f32, %row: index, %col: index):
+        mx.yield %a : f32
+      }
+  return %r#0, %r#1 : tensor<256x64xi8>, tensor<256x2xf8E8M0FNU>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["mx.quantize"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loop = transform.structured.tile_using_for %op tile_sizes [64]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

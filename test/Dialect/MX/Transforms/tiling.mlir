@@ -278,3 +278,39 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// Scales of inputs walk with their elements, a scale for each block or tile.
+// CHECK-LABEL: func @quantized_inputs(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<256x256xf8E4M3FN>, %[[S:[^:]*]]: tensor<256x8xf8E8M0FNU>,
+// CHECK-SAME:      %[[Y:[^:]*]]: tensor<256x256xf4E2M1FN>, %[[T:[^:]*]]: tensor<2x4x32x4x4xf8E4M3FN>
+// CHECK:         scf.for %[[I:[^ ]+]] =
+// CHECK:         scf.for %[[J:[^ ]+]] =
+// CHECK-DAG:         tensor.extract_slice %[[X]][%[[I]], %[[J]]] [128, 64] [1, 1]
+// CHECK-DAG:         tensor.extract_slice %[[Y]][%[[I]], %[[J]]] [128, 64] [1, 1]
+// CHECK-DAG:         tensor.extract_slice %[[S]][%[[I]], %{{.*}}] [128, 2] [1, 1]
+// CHECK-DAG:         tensor.extract_slice %[[T]][%{{.*}}, %{{.*}}, 0, 0, 0] [1, 1, 32, 4, 4] [1, 1, 1, 1, 1]
+// CHECK:             mx.quantize ins(%{{.*}} : tensor<128x64xf8E4M3FN>, tensor<128x64xf4E2M1FN>)
+// CHECK-SAME:          input_scales(%{{.*}} : tensor<128x2xf8E8M0FNU>, tensor<1x1x32x4x4xf8E4M3FN>)
+func.func @quantized_inputs(%x: tensor<256x256xf8E4M3FN>, %s: tensor<256x8xf8E8M0FNU>, %y: tensor<256x256xf4E2M1FN>,
+                            %t: tensor<2x4x32x4x4xf8E4M3FN>, %e: tensor<256x256xi8>, %f: tensor<256x8xf8E8M0FNU>)
+    -> (tensor<256x256xi8>, tensor<256x8xf8E8M0FNU>) {
+  %r:2 = mx.quantize ins(%x, %y : tensor<256x256xf8E4M3FN>, tensor<256x256xf4E2M1FN>)
+      input_scales(%s, %t : tensor<256x8xf8E8M0FNU>, tensor<2x4x32x4x4xf8E4M3FN>)
+      outs(%e, %f : tensor<256x256xi8>, tensor<256x8xf8E8M0FNU>) axes = [0]
+      -> tensor<256x256xi8>, tensor<256x8xf8E8M0FNU> producer {
+      ^bb0(%a: f32, %b: f32, %row: index, %col: index):
+        %c = arith.mulf %a, %b : f32
+        mx.yield %c : f32
+      }
+  return %r#0, %r#1 : tensor<256x256xi8>, tensor<256x8xf8E8M0FNU>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["mx.quantize"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loops:2 = transform.structured.tile_using_for %op tile_sizes [128, 64]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

@@ -1,0 +1,248 @@
+// RUN: mx-opt %s --split-input-file --mx-fuse-quantize-producers --cse | FileCheck %s
+
+!t = tensor<64x96xbf16>
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!a = tensor<96x64xf8E4M3FN>
+!b = tensor<96x2xf8E8M0FNU>
+
+// A tensor that is quantized again along the other axis is not stored as
+// numbers; its producer says which these are.
+// CHECK-LABEL: func @other_axis(
+// CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK-NOT:     mx.dequantize
+// CHECK:         mx.quantize ins(%[[E]] : tensor<64x96xf8E4M3FN>)
+// CHECK-SAME:      input_scales(%[[S]] : tensor<64x3xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+// CHECK-SAME:      axes = [0]
+// CHECK-SAME:      producer {
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      mx.yield %[[X]] : bf16
+func.func @other_axis(%e: !e, %s: !s, %a: !a, %b: !b) -> (!a, !b) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %q:2 = mx.quantize ins(%d : !t) outs(%a, %b : !a, !b) axes = [0] -> !a, !b
+  return %q#0, %q#1 : !a, !b
+}
+
+// -----
+
+!t = tensor<64x96xbf16>
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+!f = tensor<64x96xf4E2M1FN>
+!n = tensor<64x6xf8E4M3FN>
+!a = tensor<96x64xf8E4M3FN>
+!b = tensor<96x2xf8E8M0FNU>
+
+// Through a chain, for both axes: scales stand in the order of the inputs that
+// have them.
+// CHECK-LABEL: func @chain(
+// CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU>,
+// CHECK-SAME:      %[[F:[^:]*]]: tensor<64x96xf4E2M1FN>, %[[N:[^:]*]]: tensor<64x6xf8E4M3FN>, %[[Y:[^:]*]]: tensor<64x96xbf16>
+// CHECK-NOT:     {{linalg|dequantize}}
+// CHECK:         mx.quantize ins(%[[F]], %[[E]], %[[Y]] : tensor<64x96xf4E2M1FN>, tensor<64x96xf8E4M3FN>, tensor<64x96xbf16>)
+// CHECK-SAME:      input_scales(%[[N]], %[[S]] : tensor<64x6xf8E4M3FN>, tensor<64x3xf8E8M0FNU>)
+// CHECK-SAME:      axes = [1, 0]
+// CHECK:         ^bb0(%[[C:.*]]: bf16, %[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      %[[P:.*]] = arith.mulf %[[A]], %[[B]] : bf16
+// CHECK-NEXT:      %[[Q:.*]] = arith.addf %[[P]], %[[C]] : bf16
+// CHECK-NEXT:      mx.yield %[[Q]] : bf16
+func.func @chain(%e: !e, %s: !s, %f: !f, %n: !n, %y: !t, %a: !a, %b: !b) -> (!e, !s, !a, !b) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %g = mx.dequantize ins(%f, %n : !f, !n) outs(%i : !t) block_size = 16 -> !t
+  %p = linalg.mul ins(%d, %y : !t, !t) outs(%i : !t) -> !t
+  %h = linalg.add ins(%p, %g : !t, !t) outs(%i : !t) -> !t
+  %q:2 = mx.quantize ins(%h : !t) outs(%e, %s : !e, !s) -> !e, !s
+  %r:2 = mx.quantize ins(%h : !t) outs(%a, %b : !a, !b) axes = [0] -> !a, !b
+  return %q#0, %q#1, %r#0, %r#1 : !e, !s, !a, !b
+}
+
+// -----
+
+!t = tensor<64x96xbf16>
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+!a = tensor<96x64xf8E4M3FN>
+!b = tensor<96x2xf8E8M0FNU>
+
+// Two dequantizations of one tensor: one quantization reads it once.
+// CHECK-LABEL: func @read_once(
+// CHECK:         mx.quantize ins(%{{[^,]*}} : tensor<64x96xf8E4M3FN>)
+// CHECK-SAME:      axes = [1, 0]
+// CHECK-NOT:     mx.quantize
+func.func @read_once(%e: !e, %s: !s, %a: !a, %b: !b) -> (!e, !s, !a, !b) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %q:2 = mx.quantize ins(%d : !t) outs(%e, %s : !e, !s) -> !e, !s
+  %g = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %r:2 = mx.quantize ins(%g : !t) outs(%a, %b : !a, !b) axes = [0] -> !a, !b
+  return %q#0, %q#1, %r#0, %r#1 : !e, !s, !a, !b
+}
+
+// -----
+
+!t = tensor<64x96xbf16>
+!w = tensor<64x96xf32>
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+
+// One tensor as numbers of two types, which have other roundings, is two inputs.
+// CHECK-LABEL: func @two_types(
+// CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU>
+// CHECK:         mx.quantize ins(%[[E]], %[[E]] : tensor<64x96xf8E4M3FN>, tensor<64x96xf8E4M3FN>)
+// CHECK-SAME:      input_scales(%[[S]], %[[S]] : tensor<64x3xf8E8M0FNU>, tensor<64x3xf8E8M0FNU>)
+// CHECK:         ^bb0(%[[B:.*]]: f32, %[[A:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
+// CHECK:           arith.extf %[[A]]
+// CHECK:           arith.subf %{{.*}}, %[[B]] : f32
+func.func @two_types(%e: !e, %s: !s) -> (!e, !s) {
+  %i = tensor.empty() : !t
+  %j = tensor.empty() : !w
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %g = mx.dequantize ins(%e, %s : !e, !s) outs(%j : !w) -> !w
+  %h = linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r, c)>],
+                       iterator_types = ["parallel", "parallel"]} ins(%d, %g : !t, !w) outs(%j : !w) {
+  ^bb0(%a: bf16, %b: f32, %o: f32):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = arith.subf %0, %b : f32
+    linalg.yield %1 : f32
+  } -> !w
+  %q:2 = mx.quantize ins(%h : !w) outs(%e, %s : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+
+// -----
+
+!w = tensor<64x96xf32>
+!f = tensor<64x96xf4E2M1FN>
+!n = tensor<64x6xf8E4M3FN>
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+
+// To f32 the factor of an NVFP4 tensor is multiplied in the region: the product
+// of element and scale is exact there.
+// CHECK-LABEL: func @factor(
+// CHECK-SAME:      %[[G:[^:]*]]: f32
+// CHECK:         ^bb0(%[[A:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      %[[P:.*]] = arith.mulf %[[A]], %[[G]] : f32
+// CHECK-NEXT:      mx.yield %[[P]] : f32
+func.func @factor(%g: f32, %f: !f, %n: !n, %e: !e, %s: !s) -> (!e, !s) {
+  %j = tensor.empty() : !w
+  %d = mx.dequantize ins(%f, %n : !f, !n) global_scale(%g) outs(%j : !w) block_size = 16 -> !w
+  %q:2 = mx.quantize ins(%d : !w) outs(%e, %s : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+
+// -----
+
+!t = tensor<64x96xbf16>
+!f = tensor<64x96xf4E2M1FN>
+!n = tensor<64x6xf8E4M3FN>
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+
+// To bf16 there would be two roundings.
+// CHECK-LABEL: func @factor_to_half(
+// CHECK:         %[[D:.*]] = mx.dequantize
+// CHECK:         mx.quantize ins(%[[D]] :
+func.func @factor_to_half(%g: f32, %f: !f, %n: !n, %e: !e, %s: !s) -> (!e, !s) {
+  %j = tensor.empty() : !t
+  %d = mx.dequantize ins(%f, %n : !f, !n) global_scale(%g) outs(%j : !t) block_size = 16 -> !t
+  %q:2 = mx.quantize ins(%d : !t) outs(%e, %s : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+
+// -----
+
+!t = tensor<64x96xbf16>
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+
+// What something else uses too is stored anyway.
+// CHECK-LABEL: func @used(
+// CHECK:         %[[D:.*]] = mx.dequantize
+// CHECK:         mx.quantize ins(%[[D]] :
+func.func @used(%e: !e, %s: !s) -> (!e, !s, !t) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %q:2 = mx.quantize ins(%d : !t) outs(%e, %s : !e, !s) -> !e, !s
+  return %q#0, %q#1, %d : !e, !s, !t
+}
+
+// -----
+
+!t = tensor<64x96xbf16>
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+
+// And what the region reads at other places.
+// CHECK-LABEL: func @used_inside(
+// CHECK:         %[[D:.*]] = mx.dequantize
+// CHECK:         mx.quantize ins(%[[D]] :
+func.func @used_inside(%e: !e, %s: !s) -> (!e, !s) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %q:2 = mx.quantize ins(%d : !t) outs(%e, %s : !e, !s) -> !e, !s producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    %c0 = arith.constant 0 : index
+    %0 = tensor.extract %d[%c0, %col] : !t
+    %1 = arith.mulf %a, %0 : bf16
+    mx.yield %1 : bf16
+  }
+  return %q#0, %q#1 : !e, !s
+}
+
+// -----
+
+!t = tensor<128x64xbf16>
+!e = tensor<128x64xf8E4M3FN>
+!s = tensor<128x2xf8E8M0FNU>
+!r = tensor<3x1x32x4x4xf8E8M0FNU>
+
+// Groups know no quantized inputs.
+// CHECK-LABEL: func @ragged(
+// CHECK:         %[[D:.*]] = mx.dequantize
+// CHECK:         mx.quantize ragged = rows ins(%[[D]] :
+func.func @ragged(%e: !e, %s: !s, %o: tensor<2xi32>, %r: !r) -> (!e, !r) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %q:2 = mx.quantize ragged = rows ins(%d : !t) offsets(%o : tensor<2xi32>) outs(%e, %r : !e, !r) -> !e, !r
+  return %q#0, %q#1 : !e, !r
+}
+
+// -----
+
+!t = tensor<128x64xbf16>
+!e = tensor<128x64xf8E4M3FN>
+!s = tensor<3x1x32x4x4xf8E8M0FNU>
+!p = tensor<128x2xf8E8M0FNU>
+
+// Nor does a quantized input have groups.
+// CHECK-LABEL: func @ragged_input(
+// CHECK:         %[[D:.*]] = mx.dequantize ragged = rows
+// CHECK:         mx.quantize ins(%[[D]] :
+func.func @ragged_input(%e: !e, %s: !s, %o: tensor<2xi32>, %p: !p) -> (!e, !p) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ragged = rows ins(%e, %s : !e, !s) offsets(%o : tensor<2xi32>) outs(%i : !t) -> !t
+  %q:2 = mx.quantize ins(%d : !t) outs(%e, %p : !e, !p) -> !e, !p
+  return %q#0, %q#1 : !e, !p
+}
+
+// -----
+
+!t = tensor<64x96xbf16>
+!e = tensor<64x96xf8E4M3FN>
+!s = tensor<64x3xf8E8M0FNU>
+!g = tensor<96x96xf8E4M3FN>
+!h = tensor<96x3xf8E8M0FNU>
+
+// Gathered rows are rows of elements and of scales.
+// CHECK-LABEL: func @gathered(
+// CHECK-NOT:     mx.dequantize
+// CHECK:         mx.quantize ins(%{{.*}} : tensor<64x96xf8E4M3FN>) input_scales(%{{.*}} : tensor<64x3xf8E8M0FNU>) gather(
+func.func @gathered(%e: !e, %s: !s, %n: tensor<96xi32>, %g: !g, %h: !h) -> (!g, !h) {
+  %i = tensor.empty() : !t
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
+  %q:2 = mx.quantize ins(%d : !t) gather(%n : tensor<96xi32>) outs(%g, %h : !g, !h) -> !g, !h
+  return %q#0, %q#1 : !g, !h
+}

@@ -1,0 +1,83 @@
+# REQUIRES: numpy
+# RUN: %python %s mx-run %t
+"""Quantizing tensors that are quantized already on the CPU path equals numpy,
+and programs that mx-fuse-quantize-producers makes so give the same bits as
+before."""
+
+import os
+import subprocess
+
+import numpy as np
+from cpu_path import Runner
+from requantize import DECODE, Program, Source, tensors
+
+
+def check_all(runner, *size):
+    program = Program(sum(size), *size).add_all()
+    expected = list(program.expected())
+    found = runner.run(program.text(), program.arguments(), len(expected))
+    for (name, array), out in zip(expected, found):
+        runner.expect(f"{size} {name}", out, array)
+
+
+def fuse(runner, text):
+    """The text after the pass, in which one quantization is left."""
+    opt = os.path.join(os.path.dirname(runner.program), "mx-opt")
+    done = subprocess.run([opt, "--mx-fuse-quantize-producers", "--cse"], input=text, capture_output=True, text=True,
+                          check=True).stdout
+    assert "mx.dequantize" not in done and "linalg" not in done and done.count("mx.quantize") == 1, done
+    return done
+
+
+def check_fusion(runner, rng, name, layout, numbers, axes, rows=96, columns=64, batch=0, dynamic=False):
+    """dequantize, a product with another tensor, and a quantization for each axis,
+    fused and not."""
+    source = Source.make(rng, name, layout, rows * (batch or 1), columns)
+    arrays = source.arrays()
+    outer = f"{batch}x" if batch else ""
+    if batch:
+        arrays = [a.reshape(batch, rows, -1) for a in arrays]
+    front = lambda t: t.replace("tensor<", f"tensor<{outer}")
+    e, s = map(front, tensors(rows, columns, name, layout))
+    if dynamic:
+        e, s = (t.replace(f"tensor<{rows}x{columns}x", "tensor<?x?x").replace(f"tensor<{rows}x{columns // 32}x", "tensor<?x?x")
+                for t in (e, s))
+    t = f"tensor<{outer}{rows}x{columns}x{numbers}>"
+    factor = "global_scale(%decode)" if name == "nvfp4" and numbers == "f32" else ""
+    block = "block_size = 16" if name == "nvfp4" else ""
+    lines, returned, results = [], [], []
+    for axis in axes:
+        types = list(map(front, tensors(*((rows, columns) if axis else (columns, rows)), "f8E4M3FN", "linear")))
+        lines.append(f"""%e{axis} = tensor.empty() : {types[0]}
+            %s{axis} = tensor.empty() : {types[1]}
+            %q{axis}:2 = mx.quantize ins(%h : {t}) outs(%e{axis}, %s{axis} : {", ".join(types)}) axes = [{axis}]
+              -> {", ".join(types)}""")
+        returned += [f"%q{axis}#0", f"%q{axis}#1"]
+        results += types
+    text = f"""
+    func.func @main(%e: {e}, %s: {s}, %y: {t}, %decode: f32) -> ({", ".join(results)}) {{
+      %init = tensor.empty() : {t}
+      %d = mx.dequantize ins(%e, %s : {e}, {s}) {factor} outs(%init : {t}) {block} -> {t}
+      %h = linalg.mul ins(%d, %y : {t}, {t}) outs(%init : {t}) -> {t}
+      {chr(10).join(lines)}
+      return {", ".join(returned)} : {", ".join(results)}
+    }}"""
+    y = rng.standard_normal((batch or 1, rows, columns)).astype(np.float32)
+    y = y if numbers == "f32" else (y.view(np.uint32) >> 16).astype(np.uint16)
+    arguments = [*arrays, y if batch else y[0], DECODE]
+    plain = runner.run(text, arguments, len(results))
+    fused = runner.run(fuse(runner, text), arguments, len(results))
+    for i, (a, b) in enumerate(zip(fused, plain)):
+        runner.expect(f"fused {name} {layout} {numbers} {axes} result {i}", a, b)
+
+
+runner, rng = Runner(), np.random.default_rng(7)
+check_all(runner, 64, 96, 32)
+check_all(runner, 160, 160, 96)
+for name, layout, numbers in [("f8E4M3FN", "linear", "bf16"), ("f6E2M3FN", "tcgen05", "f32"),
+                              ("nvfp4", "linear", "f32"), ("nvfp4", "tcgen05", "bf16"), ("i8", "linear", "f32")]:
+    for axes in [[1], [0], [1, 0]]:
+        check_fusion(runner, rng, name, layout, numbers, axes)
+check_fusion(runner, rng, "f8E5M2", "linear", "bf16", [1, 0], batch=3)
+check_fusion(runner, rng, "f8E5M2", "tcgen05", "bf16", [0], dynamic=True)
+runner.finish(least=1000000)
