@@ -150,10 +150,11 @@ static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op, StringRef chip) {
 static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
                                                        StringRef chip) {
   Axes axes = getAxes(op);
-  // The scales of NVFP4 take registers too, and so do those of inputs beside
-  // the numbers of gathered rows.
+  // The scales of NVFP4 take registers too, and so do those of several inputs,
+  // or of one and the numbers of gathered rows.
+  size_t scales = op.getInputScales().size();
   bool hasScales =
-      op.getGlobalScale() || (op.getGather() && !op.getInputScales().empty());
+      op.getGlobalScale() || scales > 1 || (scales == 1 && op.getGather());
   Numbers numbers = hasScales ? Numbers::Widened : Numbers::Pairs;
   int64_t bits = 0;
   for (Type type : getQuantizedTypes(op)) {

@@ -78,7 +78,11 @@ def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
       of it. Its operands of f32, bf16 and f16 with the shape of the input
       become inputs; scalars, rows, columns and tensors of other types are read
       by `tensor.extract`. Its body may hold `arith`, `math` and
-      `linalg.index`.
+      `linalg.index`;
+    - an `mx.dequantize` whose result nothing else uses becomes a quantized
+      input (`input_scales`), unless there are groups. A `global_scale` becomes
+      a product in the producer where the result is f32; for narrower results,
+      which it would round twice, the operation stays.
 
     The results are the same bits: a value keeps the type, and so the rounding,
     of the tensor that it stood for. Operations on elements of tensors become
