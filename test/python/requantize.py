@@ -4,8 +4,9 @@ what numpy says of them.
 
 Every element type with scales in both layouts, as numbers of every type, along
 rows, columns and both, to other formats; products with another input, sums of
-inputs with blocks of 32 and 16, the factor of an NVFP4 tensor, gathered rows.
-Scales that are NaN, overflow and are subnormal; garbage in the slack of layouts.
+inputs with blocks of 32 and 16, the factor of an NVFP4 tensor, with the largest
+magnitude, and gathered rows. Scales that are NaN, overflow and are subnormal;
+garbage in the slack of layouts.
 """
 
 import dataclasses
@@ -40,13 +41,13 @@ class Source:
     scales: np.ndarray
 
     @staticmethod
-    def make(rng, name, layout, rows, columns):
+    def make(rng, name, layout, rows, columns, special=0.1):
         element, _, block = split(name)
         codes = rng.integers(0, 16 if element == "f4E2M1FN" else 256, (rows, columns)).astype(np.uint8)
         shape = (rows, columns // block)
         scales = rng.integers(0x18, 0x68, shape) if name == "nvfp4" else rng.integers(112, 142, shape)
-        special = rng.random(shape) < 0.1
-        return Source(name, layout, codes, np.where(special, rng.integers(0, 256, shape), scales).astype(np.uint8))
+        anything = rng.random(shape) < special
+        return Source(name, layout, codes, np.where(anything, rng.integers(0, 256, shape), scales).astype(np.uint8))
 
     def arrays(self):
         rows, blocks = self.scales.shape
@@ -73,13 +74,13 @@ class Case:
     value: np.ndarray
     yields: str
     operands: str = ""
-    options: str = ""
     rounding: str = "ceil"
+    amax: bool = False
 
     def types(self):
         rows, columns = self.value.shape
         return sum((tensors(*((rows, columns) if axis else (columns, rows)), self.out, self.layout)
-                    for axis in self.axes), [])
+                    for axis in self.axes), []) + ["tensor<f32>"] * self.amax
 
     def expected(self):
         element = split(self.out)[0]
@@ -88,6 +89,9 @@ class Case:
             codes, scales = ref.quantize(x, element, self.rounding, ENCODE if self.out == "nvfp4" else None)
             yield ref.pack(codes, element)
             yield ref.tile(scales) if self.layout == "tcgen05" else scales
+        if self.amax:
+            bits = (self.value.view(np.uint32) & 0x7FFFFFFF).max()
+            yield np.array(bits if bits <= 0x7F800000 else 0x7FFFFFFF, np.uint32)
 
 
 class Program:
@@ -100,8 +104,8 @@ class Program:
         self.index = self.rng.integers(-1, rows, gathered).astype(np.int32)
         self.sources, self.cases = [], []
 
-    def source(self, name, layout):
-        self.sources.append(Source.make(self.rng, name, layout, self.rows, self.columns))
+    def source(self, name, layout, **options):
+        self.sources.append(Source.make(self.rng, name, layout, self.rows, self.columns, **options))
         return len(self.sources) - 1
 
     def add(self, inputs, axes, out, layout, body, value, yields, **options):
@@ -133,9 +137,9 @@ class Program:
                     %p = arith.mulf %w, %a1 : f32
                     %t = arith.addf %p, %a2 : f32
                     mx.yield %t""", wide * self.sources[a].numbers("f32") + self.sources[b].numbers("f32"), "f32")
-                s = self.source("nvfp4", "linear")
+                s = self.source("nvfp4", "linear", special=0)
                 self.add([(s, "f32")], along, "f8E4M3FN", "linear", """%p = arith.mulf %a0, %decode : f32
-                    mx.yield %p""", self.sources[s].numbers("f32") * DECODE, "f32")
+                    mx.yield %p""", self.sources[s].numbers("f32") * DECODE, "f32", amax=True)
                 for name in ["f8E4M3FN", "f4E2M1FN"]:
                     s = self.source(name, "tcgen05")
                     self.add([(s, "bf16")], along, "f8E4M3FN", "tcgen05", "mx.yield %a0",
@@ -163,9 +167,9 @@ class Program:
             listed = lambda some: f"({', '.join(some)} : {', '.join(types[v] for v in some)})"
             arguments = ", ".join(f"%a{k}: {n}" for k, n in enumerate(numbers))
             lines.append(f"""%r{i}:{len(outs)} = mx.quantize ins{listed(inputs)} input_scales{listed(scales)} {case.operands}
-                outs({", ".join(empties)} : {", ".join(outs)}) axes = {case.axes} {
-                "block_size = 16" if case.out == "nvfp4" else f"scale_rounding = {case.rounding}"} {case.options}
-                -> {", ".join(outs)} producer {{
+                outs({", ".join(empties)} : {", ".join(outs)}) axes = {case.axes}
+                {"block_size = 16" if case.out == "nvfp4" else ""} {"amax" if case.amax else ""}
+                {"" if case.out == "nvfp4" else f"scale_rounding = {case.rounding}"} -> {", ".join(outs)} producer {{
                 ^bb0({arguments}, %row: index, %col: index):
                 {case.body} : {case.yields}
                 }}""")
