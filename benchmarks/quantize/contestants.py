@@ -71,10 +71,9 @@ def ceilings(case, module):
         def launch(buffers, name=name, read=read, threads=threads):
             pair = lambda values: (ctypes.c_void_p * 2)(
                 *[v.data_ptr() for v in values])
-            count = 2 * len(case.axes)
-            streams = Streams(pair(buffers.arrays),
-                              pair(buffers.results[0:count:2]),
-                              pair(buffers.results[1:count:2]))
+            outs = buffers.results[:2 * len(case.axes)]
+            streams = Streams(pair(buffers.arrays), pair(outs[0::2]),
+                              pair(outs[1::2]))
             module.launch(name, count // read, threads, [streams], stream())
 
         yield f"ceiling {read}/{threads}", launch

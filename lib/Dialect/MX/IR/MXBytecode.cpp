@@ -4,7 +4,8 @@
 //
 // Bytecode outlives the program that wrote it. Every file carries the version
 // of the dialect, so that an older reader refuses a newer file by name instead
-// of misreading its properties, and a newer reader can upgrade an older file.
+// of misreading its properties, and a newer reader can upgrade or refuse an
+// older file.
 // Attributes have no encoding of their own: they are written as text.
 //
 //===----------------------------------------------------------------------===//
@@ -36,15 +37,15 @@ struct MXBytecodeInterface final : BytecodeDialectInterface {
     uint64_t number;
     if (failed(reader.readVarInt(number)))
       return nullptr;
-    if (number < 1 || number > kBytecodeVersion) {
-      reader.emitError() << "expected mx bytecode of version 1 to "
+    if (number != kBytecodeVersion) {
+      reader.emitError() << "expected mx bytecode of version "
                          << kBytecodeVersion << ", found " << number;
       return nullptr;
     }
     return std::make_unique<MXVersion>(number);
   }
 
-  /// Version 1 is the first; there is nothing older to upgrade.
+  /// No release has written an older version that could be upgraded.
   LogicalResult upgradeFromVersion(Operation *,
                                    const DialectVersion &) const override {
     return success();
