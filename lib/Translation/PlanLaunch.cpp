@@ -32,7 +32,7 @@ LogicalResult PlanBuilder::translateMap(mxgpu::EncodeTensorMapOp op) {
   map.buffer = view.buffer;
   map.type = *mapType;
   map.swizzle = getMapSwizzle(type);
-  map.l2 = kMapL2;
+  map.l2 = getMapL2(op.getL2Promotion());
   map.fill = kMapFill;
   int64_t rank = source.getRank();
   std::vector<Number> strides = getStrides(view);

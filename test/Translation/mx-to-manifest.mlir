@@ -32,7 +32,7 @@
 // CHECK-NEXT: "workspace": 0,
 // CHECK-NEXT: "buffers": [],
 // CHECK-NEXT: "tensor_maps": [
-// CHECK-NEXT:   {"buffer": "arg0", "offset": 0, "type": "u8", "dims": [256, "arg0[0]"], "strides": [256], "box": [128, 64], "swizzle": "128b", "l2": "256b", "oob": "zero"}
+// CHECK-NEXT:   {"buffer": "arg0", "offset": 0, "type": "u8", "dims": [256, "arg0[0]"], "strides": [256], "box": [128, 64], "swizzle": "128b", "l2": "64b", "oob": "zero"}
 // CHECK-NEXT: ],
 // CHECK-NEXT: "steps": [
 // CHECK-NEXT:   {"launch": "kernel", "grid": ["v3", 1, 1], "args": [{"tensor_map": 0}, {"buffer": "arg1"}, {"i64": "arg1[0]"}, {"argument": 2}, {"i64": "v3"}, {"bytes": "0000003f"}, {"i32": 7}]}
@@ -63,7 +63,7 @@ module attributes {gpu.container_module} {
     %holds = arith.cmpi eq, %grid, %again : index
     mxgpu.require %either, "expected rows"
     mxgpu.require %holds, "expected nothing"
-    %map = mxgpu.encode_tensor_map %a : memref<?x256xf8E4M3FN> -> !map
+    %map = mxgpu.encode_tensor_map %a l2_promotion = b64 : memref<?x256xf8E4M3FN> -> !map
     mxgpu.launch @kernels::@kernel grid(%grid) args(%map, %y, %f, %again, %half, %seven : !map, memref<?x4xf32>, f32, index, f32, i32)
     return
   }

@@ -157,7 +157,8 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
          storeArray(builder, strides, i64), storeArray(builder, box, i32),
          storeArray(builder, elementStrides, i32),
          enumerator(mx::target::TensorMapInterleave::None),
-         enumerator(mx::getMapSwizzle(type)), enumerator(mx::kMapL2),
+         enumerator(mx::getMapSwizzle(type)),
+         enumerator(mx::getMapL2(op.getL2Promotion())),
          enumerator(mx::kMapFill)});
     rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, mapType, map);
     return success();

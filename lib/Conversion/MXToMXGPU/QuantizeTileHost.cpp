@@ -82,7 +82,7 @@ void QuantizeTileBuilder::buildHost() {
   if (!isProduced())
     inputMap = host.create<EncodeTensorMapOp>(
         getMap({getUnitRows(), getPanelColumns(types[0])}, types[0]),
-        op.getInput());
+        op.getInput(), getL2Promotion());
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     destinations.push_back(getDestination(i));
 }

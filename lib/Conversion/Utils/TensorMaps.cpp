@@ -32,6 +32,20 @@ mx::getMapType(mxgpu::TensorMapType map) {
   }
 }
 
+mx::target::TensorMapL2 mx::getMapL2(mxgpu::L2Promotion promotion) {
+  switch (promotion) {
+  case mxgpu::L2Promotion::None:
+    return target::TensorMapL2::None;
+  case mxgpu::L2Promotion::B64:
+    return target::TensorMapL2::B64;
+  case mxgpu::L2Promotion::B128:
+    return target::TensorMapL2::B128;
+  case mxgpu::L2Promotion::B256:
+    return target::TensorMapL2::B256;
+  }
+  llvm_unreachable("all promotions are listed");
+}
+
 mx::Swizzle mx::getMapSwizzle(mxgpu::TensorMapType map) {
   switch (map.getSwizzle()) {
   case mxgpu::Swizzle::None:

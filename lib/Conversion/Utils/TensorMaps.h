@@ -22,8 +22,10 @@ std::optional<target::TensorMapType> getMapType(mxgpu::TensorMapType map);
 /// The driver's swizzle of a map.
 Swizzle getMapSwizzle(mxgpu::TensorMapType map);
 
-/// How maps are fetched into L2, and what is read outside of the tensor.
-inline constexpr target::TensorMapL2 kMapL2 = target::TensorMapL2::B256;
+/// The driver's name of what L2 fetches for a map.
+target::TensorMapL2 getMapL2(mxgpu::L2Promotion promotion);
+
+/// What is read outside of the tensor.
 inline constexpr target::TensorMapFill kMapFill = target::TensorMapFill::Zero;
 
 } // namespace mx

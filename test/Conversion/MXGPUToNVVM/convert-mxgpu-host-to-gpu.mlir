@@ -80,7 +80,7 @@ func.func @sm_count() -> index {
 // CHECK:         llvm.store %[[C128]], %[[BOX]]
 // CHECK:         %[[BOX1:.*]] = llvm.getelementptr %[[BOX]][1]
 // CHECK:         llvm.store %[[C64]], %[[BOX1]]
-// CHECK:         llvm.call @mxTensorMapEncodeTiled(%[[MAP]], %[[U8]], %[[RANK]], %{{.*}}, %[[DIMS]], %[[STRIDES]], %[[BOX]], %{{.*}}, %{{.*}}, %[[SW128]],
+// CHECK:         llvm.call @mxTensorMapEncodeTiled(%[[MAP]], %[[U8]], %[[RANK]], %{{.*}}, %[[DIMS]], %[[STRIDES]], %[[BOX]], %{{.*}}, %{{.*}}, %[[SW128]], %[[RANK]], %[[U8]])
 // CHECK:         %[[VALUE:.*]] = llvm.load %[[MAP]] : !llvm.ptr -> !llvm.array<128 x i8>
 // CHECK:         %[[POINTER:.*]] = llvm.inttoptr
 // CHECK:         %[[SIZE:.*]] = arith.index_cast %{{.*}} : index to i64
@@ -96,7 +96,7 @@ func.func @sm_count() -> index {
 !map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
 module attributes {gpu.container_module} {
   func.func @launch(%a: memref<?x256xf8E4M3FN>, %y: memref<?x4xf32>, %f: f32, %grid: index) {
-    %map = mxgpu.encode_tensor_map %a : memref<?x256xf8E4M3FN> -> !map
+    %map = mxgpu.encode_tensor_map %a l2_promotion = b128 : memref<?x256xf8E4M3FN> -> !map
     mxgpu.launch @kernels::@kernel grid(%grid) args(%map, %y, %f, %grid : !map, memref<?x4xf32>, f32, index)
     return
   }

@@ -18,6 +18,7 @@ func.func @columns(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x
 }
 
 // CHECK-LABEL: func.func @both(
+// CHECK:         mxgpu.encode_tensor_map %arg0 l2_promotion = b64 : memref<?x?xbf16> -> !map
 func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
   mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] scale_rounding = even
   return

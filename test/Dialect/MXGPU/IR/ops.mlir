@@ -156,7 +156,9 @@ module attributes {gpu.container_module} {
     // CHECK: mxgpu.sm_count
     %grid = mxgpu.sm_count
     // CHECK: mxgpu.encode_tensor_map %{{.*}} : memref<?x?xf8E4M3FN> -> [[$MAP]]
-    %map = mxgpu.encode_tensor_map %q : memref<?x?xf8E4M3FN> -> !map
+    // CHECK: mxgpu.encode_tensor_map %{{.*}} l2_promotion = none : memref<?x?xf8E4M3FN> -> [[$MAP]]
+    %map = mxgpu.encode_tensor_map %q l2_promotion = b256 : memref<?x?xf8E4M3FN> -> !map
+    %other = mxgpu.encode_tensor_map %q l2_promotion = none : memref<?x?xf8E4M3FN> -> !map
     %c0 = arith.constant 0 : index
     %ok = arith.cmpi sge, %grid, %c0 : index
     // CHECK: mxgpu.require %{{.*}}, "expected something"

@@ -65,4 +65,14 @@ def MXGPU_CacheHint : MXGPU_I32Enum<"CacheHint",
 def MXGPU_CacheHintAttr
     : EnumAttr<MXGPU_Dialect, MXGPU_CacheHint, "cache_hint">;
 
+def MXGPU_L2Promotion : MXGPU_I32Enum<"L2Promotion",
+    "how much the L2 cache fetches at a time (CUDA Driver API, "
+    "CUtensorMapL2promotion)", [
+      I32EnumAttrCase<"None", 0, "none">,
+      I32EnumAttrCase<"B64", 1, "b64">,
+      I32EnumAttrCase<"B128", 2, "b128">,
+      I32EnumAttrCase<"B256", 3, "b256">]>;
+def MXGPU_L2PromotionAttr
+    : EnumAttr<MXGPU_Dialect, MXGPU_L2Promotion, "l2_promotion">;
+
 #endif // MX_DIALECT_MXGPU_IR_MXGPUENUMS_TD

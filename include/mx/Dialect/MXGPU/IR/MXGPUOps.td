@@ -1009,11 +1009,24 @@ def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map"> {
     Dimensions and strides are those of the memref, whose elements are adjacent
     in the last dimension; bytes (i8) stand for the elements of 4 or 6 bits that
     they hold without gaps. A tensor without elements gives a map that no kernel
-    uses.
+    uses. `l2_promotion` is how much the L2 cache fetches at a time, b256 by
+    default.
+
+    Example:
+
+    ```mlir
+    %map = mxgpu.encode_tensor_map %x l2_promotion = b64
+        : memref<?x?xbf16> -> !mxgpu.tensor_map<64x64xbf16, sw128>
+    ```
   }];
-  let arguments = (ins AnyMemRef:$source);
+  let arguments = (ins AnyMemRef:$source,
+    DefaultValuedAttr<MXGPU_L2PromotionAttr,
+                      "::mx::mxgpu::L2Promotion::B256">:$l2_promotion);
   let results = (outs MXGPU_TensorMapType:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = [{
+    $source (`l2_promotion` `=` $l2_promotion^)? attr-dict
+    `:` type($source) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
