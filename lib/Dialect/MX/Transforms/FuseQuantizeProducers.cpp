@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProducerBuilder.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -58,11 +59,27 @@ static bool haveSameProducer(QuantizeOp a, QuantizeOp b) {
              OperationEquivalence::IgnoreLocations);
 }
 
+/// Whether what `op` uses, its regions included, and what is not before `place`
+/// yet, reads or writes memory, or calls: that cannot be moved there.
+static bool needsEffectsAfter(Operation *place, Operation *op,
+                              DominanceInfo &dominance) {
+  BackwardSliceOptions options;
+  options.omitUsesFromAbove = false;
+  options.filter = [&](Operation *other) {
+    return !dominance.properlyDominates(other, place);
+  };
+  SetVector<Operation *> slice;
+  return failed(getBackwardSlice(op, &slice, options)) ||
+         !llvm::all_of(slice, isMemoryEffectFree);
+}
+
 /// Where one operation can stand for two of a block: before the first, if what
 /// the second uses can be moved there; null if not.
 static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
                                   Operation *second) {
   DominanceInfo dominance(first->getParentOp());
+  if (needsEffectsAfter(first, second, dominance))
+    return nullptr;
   return succeeded(
              moveOperationDependencies(rewriter, second, first, dominance))
              ? first
@@ -220,13 +237,21 @@ static bool mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
 // A quantization and what computes its input
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` reads a tensor's elements as the numbers that they are, and not
+/// with scales.
+static bool readsNumbersOf(QuantizeOp op, Value tensor) {
+  return llvm::any_of(op.getSources(), [&](const QuantizeSource &source) {
+    return source.tensor == tensor && !source.scales;
+  });
+}
+
 /// Whether nothing but `op` uses what `producer` computes, and as its inputs:
 /// destinations that it is the last to use are none.
 static bool isOnlyInputOf(QuantizeOp op, Operation *producer) {
   return llvm::all_of(producer->getUses(),
                       [&](OpOperand &use) {
                         return use.getOwner() == op &&
-                               llvm::is_contained(op.getInputs(), use.get());
+                               readsNumbersOf(op, use.get());
                       }) &&
          llvm::none_of(producer->getResults(), [&](Value result) {
            return llvm::is_contained(op.getOuts(), result);

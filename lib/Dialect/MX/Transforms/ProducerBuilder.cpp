@@ -120,8 +120,7 @@ SmallVector<Value> ProducerBuilder::inlineProducer(QuantizeOp op) {
               ArrayRef<Value>{row, column});
   for (auto [source, argument] :
        llvm::zip(op.getSources(), producer->getArguments()))
-    if (!argument.use_empty())
-      mapping.map(argument, getElement(source));
+    mapping.map(argument, getElement(source));
   return clone(*producer, mapping);
 }
 

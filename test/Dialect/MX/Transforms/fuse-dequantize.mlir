@@ -246,3 +246,30 @@ func.func @gathered(%e: !e, %s: !s, %n: tensor<96xi32>, %g: !g, %h: !h) -> (!g, 
   %q:2 = mx.quantize ins(%d : !t) gather(%n : tensor<96xi32>) outs(%g, %h : !g, !h) -> !g, !h
   return %q#0, %q#1 : !g, !h
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+
+// Codes that an operation computes are no numbers yet: the scales count.
+// CHECK-LABEL: func @computed_codes(
+// CHECK-SAME:      %{{[^:]*}}: tensor<64x64xbf16>, %[[S:[^:]*]]: tensor<64x2xf8E8M0FNU>
+// CHECK:         %[[C:.*]] = linalg.generic
+// CHECK:         mx.quantize ins(%[[C]] : tensor<64x64xf8E4M3FN>) input_scales(%[[S]] :
+func.func @computed_codes(%x: !t, %s: !s, %e: !e, %f: !s) -> (!e, !s) {
+  %c = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : !t) outs(%e : !e) {
+  ^bb0(%a: bf16, %o: f8E4M3FN):
+    %0 = arith.truncf %a : bf16 to f8E4M3FN
+    linalg.yield %0 : f8E4M3FN
+  } -> !e
+  %q:2 = mx.quantize ins(%c : !e) input_scales(%s : !s) outs(%e, %f : !e, !s) -> !e, !s producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    %0 = arith.extf %a : bf16 to f32
+    mx.yield %0 : f32
+  }
+  return %q#0, %q#1 : !e, !s
+}

@@ -388,3 +388,73 @@ func.func @amax_twice(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !m, !m, !m) {
   %b = mx.amax ins(%x : !t) outs(%m : !m) -> !m
   return %q#0, %a, %q#2, %b : !e, !m, !m, !m
 }
+
+// -----
+
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+
+// A producer that uses no input still has one, for the shape.
+// CHECK-LABEL: func @constant(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>
+// CHECK:         mx.quantize ins(%[[X]] : tensor<64x64xbf16>) {{.*}} axes = [1, 0]
+func.func @constant(%x: !t, %n: bf16, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
+  %q:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    mx.yield %n : bf16
+  }
+  %r:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) axes = [0] -> !e, !s producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    mx.yield %n : bf16
+  }
+  return %q#0, %q#1, %r#0, %r#1 : !e, !s, !e, !s
+}
+
+// -----
+
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+
+// What a region uses was stored after the first quantization: they stay two.
+// CHECK-LABEL: func @loaded(
+// CHECK:         mx.quantize
+// CHECK:         memref.store
+// CHECK:         %[[N:.*]] = memref.load
+// CHECK:         mx.quantize
+// CHECK:           arith.mulf %{{.*}}, %[[N]]
+func.func @loaded(%x: !t, %m: memref<bf16>, %v: bf16, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
+  %q:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s
+  memref.store %v, %m[] : memref<bf16>
+  %n = memref.load %m[] : memref<bf16>
+  %r:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s producer {
+  ^bb0(%a: bf16, %row: index, %col: index):
+    %0 = arith.mulf %a, %n : bf16
+    mx.yield %0 : bf16
+  }
+  return %q#0, %q#1, %r#0, %r#1 : !e, !s, !e, !s
+}
+
+// -----
+
+!t = tensor<64x64xbf16>
+!e = tensor<64x64xf8E4M3FN>
+!s = tensor<64x2xf8E8M0FNU>
+!m = tensor<f32>
+
+func.func private @next() -> !m
+
+// Calls keep their order.
+// CHECK-LABEL: func @called(
+// CHECK:         mx.quantize
+// CHECK:         call @next
+// CHECK:         %[[M:.*]] = call @next
+// CHECK:         mx.amax {{.*}} outs(%[[M]] :
+func.func @called(%x: !t, %e: !e, %f: !s) -> (!e, !s, !m, !m) {
+  %q:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s
+  %n = func.call @next() : () -> !m
+  %m = func.call @next() : () -> !m
+  %a = mx.amax ins(%x : !t) outs(%m : !m) -> !m
+  return %q#0, %q#1, %a, %n : !e, !s, !m, !m
+}
