@@ -91,6 +91,7 @@ private:
   mlir::Value buildColumnFragment(const Destination &dest, const Unit &unit,
                                   mlir::Value item);
   mlir::Value getNumber(const Unit &unit, mlir::Value row, mlir::Value column);
+  mlir::Value clearBehindRows(mlir::Value scale, mlir::Value row);
   void storeScale(const Destination &dest, const Unit &unit, mlir::Value scale,
                   mlir::Value row, mlir::Value block);
   void storeElements(const Destination &dest, mlir::Value staged,
@@ -110,6 +111,12 @@ private:
   /// sees all elements, as every axis does.
   bool raises(int64_t axis) {
     return op.getAmax() && axis == op.getAxes().front();
+  }
+  /// Whether the rows may end within a square: along columns blocks are whole.
+  bool endsInSquare() {
+    int64_t rows = op.getQuantizedShape()[0];
+    return op.getSquare() && op.getAxes().size() == 1 &&
+           (mlir::ShapedType::isDynamic(rows) || rows % getBlock() != 0);
   }
   /// Whether threads compute what is quantized, or gather it; if not, a bulk
   /// copy loads it.
@@ -187,7 +194,7 @@ private:
   mlir::Value inputMap, kernelInputMap;
   KernelOp kernel;
   /// In the kernel.
-  mlir::Value columns, encode, seed, offsets, inputs, tickets, work;
+  mlir::Value rows, columns, encode, seed, offsets, inputs, tickets, work;
   llvm::SmallVector<mlir::Value> magnitudes;
   /// Of each value, the largest magnitude that a thread has found, and what was
   /// known of the one in memory before.

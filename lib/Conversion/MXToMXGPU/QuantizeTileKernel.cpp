@@ -167,8 +167,11 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
       /*lanes=*/op.getSquare() ? getBlock() : 1);
   body.create<StoreSharedOp>(quantized.getElements(), unit.elements,
                              dest.getElementField(), ValueRange{row, column});
-  storeScale(dest, unit, quantized.getScale(), body.add(unit.first, row),
-             block);
+  row = body.add(unit.first, row);
+  Value scale = quantized.getScale();
+  if (endsInSquare() && dest.isTiled())
+    scale = clearBehindRows(scale, row);
+  storeScale(dest, unit, scale, row, block);
   return x;
 }
 
@@ -204,6 +207,17 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
     storeScale(dest, unit, scale, i ? body.add(column, i) : column, block);
   }
   return x;
+}
+
+/// A scale of a square, or 0 for a line of it that the input does not have:
+/// what is behind the last row of a layout's tile is 0.
+Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
+  Value exists = body.create<arith::CmpIOp>(
+      arith::CmpIPredicate::ult, body.add(getInputRow(tile), row), rows);
+  Value byte = body.create<arith::BitcastOp>(body.getI8Type(), scale);
+  Value none = body.create<arith::ConstantOp>(body.getI8IntegerAttr(0));
+  byte = body.create<arith::SelectOp>(exists, byte, none);
+  return body.create<arith::BitcastOp>(scale.getType(), byte);
 }
 
 /// The scale of row `row` and block `block` of what the tile gives.
@@ -397,6 +411,7 @@ Value QuantizeTileBuilder::createRing(RingType type, StringRef name) {
 
 void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
                                       Value counter) {
+  this->rows = rows;
   this->columns = columns;
   if (isProduced())
     pieces.begin();
