@@ -65,6 +65,12 @@ LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
     return op->emitOpError("expected a schedule whose threads cover rows of ")
            << columns / vector << " vectors, and a tile of " << rows
            << " rows in whole passes, found " << threads << " threads";
+  // Each element has instructions of its own.
+  constexpr int64_t kMostElements = 256;
+  if (int64_t elements = rows * columns / threads; elements > kMostElements)
+    return op->emitOpError("expected a schedule with at most ")
+           << kMostElements << " elements of a tile for each thread, found "
+           << elements;
   if (schedule.getStages() != 1 || schedule.getUnit() || schedule.getTickets())
     return op->emitOpError("expected a schedule with 1 stage and neither unit "
                            "nor tickets along rows, which needs no shared "

@@ -140,6 +140,14 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 // -----
 
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a schedule with at most 256 elements of a tile for each thread, found 512}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 16>}
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit nor tickets along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
   return
