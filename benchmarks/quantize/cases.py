@@ -222,6 +222,18 @@ def check_cases():
     yield Case("swiglu-tickets", 1632, 1440, (1, 0), swiglu=True)
 
 
+def exhaustive_cases():
+    """Every element type along each axis, for what exhaustive.py fills in: all
+    numbers of bf16 in all places of a block, and all pairs of exponents."""
+    rows, columns = 1 << 16, 33 * 32
+    for axes, name, shape in [((1,), "k", (rows, columns)),
+                              ((0,), "m", (columns, rows)),
+                              ((1, 0), "both", (rows, columns))]:
+        for element in BITS:
+            yield Case(f"all-{name}-{element}", *shape, axes, element)
+        yield Case(f"all-{name}-nvfp4", *shape, axes, "f4E2M1FN", nvfp4=True)
+
+
 ENCODE = np.float32(448 * 6 / 11.0)  # NVFP4's factor, for a tensor up to 11
 SEED = np.int64(0x0123456789ABCDEF)
 

@@ -40,7 +40,9 @@ def widen(xp, codes, dtype):
 
 def scale_bytes(xp, largest, element):
     """E8M0 by the recipe `ceil`, of the largest magnitudes' bits."""
-    emax, above = FORMATS[element][:2] if element != "i8" else (0, 0x7E0000)
+    # MXINT8 alone has scales of subnormal numbers, which lack the leading 1.
+    emax, above = FORMATS[element][:2] if element != "i8" else (
+        0, xp.where(largest >> 23 == 0, 0x7F0000, 0x7E0000))
     byte = (largest >> 23) - emax + cast((largest & 0x7FFFFF) > above, xp.int32)
     byte = xp.clip(byte, 0, 254)
     byte = xp.where(largest == INF, 254, byte)

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compares every byte with the formula on a GPU, over all numbers of bf16 in all
+places of a block and all pairs of exponents of a block's numbers.
+
+usage: exhaustive.py BUNDLE [--only=NAME,...]
+
+Needs PyTorch. Block b of row c, of 32, has number c at place b, beside random
+numbers of any magnitude that do not exceed it in half of the rows; the last
+block of each row has a number of each exponent and 31 of each other one."""
+
+import argparse
+import os
+import sys
+
+import cases
+import contestants
+import expected
+import torch
+from mx_program import Entry, Runtime
+
+POISON = (0x5A, 0xA5)
+
+
+def below(numbers, bound):
+    """Magnitudes of random bits, taken modulo that of `bound` + 1."""
+    magnitude = numbers & 0x7FFF
+    return (numbers & 0x8000) | (magnitude % ((bound & 0x7FFF) + 1))
+
+
+def all_numbers():
+    """int16 of 65536 rows, 33 blocks each."""
+    random = lambda *shape: torch.randint(0, 1 << 16, shape, dtype=torch.int32,
+                                          device="cuda")
+    code = torch.arange(1 << 16, dtype=torch.int32, device="cuda")
+    x = random(1 << 16, 33, 32)
+    small = torch.rand(1 << 16, device="cuda") < 0.5
+    x[:, :32] = torch.where(small[:, None, None],
+                            below(x[:, :32], code[:, None, None]), x[:, :32])
+    place = torch.arange(32, device="cuda")
+    x[:, place, place] = code[:, None]
+    # Signs and mantissas stay random.
+    first, others = code >> 8, code & 0xFF
+    x[:, 32] = (x[:, 32] & 0x807F) | (others << 7)[:, None]
+    x[:, 32, 0] = (x[:, 32, 0] & 0x807F) | (first << 7)
+    return x.reshape(1 << 16, -1).to(torch.int16)
+
+
+def count_wrong(case, runtime, directory, numbers):
+    entry = Entry(runtime, directory)
+    inputs = numbers if case.rows == 1 << 16 else numbers.t().contiguous()
+    buffers = contestants.BufferSet(case, entry, [inputs], None)
+    launch, wrong = contestants.mx(entry), 0
+    for poison in POISON:
+        for result in buffers.results:
+            result.fill_(poison)
+        launch(buffers)
+        torch.cuda.synchronize()
+        wrong += sum(expected.count_unequal(torch, case, buffers.arrays,
+                                            buffers.results))
+    entry.close()
+    return wrong, sum(r.numel() for r in buffers.results)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("bundle")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    torch.manual_seed(17)
+    torch.zeros(1, device="cuda")  # makes the primary context
+    runtime = Runtime(os.path.join(options.bundle, "libmx_runtime.so"), "cuda")
+    numbers = all_numbers()
+    names = [n for n in options.only.split(",") if n]
+    failures = total = count = 0
+    for case in cases.find(names, cases.exhaustive_cases()):
+        directory = os.path.join(options.bundle, "exhaustive", case.name)
+        wrong, size = count_wrong(case, runtime, directory, numbers)
+        print(f"{case.name}: {wrong} of {size} bytes unequal", flush=True)
+        failures += wrong != 0
+        total, count = total + size, count + 1
+    print(f"{count} cases, {total} bytes, {failures} failures")
+    return 1 if failures or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
