@@ -96,22 +96,29 @@ static int64_t getFillingArrivals(RingType type) {
 }
 
 /// Arrivals that empty a slot: of the roles that do, of both CTAs of a pair
-/// unless the role is the leader's.
-static int64_t getEmptyingArrivals(RingOp ring) {
+/// unless the role is the leader's. Slots of one CTA of a pair are emptied by
+/// its own roles only.
+static Value getEmptyingArrivals(NVVMBuilder &builder, RingOp ring) {
   RingType type = ring.getType();
   if (type.getConsumer() != Agent::Threads &&
       type.getConsumer() != Agent::Roles)
-    return 1;
-  int64_t arrivals = 0;
+    return builder.i32(1);
+  int64_t arrivals = 0, ofLeader = 0;
   for (Operation *user : ring->getUsers())
     if (isa<ConsumeOp>(user)) {
       RoleOp role = getRole(user);
       int64_t threads =
           role.getElected() ? 1 : role.getWarps() * mx::target::kWarpSize;
-      arrivals += getArrivals(type, threads) *
-                  (type.isPair() && !role.getOnLeader() ? 2 : 1);
+      int64_t ofRole = getArrivals(type, threads);
+      arrivals += ofRole * (type.isPair() && !role.getOnLeader() ? 2 : 1);
+      if (!type.isPair() && role.getOnLeader())
+        ofLeader += ofRole;
     }
-  return arrivals;
+  Value all = builder.i32(arrivals);
+  if (!ofLeader)
+    return all;
+  return builder.create<arith::SelectOp>(builder.isLeader(), all,
+                                         builder.i32(arrivals - ofLeader));
 }
 
 /// Initializes all barriers by one thread and makes them visible to the copy
@@ -130,11 +137,13 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
     RingType type = ring.getType();
     if (type.isStaging())
       continue;
+    Value filling = builder.i32(getFillingArrivals(type));
+    Value emptying = getEmptyingArrivals(builder, ring);
     for (int64_t i = 0; i < type.getStages(); ++i) {
       int64_t full = *ring.getBarriers() + i * *ring.getStride();
-      builder.initBarrier(builder.shared(full), getFillingArrivals(type));
+      builder.initBarrier(builder.shared(full), filling);
       builder.initBarrier(builder.shared(full + mx::target::kMBarrierBytes),
-                          getEmptyingArrivals(ring));
+                          emptying);
     }
   }
   builder.fenceBarrierInit();

@@ -12,6 +12,7 @@
 
 #include "NVVMBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
@@ -30,6 +31,19 @@ struct RingState {
 struct SingleUnit {
   llvm::SmallVector<mlir::Value> arguments;
   mlir::Value exists;
+};
+
+/// A unit of a source that `groups` have: what a loop's body takes, and the
+/// unit's number or, if there is none, -1 (i32s).
+struct GroupUnit {
+  llvm::SmallVector<mlir::Value> arguments;
+  mlir::Value number;
+
+  llvm::SmallVector<mlir::Value> getWords() const {
+    llvm::SmallVector<mlir::Value> words(arguments);
+    words.push_back(number);
+    return words;
+  }
 };
 
 /// What the patterns inside one kernel need.
@@ -53,6 +67,8 @@ struct KernelContext {
   llvm::DenseMap<mlir::Value, RingOp> rings;
   /// What a CTA does for each source that gives it a single unit.
   llvm::DenseMap<mlir::Operation *, SingleUnit> units;
+  /// The first unit of each source whose units groups have.
+  llvm::DenseMap<mlir::Operation *, GroupUnit> firstUnits;
 
   RingState getState(mlir::Operation *take, RingOp ring) const {
     return states.lookup({take, ring});
@@ -124,10 +140,24 @@ llvm::SmallVector<mlir::Value> getWords(NVVMBuilder &builder,
 struct GroupTile {
   mlir::Value group, start, end, exists;
 };
+
 /// Finds it by the ends of the groups; all lanes of a warp must take part.
 /// `rows` (index) are those of the tensor, beyond which no group ends.
 GroupTile findGroupTile(NVVMBuilder &builder, mlir::Value offsets,
                         mlir::Value rows, mlir::Value tile, int64_t tileRows);
+
+/// The first unit of a CTA or pair, and the one that it takes behind the one
+/// that its loop has; all lanes of a warp must take part.
+GroupUnit findFirstGroupUnit(NVVMBuilder &builder, WorkSourceOp source);
+GroupUnit findNextGroupUnit(NVVMBuilder &builder, WorkSourceOp source,
+                            mlir::scf::WhileOp loop);
+/// By shared memory, of 32 bytes.
+void storeGroupUnit(NVVMBuilder &builder, const GroupUnit &unit,
+                    mlir::Value address);
+GroupUnit loadGroupUnit(NVVMBuilder &builder, mlir::Value address);
+
+/// Tiles that cover `size` (index, below 2^63), as an i32.
+mlir::Value getTiles(NVVMBuilder &builder, mlir::Value size, int64_t tile);
 
 /// The number of units of a source (i32).
 mlir::Value getNumUnits(NVVMBuilder &builder, WorkSourceOp source);

@@ -161,8 +161,8 @@ void NVVMBuilder::launchDependentGrids() {
 // mbarrier
 //===----------------------------------------------------------------------===//
 
-void NVVMBuilder::initBarrier(Value barrier, int64_t count) {
-  create<NVVM::MBarrierInitOp>(barrier, i32(count), /*predicate=*/Value());
+void NVVMBuilder::initBarrier(Value barrier, Value count) {
+  create<NVVM::MBarrierInitOp>(barrier, count, /*predicate=*/Value());
 }
 
 void NVVMBuilder::fenceBarrierInit() { create<NVVM::FenceMbarrierInitOp>(); }

@@ -87,7 +87,7 @@ public:
 
   // mbarrier (PTX ISA, Parallel Synchronization and Communication
   // Instructions: mbarrier).
-  void initBarrier(mlir::Value barrier, int64_t count);
+  void initBarrier(mlir::Value barrier, mlir::Value count);
   void fenceBarrierInit();
   void arrive(mlir::Value barrier);
   void arriveExpectBytes(mlir::Value barrier, int64_t bytes);

@@ -226,6 +226,7 @@ struct AcquireLowering final : KernelPattern<AcquireOp> {
     case Agent::Threads:
     case Agent::TmaStore:
     case Agent::Tickets:
+    case Agent::Groups:
     case Agent::Roles:
       break;
     }
@@ -270,6 +271,9 @@ struct PublishLowering final : KernelPattern<PublishOp> {
       drawTicket(builder, ring, adaptor.getSlot());
       builder.arrive(barrier);
       break;
+    case Agent::Groups:
+      storeNextUnit(builder, op, ring, adaptor.getSlot(), barrier);
+      break;
     case Agent::TmaStore:
     case Agent::Roles:
       break;
@@ -293,14 +297,34 @@ struct PublishLowering final : KernelPattern<PublishOp> {
     builder.requestCluster(answer, barrier, /*multicast=*/pair);
   }
 
+  /// All lanes find the unit behind the one of the loop, and one tells of it.
+  static void storeNextUnit(NVVMBuilder &builder, PublishOp op, RingOp ring,
+                            Value slot, Value barrier) {
+    GroupUnit unit = findNextGroupUnit(builder, getWorkSource(ring),
+                                       op->getParentOfType<scf::WhileOp>());
+    StringRef field = ring.getType().getNames().front();
+    Value address = getFieldAddress(builder, ring, field, slot);
+    auto ifOp =
+        builder.create<scf::IfOp>(builder.isFirstLane(), /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    storeGroupUnit(builder, unit, address);
+    builder.arrive(barrier);
+  }
+
+  /// The work source whose units go by a ring.
+  static WorkSourceOp getWorkSource(RingOp ring) {
+    for (Operation *user : ring->getUsers())
+      if (auto found = dyn_cast<WorkSourceOp>(user))
+        return found;
+    return {};
+  }
+
   /// The number of a unit, or -1. All CTAs together draw as many tickets as
   /// there are units: those that each of them began without are drawn as the
   /// ones by which each of them ends. The counter then is 0 again.
   static void drawTicket(NVVMBuilder &builder, RingOp ring, Value slot) {
-    WorkSourceOp source;
-    for (Operation *user : ring->getUsers())
-      if (auto found = dyn_cast<WorkSourceOp>(user))
-        source = found;
+    WorkSourceOp source = getWorkSource(ring);
     Value units = getNumUnits(builder, source);
     Value last = builder.create<arith::SubIOp>(units, builder.i32(1));
     Value ticket = builder.drawTicket(

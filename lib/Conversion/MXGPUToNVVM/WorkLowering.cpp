@@ -27,13 +27,6 @@ struct Problem {
   Value tiles, units;
 };
 
-/// Tiles that cover `size`, which is below 2^63.
-Value getTiles(NVVMBuilder &builder, Value size, int64_t tile) {
-  Value rounded = builder.add(size, builder.index(tile - 1));
-  return builder.toI32(
-      builder.create<arith::DivUIOp>(rounded, builder.index(tile)));
-}
-
 /// Tiles of packed rows that suffice for any groups.
 Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
                      int64_t tile) {
@@ -136,6 +129,11 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
       rewriter.eraseOp(op);
       return success();
     }
+    if (source.getOffsets()) {
+      lowerGroups(builder, op, source, rewriter);
+      rewriter.eraseOp(op);
+      return success();
+    }
     Problem problem = getProblem(builder, source);
     if (source.getCounter())
       lowerTickets(builder, op, problem, rewriter);
@@ -162,6 +160,39 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
     }
     rewriter.inlineBlockBefore(&op.getBody().front(), block, place,
                                unit.arguments);
+  }
+
+  /// A CTA, or a pair, visits the units of groups of which the ring tells, but
+  /// knows of the first one, if there is one, before. NextUnitLowering fills in
+  /// the condition.
+  void lowerGroups(NVVMBuilder &builder, ForEachWorkOp op, WorkSourceOp source,
+                   ConversionPatternRewriter &rewriter) const {
+    auto [known, isNew] = kernel.firstUnits.try_emplace(source);
+    if (isNew) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(source);
+      known->second = findFirstGroupUnit(builder, source);
+    }
+    const GroupUnit &first = known->second;
+    Value exists = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne,
+                                                 first.number, builder.i32(-1));
+    auto ifOp = builder.create<scf::IfOp>(exists, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    SmallVector<Value> words = first.getWords();
+    auto loop = builder.create<scf::WhileOp>(
+        ValueRange(words).getTypes(), words,
+        [](OpBuilder &, Location, ValueRange) {},
+        [](OpBuilder &nested, Location loc, ValueRange unit) {
+          scf::YieldOp::create(nested, loc, unit);
+        });
+    Block *body = loop.getBeforeBody();
+    builder.setInsertionPointToStart(body);
+    SmallVector<Value> arguments;
+    for (Value word : body->getArguments().drop_back())
+      arguments.push_back(toIndex(builder, word));
+    auto condition = builder.create<scf::ConditionOp>(builder.i1(false), words);
+    rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
   }
 
   /// A CTA begins with the unit of its own number; further ones are those of
@@ -255,14 +286,21 @@ struct NextUnitLowering final : KernelPattern<NextUnitOp> {
     RingOp ring = kernel.rings.lookup(op.getSlot());
     StringRef field = ring.getType().getNames().front();
     Value address = getFieldAddress(builder, ring, field, adaptor.getSlot());
-    Value answer, isUnit;
-    if (ring.getType().getProducer() == Agent::Tickets) {
-      answer = builder.loadShared(address, 1)[0];
-      isUnit = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, answer,
-                                             builder.i32(-1));
-    } else {
-      answer = builder.loadAnswer(address);
-      isUnit = builder.isCluster(answer);
+    SmallVector<Value> answer;
+    Value isUnit;
+    switch (ring.getType().getProducer()) {
+    case Agent::Tickets:
+      answer = builder.loadShared(address, 1);
+      isUnit = isNumber(builder, answer.back());
+      break;
+    case Agent::Groups:
+      answer = loadGroupUnit(builder, address).getWords();
+      isUnit = isNumber(builder, answer.back());
+      break;
+    default:
+      answer = {builder.loadAnswer(address)};
+      isUnit = builder.isCluster(answer[0]);
+      break;
     }
     scf::ConditionOp condition = loop.getConditionOp();
     rewriter.modifyOpInPlace(condition, [&] {
@@ -272,9 +310,21 @@ struct NextUnitLowering final : KernelPattern<NextUnitOp> {
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  static Value isNumber(NVVMBuilder &builder, Value number) {
+    return builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, number,
+                                         builder.i32(-1));
+  }
 };
 
 } // namespace
+
+Value mx::mxgpu::getTiles(NVVMBuilder &builder, Value size, int64_t tile) {
+  Value rounded = builder.add(size, builder.index(tile - 1));
+  return builder.toI32(
+      builder.create<arith::DivUIOp>(rounded, builder.index(tile)));
+}
 
 Value mx::mxgpu::getNumUnits(NVVMBuilder &builder, WorkSourceOp source) {
   return getProblem(builder, source).units;

@@ -66,8 +66,9 @@ struct ConvertMemRefOp final : ConversionPattern {
   matchAndRewrite(Operation *op, ArrayRef<Value> operands,
                   ConversionPatternRewriter &rewriter) const override {
     if (!isa<memref::AllocOp, memref::AllocaOp, memref::DeallocOp,
-             memref::CopyOp, memref::CastOp, memref::SubViewOp,
-             memref::ReinterpretCastOp, memref::ExtractAlignedPointerAsIndexOp,
+             memref::CopyOp, memref::CastOp, memref::CollapseShapeOp,
+             memref::SubViewOp, memref::ReinterpretCastOp,
+             memref::ExtractAlignedPointerAsIndexOp,
              memref::ExtractStridedMetadataOp>(op))
       return rewriter.notifyMatchFailure(op,
                                          "not an operation on whole arrays");
@@ -76,6 +77,10 @@ struct ConvertMemRefOp final : ConversionPattern {
     if (packed && isa<memref::SubViewOp, memref::ReinterpretCastOp,
                       memref::ExtractStridedMetadataOp>(op))
       return rewriter.notifyMatchFailure(op, "a view of packed elements");
+    if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op);
+        collapse && packed &&
+        collapse.getReassociationIndices().back().size() != 1)
+      return rewriter.notifyMatchFailure(op, "a row of packed rows");
     SmallVector<Type> types;
     if (failed(getTypeConverter()->convertTypes(op->getResultTypes(), types)))
       return rewriter.notifyMatchFailure(op, "elements do not fill bytes");

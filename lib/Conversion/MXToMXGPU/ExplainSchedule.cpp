@@ -218,12 +218,12 @@ static void printStores(raw_ostream &os, const MatmulProblem &problem,
   }
 }
 
-void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
+void mx::mxgpu::explainSchedule(raw_ostream &os, ProductOpInterface op,
                                 const MatmulProblem &problem,
                                 ScheduleAttr schedule, bool isGiven,
                                 ArrayRef<Candidate> candidates,
                                 const target::TargetInfo &target) {
-  os << "mx.matmul";
+  os << op->getName();
   if (auto function = op->getParentOfType<FunctionOpInterface>())
     os << " in @" << function.getName();
   os << ": " << getSize(problem.m) << " x " << getSize(problem.n) << " x "
@@ -231,8 +231,8 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOp op,
      << getName(problem.product.b->type) << " in blocks of "
      << problem.product.blockSize << " ("
      << target::getInfo(problem.product.kind).name << ") to "
-     << op.getOutType().getElementType() << ", " << target.chip << " with "
-     << target.smCount << " SMs\n";
+     << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
+     << target.chip << " with " << target.smCount << " SMs\n";
   os << "  schedule: " << schedule << '\n';
   os << "  "
      << (isGiven ? "written at the operation"

@@ -69,7 +69,8 @@ public:
 
 /// Builds the kernel of an operation and launches it in its place. Fails with
 /// an error at the operation where it is not supported.
-llvm::LogicalResult convertMatmul(MatmulOp op, mlir::gpu::GPUModuleOp module,
+llvm::LogicalResult convertMatmul(ProductOpInterface op,
+                                  mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
 llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertQuantize(QuantizeOp op,

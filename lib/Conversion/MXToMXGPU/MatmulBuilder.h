@@ -19,20 +19,22 @@
 namespace mx::mxgpu {
 
 /// Says at `op` what kernels support where it asks for more.
-llvm::LogicalResult verifyMatmulSupport(MatmulOp op);
+llvm::LogicalResult verifyMatmulSupport(ProductOpInterface op);
 /// The same for a schedule of `op`, which itself is supported.
-llvm::LogicalResult verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
+llvm::LogicalResult verifyScheduleSupport(ProductOpInterface op,
+                                          ScheduleAttr schedule,
                                           const target::TargetInfo &target);
 
 class MatmulBuilder {
 public:
-  MatmulBuilder(MatmulOp op, mlir::gpu::GPUModuleOp module,
+  MatmulBuilder(ProductOpInterface op, mlir::gpu::GPUModuleOp module,
                 ScheduleAttr schedule)
-      : op(op), module(module), schedule(schedule), host(op.getLoc(), op),
-        body(op.getLoc(), op), product(getMatmulProblem(op)->product),
+      : op(op), module(module), schedule(schedule), host(op->getLoc(), op),
+        body(op->getLoc(), op), product(getMatmulProblem(op)->product),
         region(op.getEpilogueBlock()) {}
 
   void build() {
+    viewGroups();
     if (schedule.getSplitK() > 1)
       return buildSplit();
     checkSizes();
@@ -41,7 +43,9 @@ public:
 
 private:
   // Host side (MatmulHost.cpp).
+  void viewGroups();
   void checkSizes();
+  void checkGroups();
   void checkRows(mlir::Value operand, const target::OperandForm &form,
                  mlir::StringRef name);
   void checkColumns();
@@ -50,6 +54,7 @@ private:
   mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
   mlir::Value encodeResult();
   void freeTemporaries();
+  mlir::Value getUnits();
 
   // A reduction in parts (MatmulSplit.cpp).
   void buildSplit();
@@ -77,6 +82,7 @@ private:
   RingType getAccumulatorRingType();
   RingType getStagingRingType();
   RingType getUnitRingType();
+  void createWork(mlir::Value units);
 
   void buildSchedule(mlir::Value units);
 
@@ -90,11 +96,14 @@ private:
 
   // Parts of the epilogue (MatmulEpilogue.cpp).
   struct Row {
-    /// The thread's row, and the nearest that exists.
+    /// The thread's row of the result, and the nearest that exists.
     mlir::Value own, clamped;
+    /// That of the matrix that the epilogue region sees.
+    mlir::Value inMatrix;
     mlir::Value isPresent;
   };
   Row getEpilogueRow(ForEachWorkOp unit);
+  Row getRowOfGroup(ForEachWorkOp unit, mlir::Value own, mlir::Value inMatrix);
   mlir::Value isWhole(ForEachWorkOp unit, mlir::Value empty);
   int64_t getFragmentColumns();
   mlir::Value finish(mlir::Value sums, const Row &row, const Columns &columns,
@@ -105,7 +114,11 @@ private:
              mlir::Value empty);
   bool isStaged() const { return schedule.getEpilogue() == Epilogue::TmaStore; }
 
-  mlir::Value getOut() { return op.getOuts().front(); }
+  /// Matrices: those of groups lie one below the other.
+  mlir::Value getA() { return op.getA(); }
+  mlir::Value getB() { return b ? b : op.getB(); }
+  mlir::Value getBScales() { return bScales ? bScales : op.getBScales(); }
+  mlir::Value getOut() { return out ? out : op.getResultTensor(); }
   /// An argument of the kernel.
   mlir::Value getMap(unsigned index) {
     return kernel.getBody().getArgument(index);
@@ -115,8 +128,12 @@ private:
   /// The row of the result where what this CTA computes of a unit begins: parts
   /// of the reduction lie one below the other.
   mlir::Value getResultRow(ForEachWorkOp unit);
-  /// Whether a unit has nothing to multiply.
+  /// The part of the reduction that a unit has.
+  std::pair<mlir::Value, mlir::Value> getReductionOf(ForEachWorkOp unit);
+  /// Whether it has nothing to multiply.
   mlir::Value isEmpty(ForEachWorkOp unit);
+
+  bool isGrouped() const { return ragged != RaggedKind::None; }
 
   /// Rows of scales that a tile's rows of B may touch: whole scale tiles, also
   /// where it begins in the middle of one.
@@ -139,12 +156,15 @@ private:
   /// Reduction elements that the scales of a scale tile cover.
   int64_t getScaleTileK() const { return kScaleTileBlocks * product.blockSize; }
 
-  MatmulOp op;
+  ProductOpInterface op;
+  RaggedKind ragged = op.getRaggedOrNone();
   mlir::gpu::GPUModuleOp module;
   ScheduleAttr schedule;
   KernelBuilder host, body;
   target::ProductForm product;
   KernelOp kernel;
+  /// What of groups is seen as one matrix.
+  mlir::Value b, bScales, out;
   /// Device memory that only this product needs.
   llvm::SmallVector<mlir::Value> temporaries;
   /// The result as an argument of the kernel.
@@ -154,6 +174,10 @@ private:
   unsigned firstCapture = 0;
   /// The factor of the sums in the kernel, if the operation has one.
   mlir::Value alpha;
+  /// Of groups: their ends, and the rows of a matrix of the result.
+  mlir::Value offsets, groupRows;
+  /// The size of the reduction in the kernel.
+  mlir::Value reduction;
   mlir::Value work, inputs, accumulators;
   /// Number of this CTA in its pair, or null.
   mlir::Value rank;

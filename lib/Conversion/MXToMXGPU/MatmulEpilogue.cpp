@@ -25,15 +25,35 @@ static constexpr int64_t kFragmentColumns = 32;
 /// The row of the result that this thread has, and whether it exists. A row
 /// that does not counts as the last one, so that whatever is read exists.
 MatmulBuilder::Row MatmulBuilder::getEpilogueRow(ForEachWorkOp unit) {
-  Value own = body.add(getResultRow(unit), body.create<ThreadIdOp>());
+  Value thread = body.create<ThreadIdOp>();
+  Value own = body.add(getResultRow(unit), thread);
+  if (isGrouped())
+    return getRowOfGroup(unit, own, body.add(getFirstRow(unit), thread));
   auto type = cast<MemRefType>(result.getType());
   if (!type.isDynamicDim(0) && type.getDimSize(0) % schedule.getTileM() == 0)
-    return {own, own, body.create<arith::ConstantOp>(body.getBoolAttr(true))};
+    return {own, own, own,
+            body.create<arith::ConstantOp>(body.getBoolAttr(true))};
   Value rows = body.dim(result, 0);
   Value isPresent =
       body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, own, rows);
   Value last = body.create<arith::SubIOp>(rows, body.index(1));
-  return {own, body.create<arith::MinUIOp>(own, last), isPresent};
+  Value clamped = body.create<arith::MinUIOp>(own, last);
+  return {own, clamped, clamped, isPresent};
+}
+
+/// A group has a part of the result's rows, or a matrix of its own, in which
+/// the thread's row has another number.
+MatmulBuilder::Row MatmulBuilder::getRowOfGroup(ForEachWorkOp unit, Value own,
+                                                Value inMatrix) {
+  Value end = ragged == RaggedKind::Rows ? Value(unit.getEnd()) : groupRows;
+  Value isPresent =
+      body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, inMatrix, end);
+  auto clamp = [&](Value row, Value end) -> Value {
+    return body.create<arith::MinUIOp>(
+        row, body.create<arith::SubIOp>(end, body.index(1)));
+  };
+  return {own, clamp(own, body.dim(result, 0)), clamp(inMatrix, end),
+          isPresent};
 }
 
 /// Whether all columns of the unit exist and are written and read in aligned
@@ -157,7 +177,7 @@ void MatmulBuilder::buildEpilogue() {
   ForEachWorkOp unit = body.forEachWork(work);
   Value empty = isEmpty(unit);
   Row row = getEpilogueRow(unit);
-  region.emitScalars(body, row.clamped);
+  region.emitScalars(body, row.inMatrix);
   // Columns that do not exist matter to what reads or writes them here.
   bool asks = !isStaged() || region.usesColumns();
   Value whole = asks ? isWhole(unit, empty) : Value();

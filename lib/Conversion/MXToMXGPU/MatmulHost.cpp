@@ -15,30 +15,95 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// A batch of matrices as one, whose rows lie one below the other.
+static Value stackRows(KernelBuilder &host, Value batch) {
+  int64_t rank = cast<MemRefType>(batch.getType()).getRank();
+  SmallVector<ReassociationIndices> dims{{0, 1}};
+  for (int64_t dim = 2; dim < rank; ++dim)
+    dims.push_back({dim});
+  return host.create<memref::CollapseShapeOp>(batch, dims);
+}
+
+void MatmulBuilder::viewGroups() {
+  if (ragged == RaggedKind::Rows) {
+    b = stackRows(host, op.getB());
+    bScales = stackRows(host, op.getBScales());
+  } else if (ragged == RaggedKind::Reduction) {
+    out = stackRows(host, op.getResultTensor());
+  }
+}
+
+/// As many groups everywhere, and sizes of the batch that they have.
+void MatmulBuilder::checkGroups() {
+  Value groups = host.dim(op.getGroupOffsets(), 0);
+  bool byRows = ragged == RaggedKind::Rows;
+  host.requireSize(host.dim(byRows ? op.getB() : op.getResultTensor(), 0),
+                   groups,
+                   byRows ? "dimension 0 of b" : "dimension 0 of the result");
+  if (byRows)
+    host.requireSize(host.dim(op.getBScales(), 0), groups,
+                     "dimension 0 of the scales of b");
+  host.requireAtMost(host.dim(getOut(), 0), kMaxExtent, "rows of the result");
+}
+
 /// What the verifier could not see in dynamic shapes.
 void MatmulBuilder::checkSizes() {
-  Value m = host.dim(op.getA(), 0), n = host.dim(op.getB(), 0);
+  int64_t bRank = cast<MemRefType>(op.getB().getType()).getRank();
+  int64_t outRank = cast<MemRefType>(op.getResultTensor().getType()).getRank();
+  Value m = host.dim(op.getA(), 0), n = host.dim(op.getB(), bRank - 2);
   Value k = host.dim(op.getA(), 1);
   host.requireAtMost(m, kMaxExtent, "rows of a");
-  host.requireAtMost(n, kMaxExtent, "rows of b");
+  host.requireAtMost(host.dim(getB(), 0), kMaxExtent, "rows of b");
   host.requireAtMost(k, kMaxExtent, "columns of a");
   host.requireMultiple(k, product.reductionMultiple, "dimension 1 of a");
-  host.requireSize(host.dim(op.getB(), 1), k, "dimension 1 of b");
-  host.requireSize(host.dim(getOut(), 0), m, "dimension 0 of the result");
-  host.requireSize(host.dim(getOut(), 1), n, "dimension 1 of the result");
-  for (auto [scales, rows, name] : {std::tuple(op.getAScales(), m, "a"),
-                                    std::tuple(op.getBScales(), n, "b")}) {
-    Value rowTiles = host.ceilDiv(rows, kScaleTileRows);
-    host.requireSize(host.dim(scales, 0), rowTiles,
+  auto requireDim = [&](Value tensor, int64_t dim, Value size,
+                        const Twine &name) {
+    host.requireSize(host.dim(tensor, dim), size,
+                     "dimension " + Twine(dim) + " of " + name);
+  };
+  requireDim(op.getB(), bRank - 1, k, "b");
+  requireDim(op.getResultTensor(), outRank - 2, m, "the result");
+  requireDim(op.getResultTensor(), outRank - 1, n, "the result");
+  if (isGrouped())
+    checkGroups();
+  auto requireTiles = [&](Value scales, Value rowTiles, StringRef name) {
+    int64_t rank = cast<MemRefType>(scales.getType()).getRank();
+    host.requireSize(host.dim(scales, rank - 5), rowTiles,
                      Twine("tiles of rows of the scales of ") + name);
-    Value blockTiles = host.ceilDiv(k, getScaleTileK());
-    host.requireSize(host.dim(scales, 1), blockTiles,
+    host.requireSize(host.dim(scales, rank - 4),
+                     host.ceilDiv(k, getScaleTileK()),
                      Twine("tiles of blocks of the scales of ") + name);
-  }
+  };
+  // Each group of rows has tiles of its own.
+  requireTiles(op.getAScales(),
+               ragged == RaggedKind::Rows
+                   ? host.add(host.div(m, kScaleTileRows),
+                              host.dim(op.getGroupOffsets(), 0))
+                   : host.ceilDiv(m, kScaleTileRows),
+               "a");
+  requireTiles(op.getBScales(), host.ceilDiv(n, kScaleTileRows), "b");
   for (auto [operand, form, name] : {std::tuple(op.getA(), product.a, "a"),
                                      std::tuple(op.getB(), product.b, "b")})
     checkRows(operand, *form, name);
   checkColumns();
+}
+
+/// As many units of work as there are, or, of rows of groups, may be.
+Value MatmulBuilder::getUnits() {
+  // Parts of the reduction lie one below the other in the result.
+  Value rows = host.dim(isGrouped() ? op.getA() : getOut(), 0);
+  Value rowTiles = host.ceilDiv(rows, schedule.getTileM());
+  if (isGrouped()) {
+    Value groups = host.dim(op.getGroupOffsets(), 0);
+    rowTiles = ragged == RaggedKind::Rows
+                   ? host.add(host.div(rows, schedule.getTileM()), groups)
+                   : host.mul(rowTiles, groups);
+    // Without rows there is no map to load them by.
+    rowTiles =
+        host.mul(rowTiles, host.create<arith::MinUIOp>(rows, host.index(1)));
+  }
+  return host.mul(rowTiles,
+                  host.ceilDiv(host.dim(getOut(), 1), schedule.getTileN()));
 }
 
 /// Where the rows of an operand begin.
@@ -86,7 +151,7 @@ Value MatmulBuilder::encodeOperand(Value operand,
   int64_t elements = std::min<int64_t>(schedule.getTileK(), 128 * 8 / bits);
   auto swizzle = elements * bits / 8 == 128 ? Swizzle::Sw128 : Swizzle::Sw64;
   auto type =
-      TensorMapType::get(op.getContext(), {rows, elements},
+      TensorMapType::get(op->getContext(), {rows, elements},
                          cast<MemRefType>(operand.getType()).getElementType(),
                          swizzle, form.padded);
   if (form.repacked)
@@ -132,7 +197,7 @@ Value MatmulBuilder::encodeScales(Value scales, ArrayRef<int64_t> box) {
                                      host.getIndexAttr(256)};
   Value split = host.create<memref::ExpandShapeOp>(
       shape, flat, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}}, sizes);
-  auto type = TensorMapType::get(op.getContext(), box, source.getElementType(),
+  auto type = TensorMapType::get(op->getContext(), box, source.getElementType(),
                                  Swizzle::None);
   return host.create<EncodeTensorMapOp>(type, split);
 }
@@ -162,7 +227,7 @@ Value MatmulBuilder::encodeResult() {
   require(rest, "the result's data", rest);
   int64_t columns = getFragmentColumns();
   auto map = TensorMapType::get(
-      op.getContext(), {kStagedRows, columns}, type.getElementType(),
+      op->getContext(), {kStagedRows, columns}, type.getElementType(),
       *symbolizeSwizzle(static_cast<uint32_t>(columns * bytes)));
   return host.create<EncodeTensorMapOp>(map, getOut());
 }

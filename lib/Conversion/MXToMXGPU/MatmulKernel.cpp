@@ -47,20 +47,20 @@ void MatmulBuilder::mapCaptures() {
 }
 
 void MatmulBuilder::buildProduct() {
-  SmallVector<Value> arguments = {
-      encodeOperand(op.getA(), *product.a, getARows()),
-      encodeOperand(op.getB(), *product.b, getBRows()),
-      encodeScales(op.getAScales(), getAScaleBox()),
-      encodeScales(op.getBScales(), getBScaleBox()), getOut()};
+  SmallVector<Value> arguments = {encodeOperand(getA(), *product.a, getARows()),
+                                  encodeOperand(getB(), *product.b, getBRows()),
+                                  encodeScales(op.getAScales(), getAScaleBox()),
+                                  encodeScales(getBScales(), getBScaleBox()),
+                                  getOut()};
+  if (isGrouped())
+    arguments.push_back(op.getGroupOffsets());
   appendReduction(arguments);
   appendCaptures(arguments);
   if (isStaged())
     arguments.push_back(encodeResult());
   buildKernel(ValueRange(arguments).getTypes());
 
-  Value rowTiles = host.ceilDiv(host.dim(getOut(), 0), schedule.getTileM());
-  Value columnTiles = host.ceilDiv(host.dim(getOut(), 1), schedule.getTileN());
-  Value units = host.mul(rowTiles, columnTiles);
+  Value units = getUnits();
   host.requireAtMost(units, kMaxUnits, "units of work");
   Value clusters = units;
   if (schedule.getTileLoop() == TileLoop::Static) { // as many as run at once
@@ -74,49 +74,64 @@ void MatmulBuilder::buildProduct() {
 }
 
 void MatmulBuilder::buildKernel(TypeRange arguments) {
-  kernel = host.kernel(module, "matmul", arguments, schedule);
+  kernel = host.kernel(module, isGrouped() ? "grouped_matmul" : "matmul",
+                       arguments, schedule);
   kernel.setCluster(schedule.getCtas());
   body.setInsertionPointToStart(&kernel.getBody().front());
   result = kernel.getBody().getArgument(4);
-  Value reduction = getReduction(5);
+  if (isGrouped())
+    offsets = kernel.getBody().getArgument(5);
+  reduction = getReduction(isGrouped() ? 6 : 5);
   if (schedule.getCtaPair())
     rank = body.create<CtaRankOp>();
   mapCaptures();
   if (isStaged())
     resultMap = kernel.getBody().getArguments().back();
-  Value rows = body.dim(result, 0), columns = body.dim(result, 1);
-  if (schedule.getSplitK() > 1)
-    rows = body.div(rows, schedule.getSplitK());
   auto createRing = [&](RingType type, StringRef name) -> Value {
     return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
                                IntegerAttr());
   };
-  auto createWork = [&](Value units) {
-    work = body.create<WorkSourceOp>(
-        rows, columns, reduction,
-        ArrayRef<int64_t>{schedule.getTileM(), schedule.getTileN()},
-        schedule.getRaster(), units, schedule.getSplitK(), schedule.getTileK());
-  };
-  bool isClc = schedule.getTileLoop() == TileLoop::Clc;
-  if (!isClc)
+  bool byRing = isGrouped() || schedule.getTileLoop() == TileLoop::Clc;
+  if (!byRing)
     createWork(Value());
   inputs = createRing(getInputRingType(), "in");
   accumulators = createRing(getAccumulatorRingType(), "acc");
   if (isStaged())
     staging = createRing(getStagingRingType(), "staging");
   Value units;
-  if (isClc) { // behind what is aligned more
+  if (byRing) // behind what is aligned more
     units = createRing(getUnitRingType(), "units");
-    createWork(units);
-  }
+  // Kernels before this one may write what is read from here on: the ends of
+  // groups by which the first unit is found, too.
   if (schedule.getPdl())
     body.create<WaitDependenciesOp>();
+  if (byRing)
+    createWork(units);
   buildEpilogue();
   buildLoad();
   buildMma();
-  if (isClc)
+  if (byRing)
     buildSchedule(units);
   divideRegisters();
+}
+
+/// The units of the problem, by a ring unless they are static.
+void MatmulBuilder::createWork(Value units) {
+  SmallVector<int64_t> tile = {schedule.getTileM(), schedule.getTileN()};
+  Value rows = body.dim(result, 0), columns = body.dim(result, 1);
+  if (ragged == RaggedKind::Reduction)
+    rows = groupRows = body.create<arith::DivUIOp>(rows, body.dim(offsets, 0));
+  if (isGrouped()) {
+    work = body.create<WorkSourceOp>(rows, columns, reduction, tile,
+                                     schedule.getRaster(), units, offsets,
+                                     ragged == RaggedKind::Reduction);
+    return;
+  }
+  if (schedule.getSplitK() > 1)
+    rows = body.div(rows, schedule.getSplitK());
+  work = body.create<WorkSourceOp>(rows, columns, reduction, tile,
+                                   schedule.getRaster(), units,
+                                   schedule.getSplitK(), schedule.getTileK());
 }
 
 /// The warpgroup of the epilogue holds accumulators in its registers, the other
@@ -144,19 +159,19 @@ RingType MatmulBuilder::getInputRingType() {
     if (name == "sfb")
       shape = {getBScaleRows() / kScaleTileRows,
                schedule.getTileK() / getScaleTileK(), 2, 256};
-    buffers.push_back(BufferType::get(op.getContext(), Space::Smem, shape,
+    buffers.push_back(BufferType::get(op->getContext(), Space::Smem, shape,
                                       map.getElementType(), map.getSwizzle(),
                                       map.getPadded()));
   }
-  return RingType::get(op.getContext(), schedule.getStages(), names, buffers,
+  return RingType::get(op->getContext(), schedule.getStages(), names, buffers,
                        Agent::Tma, 1, Agent::Mma, 1, getScope(),
                        /*overlap=*/0);
 }
 
 RingType MatmulBuilder::getAccumulatorRingType() {
-  return RingType::get(op.getContext(), schedule.getAccumulators(),
+  return RingType::get(op->getContext(), schedule.getAccumulators(),
                        {host.getStringAttr("d")},
-                       {BufferType::get(op.getContext(), Space::Tmem,
+                       {BufferType::get(op->getContext(), Space::Tmem,
                                         {getARows(), schedule.getTileN()},
                                         host.getF32Type(), Swizzle::None)},
                        Agent::Mma, 1, Agent::Threads, kEpilogueWarps * 32,
@@ -171,33 +186,36 @@ Value MatmulBuilder::getFirstRow(ForEachWorkOp unit) {
 
 RingType MatmulBuilder::getUnitRingType() {
   return RingType::get(
-      op.getContext(), kUnitSlots, {host.getStringAttr("unit")},
-      {BufferType::get(op.getContext(), Space::Smem, {kUnitBytes},
+      op->getContext(), kUnitSlots, {host.getStringAttr("unit")},
+      {BufferType::get(op->getContext(), Space::Smem,
+                       {isGrouped() ? kGroupUnitBytes : kUnitBytes},
                        host.getI8Type(), Swizzle::None)},
-      Agent::Clc, 1, Agent::Roles, 1, getScope(),
-      /*overlap=*/0);
+      isGrouped() ? Agent::Groups : Agent::Clc, 1, Agent::Roles, 1,
+      isGrouped() ? Scope::Cta : getScope(), /*overlap=*/0);
 }
 
 RingType MatmulBuilder::getStagingRingType() {
   auto map = cast<TensorMapType>(resultMap.getType());
   return RingType::get(
-      op.getContext(), schedule.getStaging(), {host.getStringAttr("c")},
-      {BufferType::get(op.getContext(), Space::Smem, map.getBox(),
+      op->getContext(), schedule.getStaging(), {host.getStringAttr("c")},
+      {BufferType::get(op->getContext(), Space::Smem, map.getBox(),
                        map.getElementType(), map.getSwizzle())},
       Agent::Threads, 32, Agent::TmaStore, 1, Scope::Warp,
       /*overlap=*/0);
 }
 
-/// One thread asks for the unit that comes after each.
+/// One thread asks for the unit that comes after each, or a warp finds it.
 void MatmulBuilder::buildSchedule(Value units) {
   OpBuilder::InsertionGuard guard(body);
-  body.role("schedule", 1, /*elected=*/true);
+  body.role("schedule", 1, /*elected=*/!isGrouped());
   body.forEachWork(work);
   Value slot = body.create<AcquireOp>(units);
   body.create<PublishOp>(slot, Value());
 }
 
 Value MatmulBuilder::getResultRow(ForEachWorkOp unit) {
+  if (ragged == RaggedKind::Reduction)
+    return body.add(getFirstRow(unit), body.mul(unit.getSlice(), groupRows));
   if (schedule.getSplitK() == 1)
     return getFirstRow(unit);
   auto source = work.getDefiningOp<WorkSourceOp>();
@@ -205,28 +223,35 @@ Value MatmulBuilder::getResultRow(ForEachWorkOp unit) {
                   body.mul(unit.getSlice(), source.getRows()));
 }
 
-/// Whether a unit has nothing to multiply.
-Value MatmulBuilder::isEmpty(ForEachWorkOp unit) {
-  return body.create<arith::CmpIOp>(arith::CmpIPredicate::eq, unit.getStart(),
-                                    unit.getEnd());
+/// Groups of rows have all of it: their units say which rows they have instead.
+std::pair<Value, Value> MatmulBuilder::getReductionOf(ForEachWorkOp unit) {
+  if (ragged == RaggedKind::Rows)
+    return {body.index(0), reduction};
+  return {unit.getStart(), unit.getEnd()};
 }
 
-LogicalResult mx::mxgpu::convertMatmul(MatmulOp op, gpu::GPUModuleOp module,
+Value MatmulBuilder::isEmpty(ForEachWorkOp unit) {
+  auto [start, end] = getReductionOf(unit);
+  return body.create<arith::CmpIOp>(arith::CmpIPredicate::eq, start, end);
+}
+
+LogicalResult mx::mxgpu::convertMatmul(ProductOpInterface op,
+                                       gpu::GPUModuleOp module,
                                        const target::TargetInfo &target) {
   if (failed(verifyMatmulSupport(op)))
     return failure();
   auto schedule = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
   if (!schedule)
-    return op.emitOpError("expected a schedule: run mx-select-schedule first");
+    return op->emitOpError("expected a schedule: run mx-select-schedule first");
   if (failed(verifyScheduleSupport(op, schedule, target)))
     return failure();
   std::string why = explainDirectStores(*getMatmulProblem(op));
   if (schedule.getEpilogue() == Epilogue::TmaStore && !why.empty()) {
-    op.emitRemark("epilogue = direct instead of tma_store: ") << why;
-    schedule = ScheduleAttr::get(op.getContext(),
+    op->emitRemark("epilogue = direct instead of tma_store: ") << why;
+    schedule = ScheduleAttr::get(op->getContext(),
                                  withDirectStores(schedule.getParts()));
   }
   MatmulBuilder(op, module, schedule).build();
-  op.erase();
+  op->erase();
   return success();
 }

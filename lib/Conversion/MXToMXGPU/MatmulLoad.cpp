@@ -18,12 +18,21 @@ void MatmulBuilder::buildLoad() {
   body.role("load", 1, /*elected=*/true);
   ForEachWorkOp unit = body.forEachWork(work);
   Value row = getFirstRow(unit), column = unit.getColumn();
+  Value rowTile = body.div(row, kScaleTileRows);
+  Value columnTile = body.div(column, kScaleTileRows);
+  if (ragged == RaggedKind::Rows) {
+    // Scales of a group of rows begin with a tile, and so do those of its b,
+    // whose rows lie below those of the groups before.
+    Value group = unit.getSlice(), columns = body.dim(result, 1);
+    rowTile = body.add(rowTile, group);
+    columnTile = body.add(
+        columnTile, body.mul(group, body.ceilDiv(columns, kScaleTileRows)));
+    column = body.add(column, body.mul(group, columns));
+  }
   if (rank)
     column = body.add(column, body.mul(rank, body.index(getBRows())));
-  Value rowTile = body.div(row, kScaleTileRows);
-  Value columnTile = body.div(unit.getColumn(), kScaleTileRows);
-  ForEachKOp step =
-      body.forEachK(unit.getStart(), unit.getEnd(), schedule.getTileK());
+  auto [start, end] = getReductionOf(unit);
+  ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
   Value kTile = body.div(step.getK(), getScaleTileK());
   Value slot = body.create<AcquireOp>(inputs);
   loadOperand(slot, "a", getMap(0), row, step.getK(), schedule.getL2A());

@@ -23,15 +23,15 @@ void MatmulBuilder::buildMma() {
     bOffset = body.create<arith::RemUIOp>(unit.getColumn(),
                                           body.index(kScaleTileRows));
   Value accumulator = body.create<AcquireOp>(accumulators);
-  ForEachKOp step =
-      body.forEachK(unit.getStart(), unit.getEnd(), schedule.getTileK());
+  auto [start, end] = getReductionOf(unit);
+  ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
   Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
   Value accumulate = body.create<arith::XOrIOp>(step.getFirst(), yes);
   Value slot = body.create<ConsumeOp>(inputs);
   Type scaleType = cast<MemRefType>(op.getAScales().getType()).getElementType();
   auto getScales = [&](StringRef field, int64_t rows) -> Value {
     auto type =
-        ScalesType::get(op.getContext(), rows,
+        ScalesType::get(op->getContext(), rows,
                         schedule.getTileK() / getScaleTileK(), scaleType);
     return body.create<CopyScalesOp>(type, slot, field,
                                      schedule.getScaleSlots(), IntegerAttr());
@@ -40,7 +40,8 @@ void MatmulBuilder::buildMma() {
   Value bScales = getScales("sfb", getBScaleRows());
   // Where every tile is full there is nothing to ask.
   int64_t k = cast<MemRefType>(op.getA().getType()).getDimSize(1);
-  bool isWhole = !ShapedType::isDynamic(k) && k % schedule.getTileK() == 0;
+  bool isWhole = !ShapedType::isDynamic(k) && k % schedule.getTileK() == 0 &&
+                 ragged != RaggedKind::Reduction;
   body.create<MmaOp>(slot, "a", "b", aScales, bScales, accumulator, "d",
                      product.blockSize, bOffset, accumulate,
                      isWhole ? Value() : Value(step.getExtent()));

@@ -57,8 +57,8 @@ void MatmulBuilder::buildSplit() {
 }
 
 void MatmulBuilder::buildSum(Value parts) {
-  schedule =
-      ScheduleAttr::get(op.getContext(), withDirectStores(schedule.getParts()));
+  schedule = ScheduleAttr::get(op->getContext(),
+                               withDirectStores(schedule.getParts()));
   SmallVector<Value> arguments = {parts, getOut()};
   appendReduction(arguments);
   appendCaptures(arguments);
@@ -81,7 +81,7 @@ void MatmulBuilder::buildSumRole(Value parts) {
   Value rows = body.dim(result, 0), columns = body.dim(result, 1);
   work = body.create<WorkSourceOp>(
       rows, columns, reduction, ArrayRef<int64_t>{kSumWarps, kSumColumns * 32},
-      RasterAttr::get(op.getContext(), RasterOrder::Linear, 1));
+      RasterAttr::get(op->getContext(), RasterOrder::Linear, 1));
   body.role("sum", kSumWarps, /*elected=*/false);
   Value thread = body.create<ThreadIdOp>();
   Value warp = body.div(thread, 32);
@@ -126,7 +126,7 @@ void MatmulBuilder::storeSums(Value sums, Value row, Value column,
                               Value empty) {
   auto type = cast<MemRefType>(result.getType());
   Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
-  Row inResult = {row, row, yes};
+  Row inResult = {row, row, row, yes};
   Value last = body.create<arith::SubIOp>(body.dim(result, 1), body.index(1));
   auto store = [&](bool isWhole) {
     Columns columns = {column, kSumColumns, isWhole ? Value() : last,

@@ -13,22 +13,22 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static InFlightDiagnostic emitLayoutError(MatmulOp op, MemRefType type,
-                                          StringRef name) {
-  return op.emitOpError("expected ")
+static InFlightDiagnostic emitLayoutError(ProductOpInterface op,
+                                          MemRefType type, StringRef name) {
+  return op->emitOpError("expected ")
          << name << " to be a matrix with identity layout on the GPU, found "
          << type;
 }
 
 /// What a static reduction must be, and the nearest that it can.
-static LogicalResult verifyReduction(MatmulOp op,
+static LogicalResult verifyReduction(ProductOpInterface op,
                                      const target::ProductForm &product) {
   int64_t k = cast<MemRefType>(op.getA().getType()).getDimSize(1);
   int64_t multiple = product.reductionMultiple;
   if (ShapedType::isDynamic(k) || k % multiple == 0)
     return success();
   InFlightDiagnostic diag =
-      op.emitOpError("expected a reduction of a multiple of ")
+      op->emitOpError("expected a reduction of a multiple of ")
       << multiple
       << " elements for kind::" << target::getInfo(product.kind).name << " of "
       << target::getName(product.a->type) << " and "
@@ -58,7 +58,7 @@ static bool mayHaveStride(MemRefType type, const target::OperandForm &form) {
 /// What a static stride of rows must be, and the nearest that it can: the copy
 /// engine takes no rows that overlap (CUDA driver API,
 /// cuTensorMapEncodeTiled).
-static LogicalResult verifyRows(MatmulOp op, MemRefType type,
+static LogicalResult verifyRows(ProductOpInterface op, MemRefType type,
                                 const target::OperandForm &form,
                                 StringRef name) {
   if (type.getLayout().isIdentity())
@@ -73,7 +73,7 @@ static LogicalResult verifyRows(MatmulOp op, MemRefType type,
   if (ShapedType::isDynamic(stride) ||
       (stride % multiple == 0 && stride >= least))
     return success();
-  InFlightDiagnostic diag = op.emitOpError("expected rows of ")
+  InFlightDiagnostic diag = op->emitOpError("expected rows of ")
                             << name << " at a stride of a multiple of "
                             << multiple << " elements, at least " << least
                             << ", on the GPU, found " << stride;
@@ -86,24 +86,28 @@ static LogicalResult verifyRows(MatmulOp op, MemRefType type,
   return diag;
 }
 
-LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {
+LogicalResult mx::mxgpu::verifyMatmulSupport(ProductOpInterface op) {
   if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
     return failure();
+  bool isGrouped = op.getRaggedOrNone() != RaggedKind::None;
   for (auto [operand, scales, name] :
        {std::tuple(op.getA(), op.getAScales(), "a"),
         std::tuple(op.getB(), op.getBScales(), "b")}) {
     auto type = cast<MemRefType>(operand.getType());
     auto scaleType = cast<MemRefType>(scales.getType());
-    if (type.getRank() != 2)
+    // Each group of rows has a matrix b of its own.
+    int64_t batch = name[0] == 'b' && op.getRaggedOrNone() == RaggedKind::Rows;
+    if (type.getRank() != 2 + batch ||
+        (isGrouped && !type.getLayout().isIdentity()))
       return emitLayoutError(op, type, name);
-    if (scaleType.getRank() != 5 || !scaleType.getLayout().isIdentity())
-      return op.emitOpError("expected scales of ")
+    if (scaleType.getRank() != 5 + batch || !scaleType.getLayout().isIdentity())
+      return op->emitOpError("expected scales of ")
              << name << " in layout tcgen05 on the GPU, found " << scaleType;
   }
   std::optional<MatmulProblem> problem = getMatmulProblem(op);
   if (!problem)
-    return op.emitOpError("expected operands that the tensor core multiplies, "
-                          "found ")
+    return op->emitOpError("expected operands that the tensor core multiplies, "
+                           "found ")
            << op.getA().getType() << " and " << op.getB().getType();
   const target::ProductForm &product = problem->product;
   if (failed(verifyReduction(op, product)) ||
@@ -112,26 +116,33 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOp op) {
       failed(verifyRows(op, cast<MemRefType>(op.getB().getType()), *product.b,
                         "b")))
     return failure();
-  auto out = cast<MemRefType>(op.getOuts().front().getType());
+  auto out = cast<MemRefType>(op.getResultTensor().getType());
   if (!out.getLayout().isIdentity())
-    return op.emitOpError("expected a result with identity layout on the GPU, "
-                          "found ")
+    return op->emitOpError("expected a result with identity layout on the GPU, "
+                           "found ")
            << out;
+  if (!isGrouped)
+    return success();
+  auto offsets = cast<MemRefType>(op.getGroupOffsets().getType());
+  if (!offsets.getLayout().isIdentity())
+    return op->emitOpError("expected offsets with identity layout on the GPU, "
+                           "found ")
+           << offsets;
   return success();
 }
 
 LogicalResult
-mx::mxgpu::verifyScheduleSupport(MatmulOp op, ScheduleAttr schedule,
+mx::mxgpu::verifyScheduleSupport(ProductOpInterface op, ScheduleAttr schedule,
                                  const target::TargetInfo &target) {
   if (!schedule.getStages())
-    return op.emitOpError("expected a schedule with a number of stages (run "
-                          "mx-select-schedule first) on the GPU, found ")
+    return op->emitOpError("expected a schedule with a number of stages (run "
+                           "mx-select-schedule first) on the GPU, found ")
            << schedule;
   auto error =
       checkSchedule(*getMatmulProblem(op), schedule.getParts(), target);
   if (!error)
     return success();
-  InFlightDiagnostic diag = op.emitOpError(error->message);
+  InFlightDiagnostic diag = op->emitOpError(error->message);
   for (const std::string &row : error->table)
     diag.attachNote() << row;
   return diag;

@@ -42,13 +42,24 @@ static int64_t getMatrixBytes(int64_t rows, int64_t k, target::MmaType type,
          rows * ceilDiv(k, blockSize);
 }
 
+/// Groups of rows, each of which has whole tiles.
+static int64_t getGroups(const MatmulProblem &problem) {
+  if (problem.ragged != RaggedKind::Rows)
+    return 1;
+  return ShapedType::isDynamic(problem.groups)
+             ? 1
+             : std::max<int64_t>(problem.groups, 1);
+}
+
 static Grid getGrid(const MatmulProblem &problem, const ScheduleParts &parts,
                     const target::TargetInfo &target) {
   Grid grid;
   grid.m = orAssumed(problem.m);
   grid.n = orAssumed(problem.n);
   grid.k = orAssumed(problem.k);
-  grid.rowTiles = ceilDiv(grid.m, parts.tile[0]);
+  // Groups are modelled as of equal size.
+  int64_t groups = getGroups(problem);
+  grid.rowTiles = groups * ceilDiv(ceilDiv(grid.m, groups), parts.tile[0]);
   grid.columnTiles = ceilDiv(grid.n, parts.tile[1]);
   grid.workers = target.smCount / (parts.ctaPair ? 2 : 1);
   grid.aBytes = getMatrixBytes(grid.m, grid.k, problem.product.a->type,

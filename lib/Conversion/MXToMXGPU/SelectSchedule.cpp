@@ -61,19 +61,20 @@ struct SelectSchedulePass final
       if (!op->hasAttr(kQuantizeScheduleAttrName))
         op->setAttr(kQuantizeScheduleAttrName, selectDequantizeSchedule(op));
     });
-    WalkResult result = getOperation().walk([&](MatmulOp op) -> WalkResult {
-      if (std::string why = target::checkTcgen05(*target); !why.empty())
-        return op.emitOpError(why);
-      select(op, *target);
-      return WalkResult::advance();
-    });
+    WalkResult result =
+        getOperation().walk([&](ProductOpInterface op) -> WalkResult {
+          if (std::string why = target::checkTcgen05(*target); !why.empty())
+            return op->emitOpError(why);
+          select(op, *target);
+          return WalkResult::advance();
+        });
     if (result.wasInterrupted())
       signalPassFailure();
   }
 
   /// Leaves an operation that no kernel can do to the message of those who
   /// build kernels.
-  void select(MatmulOp op, const target::TargetInfo &target) {
+  void select(ProductOpInterface op, const target::TargetInfo &target) {
     std::optional<MatmulProblem> problem = getMatmulProblem(op);
     if (!problem)
       return;
@@ -86,7 +87,7 @@ struct SelectSchedulePass final
       return;
     ScheduleParts parts = given ? given.getParts() : candidates.front().parts;
     completeSchedule(*problem, parts, target);
-    auto schedule = ScheduleAttr::get(op.getContext(), parts);
+    auto schedule = ScheduleAttr::get(op->getContext(), parts);
     op->setAttr(kScheduleAttrName, schedule);
     if (isExplained)
       explainSchedule(llvm::errs(), op, *problem, schedule, bool(given),

@@ -4,6 +4,8 @@
 
 !tickets = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = tickets, consumer = roles>
 !slot = !mxgpu.slot<!tickets>
+!groups = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+!found = !mxgpu.slot<!groups>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // A counter that is 0 again when each of the units but those that CTAs began
   // with, and each CTA's last question, has been drawn.
@@ -82,6 +84,62 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
         %v = arith.index_cast %s : index to i64
         memref.store %v, %out[%start, %end] : memref<?x?xi64>
+      }
+    }
+  }
+
+  // All warps find the first unit; the others come as words by shared memory,
+  // from a warp that looks for them.
+  // CHECK-LABEL: llvm.func @groups(
+  // CHECK:         %[[FIRST:.*]] = arith.select %{{.*}}, %{{.*}}, %c-1_i32
+  // CHECK:         %[[EXISTS:.*]] = arith.cmpi ne, %[[FIRST]], %c-1_i32
+  // CHECK:         scf.if %[[EXISTS]] {
+  // CHECK:           scf.while ({{.*}}, %[[NUMBER:[^ ]*]] = %[[FIRST]])
+  // CHECK:             %[[COUNT:.*]] = nvvm.read.ptx.sreg.nctaid.x
+  // CHECK:             arith.addi %[[NUMBER]], %[[COUNT]]
+  // CHECK-COUNT-5:     nvvm.shfl.sync up
+  // CHECK:             %[[NEXT:.*]] = arith.select %{{.*}}, %{{.*}}, %c-1_i32
+  // CHECK:             scf.if
+  // CHECK-COUNT-2:       llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
+  // CHECK:               nvvm.mbarrier.arrive
+  // CHECK:             llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
+  // CHECK:             llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xi32>
+  // CHECK:             %[[MORE:.*]] = arith.cmpi ne, %[[TAKEN:.*]], %c-1_i32
+  // CHECK:             scf.condition(%[[MORE]]) {{.*}}, %[[TAKEN]] : i32
+  mxgpu.kernel @groups(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
+    %units = mxgpu.ring "units" : !groups
+    %work = mxgpu.work_source groups(%units : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
+    mxgpu.role @schedule warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %v = arith.index_cast %s : index to i64
+        memref.store %v, %out[%start, %end] : memref<?x?xi64>
+        %request = mxgpu.acquire %units : !groups
+        mxgpu.publish %request : !found
+        %answer = mxgpu.consume %units : !groups
+        mxgpu.next_unit %answer : !found
+        mxgpu.release %answer : !found
+      }
+    }
+  }
+
+  // Groups of a reduction have all outputs: the unit's number alone says which
+  // group has it, and sums over the groups before where its part begins.
+  // CHECK-LABEL: llvm.func @reduction(
+  // CHECK:         arith.divui
+  // CHECK:         scf.while
+  // CHECK-COUNT-5: nvvm.shfl.sync bfly
+  mxgpu.kernel @reduction(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
+    %units = mxgpu.ring "units" : !groups
+    %work = mxgpu.work_source groups(%units : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
+    mxgpu.role @schedule warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %v = arith.index_cast %s : index to i64
+        memref.store %v, %out[%start, %end] : memref<?x?xi64>
+        %request = mxgpu.acquire %units : !groups
+        mxgpu.publish %request : !found
+        %answer = mxgpu.consume %units : !groups
+        mxgpu.next_unit %answer : !found
+        mxgpu.release %answer : !found
       }
     }
   }

@@ -229,10 +229,43 @@ func.func @main(%x: memref<128x64xbf16, strided<[128, 1]>>, %e: !a, %s: !s) {
 // -----
 
 func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected mx.quantize, mx.dequantize, mx.relayout, mx.amax or mx.matmul on the GPU; this operation has no kernel yet}}
+  // expected-error @below {{'mx.grouped_matmul' op expected a schedule: run mx-select-schedule first}}
   mx.grouped_matmul ragged = rows
       ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
       offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+  return
+}
+
+// -----
+
+func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected no split_k with groups, found 2}}
+  mx.grouped_matmul ragged = rows
+      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], split_k = 2, stages = 2>}
+  return
+}
+
+// -----
+
+func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected tile_loop = static with groups, found clc}}
+  mx.grouped_matmul ragged = rows
+      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], tile_loop = clc, stages = 2>}
+  return
+}
+
+// -----
+
+func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<300x2xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected scales of a in layout tcgen05 on the GPU, found 'memref<300x2xf8E8M0FNU>'}}
+  mx.grouped_matmul ragged = rows
+      ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<300x2xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], stages = 2>}
   return
 }
 

@@ -13,6 +13,8 @@
 using namespace mlir;
 using namespace mx;
 
+#include "mx/Dialect/MX/IR/MXInterfaces.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "mx/Dialect/MX/IR/MXOps.cpp.inc"
 

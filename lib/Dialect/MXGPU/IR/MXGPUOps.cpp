@@ -29,7 +29,8 @@ static void printRaster(OpAsmPrinter &printer, Operation *, RasterAttr raster) {
   raster.printBody(printer);
 }
 
-/// `static`, `single`, `clc(units)` or `tickets(units, counter)`.
+/// `static`, `single`, `clc(units)`, `groups(units)` or `tickets(units,
+/// counter)`.
 static ParseResult parseScheduler(
     OpAsmParser &parser, UnitAttr &single,
     std::optional<OpAsmParser::UnresolvedOperand> &units, Type &unitsType,
@@ -38,9 +39,10 @@ static ParseResult parseScheduler(
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&keyword))
     return failure();
-  if (!llvm::is_contained({"static", "single", "clc", "tickets"}, keyword))
-    return parser.emitError(loc, "expected static, single, clc or tickets, "
-                                 "found ")
+  if (!llvm::is_contained({"static", "single", "clc", "groups", "tickets"},
+                          keyword))
+    return parser.emitError(loc, "expected static, single, clc, groups or "
+                                 "tickets, found ")
            << keyword;
   if (keyword == "single")
     single = parser.getBuilder().getUnitAttr();
@@ -64,7 +66,8 @@ static void printScheduler(OpAsmPrinter &printer, WorkSourceOp, UnitAttr single,
     printer << (single ? "single" : "static");
     return;
   }
-  printer << (counter ? "tickets(" : "clc(") << units;
+  Agent producer = cast<RingType>(unitsType).getProducer();
+  printer << stringifyAgent(producer) << '(' << units;
   if (counter)
     printer << ", " << counter;
   printer << " : " << unitsType;
@@ -220,8 +223,8 @@ void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
   }
   build(builder, state, WorkSourceType::get(builder.getContext()), rows,
         columns, reduction, units, /*counter=*/Value(), /*offsets=*/Value(),
-        /*single=*/false, builder.getDenseI64ArrayAttr(tile), raster, partsAttr,
-        stepAttr);
+        /*over_reduction=*/false, /*single=*/false,
+        builder.getDenseI64ArrayAttr(tile), raster, partsAttr, stepAttr);
 }
 
 void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
@@ -230,9 +233,26 @@ void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
                          Value counter, Value offsets) {
   Value reduction = arith::ConstantIndexOp::create(builder, state.location, 0);
   build(builder, state, WorkSourceType::get(builder.getContext()), rows,
-        columns, reduction, units, counter, offsets, single,
-        builder.getDenseI64ArrayAttr(tile), raster, /*parts=*/IntegerAttr(),
+        columns, reduction, units, counter, offsets,
+        /*over_reduction=*/false, single, builder.getDenseI64ArrayAttr(tile),
+        raster, /*parts=*/IntegerAttr(),
         /*part_step=*/IntegerAttr());
+}
+
+void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
+                         Value columns, Value reduction, ArrayRef<int64_t> tile,
+                         RasterAttr raster, Value units, Value offsets,
+                         bool overReduction) {
+  build(builder, state, WorkSourceType::get(builder.getContext()), rows,
+        columns, reduction, units, /*counter=*/Value(), offsets, overReduction,
+        /*single=*/false, builder.getDenseI64ArrayAttr(tile), raster,
+        /*parts=*/IntegerAttr(), /*part_step=*/IntegerAttr());
+}
+
+/// Whether a warp finds the units of groups.
+static bool isByGroups(WorkSourceOp op) {
+  return op.getUnits() &&
+         cast<RingType>(op.getUnits().getType()).getProducer() == Agent::Groups;
 }
 
 /// Where tickets are drawn from, and which groups divide the rows.
@@ -252,12 +272,15 @@ static LogicalResult verifyWorkMemory(WorkSourceOp op) {
       return op.emitOpError("expected offsets of rank 1 and of i32 or i64, "
                             "found ")
              << type;
-    if (!op.getSingle())
-      return op.emitOpError("expected ragged work to be single, one unit for "
-                            "each CTA");
+    if (!isByGroups(op) && (!op.getSingle() || op.getOverReduction()))
+      return op.emitOpError("expected units of groups by a ring that they "
+                            "fill, or to be single with ragged rows");
     if (op.getParts())
       return op.emitOpError("expected ragged work without split");
+    return success();
   }
+  if (op.getOverReduction() || isByGroups(op))
+    return op.emitOpError("expected offsets where there are groups");
   return success();
 }
 
@@ -276,10 +299,13 @@ LogicalResult WorkSourceOp::verify() {
     if (!units.getDefiningOp<RingOp>())
       return emitOpError("expected a ring made in the kernel");
     Agent producer = cast<RingType>(units.getType()).getProducer();
-    Agent expected = getCounter() ? Agent::Tickets : Agent::Clc;
-    if (producer != expected)
+    bool isExpected =
+        getCounter()
+            ? producer == Agent::Tickets
+            : llvm::is_contained({Agent::Clc, Agent::Groups}, producer);
+    if (!isExpected)
       return emitOpError("expected a ring with producer ")
-             << stringifyAgent(expected) << ", found "
+             << (getCounter() ? "tickets" : "clc or groups") << ", found "
              << stringifyAgent(producer);
   }
   return verifyWorkMemory(*this);

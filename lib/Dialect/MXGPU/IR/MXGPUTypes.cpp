@@ -362,6 +362,21 @@ void RingType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+/// Bytes by which an agent tells of a unit of work; 0 for others. Of cluster
+/// launch control an answer (PTX ISA, clusterlaunchcontrol.try_cancel), else
+/// one access of a thread, or two.
+static int64_t getUnitBytes(Agent producer) {
+  switch (producer) {
+  case Agent::Clc:
+  case Agent::Tickets:
+    return 16;
+  case Agent::Groups:
+    return 32;
+  default:
+    return 0;
+  }
+}
+
 /// What each agent can fill and empty.
 static bool canFill(Agent agent, Space space, Scope scope) {
   switch (agent) {
@@ -369,6 +384,7 @@ static bool canFill(Agent agent, Space space, Scope scope) {
   case Agent::Clc:
     return space == Space::Smem && scope != Scope::Warp;
   case Agent::Tickets:
+  case Agent::Groups:
     return space == Space::Smem && scope == Scope::Cta;
   case Agent::Mma:
     return space == Space::Tmem && scope != Scope::Warp;
@@ -391,11 +407,11 @@ static bool canEmpty(Agent agent, Space space, Agent producer, Scope scope) {
   case Agent::TmaStore:
     return space == Space::Smem && producer == Agent::Threads;
   case Agent::Roles:
-    return space == Space::Smem &&
-           (producer == Agent::Clc || producer == Agent::Tickets);
+    return space == Space::Smem && getUnitBytes(producer);
   case Agent::Tma:
   case Agent::Clc:
   case Agent::Tickets:
+  case Agent::Groups:
     return false;
   }
   return false;
@@ -451,12 +467,11 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                          << stringifyAgent(producer) << ", found "
                          << stringifyAgent(consumer);
   }
-  // PTX ISA, clusterlaunchcontrol.try_cancel: an answer of 16 bytes.
-  if ((producer == Agent::Clc || producer == Agent::Tickets) &&
-      (buffers.size() != 1 || buffers[0].getSizeInBytes() != 16))
-    return emitError() << "expected 1 buffer of 16 bytes filled by "
-                       << stringifyAgent(producer) << ", found "
-                       << buffers.size() << ", the first of "
+  if (int64_t bytes = getUnitBytes(producer);
+      bytes && (buffers.size() != 1 || buffers[0].getSizeInBytes() != bytes))
+    return emitError() << "expected 1 buffer of " << bytes
+                       << " bytes filled by " << stringifyAgent(producer)
+                       << ", found " << buffers.size() << ", the first of "
                        << buffers[0].getSizeInBytes() << " bytes";
   return verifyOverlap(emitError, stages, buffers, overlap);
 }

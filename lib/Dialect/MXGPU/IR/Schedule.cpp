@@ -26,13 +26,20 @@ int64_t MatmulProblem::getScaleTileK() const {
   return kScaleTileBlocks * product.blockSize;
 }
 
-std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOp op) {
+int64_t MatmulProblem::getUnitBytes(const ScheduleParts &parts) const {
+  if (ragged != RaggedKind::None)
+    return kGroupUnitBytes;
+  return parts.tileLoop == TileLoop::Clc ? kUnitBytes : 0;
+}
+
+std::optional<MatmulProblem>
+mx::mxgpu::getMatmulProblem(ProductOpInterface op) {
   auto getLast = [](ShapedType type, int64_t fromEnd) {
     return type.getDimSize(type.getRank() - fromEnd);
   };
   auto aType = cast<ShapedType>(op.getA().getType());
   auto bType = cast<ShapedType>(op.getB().getType());
-  ShapedType outType = op.getOutType();
+  auto outType = cast<ShapedType>(op.getResultTensor().getType());
   auto a = getMmaType(aType.getElementType());
   auto b = getMmaType(bType.getElementType());
   auto scales = getScaleFormat(getElementTypeOrSelf(op.getAScales().getType()));
@@ -53,10 +60,15 @@ std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOp op) {
   problem.m = either(getLast(outType, 2), getLast(aType, 2));
   problem.n = either(getLast(outType, 1), getLast(bType, 2));
   problem.k = either(getLast(aType, 1), getLast(bType, 1));
+  problem.ragged = op.getRaggedOrNone();
+  if (Value offsets = op.getGroupOffsets())
+    problem.groups = cast<ShapedType>(offsets.getType()).getDimSize(0);
   return problem;
 }
 
 std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
+  if (problem.ragged != RaggedKind::None)
+    return "the rows behind a group are those of the next one";
   if (problem.accumulate && problem.hasEpilogue)
     return "the epilogue region takes the sum with what the result holds, "
            "which a bulk reduction adds too late";
@@ -164,7 +176,7 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
   int64_t swizzleAlign = 8 * std::min<int64_t>(rowBytes, 128);
   bool isStaged = parts.epilogue == Epilogue::TmaStore &&
                   explainDirectStores(problem).empty();
-  bool isClc = parts.tileLoop == TileLoop::Clc;
+  int64_t unitBytes = problem.getUnitBytes(parts);
   takeSlots(budget, "in", parts.stages,
             {{"in.a", tileM / ctas * rowBytes, swizzleAlign},
              {"in.b", tileN / ctas * rowBytes, swizzleAlign},
@@ -179,9 +191,9 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
               {{"staging.c", kStagedRows * rowBytes,
                 std::max<int64_t>(8 * rowBytes, 128)}});
   }
-  if (isClc)
+  if (unitBytes)
     takeSlots(budget, "units", kUnitSlots,
-              {{"units.unit", kUnitBytes, 128},
+              {{"units.unit", unitBytes, 128},
                {"barriers of units", kBarrierBytes, target::kMBarrierBytes}});
   takeSmem(budget, {"barriers of acc", 1, parts.accumulators * kBarrierBytes},
            target::kMBarrierBytes);
@@ -198,7 +210,7 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
   budget.tmemAllocated =
       target::tmemAllocationColumns(target, budget.tmemColumns);
   // The epilogue, the loads, the tensor core, and who asks for units.
-  budget.threads = (kEpilogueWarps + 2 + isClc) * target::kWarpSize;
+  budget.threads = (kEpilogueWarps + 2 + (unitBytes != 0)) * target::kWarpSize;
   return budget;
 }
 
@@ -271,6 +283,24 @@ static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
       {}};
 }
 
+/// Which units there are, and how many, is found on the device.
+static std::optional<ScheduleError> checkGroups(const MatmulProblem &problem,
+                                                const ScheduleParts &parts) {
+  if (problem.ragged == RaggedKind::None)
+    return std::nullopt;
+  if (parts.splitK > 1)
+    return ScheduleError{
+        llvm::formatv("expected no split_k with groups, found {0}",
+                      parts.splitK),
+        {}};
+  if (parts.tileLoop != TileLoop::Static)
+    return ScheduleError{
+        llvm::formatv("expected tile_loop = static with groups, found {0}",
+                      stringifyTileLoop(parts.tileLoop)),
+        {}};
+  return std::nullopt;
+}
+
 /// What ptxas 13.0 needs for any schedule without spilling. Below, it depends
 /// on the schedule.
 static std::optional<ScheduleError> checkRegisters(const ScheduleParts &parts) {
@@ -302,6 +332,8 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
       !error.empty())
     return ScheduleError{error, {}};
   if (auto error = checkColumns(problem, parts.tile[1]))
+    return error;
+  if (auto error = checkGroups(problem, parts))
     return error;
   if (auto error = checkSplit(problem, parts))
     return error;

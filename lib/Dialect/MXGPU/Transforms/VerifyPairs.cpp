@@ -46,6 +46,11 @@ static LogicalResult verifyPort(RingOp ring, const Port &port, Agent agent) {
 LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
   RingType type = ring.getType();
   auto kernel = ring->getParentOfType<KernelOp>();
+  // Each CTA of a pair looks for its groups by itself.
+  if (type.getProducer() == Agent::Groups)
+    return kernel.isPair()
+               ? verifyPort(ring, sides.producer, type.getProducer())
+               : success();
   if (type.isPair() != kernel.isPair())
     return ring.emitOpError("expected scope = ")
            << (kernel.isPair() ? "pair" : "cta") << " in a kernel with cluster("

@@ -236,13 +236,21 @@ private:
     return port.role.getElected() ? 1 : port.role.getWarps() * 32;
   }
 
-  /// One thread drives the copy engine and the tensor core; `threads(n)` are
-  /// all threads of a role, or of the roles that consume a ring together.
+  /// One thread drives the copy engine and the tensor core, a warp looks for
+  /// groups; `threads(n)` are all threads of a role, or of the roles that
+  /// consume a ring together.
   LogicalResult verifyAgent(RingOp ring, Port port, Agent agent,
                             int64_t threads, int64_t found) {
     RoleOp role = port.role;
     if (agent == Agent::Roles)
       return success();
+    if (agent == Agent::Groups) {
+      if (!role.getElected() && role.getWarps() == 1)
+        return success();
+      return role.emitOpError("expected a role of 1 warp, not elected, for "
+                              "groups of ring \"")
+             << ring.getName() << '"';
+    }
     if (agent != Agent::Threads) {
       if (role.getElected())
         return success();
@@ -268,6 +276,7 @@ private:
     case Agent::TmaStore:
     case Agent::Clc:
     case Agent::Tickets:
+    case Agent::Groups:
     case Agent::Roles:
       break;
     }

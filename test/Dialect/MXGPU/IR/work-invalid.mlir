@@ -28,7 +28,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %ring = mxgpu.ring "ring" : !ring
-    // expected-error @below {{'mxgpu.work_source' op expected a ring with producer clc, found tma}}
+    // expected-error @below {{'mxgpu.work_source' op expected a ring with producer clc or groups, found tma}}
     %work = mxgpu.work_source clc(%ring : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
     }
@@ -177,7 +177,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
-    // expected-error @below {{'mxgpu.work_source' op expected ragged work to be single, one unit for each CTA}}
+    // expected-error @below {{'mxgpu.work_source' op expected units of groups by a ring that they fill, or to be single with ragged rows}}
     %work = mxgpu.work_source static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
   }
 }
@@ -195,7 +195,38 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    // expected-error @below {{expected static, single, clc or tickets, found other}}
+    // expected-error @below {{expected static, single, clc, groups or tickets, found other}}
     %work = mxgpu.work_source other raster = linear tile [128, 128] of(%n, %n, %n)
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
+    // expected-error @below {{'mxgpu.work_source' op expected units of groups by a ring that they fill, or to be single with ragged rows}}
+    %work = mxgpu.work_source single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
+  }
+}
+
+// -----
+
+!units = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %units = mxgpu.ring "units" : !units
+    // expected-error @below {{'mxgpu.work_source' op expected offsets where there are groups}}
+    %work = mxgpu.work_source groups(%units : !units) raster = linear tile [128, 128] of(%n, %n, %n)
+  }
+}
+
+// -----
+
+!units = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
+    %units = mxgpu.ring "units" : !units
+    // expected-error @below {{'mxgpu.work_source' op expected ragged work without split}}
+    %work = mxgpu.work_source groups(%units : !units) raster = linear tile [128, 128] split(2 step 128) ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
   }
 }

@@ -7,6 +7,7 @@
 // CHECK: [[$RING:!clc_ring]] = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
 !slot = !mxgpu.slot<!ring>
+!groups = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
 gpu.module @kernels {
   // CHECK-LABEL: mxgpu.kernel @kernel
   mxgpu.kernel @kernel(%m: index, %n: index, %k: index) {
@@ -41,6 +42,11 @@ gpu.module @kernels {
     %single = mxgpu.work_source single raster = linear tile [128, 128] of(%n, %n, %n)
     // CHECK: mxgpu.work_source single raster = columns tile [128, 128] ragged(%{{.*}} : memref<?xi64>) of(
     %ragged = mxgpu.work_source single raster = columns tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
+    %groups = mxgpu.ring "groups" : !groups
+    // CHECK: mxgpu.work_source groups(%{{.*}} : !groups_ring) raster = linear tile [128, 128] ragged(%{{.*}} : memref<?xi64>) of(
+    %rows = mxgpu.work_source groups(%groups : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
+    // CHECK: mxgpu.work_source groups(%{{.*}} : !groups_ring) raster = hilbert tile [128, 128] ragged(%{{.*}} : memref<?xi64>) over_reduction of(
+    %reduction = mxgpu.work_source groups(%groups : !groups) raster = hilbert tile [128, 128] ragged(%offsets : memref<?xi64>) over_reduction of(%n, %n, %n)
     mxgpu.role @none warps(1) {
     }
   }

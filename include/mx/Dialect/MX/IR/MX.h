@@ -46,6 +46,8 @@ struct QuantizeSource {
 
 } // namespace mx
 
+#include "mx/Dialect/MX/IR/MXInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "mx/Dialect/MX/IR/MXOps.h.inc"
 

@@ -11,6 +11,7 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mx/Dialect/MX/IR/MXAttrs.td"
+include "mx/Dialect/MX/IR/MXInterfaces.td"
 
 class MX_Op<string opMnemonic, list<Trait> traits = []>
     : Op<MX_Dialect, opMnemonic, traits>;
@@ -391,7 +392,7 @@ def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
 }
 
 def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
-                                           RecursiveMemoryEffects]> {
+    RecursiveMemoryEffects, MX_ProductOpInterface]> {
   let summary = "block-scaled matrix product with the second operand transposed";
   let description = [{
     `C[m, n] = sum over k of (A[m, k] * SA[m, k / block]) * (B[n, k] * SB[n, k / block])`
@@ -438,12 +439,16 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
   }];
   // An absent region rather than an empty one: upstream's mlir::clone, which
   // the cast folding of destination-style operations calls, needs a block.
-  let extraClassDeclaration = dpsDeclaration # epilogueDeclaration;
+  let extraClassDeclaration = dpsDeclaration # epilogueDeclaration # [{
+    ::mlir::Value getResultTensor() { return getOuts().front(); }
+    ::mlir::Value getGroupOffsets() { return {}; }
+    ::mx::RaggedKind getRaggedOrNone() { return ::mx::RaggedKind::None; }
+  }];
   let hasCanonicalizer = 1;
 }
 
 def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegments,
-                                           RecursiveMemoryEffects]> {
+    RecursiveMemoryEffects, MX_ProductOpInterface]> {
   let summary = "block-scaled matrix products over ragged groups";
   let description = [{
     `offsets` holds the cumulative ends of the G groups, on the device.
@@ -497,7 +502,11 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
   }];
   // An absent region rather than an empty one: upstream's mlir::clone, which
   // the cast folding of destination-style operations calls, needs a block.
-  let extraClassDeclaration = dpsDeclaration # epilogueDeclaration;
+  let extraClassDeclaration = dpsDeclaration # epilogueDeclaration # [{
+    ::mlir::Value getResultTensor() { return getOuts().front(); }
+    ::mlir::Value getGroupOffsets() { return getOffsets(); }
+    ::mx::RaggedKind getRaggedOrNone() { return getRagged(); }
+  }];
 }
 
 def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,

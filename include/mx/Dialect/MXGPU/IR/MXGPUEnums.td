@@ -33,7 +33,8 @@ def MXGPU_Agent : MXGPU_I32Enum<"Agent",
       I32EnumAttrCase<"TmaStore", 3, "tma_store">,
       I32EnumAttrCase<"Clc", 4, "clc">,
       I32EnumAttrCase<"Roles", 5, "roles">,
-      I32EnumAttrCase<"Tickets", 6, "tickets">]>;
+      I32EnumAttrCase<"Tickets", 6, "tickets">,
+      I32EnumAttrCase<"Groups", 7, "groups">]>;
 
 def MXGPU_Scope : MXGPU_I32Enum<"Scope", "CTAs that share a ring's slots", [
       I32EnumAttrCase<"Cta", 0, "cta">,

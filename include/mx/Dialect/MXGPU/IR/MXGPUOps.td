@@ -135,6 +135,8 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     - `tickets`: CTA i begins with unit i, and draws the numbers of further units
       from a counter in memory, which is 0 before the launch and again behind it.
       They come by a ring too;
+    - `groups`: as `static`, where groups have the units. A warp of each CTA
+      finds the next one, which comes by a ring to all roles;
     - `single`: there is a CTA for each unit, which takes that alone.
 
     With `split(n step k)` a unit has one of n parts of the reduction. Parts
@@ -144,10 +146,18 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     With `ragged(offsets)` rows belong to groups, which end at these offsets.
     Each group is given whole tiles of packed rows, in the order of the groups;
     `rows` / `tile[0]` tiles and one for each group suffice for any offsets. A
-    unit's slice is its group, its row a packed row, and its start and end are
-    the rows of the tensor that it holds. Units behind the last group are not
+    unit's slice is its group, its row a packed row (by `groups`, its start), and
+    its start and end are the rows of the tensor that it holds. Units behind the last group are not
     visited. Offsets that decrease or exceed `rows` count as the nearest that do
     not.
+
+    With `over_reduction`, by `groups` only, groups divide the reduction, and
+    each has `rows` x `columns` outputs of its own. A unit's slice
+    is its group; its start and end are where the group's part of the reduction
+    lies in the layout `#mx.ragged`, up to the next multiple of 128.
+
+    Units of one group come one after the other, in the order of `raster` by
+    `groups`.
 
     Example:
 
@@ -159,13 +169,19 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     %other = mxgpu.work_source clc(%units : !units_ring) raster = hilbert
         tile [128, 256] split(4 step 128) of(%m, %n, %k)
     %third = mxgpu.work_source single raster = linear tile [128, 128]
-        ragged(%offsets : memref<?xi32>) of(%p, %n, %c0)
+        ragged(%offsets : memref<?xi32>) of(%m, %n, %c0)
+    %found = mxgpu.ring "found" : !mxgpu.ring<2 x (unit: smem<32xi8>),
+                                      producer = groups, consumer = roles>
+    %fourth = mxgpu.work_source groups(%found : !found_ring) raster = linear
+        tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction
+        of(%m, %n, %k)
     ```
   }];
   let arguments = (ins
     Index:$rows, Index:$columns, Index:$reduction,
     Optional<MXGPU_RingType>:$units, Optional<AnyMemRef>:$counter,
     Optional<AnyMemRef>:$offsets,
+    UnitAttr:$over_reduction,
     UnitAttr:$single,
     DenseI64ArrayAttr:$tile,
     MXGPU_RasterAttr:$raster,
@@ -181,13 +197,19 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
                    "bool":$single, "::mlir::Value":$units,
-                   "::mlir::Value":$counter, "::mlir::Value":$offsets)>
+                   "::mlir::Value":$counter, "::mlir::Value":$offsets)>,
+    OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
+                   "::mlir::Value":$reduction,
+                   "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
+                   "::mlir::Value":$units, "::mlir::Value":$offsets,
+                   "bool":$overReduction)>
   ];
   let assemblyFormat = [{
     custom<Scheduler>($single, $units, type($units), $counter, type($counter))
     `raster` `=` custom<Raster>($raster) `tile` $tile
     (`split` `(` $parts^ `step` $part_step `)`)?
     (`ragged` `(` $offsets^ `:` type($offsets) `)`)?
+    (`over_reduction` $over_reduction^)?
     `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
   }];
   let hasVerifier = 1;
@@ -225,8 +247,9 @@ def MXGPU_ForEachWorkOp : MXGPU_Op<"for_each_work", [
 def MXGPU_NextUnitOp : MXGPU_Op<"next_unit"> {
   let summary = "go on with the unit of work in a slot";
   let description = [{
-    The slot holds the answer of cluster launch control, or a ticket: the number
-    of a unit, or that there is none, and then the loop ends. Such an answer of
+    The slot holds the answer of cluster launch control, or a ticket, or a unit
+    of a group: the number of a unit, or that there is none, and then the loop
+    ends. Such an answer of
     cluster launch control does not say that all units are done; whatever is
     left is launched.
 

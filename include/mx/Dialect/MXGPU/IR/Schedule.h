@@ -17,30 +17,36 @@
 
 namespace mx::mxgpu {
 
-/// What a schedule depends on of an `mx.matmul`.
+/// What a schedule depends on of a product.
 struct MatmulProblem {
   target::ProductForm product{};
   int64_t outBits = 32;
   bool accumulate = false;
   /// Whether an epilogue region computes the elements of the result.
   bool hasEpilogue = false;
-  /// Elements, or ShapedType::kDynamic.
+  /// What groups divide.
+  RaggedKind ragged = RaggedKind::None;
+  /// Elements, or ShapedType::kDynamic; of all groups together.
   int64_t m = mlir::ShapedType::kDynamic;
   int64_t n = mlir::ShapedType::kDynamic;
   int64_t k = mlir::ShapedType::kDynamic;
+  int64_t groups = 1;
 
   /// Bits that an element takes in shared memory: TMA unpacks the formats of
   /// mxf8f6f4 to bytes (PTX ISA, tensor maps of packed types).
   int64_t getSmemBits() const {
     return product.kind == target::MmaKind::MXF8F6F4 ? 8 : 4;
   }
+  /// Whether a warp of its own tells the others of their units of work, by so
+  /// many bytes each.
+  int64_t getUnitBytes(const ScheduleParts &parts) const;
   /// Elements of the reduction that one 512-byte tile of scales covers.
   int64_t getScaleTileK() const;
 };
 
 /// The problem of `op`, or none if no block-scaled instruction multiplies its
 /// operands.
-std::optional<MatmulProblem> getMatmulProblem(MatmulOp op);
+std::optional<MatmulProblem> getMatmulProblem(ProductOpInterface op);
 
 /// One entry of a memory: `count` things of `size` bytes or columns.
 struct BudgetItem {
@@ -70,9 +76,9 @@ struct ScheduleBudget {
 inline constexpr int64_t kEpilogueWarps = 4;
 
 /// Answers of cluster launch control, of 16 bytes (PTX ISA,
-/// clusterlaunchcontrol.try_cancel). Two, so that the loads can go on to the
-/// next unit while the epilogue of the last one runs.
-inline constexpr int64_t kUnitSlots = 2, kUnitBytes = 16;
+/// clusterlaunchcontrol.try_cancel), or units of groups. Two, so that the loads
+/// can go on to the next unit while the epilogue of the last one runs.
+inline constexpr int64_t kUnitSlots = 2, kUnitBytes = 16, kGroupUnitBytes = 32;
 
 /// What a warp stages at a time for a bulk copy: a row for each lane, of at
 /// most the widest swizzle's length.

@@ -1,0 +1,37 @@
+//===- MXInterfaces.td - What operations have in common ----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_IR_MXINTERFACES_TD
+#define MX_DIALECT_MX_IR_MXINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+class MX_Getter<string type, string name, string what>
+    : InterfaceMethod<what, type, name>;
+
+def MX_ProductOpInterface : OpInterface<"ProductOpInterface"> {
+  let cppNamespace = "::mx";
+  let description = [{
+    A block-scaled matrix product, of one matrix or of ragged groups:
+    `mx.matmul` and `mx.grouped_matmul`.
+  }];
+  let methods = [
+    MX_Getter<"::mlir::Value", "getA", "The left operand's elements.">,
+    MX_Getter<"::mlir::Value", "getAScales", "Their scales.">,
+    MX_Getter<"::mlir::Value", "getB", "The right operand's elements.">,
+    MX_Getter<"::mlir::Value", "getBScales", "Their scales.">,
+    MX_Getter<"::mlir::Value", "getAlpha", "The sums' factor (f32), or null.">,
+    MX_Getter<"::mlir::Value", "getResultTensor", "What is written.">,
+    MX_Getter<"::mlir::Value", "getGroupOffsets",
+              "Cumulative ends of groups, or null.">,
+    MX_Getter<"::mx::RaggedKind", "getRaggedOrNone",
+              "What the groups divide; `none` without groups.">,
+    MX_Getter<"int64_t", "getBlockSize", "Elements that share a scale.">,
+    MX_Getter<"bool", "getAccumulate", "Whether the product is added.">,
+    MX_Getter<"::mlir::Block *", "getEpilogueBlock",
+              "The block of the epilogue, or null.">
+  ];
+}
+
+#endif // MX_DIALECT_MX_IR_MXINTERFACES_TD

@@ -1,0 +1,183 @@
+//===- GroupSearch.cpp - Which group has a unit of work -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Groups are known on the device only, by their cumulative ends. Each has whole
+// tiles of packed rows, in order. A warp looks at 32 groups at a time: the sums
+// of their tiles say which lane's group has the one that is looked for.
+//
+// Ends are taken as they are but for two bounds, so that wrong ones lead to no
+// place outside of the tensors: none is beyond the last row, and none is before
+// the end of the group before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GroupSearch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Target/TargetInfo.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+GroupSearch::GroupSearch(NVVMBuilder &builder, Value offsets, Value rows,
+                         int64_t tileRows, Value columns)
+    : builder(builder), offsets(offsets), tileRows(tileRows), columns(columns),
+      count(builder.toI32(builder.create<memref::DimOp>(offsets, 0))),
+      rows(builder.create<arith::IndexCastOp>(getOffsetType(), rows)) {}
+
+Value GroupSearch::sub(Value a, Value b) {
+  return builder.create<arith::SubIOp>(a, b);
+}
+
+Value GroupSearch::isBelow(Value a, Value b) {
+  return builder.create<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
+}
+
+Type GroupSearch::getOffsetType() {
+  return cast<MemRefType>(offsets.getType()).getElementType();
+}
+
+/// The end of a group; 0 for number -1, and of the last one behind it.
+Value GroupSearch::loadOffset(Value group) {
+  Value last = sub(count, builder.i32(1));
+  Value known = builder.create<arith::MinSIOp>(group, last);
+  known = builder.create<arith::MaxSIOp>(known, builder.i32(0));
+  Type type = getOffsetType();
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8;
+  Value place = getGlobalAddress(builder, offsets,
+                                 builder.mul(builder.create<arith::IndexCastOp>(
+                                                 builder.getIndexType(), known),
+                                             builder.index(bytes)));
+  Value loaded = builder.create<LLVM::LoadOp>(type, place);
+  Value offset =
+      builder.toI32(builder.create<arith::MinUIOp>(loaded, rows).getResult());
+  Value isGroup = builder.create<arith::CmpIOp>(arith::CmpIPredicate::sge,
+                                                group, builder.i32(0));
+  return builder.create<arith::SelectOp>(isGroup, offset, builder.i32(0));
+}
+
+/// Begin and end of a group.
+std::pair<Value, Value> GroupSearch::loadGroup(Value group) {
+  Value begin = loadOffset(sub(group, builder.i32(1)));
+  Value end = builder.create<arith::MaxSIOp>(loadOffset(group), begin);
+  return {begin, end};
+}
+
+Value GroupSearch::getTilesOf(Value begin, Value end) {
+  Value rounded = builder.add(sub(end, begin), builder.i32(tileRows - 1));
+  return builder.create<arith::DivUIOp>(rounded, builder.i32(tileRows));
+}
+
+/// The 32 groups from `first` on, one a lane.
+GroupSearch::Groups GroupSearch::look(Value first) {
+  Value lane = builder.laneId();
+  Groups groups;
+  std::tie(groups.begin, groups.end) = loadGroup(builder.add(first, lane));
+  groups.units = getTilesOf(groups.begin, groups.end);
+  if (columns)
+    groups.units = builder.mul(groups.units, columns);
+  Value sum = groups.units;
+  for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2) {
+    Value below = builder.shuffleUp(sum, distance);
+    Value has = builder.create<arith::CmpIOp>(arith::CmpIPredicate::sge, lane,
+                                              builder.i32(distance));
+    Value addend = builder.create<arith::SelectOp>(has, below, builder.i32(0));
+    sum = builder.add(sum, addend);
+  }
+  groups.before = sub(sum, groups.units);
+  return groups;
+}
+
+/// Looks at 32 groups after the other until one has the unit. A lane's `left`
+/// is the number of the unit in its group, if it has it.
+FoundUnit GroupSearch::find(Value unit) {
+  Type i32 = builder.getI32Type();
+  Value zero = builder.i32(0);
+  // First group, units left; and behind the loop which lanes have the unit,
+  // and what the lane knows.
+  auto loop = builder.create<scf::WhileOp>(
+      TypeRange{i32, i32, i32, i32, i32, i32}, ValueRange{zero, unit},
+      [&](OpBuilder &nested, Location loc, ValueRange state) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(nested.getInsertionBlock(),
+                                  nested.getInsertionPoint());
+        Groups groups = look(state[0]);
+        Value left = sub(state[1], groups.before);
+        Value isHere = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ult,
+                                                     left, groups.units);
+        Value lanes = builder.ballot(isHere);
+        Value all = builder.add(groups.before, groups.units);
+        Value last = builder.i32(mx::target::kWarpSize - 1);
+        Value next = builder.add(state[0], builder.i32(mx::target::kWarpSize));
+        Value isNone = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                     lanes, zero);
+        Value goesOn =
+            builder.create<arith::AndIOp>(isNone, isBelow(next, count));
+        Value rest = sub(state[1], builder.shuffleFrom(all, last));
+        Value first = builder.create<arith::SelectOp>(goesOn, next, state[0]);
+        builder.create<scf::ConditionOp>(
+            goesOn,
+            ValueRange{first, rest, lanes, groups.begin, groups.end, left});
+      },
+      [](OpBuilder &nested, Location loc, ValueRange state) {
+        scf::YieldOp::create(nested, loc, state.take_front(2));
+      });
+  ValueRange state = loop.getResults();
+  Value exists =
+      builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, state[2], zero);
+  Value lane = builder.create<LLVM::CountTrailingZerosOp>(
+      i32, state[2], /*is_zero_poison=*/false);
+  return {builder.add(state[0], lane), builder.shuffleFrom(state[3], lane),
+          builder.shuffleFrom(state[4], lane),
+          builder.shuffleFrom(state[5], lane), exists};
+}
+
+Value GroupSearch::isGroup(Value group) { return isBelow(group, count); }
+
+/// Each lane adds the tiles of every 32nd group before.
+std::pair<Value, Value> GroupSearch::getPackedRange(Value group) {
+  Type i32 = builder.getI32Type();
+  auto loop = builder.create<scf::WhileOp>(
+      TypeRange{i32, i32}, ValueRange{builder.laneId(), builder.i32(0)},
+      [&](OpBuilder &nested, Location loc, ValueRange state) {
+        Value goesOn = arith::CmpIOp::create(
+            nested, loc, arith::CmpIPredicate::slt, state[0], group);
+        scf::ConditionOp::create(nested, loc, goesOn, state);
+      },
+      [&](OpBuilder &nested, Location loc, ValueRange state) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(nested.getInsertionBlock(),
+                                  nested.getInsertionPoint());
+        auto [begin, end] = loadGroup(state[0]);
+        Value sum = builder.add(state[1], getTilesOf(begin, end));
+        Value next = builder.add(state[0], builder.i32(mx::target::kWarpSize));
+        builder.create<scf::YieldOp>(ValueRange{next, sum});
+      });
+  builder.syncWarp();
+  Value sum = loop.getResult(1);
+  for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2)
+    sum = builder.add(sum, builder.shuffleXor(sum, distance));
+  auto [begin, end] = loadGroup(group);
+  Value size = builder.i32(tileRows);
+  return {builder.mul(sum, size),
+          builder.mul(builder.add(sum, getTilesOf(begin, end)), size)};
+}
+
+std::pair<Value, Value> mx::mxgpu::getTileRows(NVVMBuilder &builder,
+                                               const FoundUnit &found,
+                                               Value tile, int64_t tileRows) {
+  Value start =
+      builder.add(found.begin, builder.mul(tile, builder.i32(tileRows)));
+  Value end = builder.create<arith::MinSIOp>(
+      builder.add(start, builder.i32(tileRows)), found.end);
+  return {start, end};
+}
+
+GroupTile mx::mxgpu::findGroupTile(NVVMBuilder &builder, Value offsets,
+                                   Value rows, Value tile, int64_t tileRows) {
+  FoundUnit found = GroupSearch(builder, offsets, rows, tileRows).find(tile);
+  auto [start, end] = getTileRows(builder, found, found.inGroup, tileRows);
+  return {found.group, start, end, found.exists};
+}

@@ -1,0 +1,72 @@
+//===- GroupSearch.h - Which group has a unit of work -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// By the cumulative ends of the groups, which only the device knows. All lanes
+// of a warp must take part.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXGPUTONVVM_GROUPSEARCH_H
+#define MX_LIB_CONVERSION_MXGPUTONVVM_GROUPSEARCH_H
+
+#include "Lowering.h"
+
+namespace mx::mxgpu {
+
+/// A unit in its group: all i32.
+struct FoundUnit {
+  mlir::Value group, begin, end; ///< the group and its rows
+  mlir::Value inGroup;           ///< number of the unit among the group's
+  mlir::Value exists;            ///< i1: without it the others say nothing
+};
+
+class GroupSearch {
+public:
+  /// Units are tiles of so many rows, or, where there are `columns` (i32) of
+  /// tiles, one of each of them. No group ends beyond `rows` (index).
+  GroupSearch(NVVMBuilder &builder, mlir::Value offsets, mlir::Value rows,
+              int64_t tileRows, mlir::Value columns = {});
+
+  /// The group that has the unit of this number (i32).
+  FoundUnit find(mlir::Value unit);
+
+  /// Tiles of the rows from `begin` to `end`: all i32.
+  mlir::Value getTilesOf(mlir::Value begin, mlir::Value end);
+
+  /// Whether there is a group of this number (i32).
+  mlir::Value isGroup(mlir::Value group);
+  /// Where it begins and ends if each group is given whole tiles of rows: i32s.
+  std::pair<mlir::Value, mlir::Value> getPackedRange(mlir::Value group);
+
+private:
+  /// What the lanes know of 32 groups: all i32.
+  struct Groups {
+    mlir::Value begin, end;    // of the lane's group
+    mlir::Value units, before; // of it, and of those before it among the 32
+  };
+
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value isBelow(mlir::Value a, mlir::Value b);
+  mlir::Type getOffsetType();
+  mlir::Value loadOffset(mlir::Value group);
+  std::pair<mlir::Value, mlir::Value> loadGroup(mlir::Value group);
+  Groups look(mlir::Value first);
+
+  NVVMBuilder &builder;
+  mlir::Value offsets;
+  int64_t tileRows;
+  mlir::Value columns;
+  mlir::Value count; // of groups, i32
+  mlir::Value rows;  // of all groups, of the type of the offsets
+};
+
+/// The rows of a group's tile: i32s.
+std::pair<mlir::Value, mlir::Value> getTileRows(NVVMBuilder &builder,
+                                                const FoundUnit &found,
+                                                mlir::Value tile,
+                                                int64_t tileRows);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXGPUTONVVM_GROUPSEARCH_H

@@ -1,0 +1,121 @@
+//===- GroupUnits.cpp - Units of work that groups have --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A unit's number says which group has it and where it is in the group, by the
+// ends of the groups, which only the device knows. Groups of rows have as many
+// units as tiles cover their rows; groups of a reduction have all outputs, and
+// each its part of the reduction.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GroupSearch.h"
+#include "Raster.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+/// The words of shared memory that tell of a unit.
+static constexpr int64_t kUnitWords = 8;
+
+namespace {
+
+class UnitSearch {
+public:
+  UnitSearch(NVVMBuilder &builder, WorkSourceOp source)
+      : builder(builder), source(source), tileRows(source.getTile()[0]),
+        tileColumns(source.getTile()[1]),
+        columns(getTiles(builder, source.getColumns(), tileColumns)) {}
+
+  GroupUnit find(Value number) {
+    return source.getOverReduction() ? findOfReduction(number)
+                                       : findOfRows(number);
+  }
+
+private:
+  GroupUnit findOfRows(Value number);
+  GroupUnit findOfReduction(Value number);
+
+  Value mul(Value a, int64_t b) { return builder.mul(a, builder.i32(b)); }
+  GroupUnit finish(Value number, Value exists, ArrayRef<Value> arguments) {
+    return {SmallVector<Value>(arguments),
+            builder.create<arith::SelectOp>(exists, number, builder.i32(-1))};
+  }
+
+  NVVMBuilder &builder;
+  WorkSourceOp source;
+  int64_t tileRows, tileColumns;
+  Value columns; // tiles of them (i32)
+};
+
+} // namespace
+
+/// A group's units are visited in the order of the raster. The rows of the
+/// group alone are the unit's: packed rows are not asked for.
+GroupUnit UnitSearch::findOfRows(Value number) {
+  GroupSearch groups(builder, source.getOffsets(), source.getRows(), tileRows,
+                     columns);
+  FoundUnit found = groups.find(number);
+  Value tiles = groups.getTilesOf(found.begin, found.end);
+  Tiles tile =
+      buildTile(builder, source.getRaster(), {tiles, columns}, found.inGroup);
+  auto [start, end] = getTileRows(builder, found, tile.rows, tileRows);
+  return finish(
+      number, found.exists,
+      {found.group, start, mul(tile.columns, tileColumns), start, end});
+}
+
+/// All groups have the same outputs.
+GroupUnit UnitSearch::findOfReduction(Value number) {
+  Value rows = getTiles(builder, source.getRows(), tileRows);
+  Value each = builder.mul(rows, columns);
+  Value group = builder.create<arith::DivUIOp>(number, each);
+  Value inGroup =
+      builder.create<arith::SubIOp>(number, builder.mul(group, each));
+  Tiles tile = buildTile(builder, source.getRaster(), {rows, columns}, inGroup);
+  GroupSearch groups(builder, source.getOffsets(), source.getReduction(),
+                     mx::kRaggedReductionAlign);
+  Value exists = groups.isGroup(group);
+  auto [start, end] = groups.getPackedRange(group);
+  return finish(number, exists,
+                {group, mul(tile.rows, tileRows),
+                 mul(tile.columns, tileColumns), start, end});
+}
+
+/// CTA c, or pair c, takes units c, c + their number, ...
+static bool isPair(WorkSourceOp source) {
+  return source->getParentOfType<LLVM::LLVMFuncOp>()->hasAttr(
+      NVVM::NVVMDialect::getClusterDimAttrName());
+}
+
+GroupUnit mx::mxgpu::findFirstGroupUnit(NVVMBuilder &builder,
+                                        WorkSourceOp source) {
+  return UnitSearch(builder, source)
+      .find(isPair(source) ? builder.clusterId() : builder.ctaId());
+}
+
+GroupUnit mx::mxgpu::findNextGroupUnit(NVVMBuilder &builder,
+                                       WorkSourceOp source, scf::WhileOp loop) {
+  Value number = loop.getBeforeArguments().back();
+  Value count = isPair(source) ? builder.clusterCount() : builder.ctaCount();
+  return UnitSearch(builder, source).find(builder.add(number, count));
+}
+
+void mx::mxgpu::storeGroupUnit(NVVMBuilder &builder, const GroupUnit &unit,
+                               Value address) {
+  SmallVector<Value> words = unit.getWords();
+  words.resize(kUnitWords, builder.i32(0));
+  for (size_t i = 0; i < kUnitWords; i += 4)
+    builder.storeShared(builder.offset(address, 4 * i),
+                        ArrayRef(words).slice(i, 4));
+}
+
+GroupUnit mx::mxgpu::loadGroupUnit(NVVMBuilder &builder, Value address) {
+  SmallVector<Value> words = builder.loadShared(address, 4);
+  llvm::append_range(words, builder.loadShared(builder.offset(address, 16), 2));
+  Value number = words.pop_back_val();
+  return {SmallVector<Value>(words), number};
+}

@@ -1,0 +1,79 @@
+// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-allocate | FileCheck %s
+
+// Products of groups: a warp of each CTA finds the units, and the other roles
+// are told of them by a ring. The matrices b of all groups are one.
+
+// CHECK-DAG: !groups_ring = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+
+// As many CTAs as there may be units: 300 / 256 + 4 tiles of rows, 2 of columns.
+// CHECK-LABEL: func.func @rows(
+// CHECK:         %[[B:.*]] = memref.collapse_shape %arg2 {{.*}} into memref<800x256xf8E4M3FN>
+// CHECK:         mxgpu.encode_tensor_map %[[B]]
+// CHECK:         arith.minui %{{.*}}, %c10 : index
+// CHECK:         mxgpu.launch @kernels::@rows_grouped_matmul
+func.func @rows(%a: memref<300x256xf8E4M3FN>, %as: memref<6x2x32x4x4xf8E8M0FNU>, %b: memref<4x200x256xf8E4M3FN>, %bs: memref<4x2x2x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x200xbf16>) {
+  mx.grouped_matmul ragged = rows
+      ins(%a, %as, %b, %bs : memref<300x256xf8E4M3FN>, memref<6x2x32x4x4xf8E8M0FNU>, memref<4x200x256xf8E4M3FN>, memref<4x2x2x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<4xi32>) outs(%y : memref<300x200xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 128], cta_pair, stages = 2, pdl>}
+  return
+}
+
+// CHECK-LABEL: func.func @reduction(
+// CHECK:         %[[Y:.*]] = memref.collapse_shape %arg5 {{.*}} into memref<400x200xf32>
+// CHECK:         arith.minui %{{.*}}, %c16 : index
+// CHECK:         mxgpu.launch @kernels::@reduction_grouped_matmul grid(%{{.*}}) args({{.*}}, %[[Y]], %arg4 :
+func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0FNU>, %b: memref<200x768xf8E4M3FN>, %bs: memref<2x6x32x4x4xf8E8M0FNU>, %o: memref<4xi64>, %y: memref<4x100x200xf32>) {
+  mx.grouped_matmul ragged = reduction
+      ins(%a, %as, %b, %bs : memref<100x768xf8E4M3FN>, memref<1x6x32x4x4xf8E8M0FNU>, memref<200x768xf8E4M3FN>, memref<2x6x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<4xi64>) outs(%y : memref<4x100x200xf32>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 128], stages = 2>}
+  return
+}
+
+// Another kernel may have written the ends of the groups.
+// CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
+// CHECK:         %[[UNITS:.*]] = mxgpu.ring "units" {{.*}} : !groups_ring
+// CHECK-NEXT:    mxgpu.wait_dependencies
+// CHECK-NEXT:    %[[WORK:.*]] = mxgpu.work_source groups(%[[UNITS]] : !groups_ring) raster = linear tile [256, 128] ragged(%{{.*}} : memref<4xi32>) of(%c300, %c200, %c256)
+
+// Rows behind the end of the group are not stored.
+// CHECK:         mxgpu.role @epilogue
+// CHECK-NEXT:      mxgpu.for_each_work (%slice, %row, %column, %start, %[[END:.*]]) in %[[WORK]] {
+// CHECK:             %[[PRESENT:.*]] = arith.cmpi ult, %[[OWN:.*]], %[[END]] : index
+// CHECK:             mxgpu.store_fragment %{{.*}}, %result[%[[OWN]], %{{.*}}] when(%[[PRESENT]]) aligned(16)
+
+// Scales of a group begin with a tile, and its rows of b behind those of others.
+// CHECK:         mxgpu.role @load
+// CHECK-NEXT:      mxgpu.for_each_work (%[[GROUP:.*]], %[[ROW:.*]], %[[COLUMN:.*]], %start, %end) in %[[WORK]] {
+// CHECK:             %[[MINE:.*]] = arith.addi %[[ROW]], %{{.*}}
+// CHECK:             %[[TILE:.*]] = arith.divui %[[MINE]], %c128
+// CHECK:             %[[ROW_TILE:.*]] = arith.addi %[[TILE]], %[[GROUP]]
+// CHECK:             %[[TILES:.*]] = arith.muli %[[GROUP]], %c2
+// CHECK:             %[[COLUMN_TILE:.*]] = arith.addi %{{.*}}, %[[TILES]]
+// CHECK:             %[[BEFORE:.*]] = arith.muli %[[GROUP]], %c200
+// CHECK:             mxgpu.for_each_k {{.*}} from %c0 to %c256 step 128 {
+// CHECK:               mxgpu.tma_load %a_map[%[[MINE]], %{{.*}}]
+// CHECK:               mxgpu.tma_load %sfa_map[%[[ROW_TILE]], %{{.*}}]
+// CHECK:               mxgpu.tma_load %sfb_map[%[[COLUMN_TILE]], %{{.*}}
+
+// Each CTA of a pair looks for its units by itself.
+// CHECK:         mxgpu.role @schedule warps(1) first_warp({{.*}}) {
+// CHECK-NEXT:      mxgpu.for_each_work {{.*}} in %[[WORK]] {
+// CHECK-NEXT:        %[[SLOT:.*]] = mxgpu.acquire %[[UNITS]]
+// CHECK-NEXT:        mxgpu.publish %[[SLOT]]
+// CHECK-NEXT:        %[[NEXT:.*]] = mxgpu.consume %[[UNITS]]
+// CHECK-NEXT:        mxgpu.next_unit %[[NEXT]]
+// CHECK-NEXT:        mxgpu.release %[[NEXT]]
+
+// A part of the reduction, and a matrix of the result, for each group.
+// CHECK-LABEL: mxgpu.kernel @reduction_grouped_matmul(
+// CHECK:         %[[M:.*]] = arith.constant 100 : index
+// CHECK:         mxgpu.work_source groups(%{{.*}} : !groups_ring) raster = linear tile [128, 64] ragged(%{{.*}} : memref<4xi64>) over_reduction of(%[[M]], %c200, %c768)
+// CHECK:         mxgpu.role @epilogue
+// CHECK-NEXT:      mxgpu.for_each_work (%[[G:.*]], %[[R:.*]], %column, %[[K0:.*]], %[[K1:.*]]) in
+// CHECK:             %[[EMPTY:.*]] = arith.cmpi eq, %[[K0]], %[[K1]] : index
+// CHECK:             %[[ABOVE:.*]] = arith.muli %[[G]], %[[M]]
+// CHECK:             mxgpu.load_accumulator {{.*}} empty(%[[EMPTY]])
+// CHECK:         mxgpu.role @load
+// CHECK:             mxgpu.for_each_k {{.*}} from %start to %end step 128

@@ -1,0 +1,286 @@
+"""Runs mx.grouped_matmul over random groups and compares with numpy.
+
+usage: grouped_formats.py MX_RUN DEVICE DIRECTORY KIND [--count=N] [--first=N]
+                          [--schedule=PARTS] [--seed=N]
+
+KIND is `rows` or `reduction`. Groups of every kind: none, empty ones, of one
+row, one with everything, of no multiple of anything, and rows behind the last.
+Slack holds what must not matter: NaN scales beyond the matrices and between
+groups of rows, NaN elements behind the last group, and a result full of NaN.
+Case number i is the same whenever it runs.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+from matmul_formats import FORMATS, OUTS, compare, make_codes, make_scales
+
+ROWS = """
+!a = tensor<{t}x{k}x{a}>
+!as = tensor<{t}x{blocks}x{s}, #mx.scale_layout<tcgen05, ragged = rows, groups = {g}>>
+!b = tensor<{g}x{n}x{k}x{b}>
+!bs = tensor<{g}x{n}x{blocks}x{s}, #mx.scale_layout<tcgen05>>
+!out = tensor<{t}x{n}x{out}>
+"""
+REDUCTION = """
+!a = tensor<{m}x{k}x{a}, #mx.ragged<groups = {g}, align = 128>>
+!as = tensor<{m}x{blocks}x{s}, #mx.scale_layout<tcgen05, ragged = reduction, groups = {g}>>
+!b = tensor<{n}x{k}x{b}, #mx.ragged<groups = {g}, align = 128>>
+!bs = tensor<{n}x{blocks}x{s}, #mx.scale_layout<tcgen05, ragged = reduction, groups = {g}>>
+!out = tensor<{g}x{m}x{n}x{out}>
+"""
+PROGRAM = """
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<{g}x{offset}>,
+                %init: !out) -> !out {{
+  %y = mx.grouped_matmul ragged = {kind} ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : tensor<{g}x{offset}>) outs(%init : !out)
+      {block}{accumulate}{{{schedule}}} -> !out {epilogue}
+  return %y : !out
+}}
+"""
+# Places count within the rows, or within the group's own matrix.
+EPILOGUE = """epilogue {{
+  ^bb0(%acc: f32, %row: index, %col: index):
+    %two = arith.constant 2 : index
+    %odd = arith.remui %row, %two : index
+    %number = arith.index_cast %odd : index to i32
+    %factor = arith.sitofp %number : i32 to f32
+    %one = arith.constant 1.0 : f32
+    %scale = arith.addf %factor, %one : f32
+    %z = arith.mulf %acc, %scale : f32
+    {store}
+  }}"""
+# Smallest reductions, of elements that the copy engine takes.
+PAIRS = [("f8E4M3FN", "f8E4M3FN", "f8E8M0FNU", 32),
+         ("f8E5M2", "f8E4M3FN", "f8E8M0FNU", 32),
+         ("f4E2M1FN", "f4E2M1FN", "f8E8M0FNU", 64),
+         ("f8E4M3FN", "f4E2M1FN", "f8E8M0FNU", 128),
+         ("f4E2M1FN", "f4E2M1FN", "f8E4M3FN", 64),
+         ("f6E3M2FN", "f8E5M2", "f8E8M0FNU", 128)]
+
+
+def random_sizes(rng, index):
+    """Sizes of groups, and rows of no group."""
+    groups = int(rng.choice([1, 2, 3, 5, 8, 33, 40]))
+    kind = index % 6
+    if kind == 0:
+        sizes = rng.choice([0, 1, 31, 32, 33, 127, 128, 129, 200], groups)
+    elif kind == 1:
+        sizes = np.zeros(groups, int)
+        sizes[rng.integers(groups)] = rng.integers(1, 500)
+    elif kind == 2:
+        sizes = rng.multinomial(rng.integers(1, 400), rng.dirichlet(
+            np.full(groups, 0.2)))
+    elif kind == 3:
+        sizes = np.zeros(groups, int)
+    elif kind == 4:
+        sizes = rng.integers(0, 4, groups)
+    else:
+        sizes = rng.integers(100, 300, min(groups, 3))
+    behind = int(rng.choice([0, 0, 1, 150]))
+    if sizes.sum() + behind == 0:
+        behind = 7
+    return sizes.astype(int), behind
+
+
+def pack(codes, name):
+    if FORMATS[name][1] != 4:
+        return codes
+    return codes[..., 0::2] | codes[..., 1::2] << 4
+
+
+def slack_of(scale):
+    return 0xFF if scale == "f8E8M0FNU" else 0x7F
+
+
+class Rows:
+    """C[m, n] = sum of A[m, k] * B[g, n, k] for the rows m of group g."""
+
+    def __init__(self, rng, sizes, behind, formats, specials):
+        a, b, s, multiple = formats
+        block = 32 if s == "f8E8M0FNU" else 16
+        groups, total = len(sizes), int(sizes.sum()) + behind
+        n = int(rng.choice([8, 128, 200, 264, rng.integers(1, 300)]))
+        k = int(rng.choice([multiple, 128 + multiple, 256, 384]))
+        ends = np.cumsum(sizes)
+        packed, values = make_codes(rng, total, k, a, specials)
+        if FORMATS[a][1] == 8:  # NaN in the rows of no group
+            packed[ends[-1]:] = 0x7F
+        tiles = np.full((total // 128 + groups, -(-k // block // 4), 32, 4, 4),
+                        slack_of(s), np.uint8)
+        bs, bts, self.products = [], [], []
+        begin = 0
+        for g, end in enumerate(ends):
+            scales, tiled = make_scales(rng, end - begin, k // block, s)
+            first = begin // 128 + g
+            tiles[first:first + len(tiled)] = tiled
+            codes, own = make_codes(rng, n, k, b, specials)
+            own_scales, own_tiles = make_scales(rng, n, k // block, s)
+            bs.append(codes)
+            bts.append(own_tiles)
+            with np.errstate(invalid="ignore"):
+                self.products.append(
+                    (slice(begin, end), np.arange(begin, end),
+                     values[begin:end] * scales.repeat(block, axis=1),
+                     own * own_scales.repeat(block, axis=1)))
+            begin = end
+        self.arrays = [packed, tiles, np.stack(bs), np.stack(bts)]
+        self.shape = (total, n)
+        self.types = ROWS
+        self.sizes = dict(t=total, n=n, k=k, g=groups, blocks=k // block, m=0)
+        self.k = k
+
+
+class Reduction:
+    """C[g, m, n] = sum of A[m, k] * B[n, k] for the k of group g."""
+
+    def __init__(self, rng, sizes, behind, formats, specials):
+        a, b, s, multiple = formats
+        block = 32 if s == "f8E8M0FNU" else 16
+        groups, total = len(sizes), int(sizes.sum()) + behind
+        m = int(rng.choice([1, 128, 200, rng.integers(1, 300)]))
+        n = int(rng.choice([8, 128, 200, rng.integers(1, 300)]))
+        cap = -(-(total + 127 * groups) // 128) * 128
+        starts = np.cumsum([0, *(-(-sizes // 128) * 128)])
+        operands = []
+        for rows, name in [(m, a), (n, b)]:
+            dtype, bits = FORMATS[name]
+            codes = np.full((rows, cap), 0x7F if bits == 8 else 1, np.uint8)
+            scales = np.full((rows, cap // block), slack_of(s), np.uint8)
+            for start, size, end in zip(starts, sizes, starts[1:]):
+                codes[:, start:end] = 0  # what the quantizer leaves there
+                scales[:, start // block:end // block] = 0
+                some = rng.integers(0, 1 << bits, (rows, size)).astype(np.uint8)
+                if not specials:
+                    some[~np.isfinite(some.view(dtype).astype(np.float64))] = 1
+                codes[:, start:start + size] = some
+                used = -(-size // block)
+                scales[:, start // block:start // block + used] = (
+                    rng.integers(121, 134, (rows, used)) if block == 32 else
+                    rng.integers(0, 0x7F, (rows, used)))
+            kind = (ml_dtypes.float8_e8m0fnu if block == 32 else
+                    ml_dtypes.float8_e4m3fn)
+            factors = scales.view(kind).astype(np.float64)
+            tiled = np.full((-(-rows // 128), -(-cap // block // 4), 32, 4, 4),
+                            slack_of(s), np.uint8)
+            r, c = np.indices(scales.shape)
+            tiled[r // 128, c // 4, r % 32, r // 32 % 4, c % 4] = scales
+            with np.errstate(invalid="ignore"):
+                values = codes.view(dtype).astype(np.float64) * factors.repeat(
+                    block, axis=1)
+            operands.append((pack(codes, name), tiled, values))
+        self.products = [
+            (g, np.arange(m), operands[0][2][:, start:start + size],
+             operands[1][2][:, start:start + size])
+            for g, (start, size) in enumerate(zip(starts, sizes))]
+        self.arrays = [array for o in operands for array in o[:2]]
+        self.shape = (groups, m, n)
+        self.types = REDUCTION
+        self.sizes = dict(t=total, m=m, n=n, k=cap, g=groups, blocks=cap // block)
+        self.k = max(int(sizes.max()), 1)
+
+
+def run_case(args, index):
+    rng = np.random.default_rng(7000 + index)
+    sizes, behind = random_sizes(rng, index)
+    formats = PAIRS[index % len(PAIRS) if rng.random() < 0.6 else 0]
+    a, b, s, _ = formats
+    case = {"rows": Rows, "reduction": Reduction}[args.kind](
+        rng, sizes, behind, formats, index % 4 == 1)
+    out = list(OUTS)[index % len(OUTS)]
+    offset = ["i32", "i64"][index // 2 % 2]
+    accumulate = index % 5 == 2
+    epilogue = index % 3 == 1
+    store = ("mx.yield %z : f32" if out == "f32" else
+             "%w = arith.truncf %z : f32 to bf16 mx.yield %w : bf16")
+    text = (case.types + PROGRAM).format(
+        a=a, b=b, s=s, out=out, kind=args.kind, offset=offset,
+        block="" if s == "f8E8M0FNU" else "block_size = 16 ",
+        accumulate="accumulate " if accumulate else "",
+        epilogue=EPILOGUE.format(store=store) if epilogue else "",
+        schedule=f"mxgpu.schedule = #mxgpu.schedule<{args.schedule}>"
+        if args.schedule else "", **case.sizes)
+    path = lambda name: os.path.join(args.directory, name)
+    with open(path("case.mlir"), "w") as file:
+        file.write(text)
+    before = np.full(case.shape, np.nan, np.float32)
+    if accumulate:
+        before = rng.integers(-64, 64, case.shape).astype(np.float32)
+    dtype = {"f32": np.float32, "bf16": ml_dtypes.bfloat16}[out]
+    init = before.astype(dtype)
+    init = init.view(np.uint16) if out == "bf16" else init
+    ends = np.cumsum(sizes).astype({"i32": np.int32, "i64": np.int64}[offset])
+    command = [args.mx_run, path("case.mlir"), f"--device={args.device}",
+               "--chip=sm_100a"]
+    for i, array in enumerate(case.arrays + [ends, init]):
+        np.save(path(f"{i}.npy"), array)
+        command += ["--arg", path(f"{i}.npy")]
+    result = path("y.npy")
+    if os.path.exists(result):
+        os.remove(result)
+    env = dict(os.environ, MX_SIM_SEED=args.seed or str(index % 2))
+    env.setdefault("MX_SIM_SM_COUNT", "3")
+    done = subprocess.run(command + ["--result", result], capture_output=True,
+                          text=True, env=env)
+    what = (f"{index}: {a} x {b} scaled by {s}, {args.kind} "
+            f"{[int(x) for x in sizes]}, {case.sizes} to {out}"
+            f"{', accumulate' if accumulate else ''}"
+            f"{', epilogue' if epilogue else ''}")
+    if done.returncode or done.stderr:
+        print(f"{what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        return False
+    y = np.load(result)
+    y = (y.view(ml_dtypes.bfloat16) if out == "bf16" else y).astype(np.float64)
+    steps = -(-case.k // (64 if a == b == "f4E2M1FN" else 32)) + 1
+    wrong, largest = 0, 0.0
+    for where, rows, left, right in case.products:
+        if accumulate:  # one more product, of the old value and 1
+            old = before[where].astype(np.float64)
+            found = compare_sum(y[where], left, right, old, rows, epilogue,
+                                steps, OUTS[out])
+        else:
+            factor = (1 + rows % 2)[:, None] if epilogue else 1
+            found = compare(y[where], left * factor, right, steps, OUTS[out])
+        wrong, largest = wrong + found[0], max(largest, found[1])
+    print(f"{what}: {wrong} wrong, largest deviation {largest:.3f} of the bound")
+    return wrong == 0
+
+
+def compare_sum(y, left, right, old, rows, epilogue, steps, mantissa):
+    """The old value as one more element of the reduction, for each column."""
+    factor = (1 + rows % 2)[:, None] if epilogue else np.ones((len(rows), 1))
+    wrong, largest = 0, 0.0
+    for column in range(right.shape[0]):
+        a = np.concatenate([left, old[:, column:column + 1]], axis=1) * factor
+        b = np.append(right[column], 1.0)[None]
+        found = compare(y[:, column:column + 1], a, b, steps + 1, mantissa)
+        wrong, largest = wrong + found[0], max(largest, found[1])
+    return wrong, largest
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mx_run")
+    parser.add_argument("device")
+    parser.add_argument("directory")
+    parser.add_argument("kind", choices=["rows", "reduction"])
+    parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--schedule", default="")
+    parser.add_argument("--seed", default="")
+    args = parser.parse_args()
+    os.makedirs(args.directory, exist_ok=True)
+    failures = 0
+    for index in range(args.first, args.first + args.count):
+        failures += not run_case(args, index)
+        sys.stdout.flush()
+    print(f"{args.count} products, {failures} failures")
+    sys.exit(failures != 0)
+
+
+if __name__ == "__main__":
+    main()
