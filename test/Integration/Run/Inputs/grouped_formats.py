@@ -98,14 +98,15 @@ def slack_of(scale):
 
 
 class Rows:
-    """C[m, n] = sum of A[m, k] * B[g, n, k] for the rows m of group g."""
+    """C[m, n] = sum of A[m, k] * B[g, n, k] for the rows m of group g. Random
+    `n` and `k` unless they are given."""
 
-    def __init__(self, rng, sizes, behind, formats, specials):
+    def __init__(self, rng, sizes, behind, formats, specials, n=None, k=None):
         a, b, s, multiple = formats
         block = 32 if s == "f8E8M0FNU" else 16
         groups, total = len(sizes), int(sizes.sum()) + behind
-        n = int(rng.choice([8, 128, 200, 264, rng.integers(1, 300)]))
-        k = int(rng.choice([multiple, 128 + multiple, 256, 384]))
+        n = n or int(rng.choice([8, 128, 200, 264, rng.integers(1, 300)]))
+        k = k or int(rng.choice([multiple, 128 + multiple, 256, 384]))
         ends = np.cumsum(sizes)
         packed, values = make_codes(rng, total, k, a, specials)
         if FORMATS[a][1] == 8:  # NaN in the rows of no group
@@ -136,14 +137,15 @@ class Rows:
 
 
 class Reduction:
-    """C[g, m, n] = sum of A[m, k] * B[n, k] for the k of group g."""
+    """C[g, m, n] = sum of A[m, k] * B[n, k] for the k of group g. Random `m` and
+    `n` unless they are given."""
 
-    def __init__(self, rng, sizes, behind, formats, specials):
+    def __init__(self, rng, sizes, behind, formats, specials, m=None, n=None):
         a, b, s, multiple = formats
         block = 32 if s == "f8E8M0FNU" else 16
         groups, total = len(sizes), int(sizes.sum()) + behind
-        m = int(rng.choice([1, 128, 200, rng.integers(1, 300)]))
-        n = int(rng.choice([8, 128, 200, rng.integers(1, 300)]))
+        m = m or int(rng.choice([1, 128, 200, rng.integers(1, 300)]))
+        n = n or int(rng.choice([8, 128, 200, rng.integers(1, 300)]))
         cap = -(-(total + 127 * groups) // 128) * 128
         starts = np.cumsum([0, *(-(-sizes // 128) * 128)])
         operands = []
@@ -188,13 +190,18 @@ def run_case(args, index):
     rng = np.random.default_rng(7000 + index)
     sizes, behind = random_sizes(rng, index)
     formats = PAIRS[index % len(PAIRS) if rng.random() < 0.6 else 0]
-    a, b, s, _ = formats
     case = {"rows": Rows, "reduction": Reduction}[args.kind](
         rng, sizes, behind, formats, index % 4 == 1)
-    out = list(OUTS)[index % len(OUTS)]
-    offset = ["i32", "i64"][index // 2 % 2]
-    accumulate = index % 5 == 2
-    epilogue = index % 3 == 1
+    return run_product(args, index, rng, sizes, formats, case,
+                       out=list(OUTS)[index % len(OUTS)],
+                       offset=["i32", "i64"][index // 2 % 2],
+                       accumulate=index % 5 == 2, epilogue=index % 3 == 1)
+
+
+def run_product(args, index, rng, sizes, formats, case, out, offset="i32",
+                accumulate=False, epilogue=False):
+    """Compiles, runs and compares one product; `args` are those of main."""
+    a, b, s, _ = formats
     store = ("mx.yield %z : f32" if out == "f32" else
              "%w = arith.truncf %z : f32 to bf16 mx.yield %w : bf16")
     text = (case.types + PROGRAM).format(
