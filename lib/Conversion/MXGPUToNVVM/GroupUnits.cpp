@@ -32,7 +32,7 @@ public:
 
   GroupUnit find(Value number) {
     return source.getOverReduction() ? findOfReduction(number)
-                                       : findOfRows(number);
+                                     : findOfRows(number);
   }
 
 private:
