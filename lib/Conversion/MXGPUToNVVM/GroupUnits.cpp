@@ -12,7 +12,6 @@
 #include "GroupSearch.h"
 #include "Raster.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -85,23 +84,16 @@ GroupUnit UnitSearch::findOfReduction(Value number) {
                  mul(tile.columns, tileColumns), start, end});
 }
 
-/// CTA c, or pair c, takes units c, c + their number, ...
-static bool isPair(WorkSourceOp source) {
-  return source->getParentOfType<LLVM::LLVMFuncOp>()->hasAttr(
-      NVVM::NVVMDialect::getClusterDimAttrName());
-}
-
 GroupUnit mx::mxgpu::findFirstGroupUnit(NVVMBuilder &builder,
                                         WorkSourceOp source) {
-  return UnitSearch(builder, source)
-      .find(isPair(source) ? builder.clusterId() : builder.ctaId());
+  return UnitSearch(builder, source).find(getFirstUnit(builder, source));
 }
 
 GroupUnit mx::mxgpu::findNextGroupUnit(NVVMBuilder &builder,
                                        WorkSourceOp source, scf::WhileOp loop) {
   Value number = loop.getBeforeArguments().back();
-  Value count = isPair(source) ? builder.clusterCount() : builder.ctaCount();
-  return UnitSearch(builder, source).find(builder.add(number, count));
+  return UnitSearch(builder, source)
+      .find(builder.add(number, getUnitStep(builder, source)));
 }
 
 void mx::mxgpu::storeGroupUnit(NVVMBuilder &builder, const GroupUnit &unit,

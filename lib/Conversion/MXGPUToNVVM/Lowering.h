@@ -156,6 +156,14 @@ void storeGroupUnit(NVVMBuilder &builder, const GroupUnit &unit,
                     mlir::Value address);
 GroupUnit loadGroupUnit(NVVMBuilder &builder, mlir::Value address);
 
+/// Whether the CTAs of the kernel around an operation come in pairs, which
+/// visit units together.
+bool isInPair(mlir::Operation *op);
+/// The number of a CTA, or of a pair, by which it begins with its units, and
+/// how many there are: i32s.
+mlir::Value getFirstUnit(NVVMBuilder &builder, mlir::Operation *op);
+mlir::Value getUnitStep(NVVMBuilder &builder, mlir::Operation *op);
+
 /// Tiles that cover `size` (index, below 2^63), as an i32.
 mlir::Value getTiles(NVVMBuilder &builder, mlir::Value size, int64_t tile);
 

@@ -108,10 +108,23 @@ SingleUnit getSingleUnit(NVVMBuilder &builder, WorkSourceOp source) {
   return {arguments, found.exists};
 }
 
-/// Whether CTAs come in pairs, which visit units together.
-bool isPair(ForEachWorkOp op) {
-  return op->getParentOfType<LLVM::LLVMFuncOp>()->hasAttr(
-      NVVM::NVVMDialect::getClusterDimAttrName());
+/// A loop whose body visits a unit before it knows whether there is another
+/// one: that is what NextUnitLowering fills in. `first` is what it knows of the
+/// first one, from which follow the arguments of the body of `op`.
+void lowerToLoop(
+    NVVMBuilder &builder, ForEachWorkOp op, ValueRange first,
+    ConversionPatternRewriter &rewriter,
+    function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments) {
+  auto loop = builder.create<scf::WhileOp>(
+      first.getTypes(), first, [](OpBuilder &, Location, ValueRange) {},
+      [](OpBuilder &nested, Location loc, ValueRange unit) {
+        scf::YieldOp::create(nested, loc, unit);
+      });
+  Block *body = loop.getBeforeBody();
+  builder.setInsertionPointToStart(body);
+  SmallVector<Value> arguments = getArguments(body->getArguments());
+  auto condition = builder.create<scf::ConditionOp>(builder.i1(false), first);
+  rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
 }
 
 struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
@@ -163,8 +176,7 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
   }
 
   /// A CTA, or a pair, visits the units of groups of which the ring tells, but
-  /// knows of the first one, if there is one, before. NextUnitLowering fills in
-  /// the condition.
+  /// knows of the first one, if there is one, before.
   void lowerGroups(NVVMBuilder &builder, ForEachWorkOp op, WorkSourceOp source,
                    ConversionPatternRewriter &rewriter) const {
     auto [known, isNew] = kernel.firstUnits.try_emplace(source);
@@ -179,40 +191,20 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
     auto ifOp = builder.create<scf::IfOp>(exists, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    SmallVector<Value> words = first.getWords();
-    auto loop = builder.create<scf::WhileOp>(
-        ValueRange(words).getTypes(), words,
-        [](OpBuilder &, Location, ValueRange) {},
-        [](OpBuilder &nested, Location loc, ValueRange unit) {
-          scf::YieldOp::create(nested, loc, unit);
-        });
-    Block *body = loop.getBeforeBody();
-    builder.setInsertionPointToStart(body);
-    SmallVector<Value> arguments;
-    for (Value word : body->getArguments().drop_back())
-      arguments.push_back(toIndex(builder, word));
-    auto condition = builder.create<scf::ConditionOp>(builder.i1(false), words);
-    rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
+    lowerToLoop(builder, op, first.getWords(), rewriter, [&](auto words) {
+      return llvm::map_to_vector(words.drop_back(), [&](Value word) -> Value {
+        return toIndex(builder, word);
+      });
+    });
   }
 
   /// A CTA begins with the unit of its own number; further ones are those of
-  /// its tickets. NextUnitLowering fills in the condition.
+  /// its tickets.
   static void lowerTickets(NVVMBuilder &builder, ForEachWorkOp op,
                            const Problem &problem,
                            ConversionPatternRewriter &rewriter) {
-    auto loop = builder.create<scf::WhileOp>(
-        TypeRange(builder.getI32Type()), ValueRange(builder.ctaId()),
-        [](OpBuilder &, Location, ValueRange) {},
-        [](OpBuilder &nested, Location loc, ValueRange unit) {
-          scf::YieldOp::create(nested, loc, unit);
-        });
-    Block *body = loop.getBeforeBody();
-    builder.setInsertionPointToStart(body);
-    SmallVector<Value> arguments =
-        getUnit(builder, problem, body->getArgument(0));
-    auto condition =
-        builder.create<scf::ConditionOp>(builder.i1(false), builder.i32(0));
-    rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
+    lowerToLoop(builder, op, ValueRange(builder.ctaId()), rewriter,
+                [&](auto unit) { return getUnit(builder, problem, unit[0]); });
   }
 
   /// CTA c, or pair c, visits units c, c + their number, ... Not scf.for, which
@@ -220,9 +212,8 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
   static void lowerStatic(NVVMBuilder &builder, ForEachWorkOp op,
                           const Problem &problem,
                           ConversionPatternRewriter &rewriter) {
-    bool pair = isPair(op);
-    Value first = pair ? builder.clusterId() : builder.ctaId();
-    Value count = pair ? builder.clusterCount() : builder.ctaCount();
+    Value first = getFirstUnit(builder, op);
+    Value count = getUnitStep(builder, op);
     auto loop = builder.create<scf::WhileOp>(
         TypeRange(builder.getI32Type()), ValueRange(first),
         [&](OpBuilder &nested, Location loc, ValueRange unit) {
@@ -248,11 +239,10 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
   static void lowerClc(NVVMBuilder &builder, ForEachWorkOp op,
                        const Problem &problem,
                        ConversionPatternRewriter &rewriter) {
-    bool pair = isPair(op);
+    bool pair = isInPair(op);
     Type answerType = builder.getIntegerType(128);
     auto loop = builder.create<scf::WhileOp>(
-        TypeRange(answerType),
-        ValueRange(pair ? builder.clusterId() : builder.ctaId()),
+        TypeRange(answerType), ValueRange(getFirstUnit(builder, op)),
         [](OpBuilder &, Location, ValueRange) {},
         [&](OpBuilder &nested, Location loc, ValueRange answer) {
           NVVMBuilder after(loc, nested);
@@ -319,6 +309,19 @@ private:
 };
 
 } // namespace
+
+bool mx::mxgpu::isInPair(Operation *op) {
+  return op->getParentOfType<LLVM::LLVMFuncOp>()->hasAttr(
+      NVVM::NVVMDialect::getClusterDimAttrName());
+}
+
+Value mx::mxgpu::getFirstUnit(NVVMBuilder &builder, Operation *op) {
+  return isInPair(op) ? builder.clusterId() : builder.ctaId();
+}
+
+Value mx::mxgpu::getUnitStep(NVVMBuilder &builder, Operation *op) {
+  return isInPair(op) ? builder.clusterCount() : builder.ctaCount();
+}
 
 Value mx::mxgpu::getTiles(NVVMBuilder &builder, Value size, int64_t tile) {
   Value rounded = builder.add(size, builder.index(tile - 1));

@@ -33,6 +33,10 @@ Value KernelBuilder::ceilDiv(Value value, int64_t by) {
   return create<arith::CeilDivUIOp>(value, index(by));
 }
 
+Value KernelBuilder::packedTiles(Value rows, int64_t tile, Value offsets) {
+  return add(div(rows, tile), dim(offsets, 0));
+}
+
 Value KernelBuilder::dim(Value memref, int64_t dim) {
   auto type = cast<MemRefType>(memref.getType());
   if (!type.isDynamicDim(dim))

@@ -35,6 +35,9 @@ public:
   /// `value` / `by`, for values of at least 0.
   mlir::Value div(mlir::Value value, int64_t by);
   mlir::Value ceilDiv(mlir::Value value, int64_t by);
+  /// Tiles that suffice for the rows of all groups, whatever their sizes, if
+  /// each is given whole ones.
+  mlir::Value packedTiles(mlir::Value rows, int64_t tile, mlir::Value offsets);
   /// Size of a dimension: a constant where the type knows it.
   mlir::Value dim(mlir::Value memref, int64_t dim);
 

@@ -115,7 +115,6 @@ private:
   bool isStaged() const { return schedule.getEpilogue() == Epilogue::TmaStore; }
 
   /// Matrices: those of groups lie one below the other.
-  mlir::Value getA() { return op.getA(); }
   mlir::Value getB() { return b ? b : op.getB(); }
   mlir::Value getBScales() { return bScales ? bScales : op.getBScales(); }
   mlir::Value getOut() { return out ? out : op.getResultTensor(); }

@@ -66,22 +66,17 @@ void MatmulBuilder::checkSizes() {
   requireDim(op.getResultTensor(), outRank - 1, n, "the result");
   if (isGrouped())
     checkGroups();
-  auto requireTiles = [&](Value scales, Value rowTiles, StringRef name) {
-    int64_t rank = cast<MemRefType>(scales.getType()).getRank();
-    host.requireSize(host.dim(scales, rank - 5), rowTiles,
-                     Twine("tiles of rows of the scales of ") + name);
-    host.requireSize(host.dim(scales, rank - 4),
-                     host.ceilDiv(k, getScaleTileK()),
-                     Twine("tiles of blocks of the scales of ") + name);
-  };
-  // Each group of rows has tiles of its own.
-  requireTiles(op.getAScales(),
-               ragged == RaggedKind::Rows
-                   ? host.add(host.div(m, kScaleTileRows),
-                              host.dim(op.getGroupOffsets(), 0))
-                   : host.ceilDiv(m, kScaleTileRows),
-               "a");
-  requireTiles(op.getBScales(), host.ceilDiv(n, kScaleTileRows), "b");
+  // Each group of rows has tiles of its own, and so has its matrix b.
+  Value aTiles, bTiles;
+  if (ragged == RaggedKind::Rows) {
+    Value offsets = op.getGroupOffsets();
+    aTiles = host.packedTiles(m, kScaleTileRows, offsets);
+    bTiles = host.mul(host.dim(offsets, 0), host.ceilDiv(n, kScaleTileRows));
+  }
+  requireScaleSizes(host, op.getAScales(), m, k, product.blockSize, aTiles,
+                    "the scales of a");
+  requireScaleSizes(host, getBScales(), n, k, product.blockSize, bTiles,
+                    "the scales of b");
   for (auto [operand, form, name] : {std::tuple(op.getA(), product.a, "a"),
                                      std::tuple(op.getB(), product.b, "b")})
     checkRows(operand, *form, name);
@@ -94,10 +89,10 @@ Value MatmulBuilder::getUnits() {
   Value rows = host.dim(isGrouped() ? op.getA() : getOut(), 0);
   Value rowTiles = host.ceilDiv(rows, schedule.getTileM());
   if (isGrouped()) {
-    Value groups = host.dim(op.getGroupOffsets(), 0);
+    Value offsets = op.getGroupOffsets();
     rowTiles = ragged == RaggedKind::Rows
-                   ? host.add(host.div(rows, schedule.getTileM()), groups)
-                   : host.mul(rowTiles, groups);
+                   ? host.packedTiles(rows, schedule.getTileM(), offsets)
+                   : host.mul(rowTiles, host.dim(offsets, 0));
     // Without rows there is no map to load them by.
     rowTiles =
         host.mul(rowTiles, host.create<arith::MinUIOp>(rows, host.index(1)));

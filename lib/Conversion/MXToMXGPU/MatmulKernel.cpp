@@ -47,11 +47,11 @@ void MatmulBuilder::mapCaptures() {
 }
 
 void MatmulBuilder::buildProduct() {
-  SmallVector<Value> arguments = {encodeOperand(getA(), *product.a, getARows()),
-                                  encodeOperand(getB(), *product.b, getBRows()),
-                                  encodeScales(op.getAScales(), getAScaleBox()),
-                                  encodeScales(getBScales(), getBScaleBox()),
-                                  getOut()};
+  SmallVector<Value> arguments = {
+      encodeOperand(op.getA(), *product.a, getARows()),
+      encodeOperand(getB(), *product.b, getBRows()),
+      encodeScales(op.getAScales(), getAScaleBox()),
+      encodeScales(getBScales(), getBScaleBox()), getOut()};
   if (isGrouped())
     arguments.push_back(op.getGroupOffsets());
   appendReduction(arguments);

@@ -130,10 +130,8 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
   Value elements = op.getElements(index), scales = op.getScales(index);
   int64_t block = op.getBlockSize();
   RaggedKind ragged = op.getRaggedOfAxis(axis);
-  Value groups;
-  if (op.getOffsets())
-    groups = host.dim(op.getOffsets(), 0);
   if (ragged == RaggedKind::Reduction) {
+    Value groups = host.dim(op.getOffsets(), 0);
     Value most = host.mul(groups, host.index(kRaggedReductionAlign - 1));
     columns =
         host.mul(host.ceilDiv(host.add(columns, most), kRaggedReductionAlign),
@@ -147,7 +145,7 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
                    "dimension 1 of the elements");
   Value rowTiles;
   if (ragged == RaggedKind::Rows)
-    rowTiles = host.add(host.div(rows, kScaleTileRows), groups);
+    rowTiles = host.packedTiles(rows, kScaleTileRows, op.getOffsets());
   requireScaleSizes(host, scales, rows, columns, block, rowTiles);
 }
 

@@ -91,7 +91,7 @@ void QuantizeTileBuilder::buildHost() {
 Value QuantizeTileBuilder::getRowTiles(Value rows) {
   if (!op.getOffsets())
     return host.ceilDiv(rows, getRows());
-  return host.add(host.div(rows, getRows()), host.dim(op.getOffsets(), 0));
+  return host.packedTiles(rows, getRows(), op.getOffsets());
 }
 
 /// Where CTAs draw the numbers of further units.

@@ -17,7 +17,8 @@ import sys
 
 import ml_dtypes
 import numpy as np
-from matmul_formats import FORMATS, OUTS, compare, make_codes, make_scales
+from matmul_formats import (FORMATS, NAN_SCALE, OUTS, compare, make_codes,
+                            make_scales, ref, tile_scales)
 
 ROWS = """
 !a = tensor<{t}x{k}x{a}>
@@ -87,16 +88,6 @@ def random_sizes(rng, index):
     return sizes.astype(int), behind
 
 
-def pack(codes, name):
-    if FORMATS[name][1] != 4:
-        return codes
-    return codes[..., 0::2] | codes[..., 1::2] << 4
-
-
-def slack_of(scale):
-    return 0xFF if scale == "f8E8M0FNU" else 0x7F
-
-
 class Rows:
     """C[m, n] = sum of A[m, k] * B[g, n, k] for the rows m of group g. Random
     `n` and `k` unless they are given."""
@@ -112,7 +103,7 @@ class Rows:
         if FORMATS[a][1] == 8:  # NaN in the rows of no group
             packed[ends[-1]:] = 0x7F
         tiles = np.full((total // 128 + groups, -(-k // block // 4), 32, 4, 4),
-                        slack_of(s), np.uint8)
+                        NAN_SCALE[s], np.uint8)
         bs, bts, self.products = [], [], []
         begin = 0
         for g, end in enumerate(ends):
@@ -146,13 +137,13 @@ class Reduction:
         groups, total = len(sizes), int(sizes.sum()) + behind
         m = m or int(rng.choice([1, 128, 200, rng.integers(1, 300)]))
         n = n or int(rng.choice([8, 128, 200, rng.integers(1, 300)]))
-        cap = -(-(total + 127 * groups) // 128) * 128
-        starts = np.cumsum([0, *(-(-sizes // 128) * 128)])
+        cap = ref.capacity(total, groups)
+        starts = ref.group_starts(np.cumsum(sizes))
         operands = []
         for rows, name in [(m, a), (n, b)]:
             dtype, bits = FORMATS[name]
             codes = np.full((rows, cap), 0x7F if bits == 8 else 1, np.uint8)
-            scales = np.full((rows, cap // block), slack_of(s), np.uint8)
+            scales = np.full((rows, cap // block), NAN_SCALE[s], np.uint8)
             for start, size, end in zip(starts, sizes, starts[1:]):
                 codes[:, start:end] = 0  # what the quantizer leaves there
                 scales[:, start // block:end // block] = 0
@@ -167,14 +158,11 @@ class Reduction:
             kind = (ml_dtypes.float8_e8m0fnu if block == 32 else
                     ml_dtypes.float8_e4m3fn)
             factors = scales.view(kind).astype(np.float64)
-            tiled = np.full((-(-rows // 128), -(-cap // block // 4), 32, 4, 4),
-                            slack_of(s), np.uint8)
-            r, c = np.indices(scales.shape)
-            tiled[r // 128, c // 4, r % 32, r // 32 % 4, c % 4] = scales
             with np.errstate(invalid="ignore"):
                 values = codes.view(dtype).astype(np.float64) * factors.repeat(
                     block, axis=1)
-            operands.append((pack(codes, name), tiled, values))
+            operands.append((ref.pack(codes, name), tile_scales(scales, s),
+                             values))
         self.products = [
             (g, np.arange(m), operands[0][2][:, start:start + size],
              operands[1][2][:, start:start + size])

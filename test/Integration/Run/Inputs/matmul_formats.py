@@ -17,6 +17,10 @@ import sys
 import ml_dtypes
 import numpy as np
 
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(here, "..", "..", "CPU"))
+import mx_reference as ref
+
 FORMATS = {
     "f8E4M3FN": (ml_dtypes.float8_e4m3fn, 8),
     "f8E5M2": (ml_dtypes.float8_e5m2, 8),
@@ -25,6 +29,7 @@ FORMATS = {
     "f4E2M1FN": (ml_dtypes.float4_e2m1fn, 4),
 }
 OUTS = {"f32": 23, "bf16": 7}
+NAN_SCALE = {"f8E8M0FNU": 0xFF, "f8E4M3FN": 0x7F}
 
 PROGRAM = """
 !a = tensor<{m}x{k}x{a}>
@@ -60,10 +65,7 @@ def make_codes(rng, rows, k, name, specials):
     if not specials:
         codes[~np.isfinite(values)] = 1
         values = codes.view(dtype).astype(np.float64)
-    packed = codes
-    if bits == 4:
-        packed = codes[:, 0::2] | codes[:, 1::2] << 4
-    return packed, values
+    return ref.pack(codes, name), values
 
 
 def make_scales(rng, rows, blocks, kind):
@@ -71,15 +73,20 @@ def make_scales(rng, rows, blocks, kind):
     if kind == "f8E8M0FNU":
         bytes_ = rng.integers(121, 134, (rows, blocks)).astype(np.uint8)
         values = np.ldexp(1.0, bytes_.astype(np.int64) - 127)
-        slack = 0xFF
     else:
         bytes_ = rng.integers(0, 0x7F, (rows, blocks)).astype(np.uint8)
         values = bytes_.view(ml_dtypes.float8_e4m3fn).astype(np.float64)
-        slack = 0x7F
-    tiled = np.full((-(-rows // 128), -(-blocks // 4), 32, 4, 4), slack, np.uint8)
-    r, c = np.indices(bytes_.shape)
-    tiled[r // 128, c // 4, r % 32, r // 32 % 4, c % 4] = bytes_
-    return values, tiled
+    return values, tile_scales(bytes_, kind)
+
+
+def tile_scales(scales, kind):
+    """Bytes of scales in tiles, with NaN in all slack."""
+    rows, blocks = scales.shape
+    tiled = np.full((-(-rows // 128), -(-blocks // 4), 32, 4, 4), NAN_SCALE[kind],
+                    np.uint8)
+    r, c = np.indices(scales.shape)
+    tiled[r // 128, c // 4, r % 32, r // 32 % 4, c % 4] = scales
+    return tiled
 
 
 def compare(y, a, b, steps, mantissa):
