@@ -34,7 +34,12 @@ if can_kill and not lit_config.maxIndividualTestTime:
 
 llvm_config.with_system_environment(["HOME", "TMPDIR", "CUDA_HOME"])
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
-config.environment["PYTHONPATH"] = os.path.join(config.mx_src_root, "test", "python")
+config.environment["PYTHONPATH"] = os.pathsep.join(
+    os.path.join(config.mx_src_root, d) for d in ("test/python", "python")
+)
+config.environment["MX_RUNTIME"] = os.path.join(
+    lib_dir, "libmx_runtime" + config.llvm_shlib_ext
+)
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 for name, value in {
     # LLVM's own libraries are not instrumented, and its global tables are

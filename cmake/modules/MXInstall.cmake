@@ -43,6 +43,9 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/runtime/include)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 endif()
+# The Python package finds the runtime two directories up.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/python FILES_MATCHING PATTERN "*.py")
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE
   DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/mx)
 

@@ -52,6 +52,10 @@ MX_API const char *mxStatusName(int status);
  * calls mxGetLastError again. */
 MX_API const char *mxGetLastError(void);
 MX_API int mxGetLastStatus(void);
+/* Text of the latest error of this thread: of the call that just failed in it,
+ * whatever other threads do. "" if there was none; mxClearError leaves it. It
+ * stays valid until the next error of the thread. */
+MX_API const char *mxGetThreadError(void);
 MX_API void mxClearError(void);
 
 /* Records an error found by compiled host code, such as sizes that do not

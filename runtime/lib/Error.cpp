@@ -24,6 +24,12 @@ struct State {
 };
 } // namespace
 
+/// The text of this thread's latest error.
+static std::string &threadText() {
+  static thread_local std::string text;
+  return text;
+}
+
 /// Never destroyed: global destructors of generated code may still report.
 static State &state() {
   static State *state = new State;
@@ -33,6 +39,7 @@ static State &state() {
 int mx::runtime::report(const Error &error) {
   if (!error)
     return MX_SUCCESS;
+  threadText() = error.text;
   State &s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   if (!s.error)
@@ -70,6 +77,8 @@ const char *mxGetLastError() {
   text = s.error.text;
   return text.c_str();
 }
+
+const char *mxGetThreadError() { return threadText().c_str(); }
 
 int mxGetLastStatus() {
   State &s = state();

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""libmx_runtime: where it is found, and its functions as ctypes sees them."""
+
+import ctypes
+import os
+import pathlib
+import sys
+import threading
+from ctypes import (POINTER, Structure, c_char, c_char_p, c_int, c_int32,
+                    c_int64, c_size_t, c_uint8, c_void_p)
+
+from .errors import Error
+
+ERRORS_RETURN = 1
+
+
+class EntryInfo(Structure):
+    _fields_ = [("name", c_char_p), ("argument_count", c_int32),
+                ("result_count", c_int32)]
+
+
+class ValueInfo(Structure):
+    _fields_ = [("name", c_char_p), ("type", c_char_p), ("dtype", c_char_p),
+                ("item_bytes", c_int32), ("is_number", c_int32),
+                ("rank", c_int32), ("shape", POINTER(c_int64))]
+
+
+class Argument(Structure):
+    _fields_ = [("data", c_void_p), ("shape", POINTER(c_int64))]
+
+
+class DeviceInfo(Structure):
+    _fields_ = [("kind", c_char * 16), ("name", c_char * 256),
+                ("multiprocessors", c_int32), ("capability_major", c_int32),
+                ("capability_minor", c_int32),
+                ("shared_memory_per_block", c_int64),
+                ("global_memory", c_int64)]
+
+
+class SimulatorCounters(Structure):
+    _fields_ = [("launches", c_int64), ("warp_instructions", c_int64),
+                ("mmas", c_int64), ("tma_bytes", c_int64)]
+
+
+# Functions that return a status, with the types of their arguments.
+CHECKED = {
+    "mxSetDevice": [c_char_p],
+    "mxSetDeviceForTarget": [c_char_p, c_char_p],
+    "mxGetDeviceInfo": [POINTER(DeviceInfo)],
+    "mxSetSimulatorOption": [c_char_p, c_char_p],
+    "mxStreamCreate": [POINTER(c_void_p)],
+    "mxStreamDestroy": [c_void_p],
+    "mxStreamSynchronize": [c_void_p],
+    "mxSynchronize": [],
+    "mxMemAlloc": [POINTER(c_void_p), c_size_t],
+    "mxMemFree": [c_void_p],
+    "mxMemcpyToDevice": [c_void_p, c_void_p, c_size_t, c_void_p],
+    "mxMemcpyToHost": [c_void_p, c_void_p, c_size_t, c_void_p],
+    "mxMemcpyOnDevice": [c_void_p, c_void_p, c_size_t, c_void_p],
+    "mxMemset": [c_void_p, c_uint8, c_size_t, c_void_p],
+    "mxProgramLoad": [POINTER(c_void_p), c_char_p],
+    "mxProgramUnload": [c_void_p],
+    "mxProgramGetEntry": [POINTER(c_void_p), c_void_p, c_char_p],
+    "mxProgramGetEntryAt": [POINTER(c_void_p), c_void_p, c_int32],
+    "mxEntryGetInfo": [c_void_p, POINTER(EntryInfo)],
+    "mxEntryGetArgument": [c_void_p, c_int32, POINTER(ValueInfo)],
+    "mxEntryGetResult": [c_void_p, c_int32, POINTER(ValueInfo)],
+    "mxEntryGetResultShape": [c_void_p, POINTER(Argument), c_int32, c_int32,
+                              POINTER(c_int64)],
+    "mxEntryGetWorkspaceBytes": [c_void_p, POINTER(Argument), c_int32,
+                                 POINTER(c_size_t)],
+    "mxEntryLaunch": [c_void_p, POINTER(Argument), c_int32, POINTER(c_void_p),
+                      c_int32, c_void_p, c_size_t, c_void_p],
+}
+# The others, with the types of result and arguments.
+OTHERS = {
+    "mxStatusName": (c_char_p, [c_int]),
+    "mxGetThreadError": (c_char_p, []),
+    "mxClearError": (None, []),
+    "mxSetErrorPolicy": (None, [c_int]),
+    "mxProgramEntryCount": (c_int32, [c_void_p]),
+    "mxGetSimulatorCounters": (None, [POINTER(SimulatorCounters)]),
+}
+
+FILE = "libmx_runtime" + (".dylib" if sys.platform == "darwin" else ".so")
+
+
+def candidates():
+    """Where the library may lie: named by the environment, then beside this
+    package and where CMake installs it, then wherever the loader looks."""
+    named = os.environ.get("MX_RUNTIME")
+    if named:
+        return [named]
+    here = pathlib.Path(__file__).resolve().parent
+    beside = [here / FILE, here.parents[1] / FILE]
+    return [str(path) for path in beside if path.exists()] + [FILE]
+
+
+def load():
+    reasons = []
+    for path in candidates():
+        try:
+            library = ctypes.CDLL(path)
+            break
+        except OSError as error:
+            reasons.append(str(error))
+    else:
+        raise ImportError(
+            "cannot load the runtime of mx: " + "; ".join(reasons) +
+            f". Set MX_RUNTIME to the path of {FILE}")
+    try:
+        for name, types in CHECKED.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = types, c_int
+        for name, (result, types) in OTHERS.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = types, result
+    except AttributeError as error:
+        raise ImportError(f"{path} is no runtime for this package: {error}")
+    # Otherwise an error ends the process.
+    library.mxSetErrorPolicy(ERRORS_RETURN)
+    return library
+
+
+_lock = threading.Lock()
+_library = None
+
+
+def library():
+    """The library, loaded when it is first needed."""
+    global _library
+    with _lock:
+        if _library is None:
+            _library = load()
+        return _library
+
+
+def call(name, *arguments):
+    """Calls a function that returns a status; one other than 0 is raised with
+    the text of this thread's error."""
+    lib = library()
+    status = getattr(lib, name)(*arguments)
+    if status:
+        # Before anything else can fail in this thread.
+        text = lib.mxGetThreadError().decode(errors="replace")
+        # The exception is the error from now on.
+        lib.mxClearError()
+        raise Error(text, status, lib.mxStatusName(status).decode())
