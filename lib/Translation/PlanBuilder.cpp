@@ -216,10 +216,10 @@ LogicalResult PlanBuilder::translate(Operation *op) {
     return success(); // the workspace knows when a buffer was last used
   if (PlanNumbers::isArithmetic(op))
     return numbers.translate(op);
-  bool mayBePart =
-      isa<memref::CastOp, memref::DimOp, memref::SubViewOp,
-          memref::ExtractStridedMetadataOp,
-          memref::ExtractAlignedPointerAsIndexOp, mxgpu::EncodeTensorMapOp>(op);
+  bool mayBePart = isa<memref::CastOp, memref::DimOp, memref::SubViewOp,
+                       memref::ExtractStridedMetadataOp,
+                       memref::ExtractAlignedPointerAsIndexOp,
+                       mxgpu::EncodeTensorMapOp, mxgpu::LaunchOp>(op);
   for (Value operand : op->getOperands()) {
     auto view = views.find(operand);
     bool isMemRef = isa<BaseMemRefType>(operand.getType());

@@ -66,9 +66,17 @@ LogicalResult PlanBuilder::addParameters(Operation *op, Value value,
     Parameter &pointer = parameters.emplace_back();
     pointer.kind = Parameter::Pointer;
     pointer.buffer = view.buffer;
-    for (auto [dim, size] : llvm::enumerate(memref.getShape()))
-      if (ShapedType::isDynamic(size))
-        parameters.emplace_back().number = view.sizes[dim];
+    auto addDynamic = [&](ArrayRef<int64_t> known, ArrayRef<Number> values) {
+      for (auto [number, value] : llvm::zip_equal(known, values))
+        if (ShapedType::isDynamic(number))
+          parameters.emplace_back().number = value;
+    };
+    addDynamic(memref.getShape(), view.sizes);
+    if (memref.getLayout().isIdentity())
+      return success();
+    auto [strides, offset] = memref.getStridesAndOffset();
+    addDynamic(strides, getStrides(view));
+    addDynamic(offset, view.offset);
     return success();
   }
   Parameter &parameter = parameters.emplace_back();

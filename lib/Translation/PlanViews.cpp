@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Every memref of a plan is a view of an argument, a result or a part of the
-// workspace. Kernels are passed whole arrays; tensor maps may show parts.
+// workspace. Tensor maps and kernels may be given parts, copies whole arrays.
 //
 //===----------------------------------------------------------------------===//
 

@@ -186,6 +186,33 @@ module attributes {gpu.container_module} {
 
 // -----
 
+// A kernel is given the address of the whole array and what the type of the part
+// leaves open: size, stride and offset.
+
+// CHECK:      "name": "slice",
+// CHECK:      "values": [
+// CHECK-NEXT:   ["mul", "arg0[1]", "arg1"],
+// CHECK-NEXT:   ["add", "v0", 64]
+// CHECK-NEXT: ],
+// CHECK:      "args": [{"buffer": "arg0"}, {"i64": "arg0[1]"}, {"i64": "v1"}]
+!slice = memref<32x128xbf16, strided<[?, 1], offset: ?>>
+module attributes {gpu.container_module} {
+  func.func @slice(%a: memref<?x?xbf16>, %first: index) {
+    %c1 = arith.constant 1 : index
+    %slice = memref.subview %a[%first, 64] [32, 128] [1, 1] : memref<?x?xbf16> to !slice
+    mxgpu.launch @kernels::@kernel grid(%c1) args(%slice : !slice)
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%a: !slice) {
+      mxgpu.role @a warps(1) {
+      }
+    }
+  }
+}
+
+// -----
+
 // The bits of a number, where a requirement looks at them.
 
 // CHECK:      "name": "bits",

@@ -55,6 +55,19 @@ static Value callRuntime(NVVMBuilder &builder, StringRef name, Type result,
   return result ? call.getResult() : Value();
 }
 
+static Value toPointer(NVVMBuilder &builder, Value address) {
+  Value wide =
+      builder.create<arith::IndexCastUIOp>(builder.getI64Type(), address);
+  return builder.create<LLVM::IntToPtrOp>(
+      LLVM::LLVMPointerType::get(builder.getContext()), wide);
+}
+
+/// Pointer to where the offset of a memref counts from.
+static Value getBasePointer(NVVMBuilder &builder, Value memref) {
+  return toPointer(
+      builder, builder.create<memref::ExtractAlignedPointerAsIndexOp>(memref));
+}
+
 /// Pointer to the first element of a memref.
 static Value getPointer(NVVMBuilder &builder, Value memref) {
   Value address =
@@ -66,10 +79,7 @@ static Value getPointer(NVVMBuilder &builder, Value memref) {
     Value bytes = builder.index(type.getElementTypeBitWidth() / 8);
     address = builder.add(address, builder.mul(offset, bytes));
   }
-  Value wide =
-      builder.create<arith::IndexCastUIOp>(builder.getI64Type(), address);
-  return builder.create<LLVM::IntToPtrOp>(
-      LLVM::LLVMPointerType::get(builder.getContext()), wide);
+  return toPointer(builder, address);
 }
 
 static Value getSize(NVVMBuilder &builder, Value memref, int64_t dim) {
@@ -245,10 +255,10 @@ struct LaunchLowering final : OpConversionPattern<LaunchOp> {
                                  : value);
         continue;
       }
-      parameters.push_back(getPointer(builder, original));
-      for (auto [dim, size] : llvm::enumerate(memref.getShape()))
-        if (ShapedType::isDynamic(size))
-          parameters.push_back(getSize(builder, original, dim));
+      parameters.push_back(getBasePointer(builder, original));
+      for (Value number : getDynamicNumbers(builder, original))
+        parameters.push_back(
+            builder.create<arith::IndexCastOp>(builder.getI64Type(), number));
     }
     // Sizes are i64, for gpu-to-llvm keeps the stream only where it has nothing
     // to convert.
@@ -313,8 +323,8 @@ struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
                     LLVM::LLVMPointerType::get(builder.getContext()),
                     {getBytes(builder, op.getType(), adaptor.getDynamicSizes()),
                      getDefaultStream(builder), isHostShared});
-    rewriter.replaceOp(op, buildIdentityMemRef(builder, op.getType(), pointer,
-                                               adaptor.getDynamicSizes()));
+    rewriter.replaceOp(op, buildMemRef(builder, op.getType(), pointer,
+                                       adaptor.getDynamicSizes()));
     return success();
   }
 };

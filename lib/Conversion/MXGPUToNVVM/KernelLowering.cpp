@@ -42,7 +42,7 @@ static void appendParameterTypes(Type type, SmallVectorImpl<Type> &types) {
   Type i64 = IntegerType::get(context, 64);
   if (auto memref = dyn_cast<MemRefType>(type)) {
     types.push_back(pointer);
-    types.append(memref.getNumDynamicDims(), i64);
+    types.append(countDynamicNumbers(memref), i64);
   } else if (isa<TensorMapType>(type)) {
     types.push_back(pointer);
   } else {
@@ -62,11 +62,11 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
       parameters.push_back(function.getArgument(next + i));
     Value value = parameters[0];
     if (auto memref = dyn_cast<MemRefType>(argument.getType())) {
-      SmallVector<Value> sizes;
-      for (Value size : ArrayRef(parameters).drop_front())
-        sizes.push_back(
-            builder.create<arith::IndexCastOp>(builder.getIndexType(), size));
-      value = buildIdentityMemRef(builder, memref, parameters[0], sizes);
+      SmallVector<Value> numbers;
+      for (Value number : ArrayRef(parameters).drop_front())
+        numbers.push_back(
+            builder.create<arith::IndexCastOp>(builder.getIndexType(), number));
+      value = buildMemRef(builder, memref, parameters[0], numbers);
     } else if (isa<TensorMapType>(argument.getType())) {
       auto map = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
       function.setArgAttr(next, LLVM::LLVMDialect::getByValAttrName(),

@@ -171,7 +171,7 @@ mlir::Value getTiles(NVVMBuilder &builder, mlir::Value size, int64_t tile);
 mlir::Value getNumUnits(NVVMBuilder &builder, WorkSourceOp source);
 
 /// The global address of a byte of a memref with identity layout, and of an
-/// element of a matrix.
+/// element of a matrix whose rows are contiguous.
 mlir::Value getGlobalAddress(NVVMBuilder &builder, mlir::Value memref,
                              mlir::Value bytes);
 mlir::Value getGlobalAddress(NVVMBuilder &builder, mlir::Value matrix,
@@ -186,10 +186,14 @@ mlir::Value joinWords(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> words,
 /// Vectors of elements of 4 or 6 bits, which LLVM does not know, become words.
 void addNarrowVectorConversions(mlir::TypeConverter &converter);
 
-/// A memref with identity layout from its pointer and dynamic sizes (index).
-mlir::Value buildIdentityMemRef(NVVMBuilder &builder, mlir::MemRefType type,
-                                mlir::Value pointer,
-                                mlir::ValueRange dynamicSizes);
+/// What the type of a memref leaves open: sizes, then strides and the offset.
+int64_t countDynamicNumbers(mlir::MemRefType type);
+llvm::SmallVector<mlir::Value> getDynamicNumbers(NVVMBuilder &builder,
+                                                 mlir::Value memref);
+/// A memref from its pointer, which the offset comes on top of, and these
+/// numbers (index).
+mlir::Value buildMemRef(NVVMBuilder &builder, mlir::MemRefType type,
+                        mlir::Value pointer, mlir::ValueRange numbers);
 
 /// On an acquire of a warp's ring: the slot is known, from this number of the
 /// iteration, or from the loop around it (a unit attribute).

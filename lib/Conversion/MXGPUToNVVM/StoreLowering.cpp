@@ -46,8 +46,15 @@ Value mx::mxgpu::getGlobalAddress(NVVMBuilder &builder, Value memref,
 
 Value mx::mxgpu::getGlobalAddress(NVVMBuilder &builder, Value matrix, Value row,
                                   Value column, int64_t bytes) {
-  Value element = builder.add(
-      builder.mul(row, builder.create<memref::DimOp>(matrix, 1)), column);
+  Value stride, element = column;
+  if (cast<MemRefType>(matrix.getType()).getLayout().isIdentity()) {
+    stride = builder.create<memref::DimOp>(matrix, 1);
+  } else {
+    auto view = builder.create<memref::ExtractStridedMetadataOp>(matrix);
+    stride = view.getStrides()[0];
+    element = builder.add(element, view.getOffset());
+  }
+  element = builder.add(builder.mul(row, stride), element);
   return getGlobalAddress(builder, matrix,
                           builder.mul(element, builder.index(bytes)));
 }

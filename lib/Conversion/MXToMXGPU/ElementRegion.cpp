@@ -30,6 +30,8 @@ static int64_t getBytes(MemRefType type) {
 }
 
 int64_t mx::mxgpu::getRowAlignment(MemRefType type, int64_t dynamic) {
+  if (!type.getLayout().isIdentity())
+    return 0; // of a part: read element by element
   if (type.getRank() > 1 && type.isDynamicDim(type.getRank() - 1))
     return dynamic;
   int64_t bytes =
@@ -179,12 +181,12 @@ LogicalResult ElementRegion::verify() {
       if (block->findAncestorOpInBlock(*candidate))
         user = candidate;
     auto memref = dyn_cast<MemRefType>(value.getType());
-    if (memref && memref.getLayout().isIdentity() && !memref.getMemorySpace() &&
+    if (memref && memref.isStrided() && !memref.getMemorySpace() &&
         isNumber(memref.getElementType()))
       continue;
     if (!isNumber(value.getType()))
       return fail(user) << "captured numbers or memrefs of numbers with "
-                           "identity layout, found "
+                           "strides, found "
                         << value.getType();
   }
   for (Operation &op : block->without_terminator())

@@ -91,6 +91,18 @@ llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
                                             QuantizeScheduleAttr schedule,
                                             mlir::gpu::GPUModuleOp module);
 
+/// Whether the rows of a matrix of this type, elements of whole bytes, are
+/// contiguous, though they may lie apart.
+bool mayHaveStride(mlir::MemRefType type);
+/// Fails unless they lie at multiples of so many elements, as far as the type
+/// says, and says which are nearest; messages call the matrix `name`.
+llvm::LogicalResult verifyRowStride(mlir::Operation *op, mlir::MemRefType type,
+                                    int64_t multiple, llvm::StringRef name);
+/// Requires the same at run time, and that the first begins at a multiple of so
+/// many bytes.
+void requireRows(KernelBuilder &host, mlir::Value matrix, int64_t multiple,
+                 int64_t alignment, const llvm::Twine &name);
+
 /// Requires at run time that NVFP4's factor of the tensor is above 0.
 void requirePositive(KernelBuilder &host, mlir::Value scale);
 

@@ -46,8 +46,6 @@ private:
   void viewGroups();
   void checkSizes();
   void checkGroups();
-  void checkRows(mlir::Value operand, const target::OperandForm &form,
-                 mlir::StringRef name);
   void checkColumns();
   mlir::Value encodeOperand(mlir::Value operand,
                             const target::OperandForm &form, int64_t rows);

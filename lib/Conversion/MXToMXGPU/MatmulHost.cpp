@@ -79,7 +79,7 @@ void MatmulBuilder::checkSizes() {
                     "the scales of b");
   for (auto [operand, form, name] : {std::tuple(op.getA(), product.a, "a"),
                                      std::tuple(op.getB(), product.b, "b")})
-    checkRows(operand, *form, name);
+    requireRows(host, operand, form->rowMultiple, form->alignment, name);
   checkColumns();
 }
 
@@ -99,29 +99,6 @@ Value MatmulBuilder::getUnits() {
   }
   return host.mul(rowTiles,
                   host.ceilDiv(host.dim(getOut(), 1), schedule.getTileN()));
-}
-
-/// Where the rows of an operand begin.
-void MatmulBuilder::checkRows(Value operand, const target::OperandForm &form,
-                              StringRef name) {
-  Value address = host.create<memref::ExtractAlignedPointerAsIndexOp>(operand);
-  if (!cast<MemRefType>(operand.getType()).getLayout().isIdentity()) {
-    // Of elements of a byte: verifyRows.
-    auto view = host.create<memref::ExtractStridedMetadataOp>(operand);
-    Value stride = view.getStrides()[0], length = host.dim(operand, 1);
-    host.requireMultiple(stride, form.rowMultiple,
-                         Twine("the stride of rows of ") + name);
-    Value fits =
-        host.create<arith::CmpIOp>(arith::CmpIPredicate::uge, stride, length);
-    host.create<RequireOp>(fits,
-                           ("expected the stride of rows of " + name +
-                            " to be at least their %lld elements, found %lld")
-                               .str(),
-                           ValueRange{length, stride});
-    address = host.add(address, view.getOffset());
-  }
-  host.requireMultiple(address, form.alignment,
-                       Twine("the address of ") + name);
 }
 
 /// A tile that is too narrow for scale tiles to begin at its like must cover

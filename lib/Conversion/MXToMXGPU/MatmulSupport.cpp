@@ -45,45 +45,15 @@ static LogicalResult verifyReduction(ProductOpInterface op,
   return diag;
 }
 
-/// Whether rows may lie apart: not where a kernel packs them, or elements share
-/// bytes.
-static bool mayHaveStride(MemRefType type, const target::OperandForm &form) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  return target::getBits(form.type) == 8 &&
-         succeeded(type.getStridesAndOffset(strides, offset)) &&
-         strides.back() == 1;
-}
-
-/// What a static stride of rows must be, and the nearest that it can: the copy
-/// engine takes no rows that overlap (CUDA driver API,
-/// cuTensorMapEncodeTiled).
+/// Rows may lie apart, but not where a kernel packs them.
 static LogicalResult verifyRows(ProductOpInterface op, MemRefType type,
                                 const target::OperandForm &form,
                                 StringRef name) {
   if (type.getLayout().isIdentity())
     return success();
-  if (!mayHaveStride(type, form))
+  if (!mayHaveStride(type))
     return emitLayoutError(op, type, name);
-  auto [strides, offset] = type.getStridesAndOffset();
-  int64_t stride = strides[0], length = type.getDimSize(1);
-  int64_t multiple = form.rowMultiple;
-  int64_t least =
-      ShapedType::isDynamic(length) ? multiple : roundUp(length, multiple);
-  if (ShapedType::isDynamic(stride) ||
-      (stride % multiple == 0 && stride >= least))
-    return success();
-  InFlightDiagnostic diag = op->emitOpError("expected rows of ")
-                            << name << " at a stride of a multiple of "
-                            << multiple << " elements, at least " << least
-                            << ", on the GPU, found " << stride;
-  int64_t below = stride / multiple * multiple;
-  if (below < least)
-    diag.attachNote() << "the nearest is " << least;
-  else
-    diag.attachNote() << "the nearest are " << below << " and "
-                      << below + multiple;
-  return diag;
+  return verifyRowStride(op, type, form.rowMultiple, name);
 }
 
 LogicalResult mx::mxgpu::verifyMatmulSupport(ProductOpInterface op) {

@@ -24,16 +24,34 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// Threads and the copy engine read so many bytes at a multiple of as many.
+static constexpr int64_t kLoadBytes = 16;
+
+static int64_t getRowMultiple(MemRefType type) {
+  return kLoadBytes * 8 / type.getElementTypeBitWidth();
+}
+
+/// A matrix, or columns of a wider one. Elements that share bytes are read as
+/// those.
+static LogicalResult checkInput(QuantizeOp op, MemRefType input) {
+  bool isWhole = input.getLayout().isIdentity();
+  if (input.getRank() != 2 || (!isWhole && !mayHaveStride(input)))
+    return op.emitOpError("expected a matrix whose rows are contiguous, those "
+                          "of 4 and 6 bits with identity layout, on the GPU, "
+                          "found ")
+           << input;
+  return isWhole
+             ? success()
+             : verifyRowStride(op, input, getRowMultiple(input), "an input");
+}
+
 static LogicalResult checkSupport(QuantizeOp op) {
   if (op.getRagged() == RaggedKind::Reduction)
     return op.emitOpError("expected ragged = rows on the GPU, found ragged = "
                           "reduction: transpose the input");
   for (Value operand : op.getInputs())
-    if (auto input = cast<MemRefType>(operand.getType());
-        input.getRank() != 2 || !input.getLayout().isIdentity())
-      return op.emitOpError("expected a matrix with identity layout on the "
-                            "GPU, found ")
-             << input;
+    if (failed(checkInput(op, cast<MemRefType>(operand.getType()))))
+      return failure();
   for (Value scales : op.getInputScales())
     if (auto type = cast<MemRefType>(scales.getType());
         !type.getLayout().isIdentity())
@@ -92,6 +110,10 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op) {
     for (int64_t dim : {0, 1})
       host.requireSize(host.dim(input, dim), host.dim(op.getInput(), dim),
                        "dimension " + Twine(dim) + " of an input");
+  for (Value input : op.getInputs())
+    if (auto type = cast<MemRefType>(input.getType());
+        isByTiles(op) || !type.getLayout().isIdentity())
+      requireRows(host, input, getRowMultiple(type), kLoadBytes, "an input");
   for (const QuantizeSource &source : op.getSources()) {
     if (!source.scales)
       continue;

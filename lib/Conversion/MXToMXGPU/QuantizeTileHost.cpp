@@ -27,9 +27,9 @@ static constexpr int64_t kMaxThreads = 1024;
 /// Rows and elements of a box (CUDA Driver API, cuTensorMapEncodeTiled).
 static constexpr int64_t kMaxBox = 256;
 
-/// The copy engine needs rows and data at multiples of 16 bytes (CUDA Driver
-/// API, cuTensorMapEncodeTiled), and has 32-bit coordinates; so do threads that
-/// read the inputs. The rows of elements are as long as they need to be.
+/// The copy engine takes rows of whole 16 bytes (CUDA Driver API,
+/// cuTensorMapEncodeTiled), and has 32-bit coordinates; so do threads that read
+/// the inputs. The rows of elements are as long as they need to be.
 void QuantizeTileBuilder::checkInputs() {
   for (int64_t dim : {0, 1})
     host.requireAtMost(getQuantizedDim(host, op, dim), kMaxExtent,
@@ -38,8 +38,6 @@ void QuantizeTileBuilder::checkInputs() {
     Type type = getElementTypeOrSelf(input.getType());
     host.requireMultiple(host.dim(input, 1), getColumnStep(type),
                          "dimension 1 of the input");
-    Value address = host.create<memref::ExtractAlignedPointerAsIndexOp>(input);
-    host.requireMultiple(address, 16, "the address of the input");
   }
 }
 

@@ -245,3 +245,27 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 }
+
+// -----
+
+// A slice is passed as the address of the whole and what its type leaves open;
+// rows lie apart.
+
+// CHECK-LABEL: llvm.func @slice(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: !llvm.ptr, %[[ROWS:[a-z0-9]+]]: i64, %[[STRIDE:[a-z0-9]+]]: i64, %[[OFFSET:[a-z0-9]+]]: i64, %[[ROW:[a-z0-9]+]]: i64, %[[COLUMN:[a-z0-9]+]]: i64)
+// CHECK-DAG:     %[[C2:.*]] = arith.constant 2 : index
+// CHECK-DAG:     %[[R:.*]] = arith.index_cast %[[ROW]] : i64 to index
+// CHECK-DAG:     %[[C:.*]] = arith.index_cast %[[COLUMN]] : i64 to index
+// CHECK:         %[[BASE:.*]], %[[O:.*]], %{{.*}}:2, %[[STRIDES:.*]]:2 = memref.extract_strided_metadata
+// CHECK-NEXT:    %[[START:.*]] = arith.addi %[[C]], %[[O]] : index
+// CHECK-NEXT:    %[[FIRST:.*]] = arith.muli %[[R]], %[[STRIDES]]#0 : index
+// CHECK-NEXT:    %[[ELEMENT:.*]] = arith.addi %[[FIRST]], %[[START]] : index
+// CHECK-NEXT:    %[[BYTES:.*]] = arith.muli %[[ELEMENT]], %[[C2]] : index
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @slice(%x: memref<?x64xbf16, strided<[?, 1], offset: ?>>, %row: index, %column: index) {
+    mxgpu.role @quantize warps(4) {
+      %v = mxgpu.load_block %x[%row, %column] : memref<?x64xbf16, strided<[?, 1], offset: ?>> -> vector<8xbf16>
+      %e, %f = mxgpu.quantize_block %v scale_rounding = floor lanes(4) : vector<8xbf16> -> vector<8xf8E4M3FN>, f8E8M0FNU
+    }
+  }
+}

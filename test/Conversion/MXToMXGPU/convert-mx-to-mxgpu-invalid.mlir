@@ -211,7 +211,7 @@ func.func @main(%x: memref<48x64xbf16>, %e: memref<64x48xf4E2M1FN>, %s: memref<6
 // -----
 
 func.func @main(%x: memref<2x128x64xbf16>, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a matrix with identity layout on the GPU, found 'memref<2x128x64xbf16>'}}
+  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits with identity layout, on the GPU, found 'memref<2x128x64xbf16>'}}
   mx.quantize ins(%x : memref<2x128x64xbf16>) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>)
   return
 }
@@ -220,9 +220,48 @@ func.func @main(%x: memref<2x128x64xbf16>, %e: memref<2x128x64xf8E4M3FN>, %s: me
 
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16, strided<[128, 1]>>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a matrix with identity layout on the GPU, found 'memref<128x64xbf16, strided<[128, 1]>>'}}
-  mx.quantize ins(%x : memref<128x64xbf16, strided<[128, 1]>>) outs(%e, %s : !a, !s)
+func.func @main(%x: memref<128x64xbf16, strided<[1, 128]>>, %e: !a, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits with identity layout, on the GPU, found 'memref<128x64xbf16, strided<[1, 128]>>'}}
+  mx.quantize ins(%x : memref<128x64xbf16, strided<[1, 128]>>) outs(%e, %s : !a, !s)
+  return
+}
+
+// -----
+
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xf32, strided<[66, 1]>>, %e: !a, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected rows of an input at a stride of a multiple of 4 elements, at least 64, on the GPU, found 66}}
+  // expected-note @below {{the nearest are 64 and 68}}
+  mx.quantize ins(%x : memref<128x64xf32, strided<[66, 1]>>) outs(%e, %s : !a, !s)
+  return
+}
+
+// -----
+
+// Rows that overlap.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: memref<128x64xbf16, strided<[0, 1]>>, %e: !a, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected rows of an input at a stride of a multiple of 8 elements, at least 64, on the GPU, found 0}}
+  // expected-note @below {{the nearest is 64}}
+  mx.quantize ins(%x : memref<128x64xbf16, strided<[0, 1]>>) outs(%e, %s : !a, !s)
+  return
+}
+
+// -----
+
+// Elements that share bytes.
+!x = memref<128x64xf4E2M1FN, strided<[128, 1]>>
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+func.func @main(%x: !x, %f: memref<128x2xf8E8M0FNU>, %e: !a, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits with identity layout, on the GPU, found 'memref<128x64xf4E2M1FN, strided<[128, 1]>>'}}
+  mx.quantize ins(%x : !x) input_scales(%f : memref<128x2xf8E8M0FNU>) outs(%e, %s : !a, !s)
+      producer {
+      ^bb0(%v: bf16, %row: index, %column: index):
+        mx.yield %v : bf16
+      }
   return
 }
 

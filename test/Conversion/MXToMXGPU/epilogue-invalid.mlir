@@ -124,11 +124,11 @@ func.func @main(%a: !a, %s: !s, %y: !y, %m: memref<256xf32>) {
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 !y = memref<128x128xf32>
-func.func @main(%a: !a, %s: !s, %y: !y, %m: memref<128xf32, strided<[2]>>) {
+func.func @main(%a: !a, %s: !s, %y: !y, %m: memref<128xf32, affine_map<(d0) -> (d0 floordiv 2, d0 mod 2)>>) {
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
   ^bb0(%acc: f32, %row: index, %column: index):
-    // expected-error @below {{'memref.load' op in an epilogue on the GPU: expected captured numbers or memrefs of numbers with identity layout, found 'memref<128xf32, strided<[2]>>'}}
-    %v = memref.load %m[%column] : memref<128xf32, strided<[2]>>
+    // expected-error @below {{'memref.load' op in an epilogue on the GPU: expected captured numbers or memrefs of numbers with strides, found 'memref<128xf32, affine_map<(d0) -> (d0 floordiv 2, d0 mod 2)>>'}}
+    %v = memref.load %m[%column] : memref<128xf32, affine_map<(d0) -> (d0 floordiv 2, d0 mod 2)>>
     mx.yield %v : f32
   }
   return
@@ -143,7 +143,7 @@ func.func @main(%a: !a, %s: !s, %y: !y, %m: memref<128xf32, strided<[2]>>) {
 func.func @main(%a: !a, %s: !s, %y: !y, %q: f8E4M3FN) {
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
   ^bb0(%acc: f32, %row: index, %column: index):
-    // expected-error @below {{'arith.extf' op in an epilogue on the GPU: expected captured numbers or memrefs of numbers with identity layout, found 'f8E4M3FN'}}
+    // expected-error @below {{'arith.extf' op in an epilogue on the GPU: expected captured numbers or memrefs of numbers with strides, found 'f8E4M3FN'}}
     %v = arith.extf %q : f8E4M3FN to f32
     mx.yield %v : f32
   }

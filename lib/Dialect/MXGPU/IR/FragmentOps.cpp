@@ -175,20 +175,26 @@ static LogicalResult verifyWords(Operation *op, Type type) {
   return success();
 }
 
-/// The same with elements that lie in a matrix, those of 4 or 6 bits as bytes.
-static LogicalResult verifyElements(Operation *op, MemRefType matrix,
-                                    Type type) {
-  if (failed(verifyWords(op, type)))
-    return failure();
-  Type element = cast<VectorType>(type).getElementType();
-  if (element.getIntOrFloatBitWidth() < 8)
-    element = IntegerType::get(op->getContext(), 8);
-  return verifyMatrix(op, matrix, element);
+/// What elements in registers are in memory: those of 4 or 6 bits are bytes.
+static Type getStoredType(Type vector) {
+  Type element = cast<VectorType>(vector).getElementType();
+  return element.getIntOrFloatBitWidth() < 8
+             ? IntegerType::get(element.getContext(), 8)
+             : element;
 }
 
 LogicalResult LoadBlockOp::verify() {
-  return verifyElements(*this, cast<MemRefType>(getSource().getType()),
-                        getType());
+  if (failed(verifyWords(*this, getType())))
+    return failure();
+  auto source = cast<MemRefType>(getSource().getType());
+  if (source.getRank() != 2 || !source.isLastDimUnitStride())
+    return emitOpError("expected a matrix whose rows are contiguous, found ")
+           << source;
+  Type stored = getStoredType(getType());
+  if (source.getElementType() != stored)
+    return emitOpError("expected a matrix of ")
+           << stored << ", found " << source.getElementType();
+  return success();
 }
 
 LogicalResult LargestMagnitudeOp::verify() {
@@ -210,8 +216,11 @@ LogicalResult LargestMagnitudeOp::verify() {
 }
 
 LogicalResult StoreBlockOp::verify() {
-  return verifyElements(*this, cast<MemRefType>(getDest().getType()),
-                        getValue().getType());
+  Type type = getValue().getType();
+  if (failed(verifyWords(*this, type)))
+    return failure();
+  return verifyMatrix(*this, cast<MemRefType>(getDest().getType()),
+                      getStoredType(type));
 }
 
 LogicalResult mxgpu::verifyNarrow(Operation *op, Type element, bool nvfp4) {

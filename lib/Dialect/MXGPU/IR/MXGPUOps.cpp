@@ -86,7 +86,7 @@ static void printScheduler(OpAsmPrinter &printer, WorkSourceOp, UnitAttr single,
 /// What a kernel can be passed: see convert-mxgpu-to-nvvm for how.
 static bool isParameter(Type type) {
   if (auto memref = dyn_cast<MemRefType>(type))
-    return memref.getLayout().isIdentity() && !memref.getMemorySpace();
+    return memref.isStrided() && !memref.getMemorySpace();
   if (auto integer = dyn_cast<IntegerType>(type))
     return integer.isSignless() && integer.getWidth() <= 64 &&
            llvm::isPowerOf2_32(integer.getWidth());
@@ -104,9 +104,9 @@ LogicalResult KernelOp::verify() {
            << ")";
   for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
     if (!isParameter(type))
-      return emitOpError("expected tensor maps, memrefs with identity layout "
-                         "in the default memory space, indices, integers or "
-                         "floats, found argument ")
+      return emitOpError("expected tensor maps, memrefs with strides in the "
+                         "default memory space, indices, integers or floats, "
+                         "found argument ")
              << index << " of type " << type;
   if (getCluster() != 1 && getCluster() != 2)
     return emitOpError("expected a cluster of 1 or 2 CTAs, found ")

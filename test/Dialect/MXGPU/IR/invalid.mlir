@@ -3,8 +3,8 @@
 // Every error of the operations' verifiers, in the order of MXGPUOps.td.
 
 gpu.module @kernels {
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4x4xf32, strided<[8, 1]>>'}}
-  mxgpu.kernel @kernel(%a: memref<4x4xf32, strided<[8, 1]>>) {
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4x4xf32, affine_map<(d0, d1) -> (d0, d1 floordiv 2, d1 mod 2)>>'}}
+  mxgpu.kernel @kernel(%a: memref<4x4xf32, affine_map<(d0, d1) -> (d0, d1 floordiv 2, d1 mod 2)>>) {
     mxgpu.role @role warps(1) {
     }
   }
@@ -13,7 +13,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4xf32, 3>'}}
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4xf32, 3>'}}
   mxgpu.kernel @kernel(%a: memref<4xf32, 3>) {
     mxgpu.role @role warps(1) {
     }
@@ -23,7 +23,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'memref<*xf32>'}}
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<*xf32>'}}
   mxgpu.kernel @kernel(%a: memref<*xf32>) {
     mxgpu.role @role warps(1) {
     }
@@ -33,7 +33,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'i7'}}
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'i7'}}
   mxgpu.kernel @kernel(%a: i7) {
     mxgpu.role @role warps(1) {
     }
@@ -43,7 +43,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'si32'}}
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'si32'}}
   mxgpu.kernel @kernel(%a: si32) {
     mxgpu.role @role warps(1) {
     }
@@ -53,7 +53,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'f8E4M3FN'}}
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'f8E4M3FN'}}
   mxgpu.kernel @kernel(%a: f8E4M3FN) {
     mxgpu.role @role warps(1) {
     }
@@ -63,7 +63,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with identity layout in the default memory space, indices, integers or floats, found argument 0 of type 'tensor<4xf32>'}}
+  // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'tensor<4xf32>'}}
   mxgpu.kernel @kernel(%a: tensor<4xf32>) {
     mxgpu.role @role warps(1) {
     }

@@ -49,8 +49,9 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     mxgpu.kernel @scale(%x: memref<?x?xbf16>, %n: index) smem(4100) tmem(256 at 4096) { ... }
     ```
 
-    Arguments are tensor maps (passed by value), memrefs with identity layout
-    (passed as a pointer and their dynamic sizes), indices, integers and floats.
+    Arguments are tensor maps (passed by value), memrefs with strides
+    (passed as a pointer and what their type leaves open: sizes, strides and
+    offset), indices, integers and floats.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
@@ -772,7 +773,7 @@ def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
   let summary = "read consecutive elements of a row, zeros outside the tensor";
   let description = [{
     The elements lie all inside or all outside, and start at a multiple of 16
-    bytes or of their own size. Elements of 4 and 6 bits come from a matrix of
+    bytes or of their own size; rows may lie apart. Elements of 4 and 6 bits come from a matrix of
     bytes (i8), the former in pairs. With `in_bounds` they are known to lie
     inside, and nothing is compared.
   }];
