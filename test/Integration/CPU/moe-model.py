@@ -1,0 +1,93 @@
+# REQUIRES: numpy
+# RUN: %python %s
+"""What the tests of a layer of a mixture of experts rest on: the noise that
+quantization adds is what docs/MoE.md derives, and the comparison of stages finds
+a wrong element, scale or sum in each of them. No device takes part.
+"""
+
+import moe
+import moe_noise
+import moe_routing
+import moe_stages
+import mx_reference as ref
+import numpy as np
+
+HIDDEN, INNER, GROUPS = 256, 128, 4
+rng = np.random.default_rng(3)
+
+
+def normal(*shape, deviation=1.0):
+    return (rng.standard_normal(shape) * deviation).astype(moe.BF16)
+
+
+def measure_quantization(element, mantissa):
+    """Noise of Gaussian blocks, over all phases of their deviation between two
+    powers of two."""
+    noise = []
+    for phase in np.arange(16) / 16:
+        x = (rng.standard_normal((4000, 32)) * 2.0**phase).astype(np.float32)
+        error = ref.real(*ref.quantize(x, element), element) - x
+        noise.append((error**2).sum() / (x.astype(np.float64)**2).sum())
+    ratio = np.mean(noise) / moe_noise.quantization_noise(mantissa)
+    spread = (max(noise) - min(noise)) / np.mean(noise)
+    print(f"{element}: {ratio:.4f} of the noise predicted, phases within {spread:.3f}")
+    assert abs(ratio - 1) < 0.02 and spread < 0.04
+
+
+measure_quantization("f8E4M3FN", 3)
+measure_quantization("f8E5M2", 2)
+
+
+def compute(kind):
+    r = moe_routing.draw(rng, kind, GROUPS)
+    v = {"x": normal(r.tokens, HIDDEN), "dy": normal(r.tokens, HIDDEN),
+         "rows": r.rows, "prob": r.prob, "ends": r.ends}
+    w1 = normal(GROUPS, 2 * INNER, HIDDEN, deviation=HIDDEN**-0.5)
+    w2 = normal(GROUPS, HIDDEN, INNER, deviation=INNER**-0.5)
+    moe_stages.quantize_weights(v, w1, w2)
+    moe_stages.compute_forward(v)
+    moe_stages.compute_backward(v)
+    exact = moe.exact_layer(v["x"], v["dy"], r.rows, r.prob, r.ends, w1, w2)
+    return r, v, exact
+
+
+def check(v):
+    findings = moe_stages.check_forward(v)
+    findings.merge(moe_stages.check_backward(v))
+    return findings
+
+
+# The model is right in every stage, and as noisy as predicted.
+power = {}
+for kind in moe_routing.KINDS * 2:
+    r, v, exact = compute(kind)
+    findings = check(v)
+    assert not any(findings.wrong.values()), f"{r}: {findings}"
+    moe_noise.add_power(power, v, exact)
+moe_noise.expect_ratios(power)
+
+# One wrong number in a stage is found in this stage.
+r, v, _ = compute("odd sizes")
+MUTANTS = {
+    "quantize x": ["xq0", "xq1", "xq2", "xq3"], "gate and up": ["gu"],
+    "SwiGLU": ["hq0", "hq1", "hq2", "hq3"], "y": ["y"],
+    "quantize dy": ["dq0", "dq1", "dq2", "dq3"], "dh": ["dh"], "dW2": ["dw2"],
+    "dprob": ["dprob"], "gradient of SwiGLU": ["gq0", "gq1", "gq2", "gq3"],
+    "dX": ["dx"], "dW1": ["dw1"],
+}
+for stage, names in MUTANTS.items():
+    for name in names:
+        wrong = dict(v)
+        array = wrong[name] = v[name].copy()
+        # A scale twice as large, the next code, the next bf16 (of the largest
+        # number), or a relative error of 2^-8.
+        flat = array.ravel()
+        if array.dtype == np.uint8:
+            flat[0] ^= 1
+        elif array.dtype == np.uint16:
+            last = int(r.ends[-1]) * array.shape[1]
+            flat[np.nanargmax(np.abs(moe.widen(flat[:last])))] += 2
+        else:
+            flat[np.nanargmax(np.abs(flat))] *= np.float32(1 + 2.0**-8)
+        assert check(wrong).wrong[stage] > 0, f"{stage}: {name}"
+print("all is well")

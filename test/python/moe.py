@@ -1,0 +1,236 @@
+"""A layer of a mixture of experts in numpy, stage by stage.
+
+Every stage has its exact result, in float64 from the inputs that the device had
+for that stage, and how far the device may be from it (docs/MoE.md). Quantized
+stages, SwiGLU before them included, are exact: every byte is known. Weights are
+W1[g] (gate above up, 2I x H) and W2[g] (H x I); rows[p] is the token of row p,
+prob[p] its weight, ends[g] where group g ends.
+"""
+
+import os
+import sys
+
+import ml_dtypes
+import numpy as np
+from exponentials_model import sigmoid
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
+                             "Integration", "CPU"))
+import mx_reference as ref
+
+BF16 = ml_dtypes.bfloat16
+ELEMENT = "f8E4M3FN"
+K_MMA = 32  # elements of K that one MMA takes
+
+
+def groups_of(ends):
+    return [slice(int(b), int(e)) for b, e in zip([0, *ends[:-1]], ends)]
+
+
+def widen(bits):
+    """bf16, as such or as bits, in float32."""
+    return np.asarray(bits).view(BF16).astype(np.float32)
+
+
+def gather(x, rows):
+    """Rows of x; -1 and what lies beyond x are rows of zeros."""
+    out = np.zeros((len(rows), x.shape[1]), x.dtype)
+    known = (rows >= 0) & (rows < len(x))
+    out[known] = x[rows[known]]
+    return out
+
+
+# --- Quantized stages: to the byte ---------------------------------------------
+
+
+def swiglu(gu, prob):
+    """The bf16 numbers that are quantized, in float32."""
+    gate, up = np.split(widen(gu), 2, axis=1)
+    with np.errstate(all="ignore"):
+        silu = gate * sigmoid(gate)
+        return (silu * up * prob[:, None]).astype(BF16).astype(np.float32)
+
+
+def swiglu_gradient(gu, dh, prob):
+    """Those of gate and up, side by side."""
+    gate, up = np.split(widen(gu), 2, axis=1)
+    one = np.float32(1)
+    with np.errstate(all="ignore"):
+        sigma = sigmoid(gate)
+        silu = gate * sigma
+        dhp = widen(dh) * prob[:, None]
+        dgate = dhp * up * (sigma + silu * (one - sigma))
+        dup = dhp * silu
+        both = np.concatenate([dgate, dup], axis=1)
+        return both.astype(BF16).astype(np.float32)
+
+
+def quantize_rows(x, ends):
+    """Elements and tiles of scales along the rows of float32 x, then along the
+    rows of the groups, transposed; and for each array the part of it that is
+    defined."""
+    total, last = len(x), int(ends[-1])
+    parts = groups_of(ends)
+    known = np.where(np.arange(total)[:, None] < last, x, np.float32(0))
+    elements, scales = ref.quantize(known, ELEMENT)
+    tiles = [np.arange(p.start // 128 + g,
+                       p.start // 128 + g - (p.start - p.stop) // 128, dtype=int)
+             for g, p in enumerate(parts)]
+    yield elements, slice(0, last)
+    yield ref.tile_rows(scales, ends), np.concatenate(tiles)
+
+    capacity = ref.capacity(total, len(ends))
+    elements = np.zeros((x.shape[1], capacity), np.uint8)
+    scales = np.zeros((x.shape[1], capacity // 32), np.uint8)
+    starts = ref.group_starts(ends)
+    for start, part in zip(starts, parts):
+        q, s = ref.quantize(np.ascontiguousarray(known[part].T), ELEMENT)
+        elements[:, start:start + q.shape[1]] = q
+        scales[:, start // 32:start // 32 + s.shape[1]] = s
+    yield elements, (slice(None), slice(0, starts[-1]))
+    yield ref.tile(scales), (slice(None), slice(0, starts[-1] // 128))
+
+
+def quantize_weights(w):
+    """Along the last axis and along the one before, of all experts: elements
+    and tiles of each."""
+    for y in (w, w.transpose(0, 2, 1)):
+        elements, scales = ref.quantize(np.ascontiguousarray(y, np.float32),
+                                        ELEMENT)
+        yield elements
+        yield ref.tile(scales)
+
+
+# --- What quantized arrays stand for --------------------------------------------
+
+
+def untile(tiles, rows, blocks):
+    """Scales from the tcgen05 layout."""
+    n = tiles.ndim - 5
+    order = [*range(n), n, n + 3, n + 2, n + 1, n + 4]
+    r, c = tiles.shape[n:n + 2]
+    flat = tiles.transpose(order).reshape(*tiles.shape[:n], r * 128, c * 4)
+    return flat[..., :rows, :blocks]
+
+
+def read(elements, tiles):
+    return ref.real(elements, untile(tiles, elements.shape[-2],
+                                     elements.shape[-1] // 32), ELEMENT)
+
+
+def read_rows(elements, tiles, ends):
+    """One matrix for each group."""
+    out = []
+    for g, part in enumerate(groups_of(ends)):
+        first = part.start // 128 + g
+        out.append(read(elements[part], tiles[first:]))
+    return out
+
+
+def read_reduction(elements, tiles, ends):
+    """One matrix for each group, without what pads it."""
+    scales = untile(tiles, len(elements), elements.shape[1] // 32)
+    values = ref.real(elements, scales, ELEMENT)
+    return [values[:, start:start + part.stop - part.start] for start, part in
+            zip(ref.group_starts(ends), groups_of(ends))]
+
+
+# --- Products and sums: within a bound -------------------------------------------
+
+
+class Bounded:
+    """Exact results, and how far off f32 accumulation may be."""
+
+    def __init__(self, exact, bound):
+        self.exact, self.bound = exact, bound
+
+    @staticmethod
+    def product(a, b):
+        """Of matrices; every MMA step may lose 2^-23 of what the sums could be."""
+        steps = -(-a.shape[1] // K_MMA)
+        return Bounded(a @ b.T, steps * 2.0**-23 * (np.abs(a) @ np.abs(b).T))
+
+    @staticmethod
+    def stack(parts, join=np.concatenate):
+        return Bounded(join([p.exact for p in parts]),
+                       join([p.bound for p in parts]))
+
+    def compare(self, found, mantissa):
+        """Elements beyond the bound and half a unit of the result's type, and
+        the largest part of it that was needed."""
+        found = found.astype(np.float64)
+        size = np.maximum(np.abs(found), np.abs(self.exact))
+        exponent = np.maximum(np.frexp(size)[1] - 1, -126)
+        bound = self.bound + np.ldexp(0.5, exponent - mantissa) * (1 + 1e-9)
+        ratio = np.abs(found - self.exact) / bound
+        wrong = int((~(ratio <= 1)).sum())  # NaN is wrong
+        return wrong, float(ratio.max()) if ratio.size else 0.0
+
+
+def product_rows(a, b):
+    """A[g] times the transpose of B[g], group under group."""
+    return Bounded.stack([Bounded.product(x, y) for x, y in zip(a, b)])
+
+
+def product_reduction(a, b):
+    return Bounded.stack([Bounded.product(x, y) for x, y in zip(a, b)], np.stack)
+
+
+def combine(z, rows, tokens):
+    """y[rows[p]] += z[p] in f32: each addition but the first, to zero, rounds a
+    partial sum."""
+    rows = rows[:len(z.exact)]
+    known = (rows >= 0) & (rows < tokens)
+    rows = rows[known]
+    exact, bound, size = (np.zeros((tokens, z.exact.shape[1])) for _ in range(3))
+    np.add.at(exact, rows, z.exact[known])
+    np.add.at(bound, rows, z.bound[known])
+    np.add.at(size, rows, np.abs(z.exact[known]) + z.bound[known])
+    count = np.bincount(rows, minlength=tokens)
+    additions = np.maximum(count - 1, 0)[:, None]
+    return Bounded(exact, bound + additions * 2.0**-24 * size)
+
+
+def prob_gradient(gu, dh, last):
+    """The sums of dh * silu(gate) * up over rows, whose f32 terms are known, in
+    any order."""
+    gate, up = np.split(widen(gu)[:last], 2, axis=1)
+    terms = widen(dh)[:last] * (gate * sigmoid(gate)) * up
+    terms = terms.astype(np.float64)
+    n = terms.shape[1]
+    return Bounded(terms.sum(axis=1),
+                   n * 2.0**-24 * np.abs(terms).sum(axis=1))
+
+
+# --- The layer without quantization ----------------------------------------------
+
+
+def exact_layer(x, dy, rows, prob, ends, w1, w2):
+    """y, dX, dW1, dW2 and dprob in float64, from the same bf16 inputs."""
+    x, dy, prob, w1, w2 = (np.asarray(t).astype(np.float64)
+                           for t in (x, dy, prob, w1, w2))
+    y, dx = np.zeros_like(x), np.zeros_like(x)
+    dw1, dw2, dprob = np.zeros_like(w1), np.zeros_like(w2), np.zeros(len(rows))
+    for g, part in enumerate(groups_of(ends)):
+        token, p = rows[part], prob[part, None]
+        xg, dyg = gather(x, token), gather(dy, token)
+        gate, up = np.split(xg @ w1[g].T, 2, axis=1)
+        sigma = 1 / (1 + np.exp(-gate))
+        silu = gate * sigma
+        h = silu * up * p
+        known = token >= 0
+        np.add.at(y, token[known], (h @ w2[g].T)[known])
+        dh = dyg @ w2[g]
+        dprob[part] = (dh * silu * up).sum(axis=1)
+        dgate = dh * p * up * (sigma + silu * (1 - sigma))
+        dgu = np.concatenate([dgate, dh * p * silu], axis=1)
+        np.add.at(dx, token[known], (dgu @ w1[g])[known])
+        dw1[g], dw2[g] = dgu.T @ xg, dyg.T @ h
+    return {"y": y, "dX": dx, "dW1": dw1, "dW2": dw2, "dprob": dprob}
+
+
+def decibels(found, exact):
+    """Signal to noise; infinite where there is nothing."""
+    noise = ((found.astype(np.float64) - exact)**2).sum()
+    signal = (exact**2).sum()
+    return 10 * np.log10(signal / noise) if noise else np.inf

@@ -1,0 +1,93 @@
+"""How much noise quantization adds to a layer of a mixture of experts: the
+formulas of docs/MoE.md, for Gaussian tokens and weights.
+
+Noise is given relative to the signal's power; independent noises add up.
+"""
+
+import numpy as np
+
+
+def quantization_noise(mantissa):
+    """Of rounding to a float with so many mantissa bits and power-of-two scales
+    that let nothing overflow or underflow: a number in [2^e, 2^(e+1)) is off by
+    a uniform part of 2^(e - mantissa), and 4^e / x^2 is 3 / (8 ln 2) on average."""
+    return 4.0**-mantissa / 12 * 3 / (8 * np.log(2))
+
+
+ELEMENT = quantization_noise(3)  # E4M3
+STORED = quantization_noise(7)  # bf16
+
+
+def expect(f, sigma):
+    """E[f(g)] for g of N(0, sigma^2)."""
+    g = np.linspace(-12, 12, 20001)
+    weight = np.exp(-g * g / 2)
+    return (f(sigma * g) * weight).sum() / weight.sum()
+
+
+def sigmoid(g):
+    return 1 / (1 + np.exp(-g))
+
+
+def silu(g):
+    return g * sigmoid(g)
+
+
+def silu1(g):
+    s = sigmoid(g)
+    return s * (1 + g * (1 - s))
+
+
+def silu2(g):
+    s = sigmoid(g)
+    return s * (1 - s) * (2 + g * (1 - 2 * s))
+
+
+def predict(sigma):
+    """Decibels of each result, where gate and up have deviation `sigma`."""
+    power = {f: expect(lambda g: f(g)**2, sigma) for f in (silu, silu1, silu2)}
+    gain = sigma**2 * power[silu1] / power[silu]
+    gain1 = sigma**2 * power[silu2] / power[silu1]
+    gu = 2 * ELEMENT + STORED
+    act = gu * (1 + gain)  # silu(gate) * up
+    h = act + STORED
+    dh = 2 * ELEMENT + STORED
+    dgate = dh + gu * (1 + gain1) + STORED
+    dup = dh + gu * gain + STORED
+    # The powers of dgate and dup, but for what both have.
+    p, q = sigma**2 * power[silu1], power[silu]
+    dgu = (p * dgate + q * dup) / (p + q)
+    noise = {"y": h + 2 * ELEMENT, "dX": dgu + 2 * ELEMENT,
+             "dW1": dgu + 2 * ELEMENT, "dW2": h + 2 * ELEMENT,
+             "dprob": dh + act}
+    return {name: -10 * np.log10(value) for name, value in noise.items()}
+
+
+# What a result is called in a layer's arrays (moe_stages.py).
+NAMES = {"y": "y", "dX": "dx", "dW1": "dw1", "dW2": "dw2", "dprob": "dprob"}
+
+
+def add_power(power, v, exact):
+    """Adds the signals and noises of a layer to those so far."""
+    last = int(v["ends"][-1])
+    for result, name in NAMES.items():
+        part = slice(0, last) if result == "dprob" else slice(None)
+        found = v[name][part].astype(np.float64)
+        want = exact[result][part]
+        signal, noise, rows = power.get(result, (0.0, 0.0, 0))
+        power[result] = (signal + (want**2).sum(),
+                         noise + ((found - want)**2).sum(), rows + last)
+
+
+def expect_ratios(power, sigma=1.0, slack=0.2):
+    """That the ratios of summed powers are the predicted ones, within `slack` dB
+    and four deviations of what so many rows can tell. Prints them."""
+    for result, expected in predict(sigma).items():
+        signal, noise, rows = power[result]
+        found = 10 * np.log10(signal / noise)
+        # A sum of n squares of Gaussian numbers is off by sqrt(2 / n). Rows of
+        # a matrix have many numbers, but not all are independent.
+        count = rows * (1 if result == "dprob" else 32)
+        margin = slack + 4 * 10 / np.log(10) * 2 / np.sqrt(count)
+        print(f"{result}: {found:.2f} dB, predicted {expected:.2f} +- {margin:.2f}")
+        assert abs(found - expected) <= margin, result
