@@ -13,44 +13,72 @@
 
 #include <dlfcn.h>
 
-/* Captures what `launch(data)` launches on the stream, runs it once as a graph
- * and waits. Capturing fails if anything in between allocates or waits. */
-static int captureAndReplay(int (*launch)(void *), void *data,
-                            mxStream stream) {
-  enum { CAPTURE_THREAD_LOCAL = 1 };
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW), *graph = 0, *runs = 0;
-  int (*begin)(void *, int), (*end)(void *, void **);
-  int (*instantiate)(void **, void *, unsigned long long);
-  int (*replay)(void *, void *), (*destroyGraph)(void *), (*destroy)(void *);
-  const char *const names[] = {"cuStreamBeginCapture_v2",
-                               "cuStreamEndCapture",
-                               "cuGraphInstantiateWithFlags",
-                               "cuGraphLaunch",
-                               "cuGraphDestroy",
-                               "cuGraphExecDestroy"};
-  void *const places[] = {&begin,  &end,          &instantiate,
-                          &replay, &destroyGraph, &destroy};
-  for (int i = 0; i < 6; ++i) {
+typedef struct {
+  int (*getContext)(void *stream, void **context);
+  int (*push)(void *context);
+  int (*pop)(void **context);
+  int (*begin)(void *stream, int mode);
+  int (*end)(void *stream, void **graph);
+  int (*instantiate)(void **runs, void *graph, unsigned long long flags);
+  int (*launch)(void *runs, void *stream);
+  int (*destroyRuns)(void *runs);
+  int (*destroyGraph)(void *graph);
+} GraphDriver;
+
+static int loadGraphDriver(GraphDriver *driver) {
+  static const char *const names[] = {
+      "cuStreamGetCtx",     "cuCtxPushCurrent_v2",
+      "cuCtxPopCurrent_v2", "cuStreamBeginCapture_v2",
+      "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
+      "cuGraphLaunch",      "cuGraphExecDestroy",
+      "cuGraphDestroy"};
+  void *const places[] = {
+      &driver->getContext, &driver->push,        &driver->pop,
+      &driver->begin,      &driver->end,         &driver->instantiate,
+      &driver->launch,     &driver->destroyRuns, &driver->destroyGraph};
+  void *library = dlopen("libcuda.so.1", RTLD_NOW);
+  for (int i = 0; i < 9; ++i) {
     /* ISO C has no cast from an object to a function. */
-    *(void **)places[i] = driver ? dlsym(driver, names[i]) : 0;
+    *(void **)places[i] = library ? dlsym(library, names[i]) : 0;
     if (!*(void **)places[i]) {
       mxReportError("expected %s in libcuda.so.1", names[i]);
       return MX_ERROR_DRIVER;
     }
   }
-  int failed = begin(stream, CAPTURE_THREAD_LOCAL);
-  int status = failed ? MX_SUCCESS : launch(data);
-  failed = failed || end(stream, &graph);
+  return MX_SUCCESS;
+}
+
+/* Captures what `launch(data)` launches on the stream, runs it once as a graph
+ * and waits. Capturing fails if anything in between allocates or waits. */
+static int captureAndReplay(int (*launch)(void *), void *data,
+                            mxStream stream) {
+  enum { CAPTURE_THREAD_LOCAL = 1 };
+  GraphDriver cuda;
+  void *context = 0, *graph = 0, *runs = 0;
+  int status = loadGraphDriver(&cuda);
   if (status)
     return status;
-  failed = failed || instantiate(&runs, graph, 0) || replay(runs, stream);
-  if (failed) {
-    mxReportError("capturing the launches in a CUDA graph failed");
-    return MX_ERROR_DRIVER;
+  /* The runtime makes its context current only within its own calls. */
+  int failed = cuda.getContext(stream, &context) || cuda.push(context) ||
+               cuda.begin(stream, CAPTURE_THREAD_LOCAL);
+  if (!failed) {
+    status = launch(data);
+    failed = cuda.end(stream, &graph);
   }
-  status = mxStreamSynchronize(stream);
-  destroy(runs);
-  destroyGraph(graph);
+  if (!failed && !status)
+    failed = cuda.instantiate(&runs, graph, 0) || cuda.launch(runs, stream);
+  if (!failed && !status)
+    status = mxStreamSynchronize(stream);
+  if (runs)
+    cuda.destroyRuns(runs);
+  if (graph)
+    cuda.destroyGraph(graph);
+  if (context)
+    cuda.pop(&context);
+  if (failed && !status) {
+    mxReportError("capturing the launches in a CUDA graph failed");
+    status = MX_ERROR_DRIVER;
+  }
   return status;
 }
 

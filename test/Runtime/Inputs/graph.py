@@ -26,7 +26,10 @@ with mx.Program(sys.argv[1]) as program, mx.Stream() as stream:
 
     arguments = [mx.array(x), mx.array(y), 300]
     results = entry.make_results(*arguments)
-    graph, runs = pointer(), pointer()
+    graph, runs, context = pointer(), pointer(), pointer()
+    # The runtime makes its context current only within its own calls.
+    check(cuda.cuStreamGetCtx(stream.handle, ctypes.byref(context)))
+    check(cuda.cuCtxPushCurrent_v2(context))
     check(cuda.cuStreamBeginCapture_v2(stream.handle, 1))  # of this thread
     # Fails if anything allocates or waits in between.
     entry.launch(arguments, results, stream=stream)
