@@ -11,6 +11,8 @@
 #include "PlanBuilder.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mx/Translation/ToPTX.h"
 
@@ -77,5 +79,9 @@ void mx::registerToManifestTranslation() {
         os << plan::writeManifest(*manifest);
         return success();
       },
-      registerPTXDialects);
+      [](DialectRegistry &registry) {
+        registerPTXDialects(registry);
+        // What is in allocated kernels.
+        registry.insert<math::MathDialect, vector::VectorDialect>();
+      });
 }

@@ -5,9 +5,9 @@
 
 !scales = tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
 func.func @fill(%a: tensor<128x128xf8E4M3FN>, %s: !scales) -> (tensor<128x128xf32>, tensor<128x128xf32>) {
-  %zero = arith.constant 0.0 : f32
+  %zero = arith.constant -0.0 : f32
   %empty = tensor.empty() : tensor<128x128xf32>
-  // expected-error @below {{'linalg.fill' op expected only mx operations on tensors in device memory, found one that the host would run}}
+  // expected-error @below {{'linalg.fill' op expected a constant whose bits are all 0 on the GPU, found another value}}
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x128xf32>) -> tensor<128x128xf32>
   %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, !scales, tensor<128x128xf8E4M3FN>, !scales)
       outs(%init : tensor<128x128xf32>) -> tensor<128x128xf32>
@@ -46,4 +46,13 @@ func.func @linear(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU>, %y:
   %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>)
       outs(%y : tensor<128x128xf32>) -> tensor<128x128xf32>
   return %0 : tensor<128x128xf32>
+}
+
+// -----
+
+func.func @host(%x: tensor<?xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{'memref.load' op expected only mx operations on tensors in device memory, found one that the host would run}}
+  %0 = tensor.extract %x[%c0] : tensor<?xf32>
+  return %0 : f32
 }

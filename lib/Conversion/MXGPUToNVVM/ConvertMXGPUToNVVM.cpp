@@ -82,6 +82,7 @@ struct ConvertMXGPUToNVVMPass final
     populateTilePatterns(patterns, converter, kernelContext);
     populateQuantizePatterns(patterns, converter, kernelContext);
     populateDequantizePatterns(patterns, converter, kernelContext);
+    populateReducePatterns(patterns, converter, kernelContext);
     populateScalePatterns(patterns, converter, kernelContext);
     if (failed(applyPartialConversion(*function, target, std::move(patterns))))
       return failure();

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/Constants.h"
 #include "../Utils/HostMessages.h"
 #include "../Utils/TensorMaps.h"
 #include "Lowering.h"
@@ -22,7 +23,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
@@ -344,6 +344,8 @@ struct DeviceDeallocLowering final : OpConversionPattern<memref::DeallocOp> {
   }
 };
 
+constexpr llvm::StringLiteral kMemset = "mxMemset";
+
 /// Of zeros, whose bytes are equal.
 struct DeviceMemsetLowering final : OpConversionPattern<gpu::MemsetOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -352,13 +354,13 @@ struct DeviceMemsetLowering final : OpConversionPattern<gpu::MemsetOp> {
   matchAndRewrite(gpu::MemsetOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto type = cast<MemRefType>(op.getDst().getType());
-    if (!type.getLayout().isIdentity() || type.getElementTypeBitWidth() != 32)
-      return rewriter.notifyMatchFailure(op, "expected whole words");
+    if (!type.getLayout().isIdentity())
+      return rewriter.notifyMatchFailure(op, "expected an identity layout");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value bytes = getBytes(builder, adaptor.getDst());
-    Value words = builder.create<arith::DivUIOp>(bytes, builder.i64(4));
-    callRuntime(builder, "mgpuMemset32", Type(),
-                {getPointer(builder, adaptor.getDst()), builder.i32(0), words,
+    Value zero = builder.create<arith::ConstantOp>(builder.getI8IntegerAttr(0));
+    callRuntime(builder, kMemset, builder.getI32Type(),
+                {getPointer(builder, adaptor.getDst()), zero,
+                 getBytes(builder, adaptor.getDst()),
                  getDefaultStream(builder)});
     rewriter.eraseOp(op);
     return success();
@@ -389,8 +391,9 @@ struct DeviceCopyLowering final : OpConversionPattern<memref::CopyOp> {
 /// Whether an operation puts something on the default stream.
 static bool isQueued(Operation *op) {
   auto call = dyn_cast<LLVM::CallOp>(op);
-  return isa<gpu::LaunchFuncOp>(op) ||
-         (call && call.getCallee().value_or("").starts_with("mgpu"));
+  StringRef callee = call ? call.getCallee().value_or("") : "";
+  return isa<gpu::LaunchFuncOp>(op) || callee.starts_with("mgpu") ||
+         callee == kMemset;
 }
 
 /// Waits for what a function has put on the stream before it returns.
@@ -477,12 +480,11 @@ struct ConvertMXGPUHostToGPUPass final
                                "mxgpu-allocate first");
     }
     if (auto memset = dyn_cast<gpu::MemsetOp>(op))
-      if ((!matchPattern(memset.getValue(), m_AnyZeroFloat()) &&
-           !matchPattern(memset.getValue(), m_Zero())) ||
-          memset.getValue().getType().getIntOrFloatBitWidth() != 32 ||
+      if (!mx::isZeroBits(memset.getValue()) ||
+          memset.getValue().getType().getIntOrFloatBitWidth() % 8 ||
           memset.getAsyncToken())
-        return op->emitOpError(
-            "expected a constant 0 of 32 bits and no tokens");
+        return op->emitOpError("expected a constant of whole bytes that are 0 "
+                               "and no tokens");
     if (!isa<memref::AllocOp, memref::DeallocOp, memref::CopyOp, gpu::MemsetOp>(
             op))
       return success();

@@ -251,6 +251,9 @@ void populateQuantizePatterns(mlir::RewritePatternSet &patterns,
 void populateDequantizePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter,
                                 KernelContext &kernel);
+void populateReducePatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter,
+                            KernelContext &kernel);
 /// Scales in global memory.
 void populateScalePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter,

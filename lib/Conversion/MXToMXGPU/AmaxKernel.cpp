@@ -10,7 +10,6 @@
 
 #include "KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -70,11 +69,6 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
   body.create<RaiseMagnitudeOp>(largest, known, result);
 }
 
-void mx::mxgpu::clearMagnitude(KernelBuilder &host, Value magnitude) {
-  Value zero = host.create<arith::ConstantOp>(host.getF32FloatAttr(0.0f));
-  host.create<gpu::MemsetOp>(TypeRange(), ValueRange(), magnitude, zero);
-}
-
 LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
   auto type = cast<MemRefType>(op.getInput().getType());
   auto result = cast<MemRefType>(op.getOuts()[0].getType());
@@ -87,7 +81,7 @@ LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
   int64_t vector = kLoadBytes * 8 / type.getElementTypeBitWidth();
   Value elements = host.dim(row, 1);
   host.requireMultiple(elements, vector, "the elements of the input");
-  clearMagnitude(host, op.getOuts()[0]);
+  clearMemory(host, op.getOuts()[0]);
   SmallVector<Value> arguments = {row, op.getOuts()[0]};
   KernelOp kernel =
       host.kernel(module, "amax", ValueRange(arguments).getTypes());

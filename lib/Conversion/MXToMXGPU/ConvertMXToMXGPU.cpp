@@ -86,7 +86,8 @@ struct ConvertMXToMXGPUPass final
     }
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa_and_present<MXDialect>(op->getDialect()) && !isa<YieldOp>(op))
+      if (isa<linalg::LinalgOp>(op) ||
+          (isa_and_present<MXDialect>(op->getDialect()) && !isa<YieldOp>(op)))
         ops.push_back(op);
     });
     gpu::GPUModuleOp module;
@@ -118,6 +119,10 @@ struct ConvertMXToMXGPUPass final
         return op->emitOpError(why);
       return convertMatmul(matmul, module, target);
     }
+    if (auto fill = dyn_cast<linalg::FillOp>(op))
+      return convertFill(fill);
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      return convertReduction(linalgOp, module);
     if (auto amax = dyn_cast<AmaxOp>(op))
       return convertAmax(amax, module);
     if (auto quantize = dyn_cast<QuantizeOp>(op))

@@ -10,6 +10,7 @@
 
 #include "ElementRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -167,9 +168,10 @@ static bool hasInstruction(Operation *op) {
 }
 
 static InFlightDiagnostic fail(Operation *op) {
-  return op->emitOpError("in ")
-         << (op->getParentOfType<QuantizeOp>() ? "a producer" : "an epilogue")
-         << " on the GPU: expected ";
+  StringRef region = op->getParentOfType<QuantizeOp>()         ? "a producer"
+                     : op->getParentOfType<linalg::LinalgOp>() ? "a reduction"
+                                                               : "an epilogue";
+  return op->emitOpError("in ") << region << " on the GPU: expected ";
 }
 
 LogicalResult ElementRegion::verify() {

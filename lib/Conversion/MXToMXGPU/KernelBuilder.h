@@ -10,6 +10,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_KERNELBUILDER_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_KERNELBUILDER_H
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/Schedule.h"
@@ -85,6 +86,11 @@ llvm::LogicalResult convertDequantize(DequantizeOp op,
 llvm::LogicalResult convertRelayout(RelayoutOp op,
                                     mlir::gpu::GPUModuleOp module);
 
+/// The same for linalg operations: fills with zeros become the runtime's.
+llvm::LogicalResult convertFill(mlir::linalg::FillOp op);
+llvm::LogicalResult convertReduction(mlir::linalg::LinalgOp op,
+                                     mlir::gpu::GPUModuleOp module);
+
 /// The same for a quantizer that writes along axis 0 or has ragged rows, after
 /// the checks that all have in common.
 llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
@@ -106,8 +112,8 @@ void requireRows(KernelBuilder &host, mlir::Value matrix, int64_t multiple,
 /// Requires at run time that NVFP4's factor of the tensor is above 0.
 void requirePositive(KernelBuilder &host, mlir::Value scale);
 
-/// Writes 0, from which a kernel raises a largest magnitude.
-void clearMagnitude(KernelBuilder &host, mlir::Value magnitude);
+/// Writes zeros over a whole memref, before what follows.
+void clearMemory(KernelBuilder &host, mlir::Value memref);
 
 /// The bytes that mx-store-as-bytes makes of elements of 4 and 6 bits.
 mlir::Value toBytes(KernelBuilder &host, mlir::Value elements);

@@ -349,7 +349,7 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     checkSizes(host, op, i);
   for (Value magnitude : op.getMagnitudes())
-    clearMagnitude(host, magnitude);
+    clearMemory(host, magnitude);
   if (isByTiles(op))
     return buildQuantizeTileKernel(op, schedule, module);
   QuantizeRowsBuilder(op, schedule, module).build();

@@ -321,9 +321,9 @@ func.func @main(%x: tensor<128x64xbf16>, %e: tensor<128x64xf8E4M3FN>, %s: tensor
 // The host cannot reach the memory of the device.
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %zero: bf16) {
-  // expected-error @below {{'linalg.fill' op expected only mx operations on tensors in device memory, found one that the host would run}}
-  linalg.fill ins(%zero : bf16) outs(%x : memref<128x64xbf16>)
+func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %zero: bf16, %i: index) {
+  // expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}
+  memref.store %zero, %x[%i, %i] : memref<128x64xbf16>
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
   return
 }

@@ -127,6 +127,10 @@ module attributes {gpu.container_module} {
           %known = mxgpu.read_magnitude %largest : memref<f32>
           // CHECK: mxgpu.raise_magnitude %[[LARGEST]] above %[[KNOWN]] into %{{.*}} : memref<f32>
           mxgpu.raise_magnitude %magnitude above %known into %largest : memref<f32>
+          // CHECK: mxgpu.reduce_lanes add %{{.*}} : f32
+          %sum = mxgpu.reduce_lanes add %magnitude : f32
+          // CHECK: mxgpu.reduce_lanes maximum %{{.*}} : f32
+          %maximum = mxgpu.reduce_lanes maximum %magnitude : f32
           // Lanes that share a block; NVFP4.
           // CHECK: mxgpu.quantize_block %{{.*}} encode(%{{.*}}) scale_rounding = ceil lanes(2) : vector<8xf32> -> vector<8xf4E2M1FN>, f8E4M3FN
           %v8 = arith.constant dense<0.0> : vector<8xf32>

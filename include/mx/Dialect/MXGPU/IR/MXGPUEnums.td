@@ -58,6 +58,14 @@ def MXGPU_Epilogue : MXGPU_I32Enum<"Epilogue", "how results reach memory", [
       I32EnumAttrCase<"Direct", 0, "direct">,
       I32EnumAttrCase<"TmaStore", 1, "tma_store">]>;
 
+def MXGPU_ReduceKind : MXGPU_I32Enum<"ReduceKind",
+    "how two numbers become one", [
+      I32EnumAttrCase<"Add", 0, "add">,
+      I32EnumAttrCase<"Maximum", 1, "maximum">,
+      I32EnumAttrCase<"Minimum", 2, "minimum">]>;
+def MXGPU_ReduceKindAttr
+    : EnumAttr<MXGPU_Dialect, MXGPU_ReduceKind, "reduce_kind">;
+
 def MXGPU_CacheHint : MXGPU_I32Enum<"CacheHint",
     "what the L2 cache keeps (PTX ISA, Cache Eviction Priority Hints)", [
       I32EnumAttrCase<"None", 0, "none">,

@@ -1024,6 +1024,29 @@ def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
+    Pure, SameOperandsAndResultType]> {
+  let summary = "the sum, or the like, of what the lanes of a warp hold";
+  let description = [{
+    All lanes of a warp take part, and all are given the same result, of an
+    order that never changes. `maximum` and `minimum` are those of
+    `arith.maximumf` and `arith.minimumf`: NaN if there is one.
+
+    Example:
+
+    ```mlir
+    %sum = mxgpu.reduce_lanes add %x : f32
+    ```
+  }];
+  let arguments = (ins MXGPU_ReduceKindAttr:$kind, F32:$value);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+}
+
+//===----------------------------------------------------------------------===//
 // Host side
 //===----------------------------------------------------------------------===//
 

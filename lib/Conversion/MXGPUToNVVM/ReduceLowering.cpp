@@ -1,0 +1,59 @@
+//===- ReduceLowering.cpp - Numbers of the lanes of a warp as one ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Five steps, in each of which a lane combines its number with that of the lane
+// whose number differs in one bit. Addition commutes, so that all lanes come to
+// the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace {
+
+struct ReduceLanesLowering final : KernelPattern<ReduceLanesOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(ReduceLanesOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value value = adaptor.getValue();
+    for (int64_t lanes = mx::target::kWarpSize / 2; lanes > 0; lanes /= 2) {
+      Value bits =
+          builder.create<arith::BitcastOp>(builder.getI32Type(), value);
+      Value other = builder.create<arith::BitcastOp>(
+          builder.getF32Type(), builder.shuffleXor(bits, lanes));
+      value = combine(builder, op.getKind(), value, other);
+    }
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+
+private:
+  static Value combine(NVVMBuilder &builder, ReduceKind kind, Value a,
+                       Value b) {
+    switch (kind) {
+    case ReduceKind::Add:
+      return builder.create<LLVM::FAddOp>(a, b);
+    case ReduceKind::Maximum:
+      return builder.create<LLVM::MaximumOp>(a, b);
+    case ReduceKind::Minimum:
+      return builder.create<LLVM::MinimumOp>(a, b);
+    }
+    llvm_unreachable("all kinds are listed");
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateReducePatterns(RewritePatternSet &patterns,
+                                       const TypeConverter &converter,
+                                       KernelContext &kernel) {
+  patterns.add<ReduceLanesLowering>(converter, patterns.getContext(), kernel);
+}

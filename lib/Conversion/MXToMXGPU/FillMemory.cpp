@@ -1,0 +1,48 @@
+//===- FillMemory.cpp - Fills of device memory ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The runtime, and launch plans, fill memory with equal bytes: zeros.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Utils/Constants.h"
+#include "KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+void mx::mxgpu::clearMemory(KernelBuilder &host, Value memref) {
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  // E8M0 has no 0; its smallest number has these bits.
+  auto float_ = dyn_cast<FloatType>(element);
+  TypedAttr zero =
+      float_ ? TypedAttr(host.getFloatAttr(
+                   element, APFloat(float_.getFloatSemantics(),
+                                    APInt::getZero(float_.getWidth()))))
+             : TypedAttr(host.getIntegerAttr(element, 0));
+  host.create<gpu::MemsetOp>(TypeRange(), ValueRange(), memref,
+                             host.create<arith::ConstantOp>(zero));
+}
+
+LogicalResult mx::mxgpu::convertFill(linalg::FillOp op) {
+  auto type = cast<MemRefType>(op.getDpsInits()[0].getType());
+  Type element = type.getElementType();
+  if (!isZeroBits(op.getInputs()[0]))
+    return op.emitOpError("expected a constant whose bits are all 0 on the "
+                          "GPU, found another value");
+  bool isNarrow = element.getIntOrFloatBitWidth() < 8;
+  if (!type.getLayout().isIdentity() || element.isInteger(1) ||
+      (isNarrow && type.getRank() != 2))
+    return op.emitOpError("expected whole tensors of elements of whole bytes, "
+                          "or matrices of fewer bits, on the GPU, found ")
+           << type;
+  KernelBuilder host(op.getLoc(), op);
+  clearMemory(host, toBytes(host, op.getDpsInits()[0]));
+  op.erase();
+  return success();
+}

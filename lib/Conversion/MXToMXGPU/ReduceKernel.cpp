@@ -1,0 +1,445 @@
+//===- ReduceKernel.cpp - The kernel of reductions of rows ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A linalg.generic that reduces the rows of matrices. A warp takes a row, a
+// lane every 32nd piece of consecutive elements of it. A lane has an
+// accumulator for each element of a piece, whatever the addresses are: the
+// order of summation depends on nothing but the number of columns and the
+// types.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementRegion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Target/Descriptors.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static constexpr int64_t kWarps = 8; // of a CTA, each with a row
+static constexpr int64_t kLoadBytes = 16;
+
+//===----------------------------------------------------------------------===//
+// What is supported
+//===----------------------------------------------------------------------===//
+
+/// The operation that adds an element to the accumulator, if the body ends in
+/// one of the kinds that there are.
+static Operation *findCombiner(linalg::GenericOp op) {
+  BlockArgument accumulator = op.getRegionOutputArgs()[0];
+  Operation *combiner =
+      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  bool isKnown =
+      isa_and_present<arith::AddFOp, arith::MaximumFOp, arith::MinimumFOp>(
+          combiner);
+  if (!isKnown || combiner->getBlock() != op.getBody() ||
+      !combiner->hasOneUse() || !accumulator.hasOneUse() ||
+      *accumulator.getUsers().begin() != combiner)
+    return nullptr;
+  return combiner;
+}
+
+static ReduceKind getKind(Operation *combiner) {
+  return llvm::TypeSwitch<Operation *, ReduceKind>(combiner)
+      .Case([](arith::AddFOp) { return ReduceKind::Add; })
+      .Case([](arith::MaximumFOp) { return ReduceKind::Maximum; })
+      .Case([](arith::MinimumFOp) { return ReduceKind::Minimum; });
+}
+
+/// The number that changes nothing. That of a sum is -0.0.
+static float getNeutral(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::Add:
+    return -0.0f;
+  case ReduceKind::Maximum:
+    return -std::numeric_limits<float>::infinity();
+  case ReduceKind::Minimum:
+    return std::numeric_limits<float>::infinity();
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+static bool isMatrixMap(AffineMap map) {
+  return map.getNumDims() == 2 && map.isIdentity();
+}
+
+static LogicalResult verifyInput(linalg::GenericOp op, OpOperand &operand) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  auto fail = [&] {
+    return op.emitOpError(
+               "expected reductions on the GPU of matrices of bf16, "
+               "f16 or f32 whose rows are contiguous, and of numbers "
+               "by row, by column or alone; found ")
+           << operand.get().getType() << " indexed by "
+           << AffineMapAttr::get(map) << " as input "
+           << operand.getOperandNumber();
+  };
+  if (!type || !isMatrixMap(map))
+    return map.getNumResults() <= 1 && map.isProjectedPermutation()
+               ? success()
+               : LogicalResult(fail());
+  if (!isa<BFloat16Type, Float16Type, Float32Type>(type.getElementType()) ||
+      !mayHaveStride(type))
+    return fail();
+  return success();
+}
+
+static LogicalResult verifySupport(linalg::GenericOp op) {
+  SmallVector<utils::IteratorType> expected = {utils::IteratorType::parallel,
+                                               utils::IteratorType::reduction};
+  if (op.getIteratorTypesArray() != expected || op.getNumDpsInits() != 1)
+    return op.emitOpError(
+               "expected iterator types parallel, reduction and one "
+               "result on the GPU, where linalg operations other than fills "
+               "reduce rows of matrices, found ")
+           << llvm::map_range(op.getIteratorTypesArray(),
+                              utils::stringifyIteratorType)
+           << " and " << op.getNumDpsInits();
+  auto out = cast<MemRefType>(op.getDpsInits()[0].getType());
+  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!out.getElementType().isF32() || !out.getLayout().isIdentity() ||
+      out.getRank() != 1 || outMap.getDimPosition(0) != 0)
+    return op.emitOpError("expected a result of f32 with identity layout, a "
+                          "number for each row, on the GPU, found ")
+           << out << " indexed by " << AffineMapAttr::get(outMap);
+  if (!findCombiner(op))
+    return op.emitOpError("expected a reduction on the GPU that ends in "
+                          "arith.addf, arith.maximumf or arith.minimumf of the "
+                          "result, used nowhere else, and something");
+  bool hasMatrix = false;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    if (failed(verifyInput(op, *operand)))
+      return failure();
+    hasMatrix |= isMatrixMap(op.getMatchingIndexingMap(operand));
+  }
+  if (!hasMatrix)
+    return op.emitOpError("expected a matrix as input of a reduction on the "
+                          "GPU, found none");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The body as a region on elements
+//===----------------------------------------------------------------------===//
+
+/// Makes of the operation's body, in place, a region whose arguments are the
+/// elements of matrices, the row and the column, and which yields what is
+/// combined. Returns the matrices.
+static SmallVector<Value> makeElementRegion(linalg::GenericOp op) {
+  Block *block = op.getBody();
+  BlockArgument accumulator = op.getRegionOutputArgs()[0];
+  Operation *combiner = findCombiner(op);
+  bool isFirst = combiner->getOperand(0) == accumulator;
+  block->getTerminator()->setOperand(0, combiner->getOperand(isFirst));
+  combiner->erase();
+
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value places[] = {block->addArgument(builder.getIndexType(), loc),
+                    block->addArgument(builder.getIndexType(), loc)};
+  for (auto index :
+       llvm::make_early_inc_range(block->getOps<linalg::IndexOp>())) {
+    index.replaceAllUsesWith(places[index.getDim()]);
+    index.erase();
+  }
+  builder.setInsertionPointToStart(block);
+  SmallVector<Value> matrices;
+  llvm::BitVector elsewhere(block->getNumArguments());
+  elsewhere.set(accumulator.getArgNumber());
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(operand);
+    Value source = operand->get();
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    if (isMatrixMap(map)) {
+      matrices.push_back(source);
+      continue;
+    }
+    elsewhere.set(argument.getArgNumber());
+    if (isa<MemRefType>(source.getType())) {
+      SmallVector<Value> indices;
+      for (unsigned i = 0; i < map.getNumResults(); ++i)
+        indices.push_back(places[map.getDimPosition(i)]);
+      source = memref::LoadOp::create(builder, loc, source, indices);
+    }
+    argument.replaceAllUsesWith(source);
+  }
+  block->eraseArguments(elsewhere);
+  return matrices;
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class ReduceBuilder {
+public:
+  ReduceBuilder(linalg::GenericOp op, ReduceKind kind, ArrayRef<Value> matrices,
+                gpu::GPUModuleOp module)
+      : op(op), kind(kind), matrices(matrices), host(op.getLoc(), op),
+        body(op.getLoc(), op.getContext()), module(module),
+        region(op.getBody()) {}
+
+  LogicalResult build();
+
+private:
+  void checkSizes();
+  /// What stands in the kernel for a value of the host.
+  Value inKernel(Value value);
+  void buildBody();
+  /// Goes on inside of an if.
+  void beginIf(arith::CmpIPredicate predicate, Value a, Value b) {
+    Value condition = body.create<arith::CmpIOp>(predicate, a, b);
+    auto ifOp = body.create<scf::IfOp>(condition, /*withElse=*/false);
+    body.setInsertionPointToStart(ifOp.thenBlock());
+  }
+  Value emitRow(Value row, Value lane);
+  Value areAligned();
+  scf::ForOp emitPieces(Value from, Value to, Value sums, Value row,
+                        bool areWhole);
+  Value combine(Value a, Value b);
+
+  Value constant(Type type) {
+    auto number = host.getF32FloatAttr(getNeutral(kind));
+    auto vector = dyn_cast<VectorType>(type);
+    return body.create<arith::ConstantOp>(
+        vector ? TypedAttr(DenseElementsAttr::get(vector, number))
+               : TypedAttr(number));
+  }
+
+  linalg::GenericOp op;
+  ReduceKind kind;
+  ArrayRef<Value> matrices;
+  KernelBuilder host, body;
+  gpu::GPUModuleOp module;
+  ElementRegion region;
+  int64_t vector = 0;
+  Value columnsOnHost;
+  llvm::SetVector<Value> passed;
+  KernelOp kernel;
+  /// In the kernel.
+  SmallVector<Value> inputs;
+  Value columns;
+};
+
+} // namespace
+
+Value ReduceBuilder::combine(Value a, Value b) {
+  switch (kind) {
+  case ReduceKind::Add:
+    return body.create<arith::AddFOp>(a, b);
+  case ReduceKind::Maximum:
+    return body.create<arith::MaximumFOp>(a, b);
+  case ReduceKind::Minimum:
+    return body.create<arith::MinimumFOp>(a, b);
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+/// What the verifier could not see in dynamic shapes.
+void ReduceBuilder::checkSizes() {
+  Value sizes[] = {host.dim(op.getDpsInits()[0], 0), columnsOnHost};
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    if (!isa<MemRefType>(operand->get().getType()))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    for (unsigned i = 0; i < map.getNumResults(); ++i)
+      host.requireSize(host.dim(operand->get(), i),
+                       sizes[map.getDimPosition(i)],
+                       "dimension " + Twine(i) + " of input " +
+                           Twine(operand->getOperandNumber()));
+  }
+}
+
+Value ReduceBuilder::inKernel(Value value) {
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return body.index(*number);
+  return kernel.getBody().getArgument(
+      unsigned(llvm::find(passed, value) - passed.begin()));
+}
+
+/// Whether rows of a matrix, which may lie apart, start where loads of whole
+/// pieces can; null if the type says that they do not.
+static Value areRowsAligned(KernelBuilder &body, Value matrix) {
+  auto type = cast<MemRefType>(matrix.getType());
+  if (type.getLayout().isIdentity())
+    return getRowAlignment(type, /*dynamic=*/kLoadBytes)
+               ? isAligned(body, matrix, kLoadBytes)
+               : Value();
+  int64_t multiple = kLoadBytes * 8 / type.getElementTypeBitWidth();
+  auto [strides, offset] = type.getStridesAndOffset();
+  auto isOdd = [&](int64_t number) {
+    return !ShapedType::isDynamic(number) && number % multiple;
+  };
+  if (isOdd(strides[0]) || isOdd(offset))
+    return {};
+  auto view = body.create<memref::ExtractStridedMetadataOp>(matrix);
+  Value elements =
+      body.create<arith::OrIOp>(view.getStrides()[0], view.getOffset());
+  return isAligned(body, matrix, kLoadBytes, elements);
+}
+
+/// Whether whole pieces can be read at once; null if not.
+Value ReduceBuilder::areAligned() {
+  Value all;
+  for (Value input : inputs) {
+    Value aligned = areRowsAligned(body, input);
+    if (!aligned)
+      return {};
+    all = all ? body.create<arith::AndIOp>(all, aligned).getResult() : aligned;
+  }
+  if (Value loads = region.areLoadsAligned(body, vector))
+    all = body.create<arith::AndIOp>(all, loads);
+  return all;
+}
+
+/// A loop over a lane's pieces that carries the sums and the column of the next
+/// piece. Whole ones are read at once; others element by element, of which
+/// those that do not exist count as neutral.
+scf::ForOp ReduceBuilder::emitPieces(Value from, Value to, Value sums,
+                                     Value row, bool areWhole) {
+  Value step = body.index(vector * target::kWarpSize);
+  auto loop = body.create<scf::ForOp>(from, to, step, ValueRange{sums, from});
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(loop.getBody());
+  Value column = loop.getInductionVar();
+  Columns place{column, vector, /*last=*/Value(), /*isPresent=*/Value()};
+  if (!areWhole)
+    place.last = body.create<arith::SubIOp>(columns, body.index(1));
+  SmallVector<Value> elements;
+  for (Value input : inputs) {
+    Type element = getElementTypeOrSelf(input.getType());
+    elements.push_back(
+        areWhole ? body.create<LoadBlockOp>(VectorType::get(vector, element),
+                                            input, row, column,
+                                            /*in_bounds=*/true)
+                       .getResult()
+                 : loadColumns(body, input, row, place));
+  }
+  Value value = region.emit(body, elements, place)[0];
+  if (!areWhole) {
+    auto indices = VectorType::get(vector, body.getIndexType());
+    Value numbers = body.add(body.create<vector::BroadcastOp>(indices, column),
+                             body.create<vector::StepOp>(indices));
+    Value exists = body.create<arith::CmpIOp>(
+        arith::CmpIPredicate::ult, numbers,
+        body.create<vector::BroadcastOp>(indices, columns));
+    value =
+        body.create<arith::SelectOp>(exists, value, constant(value.getType()));
+  }
+  body.create<scf::YieldOp>(ValueRange{combine(loop.getRegionIterArg(0), value),
+                                       body.add(column, step)});
+  return loop;
+}
+
+/// What the lanes of a warp make of a row.
+Value ReduceBuilder::emitRow(Value row, Value lane) {
+  region.emitScalars(body, row);
+  Value column = body.mul(lane, body.index(vector));
+  Value sums = constant(VectorType::get(vector, body.getF32Type()));
+  if (Value aligned = areAligned()) {
+    // The last piece that is whole begins before this.
+    Value end = body.add(columns, 1 - vector);
+    end = body.create<arith::SelectOp>(aligned, end, body.index(0));
+    scf::ForOp whole = emitPieces(column, end, sums, row, /*areWhole=*/true);
+    sums = whole.getResult(0);
+    column = whole.getResult(1);
+  }
+  sums =
+      emitPieces(column, columns, sums, row, /*areWhole=*/false).getResult(0);
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < vector; ++i)
+    parts.push_back(body.create<vector::ExtractOp>(sums, ArrayRef<int64_t>{i}));
+  for (; parts.size() > 1; parts.resize(parts.size() / 2))
+    for (size_t i = 0, half = parts.size() / 2; i < half; ++i)
+      parts[i] = combine(parts[i], parts[i + half]);
+  return body.create<ReduceLanesOp>(kind, parts[0]);
+}
+
+void ReduceBuilder::buildBody() {
+  body.setInsertionPointToStart(&kernel.getBody().front());
+  Value result = inKernel(op.getDpsInits()[0]);
+  for (Value matrix : matrices)
+    inputs.push_back(inKernel(matrix));
+  for (Value value : region.getCaptures())
+    region.capture(value, inKernel(value));
+  columns = inKernel(columnsOnHost);
+  Value rows = body.dim(result, 0);
+  Value work = body.create<WorkSourceOp>(
+      rows, body.index(1), /*reduction=*/body.index(0),
+      ArrayRef<int64_t>{kWarps, 1},
+      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  body.role("reduce", kWarps, /*elected=*/false);
+  Value thread = body.create<ThreadIdOp>();
+  Value warp = body.div(thread, target::kWarpSize);
+  Value lane =
+      body.create<arith::RemUIOp>(thread, body.index(target::kWarpSize));
+  ForEachWorkOp unit = body.forEachWork(work);
+  Value row = body.add(unit.getRow(), warp);
+  // All lanes of a warp agree.
+  beginIf(arith::CmpIPredicate::ult, row, rows);
+  Value before = body.create<memref::LoadOp>(result, row);
+  Value total = combine(before, emitRow(row, lane));
+  beginIf(arith::CmpIPredicate::eq, lane, body.index(0));
+  body.create<memref::StoreOp>(total, result, row);
+}
+
+LogicalResult ReduceBuilder::build() {
+  if (failed(region.verify()))
+    return failure();
+  int64_t bits = 32;
+  for (Value matrix : matrices)
+    bits = std::min<int64_t>(
+        bits, getElementTypeOrSelf(matrix.getType()).getIntOrFloatBitWidth());
+  vector = kLoadBytes * 8 / bits;
+  columnsOnHost = host.dim(matrices[0], 1);
+  checkSizes();
+  auto pass = [&](Value value) {
+    if (!getConstantIntValue(value))
+      passed.insert(value);
+  };
+  llvm::for_each(matrices, pass);
+  llvm::for_each(region.getCaptures(), pass);
+  pass(columnsOnHost);
+  Value result = op.getDpsInits()[0];
+  pass(result);
+  kernel = host.kernel(module, "reduce",
+                       ValueRange(passed.getArrayRef()).getTypes());
+  buildBody();
+  host.launch(kernel, host.ceilDiv(host.dim(result, 0), kWarps),
+              passed.getArrayRef());
+  op.erase();
+  return success();
+}
+
+LogicalResult mx::mxgpu::convertReduction(linalg::LinalgOp op,
+                                          gpu::GPUModuleOp module) {
+  if (auto reduce = dyn_cast<linalg::ReduceOp>(op.getOperation())) {
+    IRRewriter rewriter(op);
+    FailureOr<linalg::GenericOp> generic =
+        linalg::generalizeNamedOp(rewriter, op);
+    if (failed(generic))
+      return failure();
+    op = *generic;
+  }
+  auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+  if (!generic)
+    return op.emitOpError("expected linalg.fill, linalg.generic or "
+                          "linalg.reduce on the GPU, where linalg operations "
+                          "fill memory with zeros or reduce rows of matrices");
+  if (failed(verifySupport(generic)))
+    return failure();
+  ReduceKind kind = getKind(findCombiner(generic));
+  SmallVector<Value> matrices = makeElementRegion(generic);
+  return ReduceBuilder(generic, kind, matrices, module).build();
+}

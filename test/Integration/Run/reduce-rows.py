@@ -1,0 +1,228 @@
+"""Reductions of rows and fills agree with numpy in f64, on the simulator and on the CPU path.
+
+RUN: %python %s mx-run %t sm_90a mx-compile mx-launch
+RUN: %python %s mx-run %t sm_100a mx-compile mx-launch
+REQUIRES: compiler, numpy
+
+Sums, maxima and minima of what regions make of matrices, of slices of them, of numbers by row and by column; no rows,
+rows without columns, of one, and with tails; NaN where it belongs and nowhere else. Sums are the same bits for all seeds of the simulator.
+"""
+
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+
+mx_run, directory, chip, mx_compile, mx_launch = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+FLOATS = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
+MAPS = """#matrix = affine_map<(r, c) -> (r, c)>
+#row = affine_map<(r, c) -> (r)>
+#column = affine_map<(r, c) -> (c)>
+#one = affine_map<(r, c) -> ()>
+"""
+EPSILON = 2.0**-24
+
+
+def widen(values):
+    """Operations that give f32 numbers of block arguments."""
+    return "\n".join(
+        f"    %{name}32 = arith.extf %{name} : {dtype} to f32" if dtype != "f32" else
+        f"    %{name}32 = arith.addf %{name}, %none : f32" for name, dtype in values)
+
+
+class Plain:
+    """The sum, maximum or minimum of a row of one matrix, which comes with what it begins with."""
+
+    def __init__(self, dtype, op="addf", named=False):
+        self.dtype, self.op, self.named = dtype, op, named
+
+    def __str__(self):
+        return f"{self.op} of {self.dtype}" + (", linalg.reduce" if self.named else "")
+
+    def text(self):
+        matrix = f"tensor<?x?x{self.dtype}>"
+        head = "linalg.reduce" if self.named else (
+            'linalg.generic {indexing_maps = [#matrix, #row], iterator_types = ["parallel", "reduction"]}')
+        arguments = f"(%x: {self.dtype}, %acc: f32)"
+        tail = f" dimensions = [1] {arguments} {{" if self.named else f" {{\n  ^bb0{arguments}:"
+        result = "" if self.named else " -> tensor<?xf32>"
+        return f"""{MAPS}
+func.func @main(%m: {matrix}, %first: tensor<?xf32>) -> tensor<?xf32> {{
+  %none = arith.constant -0.0 : f32
+  %r = {head} ins(%m : {matrix}) outs(%first : tensor<?xf32>){tail}
+{widen([("x", self.dtype)])}
+    %s = arith.{self.op} %x32, %acc : f32
+    linalg.yield %s : f32
+  }}{result}
+  return %r : tensor<?xf32>
+}}
+"""
+
+    def arguments(self, rng, rows, columns):
+        x = rng.standard_normal((rows, columns)).astype(FLOATS[self.dtype])
+        return [x, rng.standard_normal(rows).astype(np.float32)]
+
+    def expect(self, x, first):
+        """The result and how far off it may be."""
+        x = x.astype(np.float64)
+        everything = np.concatenate([x, first[:, None].astype(np.float64)], axis=1)
+        if self.op == "addf":
+            return everything.sum(1), np.abs(everything).sum(1) * everything.shape[1] * EPSILON
+        function = np.max if self.op == "maximumf" else np.min
+        return function(everything, axis=1), 0 * first
+
+
+class Gradient:
+    """What the probability of a row gets in a layer of experts: the sum of dh * silu(gate) * up, from 0 on. Gate and up
+    are slices of one matrix, in which other columns precede them; there are factors of rows, of columns and of all."""
+
+    def __init__(self, dtype, other, shift):
+        self.dtype, self.other, self.shift = dtype, other, shift
+
+    def __str__(self):
+        return f"gradient of {self.dtype} and {self.other}, {self.shift} columns before"
+
+    def text(self):
+        whole, matrix = f"tensor<?x?x{self.dtype}>", f"tensor<?x?x{self.other}>"
+        part = f"tensor<?x?x{self.dtype}>"
+        return f"""{MAPS}
+func.func @main(%gu: {whole}, %dh: {matrix}, %weight: tensor<?xf32>, %prob: tensor<?xbf16>, %scale: f32) -> tensor<?xf32> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %shift = arith.constant {self.shift} : index
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %none = arith.constant -0.0 : f32
+  %rows = tensor.dim %dh, %c0 : {matrix}
+  %columns = tensor.dim %dh, %c1 : {matrix}
+  %second = arith.addi %columns, %shift : index
+  %gate = tensor.extract_slice %gu[2, %shift] [%rows, %columns] [1, 1] : {whole} to {part}
+  %up = tensor.extract_slice %gu[1, %second] [%rows, %columns] [1, 1] : {whole} to {part}
+  %empty = tensor.empty(%rows) : tensor<?xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.generic {{indexing_maps = [#matrix, #matrix, #matrix, #column, #row, #one, #row], iterator_types = ["parallel", "reduction"]}}
+      ins(%dh, %gate, %up, %weight, %prob, %scale : {matrix}, {part}, {part}, tensor<?xf32>, tensor<?xbf16>, f32)
+      outs(%init : tensor<?xf32>) {{
+  ^bb0(%d: {self.other}, %g: {self.dtype}, %u: {self.dtype}, %w: f32, %p: bf16, %f: f32, %acc: f32):
+{widen([("d", self.other), ("g", self.dtype), ("u", self.dtype), ("p", "bf16")])}
+    %minus = arith.negf %g32 : f32
+    %exp = math.exp %minus : f32
+    %below = arith.addf %exp, %one : f32
+    %silu = arith.divf %g32, %below : f32
+    %a = arith.mulf %silu, %u32 : f32
+    %b = arith.mulf %a, %d32 : f32
+    %c = arith.mulf %b, %w : f32
+    %e = arith.mulf %c, %p32 : f32
+    %h = arith.mulf %e, %f : f32
+    %s = arith.addf %acc, %h : f32
+    linalg.yield %s : f32
+  }} -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}}
+"""
+
+    def arguments(self, rng, rows, columns):
+        normal = lambda dtype, *shape: rng.standard_normal(shape).astype(FLOATS[dtype])
+        return [
+            normal(self.dtype, rows + 2, self.shift + 2 * columns + 1),
+            normal(self.other, rows, columns),
+            normal("f32", columns),
+            normal("bf16", rows),
+            np.float32(1.5)
+        ]
+
+    def expect(self, whole, d, weight, prob, scale):
+        whole, d, weight, prob = (x.astype(np.float64) for x in (whole, d, weight, prob))
+        rows, columns = d.shape
+        gate = whole[2:2 + rows, self.shift:self.shift + columns]
+        up = whole[1:1 + rows, self.shift + columns:self.shift + 2 * columns]
+        with np.errstate(over="ignore"):
+            terms = d * gate / (1 + np.exp(-gate)) * up * weight * prob[:, None] * scale
+        return terms.sum(1), np.abs(terms).sum(1) * (columns + 16) * EPSILON
+
+
+path = lambda what: os.path.join(directory, f"{chip}-{what}")
+
+
+def execute(command, name, environment=None):
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
+    if done.returncode:
+        sys.exit(f"{name}: {' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def prepare(text, arguments):
+    """Writes the program and what it is given, and returns options."""
+    with open(path("case.mlir"), "w") as f:
+        f.write(text)
+    options = [f"--result={path('out.npy')}"]
+    for i, array in enumerate(arguments):
+        array = np.asarray(array)
+        np.save(path(f"in{i}.npy"), array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array)
+        options.append(f"--arg={path(f'in{i}.npy')}")
+    return options
+
+
+def run(text, arguments, name, options, environment=None):
+    options = [*options, *prepare(text, arguments)]
+    execute([mx_run, path("case.mlir"), *options], name, environment)
+    return np.load(path("out.npy"))
+
+
+def launch(text, arguments, name):
+    """The same by way of a launch plan."""
+    options = prepare(text, arguments)
+    execute([mx_compile, path("case.mlir"), "-o", path("compiled"), f"--chip={chip}"], name)
+    execute([mx_launch, path("compiled"), "--device=sim", *options], name)
+    return np.load(path("out.npy"))
+
+
+compared = failures = 0
+
+
+def check(case, rng, rows, columns, spoil=False, by_plan=False):
+    """Compares the simulator, in two orders, and the CPU path with numpy."""
+    global compared, failures
+    arguments = case.arguments(rng, rows, columns)
+    if spoil: # one row of the first matrix, which is that of another one in a slice
+        arguments[0][rows // 2 + 2 if isinstance(case, Gradient) else rows // 2, columns // 2 + getattr(case, "shift", 0)] = np.nan
+    name = f"{chip}: {case}, {rows} x {columns}"
+    expected, limit = case.expect(*arguments)
+    if spoil and np.isnan(expected).sum() != 1:
+        sys.exit(f"{name}: expected one row to be NaN")
+    sim = ["--device=sim", f"--chip={chip}"]
+    results = [run(case.text(), arguments, name, sim, {"MX_SIM_SM_COUNT": "1"}),
+               run(case.text(), arguments, name, ["--device=cpu"])]
+    again = launch(case.text(), arguments, name) if by_plan else run(
+        case.text(), arguments, name, sim, {"MX_SIM_SEED": "7"})
+    if again.tobytes() != results[0].tobytes():
+        failures += 1
+        print(f"{name}: another {'way' if by_plan else 'order'} gives other bits")
+    for device, found in zip(["sim", "cpu"], results):
+        compared += expected.size
+        with np.errstate(invalid="ignore"):
+            good = (np.isnan(found) & np.isnan(expected)) | (np.abs(found - expected) <= limit)
+        if found.shape != expected.shape or not good.all():
+            failures += 1
+            print(f"{name} on {device}: expected {expected}, found {found}")
+
+
+rng = np.random.default_rng(len(chip))
+number = lambda low, high: int(rng.integers(low, high))
+for dtype in FLOATS:
+    for op in ["addf", "maximumf", "minimumf"]:
+        check(Plain(dtype, op), rng, number(1, 30), number(1, 700))
+        check(Plain(dtype, op), rng, number(1, 30), 64 * number(1, 10), spoil=True)
+check(Plain("f32", named=True), rng, 9, 100)
+for rows, columns in [(0, 64), (5, 0), (1, 1), (7, 8), (8, 255), (9, 256), (65, 257)]:
+    check(Plain("bf16"), rng, rows, columns)
+for dtype, other, shift in [("bf16", "bf16", 0), ("bf16", "f32", 8), ("f16", "bf16", 3), ("f32", "f32", 4)]:
+    check(Gradient(dtype, other, shift), rng, number(1, 20), number(1, 400))
+    check(Gradient(dtype, other, shift), rng, number(2, 20), 64 * number(1, 6), spoil=True)
+check(Gradient("bf16", "bf16", 0), rng, 0, 64)
+check(Gradient("bf16", "f16", 8), rng, 11, 96, by_plan=True)
+check(Gradient("bf16", "f16", 1), rng, 3, 57, by_plan=True)
+print(f"{chip}: {compared} results compared, {failures} cases fail")
+sys.exit(failures != 0 or compared < 400)
