@@ -95,6 +95,13 @@ def check_backward(v):
     return found
 
 
+def check(v):
+    """All stages, forward and backward."""
+    found = check_forward(v)
+    found.merge(check_backward(v))
+    return found
+
+
 # --- The layer without a device ---------------------------------------------------
 
 

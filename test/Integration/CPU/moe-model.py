@@ -51,17 +51,11 @@ def compute(kind):
     return r, v, exact
 
 
-def check(v):
-    findings = moe_stages.check_forward(v)
-    findings.merge(moe_stages.check_backward(v))
-    return findings
-
-
 # The model is right in every stage, and as noisy as predicted.
 power = {}
 for kind in moe_routing.KINDS * 2:
     r, v, exact = compute(kind)
-    findings = check(v)
+    findings = moe_stages.check(v)
     assert not any(findings.wrong.values()), f"{r}: {findings}"
     moe_noise.add_power(power, v, exact)
 moe_noise.expect_ratios(power)
@@ -89,5 +83,5 @@ for stage, names in MUTANTS.items():
             flat[np.nanargmax(np.abs(moe.widen(flat[:last])))] += 2
         else:
             flat[np.nanargmax(np.abs(flat))] *= np.float32(1 + 2.0**-8)
-        assert check(wrong).wrong[stage] > 0, f"{stage}: {name}"
+        assert moe_stages.check(wrong).wrong[stage] > 0, f"{stage}: {name}"
 print("all is well")

@@ -1,0 +1,95 @@
+"""Runs a compiled layer of a mixture of experts on random routings.
+
+usage: moe_layer.py DIRECTORY stages|poison [--count=N] [--seed=N]
+
+`stages` compares each stage with its exact result, and signal-to-noise ratios
+with those that the formats imply. `poison` runs each routing with zeros, NaN,
+infinities and all ones in everything that has no meaning, and demands the same
+bits of all that has.
+"""
+
+import argparse
+import sys
+
+import moe
+import moe_device
+import moe_noise
+import moe_routing
+import moe_stages
+import mx
+import numpy as np
+
+HIDDEN, INNER, GROUPS = 512, 256, 8
+
+
+def make_inputs(rng, kind, most):
+    def normal(*shape, deviation=1.0):
+        return (rng.standard_normal(shape) * deviation).astype(moe.BF16)
+
+    r = moe_routing.draw(rng, kind, GROUPS, most)
+    v = {"x": normal(r.tokens, HIDDEN), "dy": normal(r.tokens, HIDDEN),
+         "rows": r.rows, "prob": r.prob, "ends": r.ends,
+         "w1b": normal(GROUPS, 2 * INNER, HIDDEN, deviation=HIDDEN**-0.5),
+         "w2b": normal(GROUPS, HIDDEN, INNER, deviation=INNER**-0.5)}
+    return r, v
+
+
+def check_stages(layer, rng, args):
+    power, failures = {}, 0
+    total = moe_stages.Findings()
+    for index in range(args.count):
+        kind = moe_routing.KINDS[index % len(moe_routing.KINDS)]
+        r, v = make_inputs(rng, kind, int(rng.choice([8, 32, 64])))
+        layer.run(v, list(moe_device.POISON)[index % len(moe_device.POISON)])
+        found = moe_stages.check(v)
+        if any(found.wrong.values()):
+            print(f"{index}: {r}: {found}")
+            failures += 1
+        total.merge(found)
+        moe_noise.add_power(power, v, moe.exact_layer(
+            *(v[n] for n in ("x", "dy", "rows", "prob", "ends", "w1b", "w2b"))))
+    print(total)
+    moe_noise.expect_ratios(power)
+    print(f"{args.count} routings, {failures} failures")
+    return failures
+
+
+def check_poison(layer, rng, args):
+    failures = slack = 0
+    for index in range(args.count):
+        kind = moe_routing.KINDS[index % len(moe_routing.KINDS)]
+        r, inputs = make_inputs(rng, kind, 32)
+        runs = {}
+        for poison in moe_device.POISON:
+            v = runs[poison] = dict(inputs)
+            layer.run(v, poison)
+        for name, array in runs["zeros"].items():
+            part = moe_device.defined(name, inputs)
+            want = array[part].tobytes()
+            slack += array.nbytes - len(want)
+            for poison, v in runs.items():
+                if v[name][part].tobytes() != want:
+                    print(f"{index}: {r}: {poison} changed {name}")
+                    failures += 1
+    print(f"{args.count} routings, {slack >> 20} MiB of slack, {failures} failures")
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory")
+    parser.add_argument("mode", choices=["stages", "poison"])
+    parser.add_argument("--count", type=int, default=len(moe_routing.KINDS))
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    mx.set_device("sim")
+    for option, value in [("checks", "all"), ("sm-count", 3), ("seed", args.seed)]:
+        mx.set_simulator_option(option, value)
+    layer = moe_device.open_layer(args.directory)
+    check = {"stages": check_stages, "poison": check_poison}[args.mode]
+    failures = check(layer, np.random.default_rng(100 + args.seed), args)
+    sys.exit(failures != 0)
+
+
+if __name__ == "__main__":
+    main()

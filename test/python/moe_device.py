@@ -1,0 +1,118 @@
+"""A compiled layer of a mixture of experts on a device: its entries on the arrays
+of moe_stages.py, by name, with poison in all that has no meaning.
+"""
+
+import moe
+import moe_stages
+import mx
+import mx_reference as ref
+import numpy as np
+
+# What slack holds, for each size of a number; by bytes of 0 in the others.
+POISON = {
+    "zeros": {1: 0, 2: 0, 4: 0},
+    "NaN": {1: 0x7F, 2: 0x7FC0, 4: 0x7FC00000},  # E4M3, bf16, f32
+    "infinity": {1: 0xFE, 2: 0x7F80, 4: 0x7F800000},  # the largest scale
+    "ones": {1: 0xFF, 2: 0xFFFF, 4: 0xFFFFFFFF},  # NaN of scales, row -1
+}
+
+
+def poisoned(shape, dtype, poison):
+    dtype = np.dtype(dtype)
+    out = np.empty(shape, dtype)
+    out.view(f"u{dtype.itemsize}")[...] = POISON[poison][dtype.itemsize]
+    return out
+
+
+def defined(name, v):
+    """The part of an array that means something."""
+    ends, last = v["ends"], int(v["ends"][-1])
+    starts = ref.group_starts(ends)
+    if name in ("x", "dy"):  # tokens that have rows
+        rows = v["rows"][:last]
+        return np.unique(rows[(rows >= 0) & (rows < len(v[name]))])
+    if name in ("rows", "prob", "gu", "dh", "dprob", "z", "dxp", "dgu"):
+        return slice(0, last)
+    if name[1:2] != "q":  # all of weights and dense results
+        return slice(None)
+    return [slice(0, last),
+            np.concatenate([
+                np.arange(p.start // 128 + g,
+                          p.start // 128 + g + -(-(p.stop - p.start) // 128),
+                          dtype=int)
+                for g, p in enumerate(moe.groups_of(ends))]),
+            (slice(None), slice(0, starts[-1])),
+            (slice(None), slice(0, starts[-1] // 128))][int(name[2])]
+
+
+def with_poison(name, v, poison):
+    """A copy of the array with poison in its slack."""
+    array = v[name]
+    out = poisoned(array.shape, array.dtype, poison)
+    part = defined(name, v)
+    out[part] = array[part]
+    return out
+
+
+class Layer:
+    """The entries of a program: what they take and give, by name."""
+
+    def __init__(self, directory, entries):
+        self.program = mx.Program(directory)
+        self.entries = entries
+
+    def call(self, name, v, poison):
+        """Calls an entry on the arrays of v, slack and all memory that it writes
+        poisoned before, and adds its results to v."""
+        entry = self.program[name]
+        takes, gives = self.entries[name]
+        arguments = [mx.array(with_poison(n, v, poison).view(value.dtype))
+                     for n, value in zip(takes, entry.arguments, strict=True)]
+        results = [mx.array(poisoned(shape, value.dtype, poison))
+                   for value, shape in zip(entry.results,
+                                           entry.result_shapes(*arguments))]
+        workspace = mx.array(poisoned(entry.workspace_bytes(*arguments), "u1",
+                                      poison))
+        entry.launch(arguments, results, workspace)
+        mx.synchronize()
+        for n, result in zip(gives, results, strict=True):
+            v[n] = result.numpy()
+
+
+def host_sum(v, name, rows_of):
+    """y[rows[p]] += z[p] on the host."""
+    last = int(v["ends"][-1])
+    out = np.zeros((len(v[rows_of]), v[name].shape[1]), np.float32)
+    np.add.at(out, v["rows"][:last], v[name][:last])
+    return out
+
+
+class StagedLayer(Layer):
+    """A layer whose combine and gradient of SwiGLU are the host's."""
+
+    def __init__(self, directory):
+        weights = ["w1", "w1s", "w2", "w2s"]
+        super().__init__(directory, {
+            "forward": (["x", "rows", "prob", "ends", *weights],
+                        ["z", "gu", "xq2", "xq3", "hq2", "hq3", "xq0", "xq1",
+                         "hq0", "hq1"]),
+            "backward1": (["dy", "rows", "ends", "hq2", "hq3", "w2t", "w2ts"],
+                          ["dh", "dw2", "dq0", "dq1", "dq2", "dq3"]),
+            "backward2": (["dgu", "ends", "xq2", "xq3", "w1t", "w1ts"],
+                          ["dxp", "dw1", "gq0", "gq1", "gq2", "gq3"])})
+
+    def run(self, v, poison):
+        moe_stages.quantize_weights(v, v["w1b"], v["w2b"])
+        self.call("forward", v, poison)
+        v["y"] = host_sum(v, "z", "x")
+        self.call("backward1", v, poison)
+        last = int(v["ends"][-1])
+        v["dprob"] = np.full(len(v["rows"]), np.nan, np.float32)
+        v["dprob"][:last] = moe.prob_gradient(v["gu"], v["dh"], last).exact
+        v["dgu"] = moe.swiglu_gradient(v["gu"], v["dh"], v["prob"]).astype(moe.BF16)
+        self.call("backward2", v, poison)
+        v["dx"] = host_sum(v, "dxp", "x")
+
+
+def open_layer(directory):
+    return StagedLayer(directory)
