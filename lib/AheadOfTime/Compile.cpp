@@ -119,6 +119,7 @@ static LogicalResult compile(ModuleOp module,
   MXToNVVMOptions nvvm;
   nvvm.chip = options.chip;
   nvvm.explain = options.explain;
+  nvvm.fuse = options.fuse;
   PassManager toKernels(module.getContext());
   if (!options.entries.empty())
     toKernels.addPass(createSymbolDCEPass());

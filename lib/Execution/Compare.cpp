@@ -28,7 +28,8 @@ int64_t mx::countDefinedElements(Operation *op, const StageArrays &arrays) {
   const NpyArray &result = *arrays.results[0];
   int64_t count = result.data.size() / npyItemSize(result.dtype);
   auto grouped = dyn_cast<GroupedMatmulOp>(op);
-  if (!grouped || grouped.getRagged() != RaggedKind::Rows)
+  if (!grouped || grouped.getRagged() != RaggedKind::Rows ||
+      grouped.getScatter())
     return count;
   // Rows beyond the last group are nobody's.
   const NpyArray *offsets = arrays.operands[4];

@@ -67,6 +67,7 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options) {
   MXToNVVMOptions nvvm;
   nvvm.chip = options.chip;
   nvvm.explain = options.explain;
+  nvvm.fuse = options.fuse;
   buildMXToNVVMPipeline(pm, nvvm);
   buildMXHostToLLVMPipeline(pm);
   return pm.run(module);

@@ -174,6 +174,7 @@ int mx::run(const RunOptions &options) {
   compile.chip = options.chip;
   compile.saveTemps = options.saveTemps;
   compile.explain = options.explain;
+  compile.fuse = options.fuse;
   OwningOpRef<ModuleOp> lowered = module->clone();
   auto program = Program::compile(*lowered, options.entry, compile);
   if (!program) {

@@ -28,11 +28,9 @@ static bool isStage(Operation *op) {
 }
 
 static bool readsDestinations(Operation *op) {
-  if (auto matmul = dyn_cast<MatmulOp>(op))
-    return matmul.getAccumulate();
-  if (auto matmul = dyn_cast<GroupedMatmulOp>(op))
-    return matmul.getAccumulate();
-  return false;
+  if (auto product = dyn_cast<ProductOpInterface>(op))
+    return product.readsOuts();
+  return isa<CombineOp>(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,6 +166,8 @@ public:
         .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
           scalesOf(matmul.getA(), matmul.getAScales(), matmul.getBlockSize());
           scalesOf(matmul.getB(), matmul.getBScales(), matmul.getBlockSize());
+          if (matmul->getNumResults() > 1)
+            scalesOf(matmul->getResult(0), matmul->getResult(1), 32);
         })
         .Case<RelayoutOp>([&](RelayoutOp relayout) {
           alike(relayout.getInput(), relayout->getResult(0));

@@ -49,12 +49,18 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 
 /// From functions on tensors to functions that launch allocated kernels.
 static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
-  pm.addPass(createMXExpandMath());
   // Who owns the buffer that a call returns is decided in host memory at run
   // time, which there is none of among the device's; without calls it is known.
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  if (options.fuse) {
+    pm.addPass(createMXFuseQuantizeProducers());
+    pm.addPass(createMXFuseProducts());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+  }
+  pm.addPass(createMXExpandMath());
   pm.addPass(mxgpu::createSelectSchedulePass({options.chip, options.explain}));
   addBufferization(pm);
   bufferization::buildBufferDeallocationPipeline(

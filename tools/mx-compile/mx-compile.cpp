@@ -29,6 +29,11 @@ static cl::opt<std::string>
                    "that is found"),
           cl::cat(category));
 static cl::opt<bool>
+    fuse("fuse", cl::init(true),
+         cl::desc("compute what is quantized where it is quantized, and finish "
+                  "products where they are computed (the default)"),
+         cl::cat(category));
+static cl::opt<bool>
     explain("mx-explain",
             cl::desc("print which schedule each matmul gets, its memory map "
                      "and why others lost"),
@@ -52,6 +57,7 @@ int main(int argc, char **argv) {
   options.chip = chip;
   options.entries = entries;
   options.ptxas = ptxas;
+  options.fuse = fuse;
   options.explain = explain;
   return mx::compileToDirectory(options);
 }

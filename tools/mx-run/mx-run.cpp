@@ -45,6 +45,11 @@ static cl::opt<std::string>
               cl::desc("keep the IR after every pass and the PTX"),
               cl::cat(category));
 static cl::opt<bool>
+    fuse("fuse", cl::init(true),
+         cl::desc("compute what is quantized where it is quantized, and finish "
+                  "products where they are computed (the default)"),
+         cl::cat(category));
+static cl::opt<bool>
     explain("mx-explain",
             cl::desc("print which schedule each matmul gets, its memory map "
                      "and why others lost"),
@@ -78,6 +83,7 @@ int main(int argc, char **argv) {
   options.checkWithCPU = !check.empty() || !checkReport.empty();
   options.checkReport = checkReport;
   options.saveTemps = saveTemps;
+  options.fuse = fuse;
   options.explain = explain;
   options.printTiming = timing;
   return mx::run(options);

@@ -24,6 +24,8 @@ struct CompileToDirectoryOptions {
   std::string ptxas;
   /// Print to stderr which schedule each matmul gets, and why.
   bool explain = false;
+  /// Whether operations are fused (mx-to-mxgpu's `fuse`).
+  bool fuse = true;
 };
 
 /// Writes kernels.ptx, kernels.cubin where there is a ptxas, a C header and

@@ -38,6 +38,8 @@ struct CompileOptions {
   std::string saveTemps;
   /// Print to stderr which schedule each matmul gets, and why.
   bool explain = false;
+  /// Whether operations are fused on a GPU (mx-to-nvvm's `fuse`).
+  bool fuse = true;
 };
 
 /// Adds the dialects, translations and interfaces that files, pipelines and

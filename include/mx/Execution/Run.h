@@ -27,6 +27,8 @@ struct RunOptions {
   std::string saveTemps;
   /// Print which schedule each matmul gets, and why.
   bool explain = false;
+  /// Whether operations are fused on a GPU (mx-to-nvvm's `fuse`).
+  bool fuse = true;
   /// Print how long compiling and running took.
   bool printTiming = false;
 };

@@ -21,6 +21,11 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
       *this, "chip",
       llvm::cl::desc("GPU to compile for, e.g. sm_100a (the default)"),
       llvm::cl::init("sm_100a")};
+  Option<bool> fuse{
+      *this, "fuse",
+      llvm::cl::desc("compute what is quantized where it is quantized, and "
+                     "finish products where they are computed (the default)"),
+      llvm::cl::init(true)};
   Option<bool> explain{
       *this, "explain",
       llvm::cl::desc(

@@ -57,7 +57,8 @@ struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
   }
 };
 
-/// The shared columns are the last of slot 0 and the first of slot 1.
+/// The shared columns are the last of slot 0 and the first of slot 1: of their
+/// last part, and of their first.
 struct DrainColumnLowering final : KernelPattern<DrainColumnOp> {
   using KernelPattern::KernelPattern;
 
@@ -66,8 +67,8 @@ struct DrainColumnLowering final : KernelPattern<DrainColumnOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     RingType ring = op.getSlot().getType().getRing();
-    int64_t columns = ring.getBuffers().front().getShape()[1];
-    Value place = adaptor.getPlace();
+    Value place = builder.add(adaptor.getPlace(),
+                              builder.index(op.getPart() * op.getWidth()));
     Value isFirst = builder.create<arith::CmpIOp>(
         arith::CmpIPredicate::eq, adaptor.getSlot(), builder.i32(0));
     auto inFirst = [&](int64_t shift) -> Value {
@@ -75,13 +76,14 @@ struct DrainColumnLowering final : KernelPattern<DrainColumnOp> {
           isFirst, builder.index(shift), builder.index(0));
       return builder.add(place, shiftInSlot);
     };
-    int64_t toShared = columns - ring.getOverlap();
+    int64_t toShared = op.getWidth() - ring.getOverlap();
     int64_t toRest = -ring.getOverlap();
     if (op.isShared() || op.isRest()) {
       rewriter.replaceOp(op, inFirst(op.isShared() ? toShared : toRest));
       return success();
     }
-    Value isShared = builder.isBelow(place, builder.index(ring.getOverlap()));
+    Value isShared =
+        builder.isBelow(adaptor.getPlace(), builder.index(ring.getOverlap()));
     rewriter.replaceOpWithNewOp<arith::SelectOp>(
         op, isShared, inFirst(toShared), inFirst(toRest));
     return success();

@@ -450,10 +450,9 @@ Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
 // Global memory
 //===----------------------------------------------------------------------===//
 
-void NVVMBuilder::storeGlobal(Value pointer, int64_t offset,
-                              ArrayRef<Value> words, Value condition) {
-  // Cache eviction priorities of plain stores have no intrinsic. An inline asm
-  // without `.aligned` instructions may be copied and moved.
+void NVVMBuilder::accessGlobal(StringRef instruction, StringRef type,
+                               Value pointer, int64_t offset,
+                               ArrayRef<Value> words, Value condition) {
   size_t count = words.size();
   unsigned bits = words[0].getType().getIntOrFloatBitWidth();
   std::string text, constraints = "l", list;
@@ -464,10 +463,10 @@ void NVVMBuilder::storeGlobal(Value pointer, int64_t offset,
   llvm::raw_string_ostream os(text);
   if (condition)
     os << "@$" << count + 1 << ' ';
-  os << "st.global.L1::no_allocate";
+  os << instruction;
   if (count > 1)
     os << ".v" << count;
-  os << ".b" << bits << " [$0+" << offset << "], ";
+  os << type << " [$0+" << offset << "], ";
   if (count > 1)
     os << '{' << list << "};";
   else
@@ -483,6 +482,22 @@ void NVVMBuilder::storeGlobal(Value pointer, int64_t offset,
       /*has_side_effects=*/true, /*is_align_stack=*/false,
       LLVM::TailCallKind::None, /*asm_dialect=*/LLVM::AsmDialectAttr(),
       /*operand_attrs=*/ArrayAttr());
+}
+
+// Cache eviction priorities of plain stores, and reductions of vectors, have no
+// intrinsic. An inline asm without `.aligned` instructions may be copied and
+// moved.
+void NVVMBuilder::storeGlobal(Value pointer, int64_t offset,
+                              ArrayRef<Value> words, Value condition) {
+  unsigned bits = words[0].getType().getIntOrFloatBitWidth();
+  accessGlobal("st.global.L1::no_allocate", ".b" + std::to_string(bits),
+               pointer, offset, words, condition);
+}
+
+void NVVMBuilder::addGlobal(Value pointer, int64_t offset,
+                            ArrayRef<Value> words, Value condition) {
+  accessGlobal("red.relaxed.gpu.global.add", ".f32", pointer, offset, words,
+               condition);
 }
 
 Value NVVMBuilder::loadGlobal(Value pointer, VectorType type) {

@@ -166,6 +166,10 @@ public:
   /// cache, if `condition` holds (i1; null: always).
   void storeGlobal(mlir::Value pointer, int64_t offset,
                    llvm::ArrayRef<mlir::Value> words, mlir::Value condition);
+  /// Adds 1 or 4 f32, given by their bits, to those in memory, each in one
+  /// piece and in no order with others.
+  void addGlobal(mlir::Value pointer, int64_t offset,
+                 llvm::ArrayRef<mlir::Value> words, mlir::Value condition);
 
   /// Reads a vector that nothing writes while the kernel runs.
   mlir::Value loadGlobal(mlir::Value pointer, mlir::VectorType type);
@@ -226,6 +230,10 @@ public:
   mlir::Value clampMagnitude(mlir::Value x, mlir::Value limit);
 
 private:
+  /// An instruction on 1, 4 or 8 words in global memory.
+  void accessGlobal(mlir::StringRef instruction, mlir::StringRef type,
+                    mlir::Value pointer, int64_t offset,
+                    llvm::ArrayRef<mlir::Value> words, mlir::Value condition);
   /// Multicast mask of both CTAs of a pair, which is a whole cluster; or null.
   mlir::Value maskOf(bool both);
   mlir::Value tensorPointer(mlir::Value address);

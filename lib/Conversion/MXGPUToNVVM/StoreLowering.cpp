@@ -124,9 +124,19 @@ private:
            8;
   }
 
+  static void store(NVVMBuilder &builder, StoreFragmentOp op, Value address,
+                    int64_t offset, ArrayRef<Value> words, Value condition) {
+    if (op.getAdd())
+      builder.addGlobal(address, offset, words, condition);
+    else
+      builder.storeGlobal(address, offset, words, condition);
+  }
+
   static void storeWhole(NVVMBuilder &builder, StoreFragmentOp op,
                          OpAdaptor adaptor) {
-    int64_t bytes = getBytes(op), step = *op.getAlignment() / bytes;
+    // Reductions have vectors of 16 bytes at most.
+    int64_t bytes = getBytes(op);
+    int64_t step = (op.getAdd() ? 16 : *op.getAlignment()) / bytes;
     auto [column, offset] = splitConstant(adaptor.getColumn());
     Value address = getGlobalAddress(builder, op.getDest(), adaptor.getRow(),
                                      column, bytes);
@@ -136,9 +146,8 @@ private:
     int64_t count =
         cast<VectorType>(op.getFragment().getType()).getNumElements();
     for (int64_t i = 0; i < count; i += step)
-      builder.storeGlobal(address, (offset + i) * bytes,
-                          getWords(builder, op.getFragment(), i, step),
-                          condition);
+      store(builder, op, address, (offset + i) * bytes,
+            getWords(builder, op.getFragment(), i, step), condition);
   }
 
   /// 16 bytes at a time where rows allow it and as long as there are so many
@@ -174,15 +183,13 @@ private:
         auto ifOp = builder.create<scf::IfOp>(isMore(leftAligned, end - 1),
                                               /*withElse=*/true);
         builder.setInsertionPointToStart(ifOp.thenBlock());
-        builder.storeGlobal(address, i * bytes,
-                            getWords(builder, op.getFragment(), i, step),
-                            /*condition=*/{});
+        store(builder, op, address, i * bytes,
+              getWords(builder, op.getFragment(), i, step), /*condition=*/{});
         builder.setInsertionPointToStart(ifOp.elseBlock());
       }
       for (int64_t k = i; k < end; ++k)
-        builder.storeGlobal(address, k * bytes,
-                            getBits(builder, adaptor.getFragment(), k),
-                            isMore(left, k));
+        store(builder, op, address, k * bytes,
+              getBits(builder, adaptor.getFragment(), k), isMore(left, k));
     }
   }
 };

@@ -46,6 +46,7 @@ struct ConvertMXToCPUPass final
   void runOnOperation() override {
     if (failed(checkInput(getOperation())))
       return signalPassFailure();
+    mx::cpu::decomposeProducts(getOperation());
     TypeConverter converter;
     mx::cpu::addStorageConversions(converter);
     RewritePatternSet patterns(&getContext());
@@ -58,6 +59,7 @@ struct ConvertMXToCPUPass final
     mx::cpu::populateQuantizePatterns(converter, patterns);
     mx::cpu::populateDequantizePatterns(converter, patterns);
     mx::cpu::populateMatmulPatterns(converter, patterns);
+    mx::cpu::populateCombinePatterns(converter, patterns);
     mx::cpu::populateStoragePatterns(converter, patterns, target);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))

@@ -192,7 +192,9 @@ public:
 
   /// Stores the sum over `k` products at a row and column of the matrix at
   /// `batch`, which starts at row `firstRow` of `out`.
-  void emit(Int row, Int column, Value sum, Int k, ArrayRef<Value> batch) {
+  /// With `scatter` it is added to the row that this list has.
+  void emit(Int row, Int column, Value sum, Int k, ArrayRef<Value> batch,
+            Value scatter = {}) {
     Type type = getElementTypeOrSelf(out.getType());
     SmallVector<Value> place(batch);
     place.append({row, column});
@@ -208,10 +210,20 @@ public:
     }
     Value value = epilogue.empty() ? emitter.getNumbers().round(sum, type)
                                    : inlineEpilogue(sum, row, column);
+    if (scatter)
+      return addTo(scatter, row, column, value);
     memref::StoreOp::create(builder, loc, value, out, place);
   }
 
 private:
+  void addTo(Value scatter, Int row, Int column, Value value) {
+    emitIfRowExists(emitter, scatter, row, emitter.dim(out, 0), [&](Int to) {
+      Value old = emitter.load(out, {to, column});
+      Value sum = arith::AddFOp::create(builder, loc, old, value);
+      memref::StoreOp::create(builder, loc, sum, out, ValueRange{to, column});
+    });
+  }
+
   Value inlineEpilogue(Value sum, Int row, Int column) {
     Value accumulator = emitter.getNumbers().round(sum, builder.getF32Type());
     return emitter.inlineRegion(epilogue.front(), {accumulator, row, column})
@@ -324,7 +336,12 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
                         groups);
     emitter.checkScales("b_scales", b.scales, b.elements, columns, k,
                         blockSize);
-    emitter.checkDim("outs", outArray, 0, rows);
+    Value scatter = adaptor.getScatter();
+    emitter.checkDim(scatter ? "scatter" : "outs",
+                     scatter
+                         ? Elements{scatter, emitter.getBuilder().getF32Type()}
+                         : outArray,
+                     0, rows);
     emitter.checkDim("outs", outArray, 1, columns);
     emitter.checkOffsets(offsets, rows);
 
@@ -338,7 +355,7 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
       own.batch = {group.number};
       product.emit(rowsOfGroup, own, group.end - group.begin, columns, k,
                    [&](Int row, Int column, Value sum) {
-                     store.emit(group.begin + row, column, sum, k, {});
+                     store.emit(group.begin + row, column, sum, k, {}, scatter);
                    });
     });
   }

@@ -23,6 +23,17 @@ void populateDequantizePatterns(const mlir::TypeConverter &converter,
 void populateMatmulPatterns(const mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 
+void populateCombinePatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns);
+
+/// Emits `body` with the row that `rows` lists for `row`, if there are so many.
+void emitIfRowExists(Emitter &emitter, mlir::Value rows, Int row, Int count,
+                     llvm::function_ref<void(Int)> body);
+
+/// Products whose results are quantized or made of parts become products of
+/// f32 and what is done with them.
+void decomposeProducts(mlir::Operation *root);
+
 /// The array that an operand has become: `original` is the operand before type
 /// conversion.
 inline Elements getElements(mlir::Value original, mlir::Value converted) {

@@ -131,6 +131,8 @@ struct ConvertMXToMXGPUPass final
       return convertDequantize(dequantize, module);
     if (auto relayout = dyn_cast<RelayoutOp>(op))
       return convertRelayout(relayout, module);
+    if (auto combine = dyn_cast<CombineOp>(op))
+      return convertCombine(combine, module);
     return op->emitOpError("expected mx.quantize, mx.dequantize, mx.relayout, "
                            "mx.amax or mx.matmul on the GPU; this operation "
                            "has no kernel yet");

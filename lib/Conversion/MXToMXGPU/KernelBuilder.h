@@ -83,6 +83,7 @@ llvm::LogicalResult convertQuantize(QuantizeOp op,
 
 llvm::LogicalResult convertDequantize(DequantizeOp op,
                                       mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertCombine(CombineOp op, mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertRelayout(RelayoutOp op,
                                     mlir::gpu::GPUModuleOp module);
 

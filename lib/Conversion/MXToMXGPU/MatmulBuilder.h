@@ -13,6 +13,7 @@
 
 #include "ElementRegion.h"
 #include "KernelBuilder.h"
+#include "mx/Dialect/MXGPU/IR/Schedule.h"
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -87,6 +88,9 @@ private:
   // Its roles (MatmulLoad.cpp, MatmulMma.cpp, MatmulEpilogue.cpp).
   void buildLoad();
   void loadBScales(mlir::Value slot, mlir::Value columnTile, mlir::Value kTile);
+  void forEachPart(llvm::function_ref<void(mlir::Value, int64_t)> load);
+  void loadBParts(mlir::Value slot, ForEachWorkOp unit, mlir::Value k);
+  void loadBPartScales(mlir::Value slot, ForEachWorkOp unit, mlir::Value kTile);
   void loadOperand(mlir::Value slot, mlir::StringRef field, mlir::Value map,
                    mlir::Value row, mlir::Value k, CacheHint cache);
   void buildMma();
@@ -104,13 +108,35 @@ private:
   Row getRowOfGroup(ForEachWorkOp unit, mlir::Value own, mlir::Value inMatrix);
   mlir::Value isWhole(ForEachWorkOp unit, mlir::Value empty);
   int64_t getFragmentColumns();
-  mlir::Value finish(mlir::Value sums, const Row &row, const Columns &columns,
-                     mlir::Value empty);
+  mlir::Value finish(mlir::ValueRange sums, const Row &row,
+                     const Columns &columns, mlir::Value empty);
   void storeColumns(ForEachWorkOp unit, mlir::Value slot, mlir::Value empty,
                     const Row &row, bool whole, int64_t begin, int64_t end);
+  /// The sums of each part in the columns that are read from `place` on.
+  llvm::SmallVector<mlir::Value> loadSums(mlir::Value slot, mlir::Value place,
+                                          int64_t count, mlir::Value empty);
+  mlir::Value getDrainColumn(mlir::Value slot, mlir::Value place, int64_t part);
+  void redirectRow(Row &row);
+
+  // A quantized result (MatmulQuantize.cpp).
+  using Words = llvm::SmallVector<mlir::Value>;
+  /// Quantizes and stores columns `begin` to `end`, and adds their scales to
+  /// the words of the row.
+  Words quantizeColumns(ForEachWorkOp unit, mlir::Value slot, mlir::Value empty,
+                        const Row &row, int64_t begin, int64_t end,
+                        Words words);
+  void storeScaleWords(ForEachWorkOp unit, const Row &row, const Words &words);
+  void buildQuantizingEpilogue(ForEachWorkOp unit, mlir::Value slot,
+                               mlir::Value empty, const Row &row);
   void stage(ForEachWorkOp unit, mlir::Value finished, mlir::Value column,
              mlir::Value empty);
   bool isStaged() const { return schedule.getEpilogue() == Epilogue::TmaStore; }
+
+  /// Columns of the result that a tile has: those of each part of B.
+  int64_t getTileColumns() const { return schedule.getTileN() / numParts; }
+  /// Columns of the result, on the host and in the kernel.
+  mlir::Value getColumns(KernelBuilder &builder, mlir::Value result);
+  bool isQuantized() { return op.getResultScales() != nullptr; }
 
   /// Matrices: those of groups lie one below the other.
   mlir::Value getB() { return b ? b : op.getB(); }
@@ -145,6 +171,8 @@ private:
   /// Rows of A, and of B, that one CTA holds of a tile.
   int64_t getARows() const { return schedule.getTileM() / schedule.getCtas(); }
   int64_t getBRows() const { return schedule.getTileN() / schedule.getCtas(); }
+  /// Rows of B that one box has: those of a part, where a CTA loads several.
+  int64_t getBBoxRows() const { return std::min(getBRows(), getTileColumns()); }
   /// Shape of the box by which a CTA loads scales: tiles of rows and of blocks,
   /// and what of a tile of two rows of 256 bytes. Of a pair, each CTA loads
   /// half of the scales of B.
@@ -155,6 +183,7 @@ private:
 
   ProductOpInterface op;
   RaggedKind ragged = op.getRaggedOrNone();
+  int64_t numParts = op.getNumParts();
   mlir::gpu::GPUModuleOp module;
   ScheduleAttr schedule;
   KernelBuilder host, body;
@@ -171,6 +200,9 @@ private:
   unsigned firstCapture = 0;
   /// The factor of the sums in the kernel, if the operation has one.
   mlir::Value alpha;
+  /// The row of the result that each row is added to, and the scales of a
+  /// quantized result.
+  mlir::Value scatter, resultScales;
   /// Of groups: their ends, and the rows of a matrix of the result.
   mlir::Value offsets, groupRows;
   /// The size of the reduction in the kernel.

@@ -52,8 +52,18 @@ MatmulBuilder::Row MatmulBuilder::getRowOfGroup(ForEachWorkOp unit, Value own,
     return body.create<arith::MinUIOp>(
         row, body.create<arith::SubIOp>(end, body.index(1)));
   };
-  return {own, clamp(own, body.dim(result, 0)), clamp(inMatrix, end),
-          isPresent};
+  Value rows = body.dim(scatter ? scatter : result, 0);
+  return {own, clamp(own, rows), clamp(inMatrix, end), isPresent};
+}
+
+/// Rows go where a list says, if there is such a row.
+void MatmulBuilder::redirectRow(Row &row) {
+  Value listed = body.create<memref::LoadOp>(scatter, row.clamped);
+  row.own = body.create<arith::IndexCastOp>(body.getIndexType(), listed);
+  // As unsigned numbers, negative ones are beyond any row.
+  Value exists = body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, row.own,
+                                            body.dim(result, 0));
+  row.isPresent = body.create<arith::AndIOp>(row.isPresent, exists);
 }
 
 /// Whether all columns of the unit exist and are written and read in aligned
@@ -61,7 +71,7 @@ MatmulBuilder::Row MatmulBuilder::getRowOfGroup(ForEachWorkOp unit, Value own,
 Value MatmulBuilder::isWhole(ForEachWorkOp unit, Value empty) {
   auto type = cast<MemRefType>(result.getType());
   int64_t alignment = getRowAlignment(type, /*dynamic=*/32);
-  int64_t tileN = schedule.getTileN();
+  int64_t tileN = getTileColumns();
   if (!alignment || (!type.isDynamicDim(1) && type.getDimSize(1) < tileN))
     return {};
   Value whole;
@@ -85,12 +95,14 @@ int64_t MatmulBuilder::getFragmentColumns() {
   auto type = cast<MemRefType>(getOut().getType());
   if (isStaged())
     return getStagedColumns(schedule.getTileN(), type.getElementTypeBitWidth());
-  return std::gcd(schedule.getTileN(), kFragmentColumns);
+  return std::gcd(getTileColumns(), kFragmentColumns);
 }
 
 /// What is stored for the `sums` of some columns.
-Value MatmulBuilder::finish(Value sums, const Row &row, const Columns &columns,
-                            Value empty) {
+Value MatmulBuilder::finish(ValueRange parts, const Row &row,
+                            const Columns &columns, Value empty) {
+  SmallVector<Value> all(parts);
+  Value &sums = all.front();
   auto vector = cast<VectorType>(sums.getType());
   auto widen = [&](Value value) -> Value {
     if (value.getType() == vector)
@@ -108,15 +120,32 @@ Value MatmulBuilder::finish(Value sums, const Row &row, const Columns &columns,
     // Nothing added leaves the value as it is, the sign of zero too.
     sums = body.create<arith::SelectOp>(empty, old, total);
   } else if (factor) {
-    sums = body.create<arith::MulFOp>(sums, factor);
+    for (Value &part : all)
+      part = body.create<arith::MulFOp>(part, factor);
   }
   if (region)
-    return region.emit(body, sums, columns).front();
+    return region.emit(body, all, columns).front();
   Type outType = cast<MemRefType>(result.getType()).getElementType();
-  if (outType.isF32())
+  if (isQuantized() || outType.isF32())
     return sums;
   return body.create<arith::TruncFOp>(
       VectorType::get(vector.getShape(), outType), sums);
+}
+
+SmallVector<Value> MatmulBuilder::loadSums(Value slot, Value place,
+                                           int64_t count, Value empty) {
+  SmallVector<Value> sums;
+  for (int64_t part = 0; part < numParts; ++part)
+    sums.push_back(body.create<LoadAccumulatorOp>(
+        VectorType::get({count}, body.getF32Type()), slot, "d",
+        getDrainColumn(slot, place, part), empty));
+  return sums;
+}
+
+Value MatmulBuilder::getDrainColumn(Value slot, Value place, int64_t part) {
+  if (schedule.getOverlap())
+    return body.create<DrainColumnOp>(slot, place, part, numParts);
+  return part ? body.add(place, part * getTileColumns()) : place;
 }
 
 /// Stores columns `begin` to `end` of the tile, in the order in which they are
@@ -132,14 +161,11 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
   auto loop = body.create<scf::ForOp>(body.index(begin), body.index(end),
                                       body.index(count));
   body.setInsertionPointToStart(loop.getBody());
-  Value inTile = loop.getInductionVar();
-  if (schedule.getOverlap())
-    inTile = body.create<DrainColumnOp>(slot, inTile);
+  Value place = loop.getInductionVar(), inTile = getDrainColumn(slot, place, 0);
   Columns columns = {body.add(unit.getColumn(), inTile), count, last,
                      row.own == row.clamped ? Value() : row.isPresent};
-  Value sums = body.create<LoadAccumulatorOp>(
-      VectorType::get({count}, body.getF32Type()), slot, "d", inTile, empty);
-  Value finished = finish(sums, row, columns, empty);
+  Value finished =
+      finish(loadSums(slot, place, count, empty), row, columns, empty);
   if (isStaged())
     return stage(unit, finished, columns.first, empty);
   IntegerAttr alignment;
@@ -147,7 +173,8 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
     alignment = body.getI64IntegerAttr(
         getRowAlignment(cast<MemRefType>(result.getType()), /*dynamic=*/32));
   body.create<StoreFragmentOp>(finished, result, row.own, columns.first,
-                               row.isPresent, alignment);
+                               row.isPresent, alignment,
+                               /*add=*/scatter != nullptr);
 }
 
 /// Sends columns of the warp's 32 rows on their way through shared memory. The
@@ -181,7 +208,11 @@ void MatmulBuilder::buildEpilogue() {
   // Columns that do not exist matter to what reads or writes them here.
   bool asks = !isStaged() || region.usesColumns();
   Value whole = asks ? isWhole(unit, empty) : Value();
+  if (scatter)
+    redirectRow(row);
   Value slot = body.create<ConsumeOp>(accumulators);
+  if (isQuantized())
+    return buildQuantizingEpilogue(unit, slot, empty, row);
   auto store = [&](int64_t begin, int64_t end) {
     if (!asks)
       return storeColumns(unit, slot, empty, row, true, begin, end);
@@ -196,9 +227,9 @@ void MatmulBuilder::buildEpilogue() {
   };
   // What the next accumulator overlaps goes first, so that it can start.
   int64_t first =
-      schedule.getOverlap() ? schedule.getOverlap() : schedule.getTileN();
+      schedule.getOverlap() ? schedule.getOverlap() : getTileColumns();
   store(0, first);
   body.create<ReleaseOp>(slot);
-  if (first < schedule.getTileN())
-    store(first, schedule.getTileN());
+  if (first < getTileColumns())
+    store(first, getTileColumns());
 }

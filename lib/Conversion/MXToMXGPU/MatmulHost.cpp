@@ -15,6 +15,10 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+static int64_t getRank(Value memref) {
+  return cast<MemRefType>(memref.getType()).getRank();
+}
+
 /// A batch of matrices as one, whose rows lie one below the other.
 static Value stackRows(KernelBuilder &host, Value batch) {
   int64_t rank = cast<MemRefType>(batch.getType()).getRank();
@@ -31,6 +35,8 @@ void MatmulBuilder::viewGroups() {
   } else if (ragged == RaggedKind::Reduction) {
     out = stackRows(host, op.getResultTensor());
   }
+  if (isQuantized())
+    out = toBytes(host, op.getResultTensor());
 }
 
 /// As many groups everywhere, and sizes of the batch that they have.
@@ -56,14 +62,29 @@ void MatmulBuilder::checkSizes() {
   host.requireAtMost(host.dim(getB(), 0), kMaxExtent, "rows of b");
   host.requireAtMost(k, kMaxExtent, "columns of a");
   host.requireMultiple(k, product.reductionMultiple, "dimension 1 of a");
+  int64_t parts = op.getNumParts();
+  if (parts > 1) {
+    host.requireMultiple(n, parts * kScaleTileRows, "rows of a matrix of b");
+    n = host.div(n, parts);
+  }
+  if (isQuantized())
+    host.requireMultiple(n, kQuantizedColumns, "columns of the result");
   auto requireDim = [&](Value tensor, int64_t dim, Value size,
                         const Twine &name) {
     host.requireSize(host.dim(tensor, dim), size,
                      "dimension " + Twine(dim) + " of " + name);
   };
   requireDim(op.getB(), bRank - 1, k, "b");
-  requireDim(op.getResultTensor(), outRank - 2, m, "the result");
+  if (Value rows = op.getScatterRows())
+    requireDim(rows, 0, m, "scatter");
+  else
+    requireDim(op.getResultTensor(), outRank - 2, m, "the result");
   requireDim(op.getResultTensor(), outRank - 1, n, "the result");
+  if (isQuantized())
+    requireScaleSizes(host, op.getResultScales(), m, n, kQuantizedBlock,
+                      host.packedTiles(m, kScaleTileRows, op.getGroupOffsets()),
+                      "the scales of the result");
+  n = host.dim(op.getB(), bRank - 2);
   if (isGrouped())
     checkGroups();
   // Each group of rows has tiles of its own, and so has its matrix b.
@@ -97,8 +118,9 @@ Value MatmulBuilder::getUnits() {
     rowTiles =
         host.mul(rowTiles, host.create<arith::MinUIOp>(rows, host.index(1)));
   }
-  return host.mul(rowTiles,
-                  host.ceilDiv(host.dim(getOut(), 1), schedule.getTileN()));
+  Value columns =
+      host.dim(op.getResultTensor(), getRank(op.getResultTensor()) - 1);
+  return host.mul(rowTiles, host.ceilDiv(columns, getTileColumns()));
 }
 
 /// A tile that is too narrow for scale tiles to begin at its like must cover
@@ -144,6 +166,10 @@ SmallVector<int64_t> MatmulBuilder::getAScaleBox() const {
 SmallVector<int64_t> MatmulBuilder::getBScaleBox() const {
   SmallVector<int64_t> box = {getBScaleRows() / kScaleTileRows,
                               schedule.getTileK() / getScaleTileK(), 2, 256};
+  if (numParts > 1) {
+    box[0] /= numParts;
+    return box;
+  }
   if (!schedule.getCtaPair())
     return box;
   // The first half must lie before the second in shared memory.

@@ -49,7 +49,7 @@ void MatmulBuilder::mapCaptures() {
 void MatmulBuilder::buildProduct() {
   SmallVector<Value> arguments = {
       encodeOperand(op.getA(), *product.a, getARows()),
-      encodeOperand(getB(), *product.b, getBRows()),
+      encodeOperand(getB(), *product.b, getBBoxRows()),
       encodeScales(op.getAScales(), getAScaleBox()),
       encodeScales(getBScales(), getBScaleBox()), getOut()};
   if (isGrouped())
@@ -58,6 +58,9 @@ void MatmulBuilder::buildProduct() {
   appendCaptures(arguments);
   if (isStaged())
     arguments.push_back(encodeResult());
+  for (Value extra : {op.getScatterRows(), op.getResultScales()})
+    if (extra)
+      arguments.push_back(extra);
   buildKernel(ValueRange(arguments).getTypes());
 
   Value units = getUnits();
@@ -85,8 +88,17 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
   if (schedule.getCtaPair())
     rank = body.create<CtaRankOp>();
   mapCaptures();
-  if (isStaged())
-    resultMap = kernel.getBody().getArguments().back();
+  auto rest = kernel.getBody().getArguments();
+  auto takeLast = [&](bool isThere) -> Value {
+    if (!isThere)
+      return {};
+    Value last = rest.back();
+    rest = rest.drop_back();
+    return last;
+  };
+  resultScales = takeLast(isQuantized());
+  scatter = takeLast(op.getScatterRows() != nullptr);
+  resultMap = takeLast(isStaged());
   auto createRing = [&](RingType type, StringRef name) -> Value {
     return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
                                IntegerAttr());
@@ -117,8 +129,9 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
 
 /// The units of the problem, by a ring unless they are static.
 void MatmulBuilder::createWork(Value units) {
-  SmallVector<int64_t> tile = {schedule.getTileM(), schedule.getTileN()};
-  Value rows = body.dim(result, 0), columns = body.dim(result, 1);
+  SmallVector<int64_t> tile = {schedule.getTileM(), getTileColumns()};
+  Value rows = body.dim(scatter ? scatter : result, 0);
+  Value columns = getColumns(body, result);
   if (ragged == RaggedKind::Reduction)
     rows = groupRows = body.create<arith::DivUIOp>(rows, body.dim(offsets, 0));
   if (isGrouped()) {
@@ -144,6 +157,15 @@ void MatmulBuilder::divideRegisters() {
         schedule.getRegisters()[role.getWarps() == kEpilogueWarps ? 0 : 1]);
 }
 
+/// Two elements of 4 bits are a byte of the result.
+Value MatmulBuilder::getColumns(KernelBuilder &builder, Value result) {
+  Value columns = builder.dim(result, 1);
+  auto type = cast<MemRefType>(op.getResultTensor().getType());
+  if (!isa<Float4E2M1FNType>(type.getElementType()))
+    return columns;
+  return builder.mul(columns, builder.index(2));
+}
+
 RingType MatmulBuilder::getInputRingType() {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;
@@ -155,6 +177,8 @@ RingType MatmulBuilder::getInputRingType() {
     if (int64_t panels = schedule.getTileK() / shape.back();
         isOperand && panels > 1)
       shape.insert(shape.begin(), panels);
+    if (name == "b")
+      shape[shape.size() - 2] = getBRows();
     // This CTA's part and the other's.
     if (name == "sfb")
       shape = {getBScaleRows() / kScaleTileRows,

@@ -23,7 +23,7 @@ void MatmulBuilder::buildLoad() {
   if (ragged == RaggedKind::Rows) {
     // Scales of a group of rows begin with a tile, and so do those of its b,
     // whose rows lie below those of the groups before.
-    Value group = unit.getSlice(), columns = body.dim(result, 1);
+    Value group = unit.getSlice(), columns = getColumns(body, result);
     rowTile = body.add(rowTile, group);
     columnTile = body.add(
         columnTile, body.mul(group, body.ceilDiv(columns, kScaleTileRows)));
@@ -36,9 +36,15 @@ void MatmulBuilder::buildLoad() {
   Value kTile = body.div(step.getK(), getScaleTileK());
   Value slot = body.create<AcquireOp>(inputs);
   loadOperand(slot, "a", getMap(0), row, step.getK(), schedule.getL2A());
-  loadOperand(slot, "b", getMap(1), column, step.getK(), schedule.getL2B());
+  if (numParts > 1)
+    loadBParts(slot, unit, step.getK());
+  else
+    loadOperand(slot, "b", getMap(1), column, step.getK(), schedule.getL2B());
   body.create<TmaLoadOp>(getMap(2), ValueRange{rowTile, kTile}, slot, "sfa");
-  loadBScales(slot, columnTile, kTile);
+  if (numParts > 1)
+    loadBPartScales(slot, unit, kTile);
+  else
+    loadBScales(slot, columnTile, kTile);
   body.create<PublishOp>(slot, Value());
   if (!schedule.getPdl())
     return;
@@ -64,6 +70,55 @@ void MatmulBuilder::loadBScales(Value slot, Value columnTile, Value kTile) {
     coords.push_back(rank);
   body.create<TmaLoadOp>(getMap(3), coords, slot, "sfb", rank,
                          /*multicast=*/true, CacheHint::None);
+}
+
+/// Calls `load` with each part of B that this CTA loads, and where it lies
+/// among those.
+void MatmulBuilder::forEachPart(
+    llvm::function_ref<void(Value part, int64_t place)> load) {
+  int64_t count = numParts / schedule.getCtas();
+  for (int64_t place = 0; place < count; ++place) {
+    Value part = body.index(place);
+    if (rank)
+      part = body.add(body.mul(rank, body.index(count)), place);
+    load(part, place);
+  }
+}
+
+/// A tile has as many columns of each part, which lie one below the other.
+void MatmulBuilder::loadBParts(Value slot, ForEachWorkOp unit, Value k) {
+  Value columns = getColumns(body, result);
+  Value first = body.mul(unit.getSlice(), body.index(numParts));
+  int64_t elements = cast<TensorMapType>(getMap(1).getType()).getBox().back();
+  int64_t panels = schedule.getTileK() / elements;
+  int64_t boxes = getBRows() / getBBoxRows();
+  forEachPart([&](Value part, int64_t place) {
+    Value row =
+        body.add(unit.getColumn(), body.mul(body.add(first, part), columns));
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      Value box;
+      if (panels * boxes > 1)
+        box = body.index(panel * boxes + place);
+      body.create<TmaLoadOp>(
+          getMap(1), ValueRange{row, panel ? body.add(k, panel * elements) : k},
+          slot, "b", box, /*multicast=*/false, schedule.getL2B());
+    }
+  });
+}
+
+/// Both CTAs of a pair need the scales of all parts.
+void MatmulBuilder::loadBPartScales(Value slot, ForEachWorkOp unit,
+                                    Value kTile) {
+  Value columns = getColumns(body, result);
+  Value tiles = body.div(columns, kScaleTileRows);
+  Value first = body.mul(unit.getSlice(), body.index(numParts));
+  Value tile = body.div(unit.getColumn(), kScaleTileRows);
+  forEachPart([&](Value part, int64_t place) {
+    Value row = body.add(tile, body.mul(body.add(first, part), tiles));
+    body.create<TmaLoadOp>(getMap(3), ValueRange{row, kTile}, slot, "sfb",
+                           rank ? rank : body.index(place),
+                           /*multicast=*/rank != nullptr, CacheHint::None);
+  });
 }
 
 /// Loads the panels of an operand, a box each.

@@ -56,6 +56,32 @@ static LogicalResult verifyRows(ProductOpInterface op, MemRefType type,
   return verifyRowStride(op, type, form.rowMultiple, name);
 }
 
+/// A quantized result, rows that are scattered, and columns of parts.
+static LogicalResult verifyResultForm(ProductOpInterface op) {
+  if (Value rows = op.getScatterRows())
+    if (auto type = cast<MemRefType>(rows.getType());
+        !type.getLayout().isIdentity())
+      return op->emitOpError("expected scatter with identity layout on the "
+                             "GPU, found ")
+             << type;
+  if (Value scales = op.getResultScales())
+    if (auto type = cast<MemRefType>(scales.getType());
+        type.getRank() != 5 || !type.getLayout().isIdentity())
+      return op->emitOpError("expected scales of the result in layout tcgen05 "
+                             "on the GPU, found ")
+             << type;
+  if (op.getNumParts() == 1 && !op.getResultScales())
+    return success();
+  int64_t columns =
+      cast<MemRefType>(op.getResultTensor().getType()).getDimSize(1);
+  int64_t unit = op.getResultScales() ? kQuantizedColumns : kScaleTileRows;
+  if (ShapedType::isDynamic(columns) || columns % unit == 0)
+    return success();
+  return op->emitOpError("expected a result of parts, or quantized, to have a "
+                         "multiple of ")
+         << unit << " columns on the GPU, found " << columns;
+}
+
 LogicalResult mx::mxgpu::verifyMatmulSupport(ProductOpInterface op) {
   if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
     return failure();
@@ -91,6 +117,8 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(ProductOpInterface op) {
     return op->emitOpError("expected a result with identity layout on the GPU, "
                            "found ")
            << out;
+  if (failed(verifyResultForm(op)))
+    return failure();
   if (!isGrouped)
     return success();
   auto offsets = cast<MemRefType>(op.getGroupOffsets().getType());

@@ -577,3 +577,84 @@ func.func @main(%x: memref<128x64xi8>, %n: memref<128x2xf8E8M0FNU, strided<[4, 1
   }
   return
 }
+
+// -----
+
+// Scales that the tensor cores would not read.
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x256x256xf8E4M3FN>
+!bs = memref<4x2x2x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x256xf8E4M3FN>, %s: memref<300x8xf8E8M0FNU>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected scales of the result in layout tcgen05 on the GPU, found 'memref<300x8xf8E8M0FNU>'}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x256xf8E4M3FN>, memref<300x8xf8E8M0FNU>) 
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 
+  return
+}
+
+// -----
+
+// Scales of 96 columns are no word.
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x96x256xf8E4M3FN>
+!bs = memref<4x1x2x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x96xf8E4M3FN>, %s: memref<6x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a result of parts, or quantized, to have a multiple of 128 columns on the GPU, found 96}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x96xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>) 
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 
+  return
+}
+
+// -----
+
+// Each part has a tile of scales.
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x512x256xf8E4M3FN>
+!bs = memref<4x4x2x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x256xf8E4M3FN>, %s: memref<6x2x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a tile with 128 columns of each of 2 parts, or a multiple, found 128 columns}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x256xf8E4M3FN>, memref<6x2x32x4x4xf8E8M0FNU>) parts = 2
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} epilogue {
+  ^bb0(%x: f32, %y: f32, %row: index, %col: index):
+    mx.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+// Three parts are no two halves.
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x384x256xf8E4M3FN>
+!bs = memref<4x3x2x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x128xf8E4M3FN>, %s: memref<6x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a tile with 128 columns of each of 3 parts, or a multiple, found 192 columns}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x128xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>) parts = 3
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 192, 128], cta_pair, stages = 2>} epilogue {
+  ^bb0(%x: f32, %y: f32, %z: f32, %row: index, %col: index):
+    mx.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+// Rows of the list are adjacent.
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x256x256xf8E4M3FN>
+!bs = memref<4x2x2x32x4x4xf8E8M0FNU>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<100x256xf32>, %s: memref<300xi32, strided<[2]>>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected scatter with identity layout on the GPU, found 'memref<300xi32, strided<[2]>>'}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) scatter(%s : memref<300xi32, strided<[2]>>) outs(%e : memref<100x256xf32>) 
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 
+  return
+}

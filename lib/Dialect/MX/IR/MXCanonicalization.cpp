@@ -260,7 +260,7 @@ struct FoldIdentityProducer final : OpRewritePattern<QuantizeOp> {
 
 /// Whether the contents of the destinations show in the results: what
 /// `accumulate` adds to, or what ragged groups leave untouched.
-bool readsOuts(MatmulOp op) { return op.getAccumulate(); }
+bool readsOuts(MatmulOp op) { return op.readsOuts(); }
 bool readsOuts(QuantizeOp op) { return static_cast<bool>(op.getOffsets()); }
 
 /// op outs(fill outs(init)) -> op outs(init): where a destination gives the

@@ -80,8 +80,9 @@ MX_DEFINE_INTERFACES(QuantizeOp, false,
 MX_DEFINE_INTERFACES(AmaxOp, false, Value())
 MX_DEFINE_INTERFACES(DequantizeOp, false, getOffsets())
 MX_DEFINE_INTERFACES(RelayoutOp, false, getOffsets())
-MX_DEFINE_INTERFACES(MatmulOp, getAccumulate(), Value())
-MX_DEFINE_INTERFACES(GroupedMatmulOp, getAccumulate(), getOffsets())
+MX_DEFINE_INTERFACES(MatmulOp, readsOuts(), Value())
+MX_DEFINE_INTERFACES(GroupedMatmulOp, readsOuts(), getOffsets())
+MX_DEFINE_INTERFACES(CombineOp, true, getRows())
 #undef MX_DEFINE_INTERFACES
 
 int64_t mx::getBlockSizeOf(Type scaleType) {

@@ -275,12 +275,82 @@ LogicalResult MatmulOp::verify() {
   return verifyEpilogue(*this, getEpilogue(), out.elementType(), true);
 }
 
+/// What forms of the result go with: C15 to C18.
+static LogicalResult verifyResultForm(GroupedMatmulOp op) {
+  bool isQuantized = op.getResultScales() != nullptr;
+  Named out{op.getOuts()[0], "outs"};
+  // grouped_matmul C15
+  if (op.getParts() < 1)
+    return op.emitOpError("expected at least 1 part, found ") << op.getParts();
+  if (op.getParts() > 1 && op.getEpilogue().empty())
+    return op.emitOpError("expected an epilogue that makes one number of ")
+           << op.getParts() << " parts, found none";
+  bool hasForm = op.getParts() > 1 || isQuantized || op.getScatter();
+  if (hasForm && op.getRagged() != RaggedKind::Rows)
+    return op.emitOpError("expected parts, scatter and quantized outs with "
+                          "ragged = rows only, found them with reduction");
+  if (hasForm && op.getAccumulate())
+    return op.emitOpError("expected accumulate without parts, scatter and "
+                          "quantized outs, found it with them");
+  // grouped_matmul C16
+  if (!isQuantized &&
+      !isa<Float32Type, BFloat16Type, Float16Type>(out.elementType()))
+    return errorAt(op, out) << "expected outs of f32, bf16 or f16, or elements "
+                               "and their scales, found "
+                            << out.type();
+  if (!isQuantized && op.getScaleRounding() != ScaleRounding::Ceil)
+    return op.emitOpError("expected scale_rounding with quantized outs only, "
+                          "found it without");
+  if (!op.getScatter())
+    return success();
+  // grouped_matmul C17
+  if (isQuantized || op.getParts() > 1)
+    return op.emitOpError("expected scatter with one out and one part, found ")
+           << op.getOuts().size() << " outs and " << op.getParts() << " parts";
+  if (!out.elementType().isF32())
+    return errorAt(op, out)
+           << "expected outs of f32 with scatter, found " << out.elementType();
+  Named rows{op.getScatter(), "scatter"}, a{op.getA(), "a"};
+  return verifyDim(op, rows, 0, a.dim(0));
+}
+
+/// Elements and scales of a quantized result, as of mx.quantize.
+static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
+  Named elements{op.getOuts()[0], "outs"}, scales{op.getOuts()[1], "scales"};
+  // grouped_matmul C18
+  if (!isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType,
+           Float4E2M1FNType>(elements.elementType()) ||
+      !isa<Float8E8M0FNUType>(scales.elementType()))
+    return errorAt(op, elements)
+           << "expected two outs of elements and f8E8M0FNU scales, found "
+           << elements.type() << " and " << scales.type();
+  constexpr int64_t kBlock = 32;
+  if (failed(verifyMultiple(op, elements, 1, kBlock)) ||
+      failed(verifyScaleShape(op, scales, getScaleShape(elements, kBlock),
+                              RaggedKind::Rows, groups)))
+    return failure();
+  return verifyScaleLayout(op, scales, 2, RaggedKind::Rows, groups);
+}
+
+/// Any number that can be quantized may be yielded to a quantized result.
+static Type getYieldedType(GroupedMatmulOp op) {
+  if (!op.getResultScales())
+    return cast<ShapedType>(op.getOuts()[0].getType()).getElementType();
+  Block *block = op.getEpilogueBlock();
+  auto yield =
+      block && !block->empty() ? dyn_cast<YieldOp>(block->back()) : YieldOp();
+  if (yield && yield.getValues().size() == 1 &&
+      isa<Float32Type, BFloat16Type, Float16Type>(yield.getValue().getType()))
+    return yield.getValue().getType();
+  return Float32Type::get(op.getContext());
+}
+
 LogicalResult GroupedMatmulOp::verify() {
   // grouped_matmul C1
   if (failed(verifyForm(*this)))
     return failure();
   // grouped_matmul C2
-  if (failed(verifyOneOut(*this, getOuts())))
+  if (getOuts().size() != 2 && failed(verifyOneOut(*this, getOuts())))
     return failure();
   // grouped_matmul C3
   if (failed(verifyRagged(*this, getRagged(), getOffsets())))
@@ -308,9 +378,19 @@ LogicalResult GroupedMatmulOp::verify() {
   if (failed(verifyMultiple(*this, a, 1, divisor)) ||
       failed(verifyMultiple(*this, b, b.rank() - 1, divisor)))
     return failure();
+  if (failed(verifyResultForm(*this)))
+    return failure();
   // grouped_matmul C9
-  if (failed(verifyDim(*this, out, out.rank() - 2, a.dim(0))) ||
-      failed(verifyDim(*this, out, out.rank() - 1, b.dim(b.rank() - 2))))
+  int64_t columns = b.dim(b.rank() - 2);
+  if (failed(verifyMultiple(*this, b, b.rank() - 2, getParts())))
+    return failure();
+  if (!ShapedType::isDynamic(columns))
+    columns /= getParts();
+  if ((!getScatter() &&
+       failed(verifyDim(*this, out, out.rank() - 2, a.dim(0)))) ||
+      failed(verifyDim(*this, out, out.rank() - 1, columns)))
+    return failure();
+  if (getResultScales() && failed(verifyQuantizedResult(*this, groups)))
     return failure();
   // In a grouped product by rows, B and its scales are an ordinary batch.
   RaggedKind raggedB = rows ? RaggedKind::None : RaggedKind::Reduction;
@@ -330,8 +410,37 @@ LogicalResult GroupedMatmulOp::verify() {
       failed(verifyNoEncoding(*this, out)))
     return failure();
   // grouped_matmul C13
-  if (failed(verifyEpilogue(*this, getEpilogue(), out.elementType(), false)))
+  SmallVector<Type> sums(getParts(), Float32Type::get(getContext()));
+  if (failed(verifyRegion(*this, "epilogue", getEpilogue(), sums)))
     return failure();
   // grouped_matmul C14
-  return verifyEpilogue(*this, getEpilogue(), out.elementType(), true);
+  return verifyEpilogue(*this, getEpilogue(), getYieldedType(*this), true);
+}
+
+//===----------------------------------------------------------------------===//
+// Combine
+//===----------------------------------------------------------------------===//
+
+LogicalResult CombineOp::verify() {
+  // combine C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // combine C2
+  if (failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  Named input{getInput(), "input"}, rows{getRows(), "rows"};
+  Named out{getOuts()[0], "outs"};
+  // combine C3
+  if (failed(verifyRank(*this, input, 2)) || failed(verifyRank(*this, out, 2)))
+    return failure();
+  // combine C4
+  if (failed(verifyDim(*this, rows, 0, input.dim(0))) ||
+      failed(verifyDim(*this, out, 1, input.dim(1))))
+    return failure();
+  // combine C5
+  if (getOffsets() && getNumGroups(getOffsets()) == 0)
+    return emitOpError("expected at least 1 group, found 0");
+  // combine C6
+  return failed(verifyNoEncoding(*this, input)) ? failure()
+                                                : verifyNoEncoding(*this, out);
 }

@@ -21,8 +21,9 @@ template <typename OpTy>
 static bool readsOuts(OpTy) {
   return false;
 }
-static bool readsOuts(MatmulOp op) { return op.getAccumulate(); }
-static bool readsOuts(GroupedMatmulOp op) { return op.getAccumulate(); }
+static bool readsOuts(MatmulOp op) { return op.readsOuts(); }
+static bool readsOuts(GroupedMatmulOp op) { return op.readsOuts(); }
+static bool readsOuts(CombineOp) { return true; }
 
 namespace {
 
@@ -89,5 +90,6 @@ void mx::registerBufferizableOpInterfaceExternalModels(
     RelayoutOp::attachInterface<MXOpInterface<RelayoutOp>>(*context);
     MatmulOp::attachInterface<MXOpInterface<MatmulOp>>(*context);
     GroupedMatmulOp::attachInterface<MXOpInterface<GroupedMatmulOp>>(*context);
+    CombineOp::attachInterface<MXOpInterface<CombineOp>>(*context);
   });
 }

@@ -140,6 +140,8 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
       return {grouped.getA(), grouped.getBlockSize()};
     if (is(grouped.getBScalesMutable()))
       return {grouped.getB(), grouped.getBlockSize()};
+    if (grouped.getResultScales() && is(grouped.getOutsMutable()[1]))
+      return {grouped.getOuts()[0], 32};
   } else if (auto relayout = dyn_cast<RelayoutOp>(op)) {
     Value other = is(relayout.getInputMutable()) ? relayout.getOuts()[0]
                                                  : relayout.getInput();

@@ -1,4 +1,4 @@
-//===- ProducerBuilder.cpp - Producers made of other regions --------------===//
+//===- ProducerBuilder.cpp - Regions made of other regions ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -104,9 +104,13 @@ bool mx::canInline(DequantizeOp op) {
 // Producers
 //===----------------------------------------------------------------------===//
 
-ProducerBuilder::ProducerBuilder(IRRewriter &rewriter, Operation *place)
-    : rewriter(rewriter), place(place), block(std::make_unique<Block>()) {
+ProducerBuilder::ProducerBuilder(IRRewriter &rewriter, Operation *place,
+                                 int64_t sums)
+    : rewriter(rewriter), place(place), block(std::make_unique<Block>()),
+      isEpilogue(sums > 0) {
   Type index = rewriter.getIndexType();
+  for (int64_t i = 0; i < sums; ++i)
+    block->addArgument(rewriter.getF32Type(), place->getLoc());
   row = block->addArgument(index, place->getLoc());
   column = block->addArgument(index, place->getLoc());
 }
@@ -146,6 +150,52 @@ void ProducerBuilder::inlineDequantize(DequantizeOp op) {
   computed[op->getResult(0)] = number;
 }
 
+Value ProducerBuilder::convert(Value number, Type type) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToEnd(block.get());
+  if (number.getType() == type)
+    return number;
+  Location loc = number.getLoc();
+  if (number.getType().getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth())
+    return arith::TruncFOp::create(rewriter, loc, type, number);
+  return arith::ExtFOp::create(rewriter, loc, type, number);
+}
+
+void ProducerBuilder::inlineProduct(ProductOpInterface product, Value tensor,
+                                    int64_t part, int64_t width) {
+  Value sum = block->getArgument(unsigned(part));
+  Type type = getElementTypeOrSelf(tensor);
+  Block *epilogue = product.getEpilogueBlock();
+  if (!epilogue) {
+    computed[tensor] = convert(sum, type);
+    return;
+  }
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToEnd(block.get());
+  Location loc = product.getLoc();
+  Value inProduct = column;
+  if (part)
+    inProduct = arith::AddIOp::create(
+        rewriter, loc, column,
+        arith::ConstantIndexOp::create(rewriter, loc, part * width));
+  IRMapping mapping;
+  // Of a product that is made of parts already, all sums are those of its own.
+  SmallVector<Value> arguments = {sum};
+  if (product.getNumParts() > 1)
+    arguments.assign(block->args_begin(),
+                     block->args_begin() + product.getNumParts());
+  arguments.append({row, inProduct});
+  mapping.map(epilogue->getArguments(), arguments);
+  computed[tensor] = clone(*epilogue, mapping).front();
+}
+
+void ProducerBuilder::finishEpilogue(Value value, Region &region) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToEnd(block.get());
+  YieldOp::create(rewriter, place->getLoc(), value);
+  region.push_back(block.release());
+}
+
 QuantizeOp ProducerBuilder::finish(QuantizeOp alike, ArrayRef<int64_t> axes,
                                    ArrayRef<Value> outs, bool hasAmax,
                                    ArrayRef<Value> values) {
@@ -178,7 +228,15 @@ Value ProducerBuilder::getElement(const QuantizeSource &source) {
                                source.tensor.getLoc());
 }
 
+Value ProducerBuilder::extract(Value tensor, ValueRange indices) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToEnd(block.get());
+  return tensor::ExtractOp::create(rewriter, place->getLoc(), tensor, indices);
+}
+
 Value ProducerBuilder::getElement(Value tensor) {
+  if (isEpilogue && !computed.count(tensor))
+    return extract(tensor, {row, column});
   return getElement({tensor, Value(), getElementTypeOrSelf(tensor)});
 }
 
@@ -189,14 +247,11 @@ Value ProducerBuilder::access(linalg::LinalgOp op, OpOperand *operand) {
   case Access::Element:
     return getElement(operand->get());
   case Access::Extract: {
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToEnd(block.get());
     SmallVector<Value> indices;
     for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults())
       indices.push_back(
           getIndex(cast<AffineDimExpr>(expr).getPosition(), op.getNumLoops()));
-    return tensor::ExtractOp::create(rewriter, op.getLoc(), operand->get(),
-                                     indices);
+    return extract(operand->get(), indices);
   }
   case Access::None:
     break;

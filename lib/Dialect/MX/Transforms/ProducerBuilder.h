@@ -1,9 +1,10 @@
-//===- ProducerBuilder.h - Producers made of other regions ------*- C++ -*-===//
+//===- ProducerBuilder.h - Regions made of other regions --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // Writes the producer of a quantization from the bodies of what computes its
-// inputs: elementwise operations, dequantizations, other producers.
+// inputs: elementwise operations, dequantizations, other producers; and the
+// epilogue of a product from those of what its result is used for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,10 +34,18 @@ inline bool operator==(const QuantizeSource &a, const QuantizeSource &b) {
          a.numberType == b.numberType;
 }
 
-/// The region of a new quantization, made of the bodies of others.
+/// The region of a new quantization or product, made of the bodies of others.
 class ProducerBuilder {
 public:
-  ProducerBuilder(mlir::IRRewriter &rewriter, mlir::Operation *place);
+  /// A producer or, with `sums`, an epilogue that is given as many f32, and
+  /// reads all else by tensor.extract.
+  ProducerBuilder(mlir::IRRewriter &rewriter, mlir::Operation *place,
+                  int64_t sums = 0);
+
+  /// From now on `tensor` has, at the place of the element, part `part` of
+  /// `product`, `width` columns wide: a sum, or what its epilogue makes of it.
+  void inlineProduct(ProductOpInterface product, mlir::Value tensor,
+                     int64_t part, int64_t width);
 
   /// What `op` yields, or its input.
   llvm::SmallVector<mlir::Value> inlineProducer(QuantizeOp op);
@@ -45,6 +54,15 @@ public:
   void inlineElementwise(mlir::linalg::LinalgOp op);
   void inlineDequantize(DequantizeOp op);
 
+  /// What stands for the element of a tensor.
+  mlir::Value getElement(mlir::Value tensor);
+
+  /// Ends an epilogue, which yields `value`, and moves it into a region.
+  void finishEpilogue(mlir::Value value, mlir::Region &region);
+
+  /// Rounds or widens a number to a type.
+  mlir::Value convert(mlir::Value number, mlir::Type type);
+
   /// Replaces `alike` by a quantization of `values` before `place`.
   QuantizeOp finish(QuantizeOp alike, llvm::ArrayRef<int64_t> axes,
                     llvm::ArrayRef<mlir::Value> outs, bool hasAmax,
@@ -52,7 +70,7 @@ public:
 
 private:
   mlir::Value getElement(const QuantizeSource &source);
-  mlir::Value getElement(mlir::Value tensor);
+  mlir::Value extract(mlir::Value tensor, mlir::ValueRange indices);
   mlir::Value access(mlir::linalg::LinalgOp op, mlir::OpOperand *operand);
   mlir::Value getIndex(unsigned loop, unsigned numLoops);
   llvm::SmallVector<mlir::Value> clone(mlir::Block &body,
@@ -61,6 +79,7 @@ private:
   mlir::IRRewriter &rewriter;
   mlir::Operation *place;
   std::unique_ptr<mlir::Block> block;
+  bool isEpilogue;
   mlir::Value row, column;
   /// Those of the new quantization, in the order of its arguments.
   llvm::SmallVector<QuantizeSource> sources;

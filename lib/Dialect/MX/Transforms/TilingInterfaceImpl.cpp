@@ -100,6 +100,9 @@ struct LoopNest {
 static constexpr StringRef kRaggedReason =
     "the groups of a ragged operation divide it";
 
+static constexpr StringRef kFormReason =
+    "a result that is scattered, quantized or made of parts is computed whole";
+
 /// `batch` leading loops, then the given ones.
 static LoopNest makeNest(int64_t batch, ArrayRef<StringRef> names) {
   LoopNest nest;
@@ -238,6 +241,13 @@ static LoopNest getLoopNest(GroupedMatmulOp op) {
   LoopNest nest = makeNest(0, {"M", "N", "K"});
   SmallVector<int64_t> a = {m, k}, b = {n, k}, c = {m, n};
   (rows ? b : c).insert((rows ? b : c).begin(), group);
+  if (op.getScatter())
+    c[0] = DimMap::kWhole;
+  if (op.getParts() > 1)
+    b[1] = DimMap::kWhole;
+  bool hasForm = op.getParts() > 1 || op.getResultScales() || op.getScatter();
+  if (hasForm)
+    nest.whole.append({{n, kFormReason}, {k, kFormReason}});
   nest.add(op.getAMutable(), a);
   nest.add(op.getBMutable(), b);
   nest.add(op.getOutsMutable()[0], c);
@@ -249,7 +259,12 @@ static LoopNest getLoopNest(GroupedMatmulOp op) {
     sa[0] = DimMap::kWhole;
   nest.addScales(op.getAScalesMutable(), sa, op.getBlockSize());
   nest.addScales(op.getBScalesMutable(), b, op.getBlockSize());
-  addReduction(nest, op, k);
+  if (op.getResultScales())
+    nest.addScales(op.getOutsMutable()[1], {DimMap::kWhole, n}, 32);
+  if (!hasForm)
+    addReduction(nest, op, k);
+  else
+    nest.reduction = k;
   return nest;
 }
 

@@ -25,11 +25,26 @@ LogicalResult DrainColumnOp::verify() {
   BufferType buffer = getSlot().getType().getRing().getBuffers().front();
   if (buffer.getSpace() != Space::Tmem)
     return emitOpError("expected a slot in tensor memory, found ") << buffer;
+  int64_t columns = buffer.getShape()[1], parts = getParts();
+  if (parts < 1 || columns % parts || getPart() < 0 || getPart() >= parts)
+    return emitOpError("expected a part of equal parts of ")
+           << columns << " columns, found part " << getPart() << " of "
+           << parts;
+  int64_t overlap = getSlot().getType().getRing().getOverlap();
+  if (overlap > getWidth())
+    return emitOpError("expected the shared columns to lie in one part of ")
+           << getWidth() << ", found " << overlap;
   return success();
 }
 
+int64_t DrainColumnOp::getWidth() {
+  RingType ring = getSlot().getType().getRing();
+  return ring.getBuffers().front().getShape()[1] / getParts();
+}
+
 OpFoldResult DrainColumnOp::fold(FoldAdaptor) {
-  return getSlot().getType().getRing().getOverlap() ? Value() : getPlace();
+  bool isPlace = !getSlot().getType().getRing().getOverlap() && getPart() == 0;
+  return isPlace ? getPlace() : Value();
 }
 
 bool DrainColumnOp::isRest() {
@@ -93,6 +108,8 @@ LogicalResult StoreFragmentOp::verify() {
       failed(verifyMatrix(*this, cast<MemRefType>(getDest().getType()),
                           type.getElementType())))
     return failure();
+  if (getAdd() && !type.getElementType().isF32())
+    return emitOpError("expected elements of f32 to add, found ") << type;
   std::optional<int64_t> alignment = getAlignment();
   if (!alignment)
     return success();

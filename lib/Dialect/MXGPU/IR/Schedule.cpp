@@ -57,8 +57,14 @@ mx::mxgpu::getMatmulProblem(ProductOpInterface op) {
   auto either = [](int64_t x, int64_t y) {
     return ShapedType::isDynamic(x) ? y : x;
   };
-  problem.m = either(getLast(outType, 2), getLast(aType, 2));
-  problem.n = either(getLast(outType, 1), getLast(bType, 2));
+  problem.parts = op.getNumParts();
+  problem.isQuantized = op.getResultScales() != nullptr;
+  problem.m = op.getScatterRows()
+                  ? getLast(aType, 2)
+                  : either(getLast(outType, 2), getLast(aType, 2));
+  problem.n = getLast(bType, 2);
+  if (int64_t n = getLast(outType, 1); !ShapedType::isDynamic(n))
+    problem.n = n * problem.parts;
   problem.k = either(getLast(aType, 1), getLast(bType, 1));
   problem.ragged = op.getRaggedOrNone();
   if (Value offsets = op.getGroupOffsets())
@@ -303,6 +309,33 @@ static std::optional<ScheduleError> checkGroups(const MatmulProblem &problem,
 
 /// What ptxas 13.0 needs for any schedule without spilling. Below, it depends
 /// on the schedule.
+/// Parts have whole tiles of scales, and so has a quantized result.
+static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
+                                               const ScheduleParts &parts) {
+  if (problem.parts == 1 && !problem.isQuantized)
+    return std::nullopt;
+  int64_t columns = parts.tile[1] / problem.parts;
+  int64_t unit = problem.isQuantized ? kQuantizedColumns : kScaleTileRows;
+  if (columns % unit)
+    return ScheduleError{llvm::formatv("expected a tile with {0} columns of "
+                                       "each of {1} parts, or a multiple, "
+                                       "found {2} columns",
+                                       unit, problem.parts, parts.tile[1]),
+                         {}};
+  if (problem.parts % (parts.ctaPair ? 2 : 1) && problem.parts > 1)
+    return ScheduleError{llvm::formatv("expected a CTA pair to share an even "
+                                       "number of parts, found {0}",
+                                       problem.parts),
+                         {}};
+  if (parts.overlap > columns)
+    return ScheduleError{llvm::formatv("expected accumulators to overlap by at "
+                                       "most the {0} columns of a part, found "
+                                       "{1}",
+                                       columns, parts.overlap),
+                         {}};
+  return std::nullopt;
+}
+
 static std::optional<ScheduleError> checkRegisters(const ScheduleParts &parts) {
   constexpr int64_t kEpilogue = 152, kOther = 40;
   ArrayRef<int64_t> registers = parts.registers;
@@ -334,6 +367,8 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
   if (auto error = checkColumns(problem, parts.tile[1]))
     return error;
   if (auto error = checkGroups(problem, parts))
+    return error;
+  if (auto error = checkParts(problem, parts))
     return error;
   if (auto error = checkSplit(problem, parts))
     return error;

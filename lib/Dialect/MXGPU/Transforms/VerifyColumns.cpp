@@ -18,8 +18,7 @@ using namespace mx::mxgpu;
 static bool isRest(DrainColumnOp drain, int64_t count) {
   RingType ring = drain.getSlot().getType().getRing();
   return ring.getOverlap() && drain.isRest() &&
-         getIndexRange(drain.getPlace())->last + count <=
-             ring.getBuffers().front().getShape()[1];
+         getIndexRange(drain.getPlace())->last + count <= drain.getWidth();
 }
 
 static DrainColumnOp getDrain(LoadAccumulatorOp load) {
@@ -52,8 +51,10 @@ LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
   if (!range)
     return success();
   RingType ring = load.getSlot().getType().getRing();
-  int64_t columns =
-      ring.getBuffers()[ring.getFieldIndex(load.getField())].getShape()[1];
+  int64_t columns = drain
+                        ? drain.getWidth()
+                        : ring.getBuffers()[ring.getFieldIndex(load.getField())]
+                              .getShape()[1];
   int64_t count = getCount(load), overlap = drain ? ring.getOverlap() : 0;
   if (range->first < 0 || range->last > columns - count)
     return load.emitOpError("expected columns 0 to ")

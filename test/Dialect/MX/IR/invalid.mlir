@@ -1162,9 +1162,9 @@ func.func @grouped_matmul_c1(%a: memref<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8
 }
 
 // -----
-func.func @grouped_matmul_c2(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %o1: tensor<300x48xbf16>, %g: tensor<4xi32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected 1 outs, found 2}}
-  %r:2 = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<300x48xbf16>, tensor<300x48xbf16>) -> tensor<300x48xbf16>, tensor<300x48xbf16>
+func.func @grouped_matmul_c2(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %o1: tensor<300x48xbf16>, %o2: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected 1 outs, found 3}}
+  %r:3 = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0, %o1, %o2 : tensor<300x48xbf16>, tensor<300x48xbf16>, tensor<300x48xbf16>) -> tensor<300x48xbf16>, tensor<300x48xbf16>, tensor<300x48xbf16>
   return
 }
 
@@ -1297,6 +1297,166 @@ func.func @grouped_matmul_c14(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E
     %y = arith.truncf %acc : f32 to f16
     mx.yield %y : f16
   }
+  return
+}
+
+// -----
+func.func @grouped_matmul_c15(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected at least 1 part, found 0}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) parts = 0 -> tensor<300x24xf32>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c15_epilogue(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected an epilogue that makes one number of 2 parts, found none}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) parts = 2 -> tensor<300x24xf32>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c15_accumulate(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected accumulate without parts, scatter and quantized outs, found it with them}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) parts = 2 accumulate -> tensor<300x24xf32> epilogue {
+  ^bb0(%x: f32, %y: f32, %row: index, %col: index):
+    mx.yield %x : f32
+  }
+  return
+}
+
+// -----
+func.func @grouped_matmul_c15_reduction(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>, %to: tensor<64xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected parts, scatter and quantized outs with ragged = rows only, found them with reduction}}
+  %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<64xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @grouped_matmul_c16(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf8E4M3FN>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected outs of f32, bf16 or f16, or elements and their scales, found 'tensor<300x48xf8E4M3FN>'}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf8E4M3FN>) -> tensor<300x48xf8E4M3FN>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c16_rounding(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected scale_rounding with quantized outs only, found it without}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) scale_rounding = even -> tensor<300x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @grouped_matmul_c17(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<100x48xbf16>, %to: tensor<300xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected outs of f32 with scatter, found 'bf16'}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<300xi32>) outs(%o0 : tensor<100x48xbf16>) -> tensor<100x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{scatter is defined here}}
+func.func @grouped_matmul_c17_rows(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<100x48xf32>, %to: tensor<100xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 0 of scatter to be 300, found 100}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<100xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c17_parts(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>, %to: tensor<300xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected scatter with one out and one part, found 1 outs and 2 parts}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<300xi32>) outs(%o0 : tensor<300x24xf32>) parts = 2 -> tensor<300x24xf32> epilogue {
+  ^bb0(%x: f32, %y: f32, %row: index, %col: index):
+    mx.yield %x : f32
+  }
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @grouped_matmul_c18(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x128x64xf8E4M3FN>, %sb: tensor<4x128x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x128xf8E4M3FN>, %o1: tensor<300x8xf8E4M3FN>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected two outs of elements and f8E8M0FNU scales, found 'tensor<300x128xf8E4M3FN>' and 'tensor<300x8xf8E4M3FN>'}}
+  %r:2 = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x128x64xf8E4M3FN>, tensor<4x128x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<300x128xf8E4M3FN>, tensor<300x8xf8E4M3FN>) -> tensor<300x128xf8E4M3FN>, tensor<300x8xf8E4M3FN>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @grouped_matmul_c18_block(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf8E4M3FN>, %o1: tensor<300x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 1 of outs to be a multiple of 32, found 48}}
+  %r:2 = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<300x48xf8E4M3FN>, tensor<300x4xf8E8M0FNU>) -> tensor<300x48xf8E4M3FN>, tensor<300x4xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @grouped_matmul_c18_shape(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x128x64xf8E4M3FN>, %sb: tensor<4x128x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x128xf8E4M3FN>, %o1: tensor<300x5xf8E8M0FNU>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 1 of scales to be 4, found 5}}
+  %r:2 = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x128x64xf8E4M3FN>, tensor<4x128x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<300x128xf8E4M3FN>, tensor<300x5xf8E8M0FNU>) -> tensor<300x128xf8E4M3FN>, tensor<300x5xf8E8M0FNU>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @grouped_matmul_c9_parts(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 1 of outs to be 24, found 48}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) parts = 2 -> tensor<300x48xf32> epilogue {
+  ^bb0(%x: f32, %y: f32, %row: index, %col: index):
+    mx.yield %x : f32
+  }
+  return
+}
+
+// -----
+func.func @combine_c1(%z: memref<300x48xbf16>, %rows: tensor<300xi32>, %o0: tensor<100x48xf32>) {
+  // expected-error @below {{'mx.combine' op expected all tensors or all memrefs, found 'memref<300x48xbf16>' and 'tensor<300xi32>'}}
+  %r = mx.combine ins(%z : memref<300x48xbf16>) rows(%rows : tensor<300xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>
+  return
+}
+
+// -----
+func.func @combine_c2(%z: tensor<300x48xbf16>, %rows: tensor<300xi32>, %o0: tensor<100x48xf32>, %o1: tensor<100x48xf32>) {
+  // expected-error @below {{'mx.combine' op expected 1 outs, found 2}}
+  %r:2 = mx.combine ins(%z : tensor<300x48xbf16>) rows(%rows : tensor<300xi32>) outs(%o0, %o1 : tensor<100x48xf32>, tensor<100x48xf32>) -> tensor<100x48xf32>, tensor<100x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @combine_c3(%z: tensor<2x300x48xbf16>, %rows: tensor<300xi32>, %o0: tensor<100x48xf32>) {
+  // expected-error @below {{'mx.combine' op expected input of rank 2, found rank 3}}
+  %r = mx.combine ins(%z : tensor<2x300x48xbf16>) rows(%rows : tensor<300xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{rows is defined here}}
+func.func @combine_c4(%z: tensor<300x48xbf16>, %rows: tensor<299xi32>, %o0: tensor<100x48xf32>) {
+  // expected-error @below {{'mx.combine' op expected dimension 0 of rows to be 300, found 299}}
+  %r = mx.combine ins(%z : tensor<300x48xbf16>) rows(%rows : tensor<299xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @combine_c4_columns(%z: tensor<300x48xbf16>, %rows: tensor<300xi32>, %o0: tensor<100x50xf32>) {
+  // expected-error @below {{'mx.combine' op expected dimension 1 of outs to be 48, found 50}}
+  %r = mx.combine ins(%z : tensor<300x48xbf16>) rows(%rows : tensor<300xi32>) outs(%o0 : tensor<100x50xf32>) -> tensor<100x50xf32>
+  return
+}
+
+// -----
+func.func @combine_c5(%z: tensor<300x48xbf16>, %rows: tensor<300xi32>, %g: tensor<0xi32>, %o0: tensor<100x48xf32>) {
+  // expected-error @below {{'mx.combine' op expected at least 1 group, found 0}}
+  %r = mx.combine ins(%z : tensor<300x48xbf16>) rows(%rows : tensor<300xi32>) offsets(%g : tensor<0xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @combine_c6(%z: tensor<300x48xbf16, #mx.ragged<groups = 4, align = 128>>, %rows: tensor<300xi32>, %o0: tensor<100x48xf32>) {
+  // expected-error @below {{'mx.combine' op expected input without encoding, found #mx.ragged<groups = 4, align = 128>}}
+  %r = mx.combine ins(%z : tensor<300x48xbf16, #mx.ragged<groups = 4, align = 128>>) rows(%rows : tensor<300xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>
   return
 }
 

@@ -1212,6 +1212,15 @@ func.func @f(%c: memref<4x64xf32>, %n: index, %p: i1) {
 
 // -----
 
+func.func @store_fragment_add(%c: memref<4x64xbf16>, %n: index, %p: i1) {
+  %f = ub.poison : vector<4xbf16>
+  // expected-error @below {{'mxgpu.store_fragment' op expected elements of f32 to add, found 'vector<4xbf16>'}}
+  mxgpu.store_fragment %f, %c[%n, %n] when(%p) add : vector<4xbf16>, memref<4x64xbf16>
+  return
+}
+
+// -----
+
 func.func @f(%x: memref<128x64xf32>, %n: index) {
   // expected-error @below {{'mxgpu.load_block' op expected a matrix of 'bf16', found 'f32'}}
   %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<32xbf16>

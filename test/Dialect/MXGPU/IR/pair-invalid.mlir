@@ -75,3 +75,45 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+!ring = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @epilogue warps(4) {
+      %s = mxgpu.consume %ring : !ring
+      // expected-error @below {{'mxgpu.drain_column' op expected a part of equal parts of 256 columns, found part 2 of 2}}
+      %column = mxgpu.drain_column %s, %n part 2 of 2 : !mxgpu.slot<!ring>
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @epilogue warps(4) {
+      %s = mxgpu.consume %ring : !ring
+      // expected-error @below {{'mxgpu.drain_column' op expected a part of equal parts of 256 columns, found part 0 of 3}}
+      %column = mxgpu.drain_column %s, %n of 3 : !mxgpu.slot<!ring>
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @epilogue warps(4) {
+      %s = mxgpu.consume %ring : !ring
+      // expected-error @below {{'mxgpu.drain_column' op expected the shared columns to lie in one part of 32, found 64}}
+      %column = mxgpu.drain_column %s, %n part 1 of 8 : !mxgpu.slot<!ring>
+    }
+  }
+}

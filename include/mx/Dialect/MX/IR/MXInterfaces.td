@@ -29,6 +29,14 @@ def MX_ProductOpInterface : OpInterface<"ProductOpInterface"> {
               "What the groups divide; `none` without groups.">,
     MX_Getter<"int64_t", "getBlockSize", "Elements that share a scale.">,
     MX_Getter<"bool", "getAccumulate", "Whether the product is added.">,
+    MX_Getter<"bool", "readsOuts", "Whether what `outs` holds is added to.">,
+    MX_Getter<"::mlir::Value", "getScatterRows",
+              "The row of the result that each row is added to, or null.">,
+    MX_Getter<"int64_t", "getNumParts", "Sums that the epilogue is given.">,
+    MX_Getter<"::mlir::Value", "getResultScales",
+              "Scales of a result that is quantized, or null.">,
+    MX_Getter<"::mx::ScaleRounding", "getResultScaleRounding",
+              "How those are rounded.">,
     MX_Getter<"::mlir::Block *", "getEpilogueBlock",
               "The block of the epilogue, or null.">
   ];

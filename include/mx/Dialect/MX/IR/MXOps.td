@@ -41,6 +41,10 @@ def MX_QuantizableTensorOrMemRef
         "or i8 elements">;
 def MX_ScaleTensorOrMemRef
     : MX_ShapedOf<[F8E8M0FNU, F8E4M3FN], "f8E8M0FNU or f8E4M3FN scales">;
+def MX_ProductTensorOrMemRef
+    : MX_ShapedOf<[F32, BF16, F16, F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN,
+                   F4E2M1FN, F8E8M0FNU],
+        "f32, bf16 or f16, or of elements or f8E8M0FNU scales">;
 def MX_Offsets
     : AnyTypeOf<[1DTensorOf<[I32, I64]>, MemRefRankOf<[I32, I64], [1]>],
         "tensor or memref of rank 1 of i32 or i64", "::mlir::ShapedType">;
@@ -443,6 +447,13 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     ::mlir::Value getResultTensor() { return getOuts().front(); }
     ::mlir::Value getGroupOffsets() { return {}; }
     ::mx::RaggedKind getRaggedOrNone() { return ::mx::RaggedKind::None; }
+    ::mlir::Value getScatterRows() { return {}; }
+    int64_t getNumParts() { return 1; }
+    ::mlir::Value getResultScales() { return {}; }
+    ::mx::ScaleRounding getResultScaleRounding() {
+      return ::mx::ScaleRounding::Ceil;
+    }
+    bool readsOuts() { return getAccumulate(); }
   }];
   let hasCanonicalizer = 1;
 }
@@ -467,9 +478,25 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     that belong to no group are unspecified.
 
     Scales, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`; row
-    and column count within `outs` (`rows`) or within `outs[g]` (`reduction`).
+    and column count within the rows of A and a matrix of B (`rows`) or within
+    `outs[g]` (`reduction`).
 
-    Example:
+    Groups of rows may have results of other forms:
+
+    - With `parts = V` each matrix of B is V matrices one below the other,
+      `G x V*N x K`, and the epilogue, which there must be, is given the V sums
+      of row n of each part: gate and up projection become one product.
+    - With two `outs`, elements and `f8E8M0FNU` scales, what the epilogue yields
+      (f32, bf16 or f16; without one, the f32 sum) is quantized along its rows
+      as `mx.quantize ragged = rows` does it, by `scale_rounding`. All bytes
+      that the scale layout defines are written.
+    - With `scatter`, row m of the product is added to row `scatter[m]` of
+      `outs`, which is f32 and may have any number of rows: the sum over the
+      experts of a token. Rows whose number is negative or not below the rows of
+      `outs` are left out. The order of additions to one element is
+      unspecified, so that sums of three and more may differ in their last bits.
+
+    Examples:
 
     ```mlir
     %c = mx.grouped_matmul ragged = rows
@@ -477,6 +504,28 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
           tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>,
           tensor<4x48x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
         outs(%init : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+
+    %h, %f = mx.grouped_matmul ragged = rows
+        ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>,
+          tensor<300x2xf8E8M0FNU>, tensor<4x256x64xf8E4M3FN>,
+          tensor<4x256x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+        outs(%e, %s : tensor<300x128xf8E4M3FN>,
+          tensor<300x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>)
+        parts = 2
+        -> tensor<300x128xf8E4M3FN>,
+           tensor<300x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+        epilogue {
+        ^bb0(%gate: f32, %up: f32, %row: index, %col: index):
+          %product = arith.mulf %gate, %up : f32
+          mx.yield %product : f32
+        }
+
+    %y = mx.grouped_matmul ragged = rows
+        ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>,
+          tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>,
+          tensor<4x48x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+        scatter(%tokens : tensor<300xi32>)
+        outs(%sums : tensor<150x48xf32>) -> tensor<150x48xf32>
     ```
   }];
   let arguments = (ins
@@ -484,10 +533,13 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     MX_FloatElementTensorOrMemRef:$b, MX_ScaleTensorOrMemRef:$b_scales,
     MX_Offsets:$offsets,
     Optional<F32>:$alpha,
-    Variadic<MX_FloatTensorOrMemRef>:$outs,
+    Optional<MX_Offsets>:$scatter,
+    Variadic<MX_ProductTensorOrMemRef>:$outs,
     MX_RaggedKindAttr:$ragged,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
-    UnitAttr:$accumulate);
+    DefaultValuedAttr<I64Attr, "1">:$parts,
+    UnitAttr:$accumulate,
+    DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
   let assemblyFormat = [{
@@ -496,8 +548,10 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
       type($a) `,` type($a_scales) `,` type($b) `,` type($b_scales) `)`
     `offsets` `(` $offsets `:` type($offsets) `)`
     (`alpha` `(` $alpha^ `)`)?
+    (`scatter` `(` $scatter^ `:` type($scatter) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
-    (`block_size` `=` $block_size^)? (`accumulate` $accumulate^)?
+    (`block_size` `=` $block_size^)? (`parts` `=` $parts^)?
+    (`accumulate` $accumulate^)? (`scale_rounding` `=` $scale_rounding^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
   }];
   // An absent region rather than an empty one: upstream's mlir::clone, which
@@ -506,6 +560,45 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     ::mlir::Value getResultTensor() { return getOuts().front(); }
     ::mlir::Value getGroupOffsets() { return getOffsets(); }
     ::mx::RaggedKind getRaggedOrNone() { return getRagged(); }
+    ::mlir::Value getScatterRows() { return getScatter(); }
+    int64_t getNumParts() { return getParts(); }
+    ::mlir::Value getResultScales() {
+      return getOuts().size() > 1 ? getOuts()[1] : ::mlir::Value();
+    }
+    ::mx::ScaleRounding getResultScaleRounding() { return getScaleRounding(); }
+    bool readsOuts() { return getAccumulate() || getScatter(); }
+  }];
+}
+
+def MX_CombineOp : MX_StructuredOp<"combine"> {
+  let summary = "add rows to the rows that a list names";
+  let description = [{
+    `outs[rows[p], :] += input[p, :]` for each row p of a group, or without
+    `offsets` for each row: a token is the sum of what its experts say. Rows
+    whose number is negative or not below the rows of `outs` are left out. The
+    additions are f32; their order is that of p on the CPU, and unspecified on a
+    GPU.
+
+    `mx-fuse-products` makes it the `scatter` of the product that computes the
+    input.
+
+    Example:
+
+    ```mlir
+    %y = mx.combine ins(%z : tensor<300x48xbf16>)
+        rows(%tokens : tensor<300xi32>) offsets(%o : tensor<4xi32>)
+        outs(%sums : tensor<150x48xf32>) -> tensor<150x48xf32>
+    ```
+  }];
+  let arguments = (ins MX_FloatTensorOrMemRef:$input, MX_Offsets:$rows,
+                       Optional<MX_Offsets>:$offsets,
+                       Variadic<MX_ShapedOf<[F32], "f32">>:$outs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)`
+    `rows` `(` $rows `:` type($rows) `)`
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
   }];
 }
 

@@ -60,6 +60,31 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
               "Number of tensors whose layout became explicit">];
 }
 
+def MXFuseProducts : Pass<"mx-fuse-products"> {
+  let summary = "Finish the results of products where they are computed";
+  let description = [{
+    Saves reads and writes of the results of `mx.matmul` and
+    `mx.grouped_matmul` that one operation uses:
+
+    - an elementwise `linalg` operation becomes the epilogue, or part of it: a
+      bias, an activation, router probabilities. Other tensors that it reads are
+      read in the region, by `tensor.extract`;
+    - one that takes equal parts of the columns of a product of ragged rows
+      (`tensor.extract_slice`), as a SwiGLU does of gate and up projection,
+      becomes an epilogue of several sums (`parts`);
+    - an `mx.quantize` of such a product along its rows, with the same groups,
+      becomes a quantized result, if it has a multiple of 128 columns, to
+      elements of 4, 6 or 8 bits with `f8E8M0FNU` scales in layout `tcgen05`;
+      its producer becomes the epilogue;
+    - an `mx.combine` of such a product becomes its `scatter`.
+
+    A product that adds to its `outs` stays. The results are the same bits for
+    the same sums, but for the order in which rows are added.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
   let summary = "Compute what is quantized where it is quantized";
   let description = [{

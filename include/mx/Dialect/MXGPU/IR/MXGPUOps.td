@@ -562,18 +562,29 @@ def MXGPU_DrainColumnOp : MXGPU_Op<"drain_column", [Pure]> {
     may be read after the slot is released. Without overlap column and place are
     the same.
 
-    Example:
+    Of an accumulator in `parts`, each of as many adjacent columns, which are
+    read together, this is the column of `part`: that of the part which has the
+    shared columns, and the same of the others.
+
+    Examples:
 
     ```mlir
     %column = mxgpu.drain_column %d, %place : !slot
+    %gate = mxgpu.drain_column %d, %place part 0 of 2 : !slot
     ```
   }];
-  let arguments = (ins MXGPU_SlotType:$slot, Index:$place);
+  let arguments = (ins MXGPU_SlotType:$slot, Index:$place,
+                       DefaultValuedAttr<I64Attr, "0">:$part,
+                       DefaultValuedAttr<I64Attr, "1">:$parts);
   let results = (outs Index:$result);
-  let assemblyFormat = "$slot `,` $place attr-dict `:` type($slot)";
+  let assemblyFormat = [{
+    $slot `,` $place (`part` $part^)? (`of` $parts^)? attr-dict `:` type($slot)
+  }];
   let hasVerifier = 1;
   let hasFolder = 1;
   let extraClassDeclaration = [{
+    /// Columns of a part.
+    int64_t getWidth();
     /// Whether the place is known to be behind the shared columns, or among
     /// them.
     bool isRest();
@@ -588,7 +599,9 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
     following, as far as `dest` has such columns; any alignment of rows is
     taken. With `aligned(n)` all the columns exist, and the first of them starts
     at a multiple of n bytes, 16 or 32: the elements are written n bytes at a
-    time, without taking place in the L1 cache.
+    time, without taking place in the L1 cache. With `add` elements of f32 are
+    added to those that `dest` holds, in one piece each, so that rows of several
+    threads may be the same (PTX ISA, red).
 
     Example:
 
@@ -600,10 +613,10 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
   let arguments = (ins AnyVectorOfNonZeroRank:$fragment,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
                        Index:$row, Index:$column, I1:$present,
-                       OptionalAttr<I64Attr>:$alignment);
+                       OptionalAttr<I64Attr>:$alignment, UnitAttr:$add);
   let assemblyFormat = [{
     $fragment `,` $dest `` `[` $row `,` $column `]` `when` `(` $present `)`
-    (`aligned` `(` $alignment^ `)`)? attr-dict
+    (`aligned` `(` $alignment^ `)`)? (`add` $add^)? attr-dict
     `:` type($fragment) `,` type($dest)
   }];
   let hasVerifier = 1;

@@ -24,9 +24,14 @@ struct MatmulProblem {
   bool accumulate = false;
   /// Whether an epilogue region computes the elements of the result.
   bool hasEpilogue = false;
+  /// Sums that it is given of as many columns of B, and whether what it makes
+  /// of them is quantized.
+  int64_t parts = 1;
+  bool isQuantized = false;
   /// What groups divide.
   RaggedKind ragged = RaggedKind::None;
-  /// Elements, or ShapedType::kDynamic; of all groups together.
+  /// Elements, or ShapedType::kDynamic; of all groups together. The columns
+  /// are those of all parts.
   int64_t m = mlir::ShapedType::kDynamic;
   int64_t n = mlir::ShapedType::kDynamic;
   int64_t k = mlir::ShapedType::kDynamic;
@@ -79,6 +84,10 @@ inline constexpr int64_t kEpilogueWarps = 4;
 /// clusterlaunchcontrol.try_cancel), or units of groups. Two, so that the loads
 /// can go on to the next unit while the epilogue of the last one runs.
 inline constexpr int64_t kUnitSlots = 2, kUnitBytes = 16, kGroupUnitBytes = 32;
+
+/// Elements of a quantized result that share a scale, and columns of which a
+/// row's scales are a word.
+inline constexpr int64_t kQuantizedBlock = 32, kQuantizedColumns = 128;
 
 /// What a warp stages at a time for a bulk copy: a row for each lane, of at
 /// most the widest swizzle's length.

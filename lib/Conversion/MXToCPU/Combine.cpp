@@ -1,0 +1,84 @@
+//===- Combine.cpp - mx.combine as loops ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rows are added in their order, in f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::cpu;
+
+void mx::cpu::emitIfRowExists(Emitter &emitter, Value rows, Int row, Int count,
+                              llvm::function_ref<void(Int)> body) {
+  OpBuilder &builder = emitter.getBuilder();
+  Location loc = emitter.getLoc();
+  Value listed = emitter.load(rows, {row});
+  Int to = emitter.wrap(
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), listed));
+  // As unsigned numbers, negative ones are beyond any row.
+  Value exists =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, to, count);
+  scf::IfOp::create(builder, loc, exists, [&](OpBuilder &, Location) {
+    body(to);
+    scf::YieldOp::create(builder, loc);
+  });
+}
+
+namespace {
+
+struct CombineOpLowering final : OpConversionPattern<CombineOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(CombineOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (failed(expectBufferized(op, rewriter)))
+      return failure();
+    Emitter emitter(rewriter, op);
+    Value input = adaptor.getInput(), rows = adaptor.getRows();
+    Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
+    Int count = emitter.dim(input, 0), columns = emitter.dim(input, 1);
+    auto array = [&](Value value) {
+      return Elements{value, getElementTypeOrSelf(value.getType())};
+    };
+    emitter.checkDim("rows", array(rows), 0, count);
+    emitter.checkDim("outs", array(out), 1, columns);
+    Int zero = emitter.index(0), end = count;
+    if (offsets) {
+      emitter.checkOffsets(offsets, count);
+      Value last = emitter.load(offsets, {emitter.dim(offsets, 0) - 1});
+      end = emitter.wrap(arith::IndexCastOp::create(
+          rewriter, op.getLoc(), rewriter.getIndexType(), last));
+    }
+    Numbers &numbers = emitter.getNumbers();
+    emitter.loop(zero, end, 1, [&](Int row) {
+      emitIfRowExists(emitter, rows, row, emitter.dim(out, 0), [&](Int to) {
+        emitter.loop(zero, columns, 1, [&](Int column) {
+          Value old = emitter.load(out, {to, column});
+          Value term = arith::BitcastOp::create(
+              rewriter, op.getLoc(), rewriter.getF32Type(),
+              numbers.widenToF32(emitter.load(input, {row, column})));
+          Value sum = arith::AddFOp::create(rewriter, op.getLoc(), old, term);
+          memref::StoreOp::create(rewriter, op.getLoc(), sum, out,
+                                  ValueRange{to, column});
+        });
+      });
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::cpu::populateCombinePatterns(const TypeConverter &converter,
+                                      RewritePatternSet &patterns) {
+  patterns.add<CombineOpLowering>(converter, patterns.getContext());
+}

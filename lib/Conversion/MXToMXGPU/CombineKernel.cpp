@@ -1,0 +1,130 @@
+//===- CombineKernel.cpp - The kernel of mx.combine -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A warp has a row and 1024 columns of it, of which a lane adds 4 at a time to
+// the row that the list names. Everything is loaded before the first addition.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementRegion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static constexpr int64_t kRows = 8; // of a CTA, a warp each
+static constexpr int64_t kVector = 4;
+static constexpr int64_t kLoads = 8;
+static constexpr int64_t kColumns = 32 * kVector * kLoads;
+
+namespace {
+class CombineBuilder {
+public:
+  CombineBuilder(CombineOp op, gpu::GPUModuleOp module)
+      : op(op), module(module), host(op.getLoc(), op), body(op.getLoc(), op) {}
+
+  void build() {
+    Value count = host.dim(op.getInput(), 0);
+    Value columns = host.dim(op.getInput(), 1);
+    host.requireSize(host.dim(op.getRows(), 0), count, "dimension 0 of rows");
+    host.requireSize(host.dim(op.getOuts()[0], 1), columns,
+                     "dimension 1 of the result");
+    SmallVector<Value> arguments = {op.getInput(), op.getRows(),
+                                    op.getOuts()[0]};
+    if (op.getOffsets())
+      arguments.push_back(op.getOffsets());
+    Value units =
+        host.mul(host.ceilDiv(count, kRows), host.ceilDiv(columns, kColumns));
+    host.requireAtMost(units, kMaxUnits, "units of work");
+    KernelOp kernel =
+        host.kernel(module, "combine", ValueRange(arguments).getTypes());
+    buildKernel(kernel);
+    host.launch(kernel, units, arguments);
+  }
+
+private:
+  void buildKernel(KernelOp kernel) {
+    Block &entry = kernel.getBody().front();
+    body.setInsertionPointToStart(&entry);
+    Value input = entry.getArgument(0), out = entry.getArgument(2);
+    Value work = body.create<WorkSourceOp>(
+        body.dim(input, 0), body.dim(input, 1), /*reduction=*/body.index(0),
+        ArrayRef<int64_t>{kRows, kColumns},
+        RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
+    body.role("combine", kRows, /*elected=*/false);
+    ForEachWorkOp unit = body.forEachWork(work);
+    Value thread = body.create<ThreadIdOp>();
+    Value row = body.add(unit.getRow(), body.div(thread, 32));
+    Value end = getEnd(entry);
+    auto isBelow = [&](Value a, Value b) -> Value {
+      return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
+    };
+    auto exists = body.create<scf::IfOp>(isBelow(row, end), false);
+    OpBuilder::InsertionGuard guard(body);
+    body.setInsertionPointToStart(exists.thenBlock());
+    Value to = toIndex(
+        body.create<memref::LoadOp>(entry.getArgument(1), ValueRange{row}));
+    // As unsigned numbers, negative ones are beyond any row.
+    auto isNamed = body.create<scf::IfOp>(isBelow(to, body.dim(out, 0)), false);
+    body.setInsertionPointToStart(isNamed.thenBlock());
+    Value lane = body.create<arith::RemUIOp>(thread, body.index(32));
+    Value first =
+        body.add(unit.getColumn(), body.mul(lane, body.index(kVector)));
+    addRow(input, row, out, to, first);
+  }
+
+  Value toIndex(Value number) {
+    return body.create<arith::IndexCastOp>(body.getIndexType(), number);
+  }
+
+  /// The end of the rows that have a group, no more than there are.
+  Value getEnd(Block &entry) {
+    Value rows = body.dim(entry.getArgument(0), 0);
+    if (!op.getOffsets())
+      return rows;
+    Value offsets = entry.getArgument(3);
+    Value last =
+        body.create<arith::SubIOp>(body.dim(offsets, 0), body.index(1));
+    Value end = toIndex(body.create<memref::LoadOp>(offsets, ValueRange{last}));
+    return body.create<arith::MinSIOp>(end, rows);
+  }
+
+  void addRow(Value input, Value row, Value out, Value to, Value first) {
+    Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
+    Value last = body.create<arith::SubIOp>(body.dim(out, 1), body.index(1));
+    SmallVector<Value> values;
+    for (int64_t i = 0; i < kLoads; ++i)
+      values.push_back(
+          loadColumns(body, input, row,
+                      {body.add(first, i * 32 * kVector), kVector, last, {}}));
+    auto type = VectorType::get({kVector}, body.getF32Type());
+    for (auto [i, value] : llvm::enumerate(values)) {
+      if (value.getType() != type)
+        value = body.create<arith::ExtFOp>(type, value);
+      body.create<StoreFragmentOp>(
+          value, out, to, body.add(first, int64_t(i) * 32 * kVector), yes,
+          /*alignment=*/IntegerAttr(), /*add=*/true);
+    }
+  }
+
+  CombineOp op;
+  gpu::GPUModuleOp module;
+  KernelBuilder host, body;
+};
+} // namespace
+
+LogicalResult mx::mxgpu::convertCombine(CombineOp op, gpu::GPUModuleOp module) {
+  for (Value operand : op->getOperands())
+    if (auto type = cast<MemRefType>(operand.getType());
+        !type.getLayout().isIdentity())
+      return op.emitOpError("expected identity layout on the GPU, found ")
+             << type;
+  CombineBuilder(op, module).build();
+  op.erase();
+  return success();
+}

@@ -1,0 +1,269 @@
+//===- FuseProducts.cpp - Finish products where they are computed ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The result of a product is in registers when it is complete. What one
+// operation makes of it, it can make there: the result itself is neither
+// written nor read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProducerBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mx;
+
+namespace mx {
+#define GEN_PASS_DEF_MXFUSEPRODUCTS
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+/// Columns of a quantized result that kernels write (docs/Grouped.md).
+static constexpr int64_t kQuantizedColumns = 128;
+
+namespace {
+/// A tensor that has one of equal parts of a product's columns, or all.
+struct Part {
+  Value tensor;
+  int64_t number;
+};
+
+/// How an operation uses the result of a product.
+struct Use {
+  ProductOpInterface product;
+  Operation *user = nullptr;
+  SmallVector<Part> parts;
+  int64_t numSums = 1; ///< of which an element is made
+  int64_t width = 0;   ///< columns of a part
+
+  explicit operator bool() const { return user; }
+};
+} // namespace
+
+/// The number of the part of the columns that a slice takes, or none. Slices
+/// have all rows.
+static std::optional<int64_t> getPart(tensor::ExtractSliceOp slice) {
+  auto type = slice.getSourceType();
+  if (type.getRank() != 2 || slice.getType().getRank() != 2 ||
+      !slice.hasUnitStride() || slice.getStaticOffset(0) != 0)
+    return std::nullopt;
+  int64_t all = type.getDimSize(1), width = slice.getStaticSize(1);
+  int64_t first = slice.getStaticOffset(1);
+  if (ShapedType::isDynamic(all) || ShapedType::isDynamic(width) ||
+      ShapedType::isDynamic(first) || width == 0 || all % width ||
+      first % width)
+    return std::nullopt;
+  FailureOr<bool> hasAllRows = ValueBoundsConstraintSet::areEqual(
+      {slice.getMixedSizes()[0]}, {slice.getSource(), int64_t(0)});
+  if (failed(hasAllRows) || !*hasAllRows)
+    return std::nullopt;
+  return first / width;
+}
+
+/// The one operation that uses the result of a product, and how.
+static Use getUse(ProductOpInterface product) {
+  if (product->getNumResults() != 1 || product.readsOuts())
+    return {};
+  Value result = product->getResult(0);
+  Use use;
+  use.product = product;
+  auto addUser = [&](Operation *user) {
+    bool isSame = !use.user || use.user == user;
+    use.user = user;
+    return isSame && user->getBlock() == product->getBlock();
+  };
+  for (Operation *user : result.getUsers()) {
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    if (!slice) {
+      if (!addUser(user))
+        return {};
+      continue;
+    }
+    std::optional<int64_t> number = getPart(slice);
+    if (!number || !llvm::all_of(slice->getUsers(), addUser))
+      return {};
+    use.parts.push_back({slice, *number});
+    use.width = slice.getType().getDimSize(1);
+  }
+  bool isUsedWhole = llvm::is_contained(result.getUsers(), use.user);
+  if (!use.user || (isUsedWhole && !use.parts.empty()))
+    return {};
+  auto type = cast<RankedTensorType>(result.getType());
+  if (isUsedWhole) {
+    use.parts.push_back({result, 0});
+    use.width = type.getShape().back();
+    use.numSums = product.getNumParts();
+    return use;
+  }
+  if (product.getNumParts() > 1)
+    return {};
+  // All parts, of one width.
+  use.numSums = type.getDimSize(1) / use.width;
+  llvm::SmallDenseSet<int64_t> numbers;
+  for (const Part &part : use.parts) {
+    if (cast<RankedTensorType>(part.tensor.getType()).getDimSize(1) !=
+        use.width)
+      return {};
+    numbers.insert(part.number);
+  }
+  return int64_t(numbers.size()) == use.numSums ? use : Use();
+}
+
+/// Whether a result can have a form that only groups of rows have.
+static bool isOfRows(ProductOpInterface product) {
+  return product.getRaggedOrNone() == RaggedKind::Rows;
+}
+
+/// Only as inputs: a destination gives the shape, or is read.
+static bool readsPartsAsInputs(Use &use) {
+  auto user = cast<DestinationStyleOpInterface>(use.user);
+  return llvm::none_of(user.getDpsInits(), [&](Value init) {
+    return llvm::is_contained(
+        llvm::map_range(use.parts,
+                        [](const Part &part) { return part.tensor; }),
+        init);
+  });
+}
+
+/// Writes the epilogue of a new product: begins with the parts of the old one.
+static ProducerBuilder beginEpilogue(IRRewriter &rewriter, Use &use) {
+  ProducerBuilder builder(rewriter, use.user, use.numSums);
+  for (const Part &part : use.parts)
+    builder.inlineProduct(use.product, part.tensor, part.number, use.width);
+  return builder;
+}
+
+/// What a new product has of the old one: all but destinations and epilogue.
+namespace {
+struct ResultForm {
+  SmallVector<Value> outs;
+  Value scatter = {};
+  ScaleRounding rounding = ScaleRounding::Ceil;
+};
+} // namespace
+
+/// Replaces the user, and the product, by a product with an epilogue.
+static void replaceUser(IRRewriter &rewriter, Use &use,
+                        ProducerBuilder &builder, Value value,
+                        const ResultForm &form) {
+  rewriter.setInsertionPoint(use.user);
+  Location loc =
+      rewriter.getFusedLoc({use.product.getLoc(), use.user->getLoc()});
+  TypeRange types = ValueRange(form.outs).getTypes();
+  Operation *fused;
+  if (auto matmul = dyn_cast<MatmulOp>(use.product.getOperation()))
+    fused = MatmulOp::create(rewriter, loc, types, matmul.getA(),
+                             matmul.getAScales(), matmul.getB(),
+                             matmul.getBScales(), matmul.getAlpha(), form.outs,
+                             matmul.getBlockSize(), /*accumulate=*/false,
+                             /*epilogueCount=*/1);
+  else {
+    auto grouped = cast<GroupedMatmulOp>(use.product.getOperation());
+    fused = GroupedMatmulOp::create(
+        rewriter, loc, types, grouped.getA(), grouped.getAScales(),
+        grouped.getB(), grouped.getBScales(), grouped.getOffsets(),
+        grouped.getAlpha(), form.scatter, form.outs, grouped.getRagged(),
+        grouped.getBlockSize(), use.numSums, /*accumulate=*/false,
+        form.rounding, /*epilogueCount=*/1);
+  }
+  fused->setDiscardableAttrs(use.product->getDiscardableAttrDictionary());
+  builder.finishEpilogue(value, fused->getRegion(0));
+  rewriter.replaceOp(use.user, fused->getResults());
+  for (const Part &part : use.parts)
+    if (auto slice = part.tensor.getDefiningOp<tensor::ExtractSliceOp>())
+      rewriter.eraseOp(slice);
+  rewriter.eraseOp(use.product);
+}
+
+//===----------------------------------------------------------------------===//
+// What uses a product
+//===----------------------------------------------------------------------===//
+
+static bool fuseElementwise(IRRewriter &rewriter, Use &use) {
+  auto op = dyn_cast<linalg::LinalgOp>(use.user);
+  if (!op || !isElementwise(op) || op->getNumResults() != 1 ||
+      op.getNumLoops() != 2 || !readsPartsAsInputs(use) ||
+      (use.numSums > 1 && !isOfRows(use.product)) ||
+      !isa<Float32Type, BFloat16Type, Float16Type>(
+          getElementTypeOrSelf(op->getResult(0))))
+    return false;
+  // What is read along the columns alone is not an element of the product.
+  for (OpOperand *input : op.getDpsInputOperands())
+    for (const Part &part : use.parts)
+      if (input->get() == part.tensor &&
+          !op.getMatchingIndexingMap(input).isIdentity())
+        return false;
+  ProducerBuilder builder = beginEpilogue(rewriter, use);
+  builder.inlineElementwise(op);
+  Value value = builder.getElement(op->getResult(0));
+  replaceUser(rewriter, use, builder, value,
+              {SmallVector<Value>(op.getDpsInits())});
+  return true;
+}
+
+static bool hasTcgen05Scales(QuantizeOp op) {
+  auto type = cast<RankedTensorType>(op.getScales(0).getType());
+  return type.getRank() == 5 ||
+         ScaleLayoutAttr::get(type).getKind() == ScaleLayoutKind::Tcgen05;
+}
+
+static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
+  auto op = dyn_cast<QuantizeOp>(use.user);
+  if (!op || !op.getNumResults() || !isOfRows(use.product) ||
+      op.getRaggedOrNone() != RaggedKind::Rows ||
+      op.getOffsets() != use.product.getGroupOffsets() ||
+      op.getAxes() != ArrayRef<int64_t>{1} || op.getNumValues() != 1 ||
+      op.getGather() || op.getSeed() || op.getSquare() || op.getAmax() ||
+      op.getGlobalScale() || !op.getInputScales().empty() ||
+      !readsPartsAsInputs(use))
+    return false;
+  if (ShapedType::isDynamic(use.width) || use.width % kQuantizedColumns ||
+      isa<IntegerType>(getElementTypeOrSelf(op.getElements(0))) ||
+      !hasTcgen05Scales(op))
+    return false;
+  ProducerBuilder builder = beginEpilogue(rewriter, use);
+  SmallVector<Value> values = builder.inlineProducer(op);
+  replaceUser(
+      rewriter, use, builder, values.front(),
+      {SmallVector<Value>(op.getOuts()), Value(), op.getScaleRounding()});
+  return true;
+}
+
+static bool fuseCombine(IRRewriter &rewriter, Use &use) {
+  auto op = dyn_cast<CombineOp>(use.user);
+  if (!op || !op.getNumResults() || !isOfRows(use.product) || use.numSums > 1 ||
+      op.getInput() != use.parts.front().tensor ||
+      (op.getOffsets() && op.getOffsets() != use.product.getGroupOffsets()))
+    return false;
+  ProducerBuilder builder = beginEpilogue(rewriter, use);
+  Value value =
+      builder.convert(builder.getElement(op.getInput()), rewriter.getF32Type());
+  replaceUser(rewriter, use, builder, value,
+              {SmallVector<Value>(op.getOuts()), op.getRows()});
+  return true;
+}
+
+static bool fuseFirst(IRRewriter &rewriter, Operation *root) {
+  WalkResult result = root->walk([&](ProductOpInterface product) {
+    Use use = getUse(product);
+    bool isFused =
+        use && (fuseElementwise(rewriter, use) || fuseQuantize(rewriter, use) ||
+                fuseCombine(rewriter, use));
+    return isFused ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+namespace {
+struct FuseProducts final : mx::impl::MXFuseProductsBase<FuseProducts> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    while (fuseFirst(rewriter, getOperation())) {
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,76 @@
+// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --mxgpu-verify-pipelines --mxgpu-allocate | FileCheck %s
+
+// What products of groups of rows can write: sums of parts, quantized, and rows
+// of the result that a list names.
+
+!a = memref<300x256xf8E4M3FN>
+!as = memref<6x2x32x4x4xf8E8M0FNU>
+!b = memref<4x512x256xf8E4M3FN>
+!bs = memref<4x4x2x32x4x4xf8E8M0FNU>
+
+// Each CTA of a pair loads the rows of one part, and its scales for both.
+// CHECK-LABEL: mxgpu.kernel @parts_grouped_matmul(
+// CHECK-SAME:      schedule(<tile = [256, 256, 128], cta_pair
+// CHECK:         mxgpu.work_source groups({{.*}} tile [256, 128] ragged(
+// CHECK-SAME:      of(%c300, %c256, %c256)
+
+// The columns of a row are read together from both parts: first those that the
+// next accumulator shares. Four scales of a row are one word.
+// CHECK:         mxgpu.role @epilogue
+// CHECK:           %[[S:.*]] = mxgpu.consume %acc
+// CHECK:           %[[WORD:.*]] = scf.for %[[PLACE:.*]] = %c0 to %c64 step %c32 iter_args(
+// CHECK:             %[[GATE_COLUMN:.*]] = mxgpu.drain_column %[[S]], %[[PLACE]] of 2
+// CHECK:             %[[GATE:.*]] = mxgpu.load_accumulator %[[S]]["d"] column(%[[GATE_COLUMN]])
+// CHECK:             %[[UP_COLUMN:.*]] = mxgpu.drain_column %[[S]], %[[PLACE]] part 1 of 2
+// CHECK:             %[[UP:.*]] = mxgpu.load_accumulator %[[S]]["d"] column(%[[UP_COLUMN]])
+// CHECK:             %[[H:.*]] = arith.mulf %[[GATE]], %[[UP]]
+// CHECK:             %[[Q:.*]], %[[F:.*]] = mxgpu.quantize_block %[[H]] scale_rounding = ceil
+// CHECK:             scf.if
+// CHECK:               mxgpu.store_block %[[Q]], %elements[
+// CHECK:             arith.ori
+// CHECK:           mxgpu.release %[[S]]
+// CHECK:           scf.for %{{.*}} = %c64 to %c128 step %c32 iter_args(%{{.*}} = %[[WORD]])
+// CHECK:           scf.if
+// CHECK:             vector.store %{{.*}} : memref<6x2x32x4x4xf8E8M0FNU>, vector<4xf8E8M0FNU>
+
+// CHECK:         mxgpu.role @load
+// CHECK:           mxgpu.for_each_work (%[[GROUP:.*]], %{{.*}}, %[[COLUMN:.*]], %{{.*}}, %{{.*}}) in
+// CHECK:             %[[FIRST:.*]] = arith.muli %[[GROUP]], %c2
+// CHECK:             %[[PART:.*]] = arith.addi %[[FIRST]], %rank
+// CHECK:             %[[ROWS:.*]] = arith.muli %[[PART]], %c256
+// CHECK:             %[[ROW:.*]] = arith.addi %[[COLUMN]], %[[ROWS]]
+// CHECK:             mxgpu.tma_load %b_map[%[[ROW]], %{{.*}}] into %{{.*}}["b"] :
+// CHECK:             mxgpu.tma_load %sfb_map[{{.*}}] into %{{.*}}["sfb"] part(%rank) multicast
+func.func @parts(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: !a, %s: !as) {
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) outs(%e, %s : !a, !as) parts = 2
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 128], cta_pair, stages = 2, accumulators = 2, overlap = 64>}
+      epilogue {
+  ^bb0(%gate: f32, %up: f32, %row: index, %col: index):
+    %h = arith.mulf %gate, %up : f32
+    mx.yield %h : f32
+  }
+  return
+}
+
+// Rows that the list does not name, or that do not exist, are left out.
+// CHECK-LABEL: mxgpu.kernel @scatter_grouped_matmul(
+// CHECK:         mxgpu.role @epilogue
+// CHECK:           %[[LISTED:.*]] = memref.load %[[LIST:.*]][%{{.*}}] : memref<300xi32>
+// CHECK:           %[[TO:.*]] = arith.index_cast %[[LISTED]] : i32 to index
+// CHECK:           %[[NAMED:.*]] = arith.cmpi ult, %[[TO]], %c150
+// CHECK:           %[[PRESENT:.*]] = arith.andi %{{.*}}, %[[NAMED]]
+// CHECK:           mxgpu.store_fragment %{{.*}}, %result[%[[TO]], %{{.*}}] when(%[[PRESENT]]) aligned(32) add
+func.func @scatter(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %to: memref<300xi32>, %y: memref<150x512xf32>) {
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<4xi32>) scatter(%to : memref<300xi32>) outs(%y : memref<150x512xf32>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>}
+  return
+}
+
+// CHECK-LABEL: mxgpu.kernel @combine_combine(
+// CHECK:         mxgpu.store_fragment %{{.*}} when(%true) add : vector<4xf32>, memref<150x512xf32>
+func.func @combine(%z: memref<300x512xbf16>, %o: memref<4xi32>, %to: memref<300xi32>, %y: memref<150x512xf32>) {
+  mx.combine ins(%z : memref<300x512xbf16>) rows(%to : memref<300xi32>) offsets(%o : memref<4xi32>) outs(%y : memref<150x512xf32>)
+  return
+}

@@ -1,0 +1,222 @@
+"""Results of grouped products that are scattered, made of parts, or quantized
+equal numpy in every byte, on the simulator and on the CPU path.
+
+RUN: %python %s mx-run %t 24
+REQUIRES: compiler, numpy
+
+Operands are small numbers, whose sums are exact in any order, so that what is
+computed of them is known to the last bit. Groups are those of grouped-sim.test;
+slack is NaN.
+"""
+
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path += [os.path.join(here, "..", "CPU"), os.path.join(here, "Inputs")]
+import mx_reference as ref
+from grouped_formats import random_sizes
+
+KINDS = ["scatter", "quantized", "parts", "quantized parts"]
+ELEMENTS = ["f8E4M3FN", "f8E5M2", "f4E2M1FN", "f6E3M2FN", "f6E2M3FN"]
+ROUNDINGS = ["ceil", "floor", "even"]
+SCHEDULES = ["", "tile = [256, 256, 128], cta_pair, accumulators = 2, overlap = 64",
+             "tile = [128, 256, 128], accumulators = 2, overlap = 64",
+             "tile = [256, 256, 256], cta_pair, raster = supergroup(2)"]
+
+PROGRAM = """
+!a = tensor<{t}x{k}xf8E4M3FN>
+!as = tensor<{t}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = {g}>>
+!b = tensor<{g}x{bn}x{k}xf8E4M3FN>
+!bs = tensor<{g}x{bn}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!o = tensor<{g}xi32>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %p: tensor<{t}xf32>,
+                %bias: tensor<{n}xf32>, %to: tensor<{t}x{index}>{args}) -> ({types}) {{
+  %y{many} = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : !o) {scatter}outs({outs} : {types})
+      {attributes} {{{schedule}}} -> {types} epilogue {{
+      ^bb0({sums}, %row: index, %col: index):
+        %w = tensor.extract %p[%row] : tensor<{t}xf32>
+        %c = tensor.extract %bias[%col] : tensor<{n}xf32>
+        {region}
+      }}
+  return {results} : {types}
+}}
+"""
+ONE = """%h = arith.mulf %x0, %w : f32
+        %v = arith.addf %h, %c : f32"""
+TWO = """%h0 = arith.mulf %x0, %x1 : f32
+        %h = arith.mulf %h0, %w : f32
+        %v = arith.addf %h, %c : f32"""
+
+
+def exact_operand(rng, rows, k):
+    """Elements and scales, and the numbers that they are."""
+    numbers = rng.choice([-2, -1.5, -1, -0.5, 0, 0.5, 1, 2], (rows, k))
+    scales = rng.integers(126, 129, (rows, k // 32)).astype(np.uint8)
+    codes = numbers.astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+    return codes, scales, numbers * np.exp2(scales - 127.0).repeat(32, axis=1)
+
+
+def tile_rows(scales, ends, tiles):
+    """Ragged rows of scales, NaN in all slack."""
+    out = np.full((tiles, -(-scales.shape[1] // 4), 32, 4, 4), 255, np.uint8)
+    begin = 0
+    for g, end in enumerate(ends):
+        r, c = np.indices((end - begin, scales.shape[1]))
+        out[begin // 128 + g + r // 128, c // 4, r % 32, r // 32 % 4, c % 4] = (
+            scales[begin:end])
+        begin = end
+    return out
+
+
+class Case:
+    def __init__(self, index):
+        rng = np.random.default_rng(500 + index)
+        self.kind = KINDS[index % 4]
+        self.element = ELEMENTS[index // 4 % 5]
+        self.rounding = ROUNDINGS[index // 4 % 3]
+        self.half = bool(index // 8 % 2) and self.kind != "scatter"
+        self.schedule = SCHEDULES[index // 3 % 4]
+        self.sizes, behind = random_sizes(rng, index)
+        self.parts = 2 if "parts" in self.kind else 1
+        self.quantized = "quantized" in self.kind
+        free = not self.quantized and self.parts == 1
+        self.t = int(self.sizes.sum()) + behind
+        self.n = int(rng.choice([8, 200, 256, 300] if free else [128, 256, 384]))
+        self.k = int(rng.choice([32, 160, 256]))
+        self.index = ["i32", "i64"][index % 2]
+        groups = len(self.sizes)
+        self.ends = np.cumsum(self.sizes)
+        codes, scales, self.a = exact_operand(rng, self.t, self.k)
+        codes[self.ends[-1]:] = 0x7F
+        tiles = tile_rows(scales, self.ends, self.t // 128 + groups)
+        b = [exact_operand(rng, self.parts * self.n, self.k)
+             for _ in range(groups)]
+        self.b = [numbers for _, _, numbers in b]
+        b_tiles = np.stack([tile_rows(s, [len(s)], -(-len(s) // 128))
+                            for _, s, _ in b])
+        self.p = rng.choice([0.5, 1, -2, 0.75], self.t).astype(np.float32)
+        self.bias = rng.integers(-8, 9, self.n).astype(np.float32)
+        self.tokens = max(self.t // 2, 1)
+        self.to = rng.integers(-1, self.tokens + 1, self.t)
+        self.init = rng.integers(-9, 9, (self.tokens, self.n)).astype(np.float32)
+        self.arrays = [codes, tiles, np.stack([c for c, _, _ in b]), b_tiles,
+                       self.ends.astype(np.int32), self.p, self.bias,
+                       self.to.astype({"i32": np.int32, "i64": np.int64}[self.index])]
+        if self.kind == "scatter":
+            self.arrays.append(self.init)
+
+    def program(self):
+        t, n, groups = self.t, self.n, len(self.sizes)
+        value = "bf16" if self.half else "f32"
+        if self.quantized:
+            types = [f"tensor<{t}x{n}x{self.element}>",
+                     f"tensor<{t}x{n // 32}xf8E8M0FNU, #mx.scale_layout<tcgen05,"
+                     f" ragged = rows, groups = {groups}>>"]
+        else:
+            types = [f"tensor<{self.tokens if self.kind == 'scatter' else t}"
+                     f"x{n}x{value}>"]
+        region = TWO if self.parts == 2 else ONE
+        region += ("\n%v16 = arith.truncf %v : f32 to bf16\nmx.yield %v16 : bf16"
+                   if self.half else "\nmx.yield %v : f32")
+        empty = [f"%e{i} = tensor.empty() : {type}" for i, type in enumerate(types)]
+        scattered = self.kind == "scatter"
+        text = PROGRAM.format(
+            t=t, n=n, bn=self.parts * n, k=self.k, g=groups, blocks=self.k // 32,
+            index=self.index, types=", ".join(types),
+            args=f", %e0: {types[0]}" if scattered else "",
+            many=f":{len(types)}" if len(types) > 1 else "",
+            scatter=f"scatter(%to : tensor<{t}x{self.index}>) " if scattered else "",
+            outs=", ".join(f"%e{i}" for i in range(len(types))),
+            attributes=(f"parts = {self.parts} " if self.parts > 1 else "") +
+            (f"scale_rounding = {self.rounding}"
+             if self.quantized and self.rounding != "ceil" else ""),
+            schedule=f"mxgpu.schedule = #mxgpu.schedule<{self.schedule}>"
+            if self.schedule else "",
+            sums=", ".join(f"%x{i}: f32" for i in range(self.parts)),
+            region=region,
+            results=", ".join(f"%y#{i}" for i in range(len(types)))
+            if len(types) > 1 else "%y")
+        if not scattered:
+            text = text.replace("  %y", "  " + "\n  ".join(empty) + "\n  %y", 1)
+        return text
+
+    def expected(self):
+        """Arrays, and the places in each that are defined."""
+        values = np.zeros((self.t, self.n), np.float32)
+        begin = 0
+        for g, end in enumerate(self.ends):
+            sums = (self.a[begin:end] @ self.b[g].T).astype(np.float32)
+            p = self.p[begin:end, None]
+            made = (sums[:, :self.n] * sums[:, self.n:] if self.parts == 2
+                    else sums)
+            values[begin:end] = made * p + self.bias
+            begin = end
+        if self.half:
+            values = values.astype(ml_dtypes.bfloat16)
+        last = slice(0, self.ends[-1])
+        if self.kind == "scatter":
+            out = self.init.copy()
+            for row, to in enumerate(self.to[last]):
+                if 0 <= to < self.tokens:
+                    out[to] += values[row]
+            return [(out, slice(None))]
+        if not self.quantized:
+            return [(values.view(np.uint16) if self.half else values, last)]
+        elements, scales = ref.quantize(values.astype(np.float32), self.element,
+                                        self.rounding)
+        begins = self.ends - self.sizes
+        tiles = [np.arange(b // 128 + g, b // 128 + g + -(-s // 128), dtype=int)
+                 for g, (b, s) in enumerate(zip(begins, self.sizes))]
+        return [(ref.pack(elements, self.element), last),
+                (ref.tile_rows(scales, self.ends), np.concatenate(tiles))]
+
+    def __str__(self):
+        return (f"{self.kind}, {[int(s) for s in self.sizes]} of {self.t} rows,"
+                f" {self.n} columns, K {self.k}, {self.element}, "
+                f"{'bf16' if self.half else 'f32'}, <{self.schedule}>")
+
+
+def run(case, device, directory, seed):
+    path = lambda name: os.path.join(directory, name)
+    with open(path("case.mlir"), "w") as file:
+        file.write(case.program())
+    command = [mx_run, path("case.mlir"), f"--device={device}",
+               "--chip=sm_100a"]
+    for i, array in enumerate(case.arrays):
+        np.save(path(f"{i}.npy"), array)
+        command += ["--arg", path(f"{i}.npy")]
+    outs = [path(f"y{i}.npy") for i in range(2 if case.quantized else 1)]
+    for out in outs:
+        command += ["--result", out]
+    env = dict(os.environ, MX_SIM_SEED=str(seed))
+    env.setdefault("MX_SIM_SM_COUNT", "3")
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    if done.returncode or done.stderr:
+        sys.exit(f"{case}: exit status {done.returncode}\n{done.stdout}"
+                 f"{done.stderr}")
+    return [np.load(out) for out in outs]
+
+
+mx_run, directory, count = sys.argv[1:4]
+first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+os.makedirs(directory, exist_ok=True)
+compared = failures = 0
+for index in range(first, first + int(count)):
+    case = Case(index)
+    for device in ["sim", "cpu"] if index % 3 == 0 else ["sim"]:
+        found = run(case, device, directory, index // 4 % 2)
+        for i, (array, part) in enumerate(case.expected()):
+            wrong = int((found[i][part] != array[part]).sum())
+            compared += array[part].size
+            if wrong:
+                failures += 1
+                print(f"{index}: {case}: result {i} on {device}: {wrong} of "
+                      f"{array[part].size} wrong")
+print(f"{compared} numbers compared, {failures} arrays differ")
+sys.exit(failures != 0)
