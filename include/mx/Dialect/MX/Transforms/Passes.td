@@ -116,6 +116,63 @@ def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
+  let summary = "Compute matrix products of f32, bf16 and f16 in block formats";
+  let description = [{
+    Rewrites contractions of tensors with one row, one column and one reduction
+    dimension (`linalg.matmul` with any transpositions, `linalg.batch_matmul`,
+    `linalg.contract`, `linalg.generic`) to `mx.quantize` of both operands and
+    `mx.matmul`, and loops over the groups of a ragged dimension (docs/Linalg.md)
+    to one `mx.grouped_matmul`. An operand whose reduction dimension is not its
+    last is quantized along the dimension before, which writes it transposed.
+    An operand that an operation gathers from the rows of a matrix, by a list of
+    their numbers, becomes a `gather`. What `outs` holds is added, unless that is zeros; a result of f32 that is
+    only rounded to bf16 or f16 is computed in that type.
+
+    The formats are those of `recipe`, or of `lhs-recipe` and `rhs-recipe`; an
+    attribute `mx.recipe` of an operation, a string or an array of two, goes
+    before these, and `"none"` leaves the operation as it is:
+
+    | recipe | elements | scales |
+    |---|---|---|
+    | `mxfp8-e4m3`, `mxfp8-e5m2` | `f8E4M3FN`, `f8E5M2` | `f8E8M0FNU` of 32 |
+    | `mxfp6-e2m3`, `mxfp6-e3m2` | `f6E2M3FN`, `f6E3M2FN` | `f8E8M0FNU` of 32 |
+    | `mxfp4` | `f4E2M1FN` | `f8E8M0FNU` of 32 |
+    | `nvfp4` | `f4E2M1FN` | `f8E4M3FN` of 16, with the factor `global-scale` |
+
+    A product that has no such form stays as it is, with a remark that says why:
+    where the reduction dimension is no multiple of what the formats multiply at a
+    time, or not known, unless `dynamic-reductions` leaves that to the run.
+
+    Run `cse` and `mx-fuse-quantize-producers` behind it: tensors that are
+    quantized several times, or only to be quantized, are then read once, or
+    never stored.
+  }];
+  let options = [
+    Option<"recipe", "recipe", "std::string", /*default=*/"\"mxfp8-e4m3\"",
+           "Formats of both operands">,
+    Option<"lhsRecipe", "lhs-recipe", "std::string", /*default=*/"\"\"",
+           "Formats of the first operand, if others">,
+    Option<"rhsRecipe", "rhs-recipe", "std::string", /*default=*/"\"\"",
+           "Formats of the second operand, if others">,
+    Option<"scaleRounding", "scale-rounding", "std::string",
+           /*default=*/"\"ceil\"", "How maxima become scales: ceil, floor, even">,
+    Option<"scaleLayout", "scale-layout", "std::string",
+           /*default=*/"\"tcgen05\"", "Where scales lie: tcgen05 or linear">,
+    Option<"globalScale", "global-scale", "double", /*default=*/"1.0",
+           "Factor of tensors before they become NVFP4">,
+    Option<"dynamicReductions", "dynamic-reductions", "bool",
+           /*default=*/"false",
+           "Take reduction dimensions of unknown size for multiples">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mx::MXDialect"];
+  let statistics = [
+    Statistic<"numQuantized", "num-quantized",
+              "Number of products in block formats">];
+}
+
 def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
   let summary = "Keep the types of arguments and results for callers";
   let description = [{

@@ -1,0 +1,352 @@
+//===- GroupedLoops.cpp - Loops over the groups of a ragged dimension -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A loop over g that multiplies slices of tensors and inserts the result into
+// what it carries is one product of ragged groups if the slices are what group
+// g has: rows from the end of the group before to its own, or matrix g.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorProduct.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mx;
+
+namespace {
+
+/// The tokens of a group, as the loop computes them.
+struct Range {
+  Value start, end;
+};
+
+class LoopMatcher {
+public:
+  LoopMatcher(scf::ForOp loop, Reason &why) : loop(loop), why(why) {}
+
+  std::optional<TensorProduct> match();
+
+private:
+  std::nullopt_t fail(const Twine &reason) {
+    why = reason.str();
+    return std::nullopt;
+  }
+  bool isConstant(OpFoldResult value, int64_t number) {
+    return isConstantIntValue(value, number);
+  }
+  bool findCarried();
+  bool findRange(OpFoldResult start, OpFoldResult size);
+  bool isEnd(Value value);
+  bool isEndBefore(Value value);
+  bool isStart(Value value);
+  bool isWhole(OpFoldResult offset, OpFoldResult size, Value tensor,
+               int64_t dim);
+  int64_t findTokens(ArrayRef<OpFoldResult> offsets,
+                     ArrayRef<OpFoldResult> sizes, Value whole);
+  bool isGroup(ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+               Value whole);
+  bool takeRagged(TensorProduct::Operand &operand, int64_t dim);
+  bool takeGroup(TensorProduct::Operand &operand);
+  bool isSameSlice(tensor::InsertSliceOp insert, Value value);
+
+  Value carried() { return loop.getRegionIterArg(number); }
+
+  scf::ForOp loop;
+  Reason &why;
+  /// Of the carried tensor.
+  unsigned number = 0;
+  Value offsets;
+  std::optional<Range> range;
+};
+
+} // namespace
+
+/// A number before changes of its type.
+static Value stripCasts(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+             arith::ExtUIOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// Whether `value` is extracted at an index for which `is` holds.
+static tensor::ExtractOp getExtract(Value value) {
+  auto extract = stripCasts(value).getDefiningOp<tensor::ExtractOp>();
+  return extract && extract.getIndices().size() == 1 ? extract
+                                                     : tensor::ExtractOp();
+}
+
+/// The end of group g: the element g of the list that has all ends.
+bool LoopMatcher::isEnd(Value value) {
+  tensor::ExtractOp extract = getExtract(value);
+  if (!extract || stripCasts(extract.getIndices()[0]) != loop.getInductionVar())
+    return false;
+  if (!offsets)
+    offsets = extract.getTensor();
+  return extract.getTensor() == offsets;
+}
+
+/// The same of the group before: at g - 1, or at 0 if that is below.
+bool LoopMatcher::isEndBefore(Value value) {
+  tensor::ExtractOp extract = getExtract(value);
+  if (!extract || extract.getTensor() != offsets)
+    return false;
+  Value index = extract.getIndices()[0];
+  if (auto clamp = index.getDefiningOp<arith::MaxSIOp>();
+      clamp && matchPattern(clamp.getRhs(), m_Zero()))
+    index = clamp.getLhs();
+  auto add = index.getDefiningOp<arith::AddIOp>();
+  auto sub = index.getDefiningOp<arith::SubIOp>();
+  return (add && add.getLhs() == loop.getInductionVar() &&
+          isConstant(add.getRhs(), -1)) ||
+         (sub && sub.getLhs() == loop.getInductionVar() &&
+          isConstant(sub.getRhs(), 1));
+}
+
+/// The two values of which a condition chooses one.
+static std::optional<std::array<Value, 2>> getChoice(Value value,
+                                                     Value &condition) {
+  if (auto select = value.getDefiningOp<arith::SelectOp>()) {
+    condition = select.getCondition();
+    return std::array<Value, 2>{select.getTrueValue(), select.getFalseValue()};
+  }
+  auto ifOp = value.getDefiningOp<scf::IfOp>();
+  if (!ifOp || !ifOp.elseBlock())
+    return std::nullopt;
+  unsigned result = cast<OpResult>(value).getResultNumber();
+  condition = ifOp.getCondition();
+  return std::array<Value, 2>{ifOp.thenYield().getOperand(result),
+                              ifOp.elseYield().getOperand(result)};
+}
+
+/// The end of the group before, 0 for the first: chosen by g, or carried.
+bool LoopMatcher::isStart(Value value) {
+  value = stripCasts(value);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != loop.getBody() || !argument.getArgNumber())
+      return false;
+    OpOperand *init = loop.getTiedLoopInit(argument);
+    OpOperand *next = loop.getTiedLoopYieldedValue(argument);
+    return matchPattern(init->get(), m_Zero()) && isEnd(next->get());
+  }
+  Value condition;
+  auto choice = getChoice(value, condition);
+  auto compare =
+      choice ? condition.getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
+  if (!compare || compare.getLhs() != loop.getInductionVar() ||
+      !matchPattern(compare.getRhs(), m_Zero()))
+    return false;
+  bool isFirst = compare.getPredicate() == arith::CmpIPredicate::eq;
+  bool isOther = compare.getPredicate() == arith::CmpIPredicate::ne ||
+                 compare.getPredicate() == arith::CmpIPredicate::sgt ||
+                 compare.getPredicate() == arith::CmpIPredicate::ugt;
+  auto [zero, before] = *choice;
+  if (isOther)
+    std::swap(zero, before);
+  return (isFirst || isOther) && matchPattern(zero, m_Zero()) &&
+         isEndBefore(before);
+}
+
+/// Whether a slice begins at the start of the group and has its tokens.
+bool LoopMatcher::findRange(OpFoldResult start, OpFoldResult size) {
+  auto startValue = dyn_cast<Value>(start), sizeValue = dyn_cast<Value>(size);
+  if (!startValue || !sizeValue)
+    return false;
+  auto length = stripCasts(sizeValue).getDefiningOp<arith::SubIOp>();
+  if (!length)
+    return false;
+  if (range)
+    return stripCasts(startValue) == range->start &&
+           stripCasts(length.getLhs()) == range->end &&
+           stripCasts(length.getRhs()) == range->start;
+  if (stripCasts(length.getRhs()) != stripCasts(startValue) ||
+      !isEnd(length.getLhs()) || !isStart(startValue))
+    return false;
+  range = {stripCasts(startValue), stripCasts(length.getLhs())};
+  return true;
+}
+
+bool LoopMatcher::isWhole(OpFoldResult offset, OpFoldResult size, Value tensor,
+                          int64_t dim) {
+  if (!isConstant(offset, 0))
+    return false;
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!type.isDynamicDim(dim))
+    return isConstant(size, type.getDimSize(dim));
+  auto value = dyn_cast<Value>(size);
+  auto dimOp = value ? value.getDefiningOp<tensor::DimOp>() : tensor::DimOp();
+  return dimOp && dimOp.getSource() == tensor &&
+         dimOp.getConstantIndex() == dim;
+}
+
+/// The dimension of which a slice of a matrix has the group's tokens, and all
+/// of the other; -1 if it is another slice.
+int64_t LoopMatcher::findTokens(ArrayRef<OpFoldResult> offsets,
+                                ArrayRef<OpFoldResult> sizes, Value whole) {
+  if (offsets.size() != 2)
+    return -1;
+  for (int64_t dim : {0, 1})
+    if (isWhole(offsets[1 - dim], sizes[1 - dim], whole, 1 - dim) &&
+        findRange(offsets[dim], sizes[dim]))
+      return dim;
+  return -1;
+}
+
+/// Whether a slice is matrix g.
+bool LoopMatcher::isGroup(ArrayRef<OpFoldResult> offsets,
+                          ArrayRef<OpFoldResult> sizes, Value whole) {
+  return offsets.size() == 3 &&
+         dyn_cast<Value>(offsets[0]) == loop.getInductionVar() &&
+         isConstant(sizes[0], 1) && isWhole(offsets[1], sizes[1], whole, 1) &&
+         isWhole(offsets[2], sizes[2], whole, 2);
+}
+
+/// The slice that a value is, of a tensor from outside of the loop.
+static tensor::ExtractSliceOp getSlice(Value value, scf::ForOp loop) {
+  auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
+  return slice && slice.hasUnitStride() &&
+                 loop.isDefinedOutsideOfLoop(slice.getSource())
+             ? slice
+             : tensor::ExtractSliceOp();
+}
+
+/// Makes a slice of tokens along `dim` the whole tensor.
+bool LoopMatcher::takeRagged(TensorProduct::Operand &operand, int64_t dim) {
+  tensor::ExtractSliceOp slice = getSlice(operand.tensor, loop);
+  if (!slice || findTokens(slice.getMixedOffsets(), slice.getMixedSizes(),
+                           slice.getSource()) != dim)
+    return false;
+  operand.tensor = slice.getSource();
+  return true;
+}
+
+/// Makes matrix g all of them.
+bool LoopMatcher::takeGroup(TensorProduct::Operand &operand) {
+  tensor::ExtractSliceOp slice = getSlice(operand.tensor, loop);
+  if (!slice || slice.getType().getRank() != 2 ||
+      !isGroup(slice.getMixedOffsets(), slice.getMixedSizes(),
+               slice.getSource()))
+    return false;
+  operand.tensor = slice.getSource();
+  return true;
+}
+
+/// The tensor that the loop carries, and nothing else but ends.
+bool LoopMatcher::findCarried() {
+  SmallVector<unsigned> tensors;
+  for (BlockArgument argument : loop.getRegionIterArgs()) {
+    unsigned index = argument.getArgNumber() - loop.getNumInductionVars();
+    if (isa<RankedTensorType>(argument.getType()))
+      tensors.push_back(index);
+    else if (!loop.getResult(index).use_empty())
+      return false;
+  }
+  if (tensors.size() != 1)
+    return false;
+  number = tensors[0];
+  return true;
+}
+
+/// Whether a value is what the carried tensor holds where `insert` writes.
+bool LoopMatcher::isSameSlice(tensor::InsertSliceOp insert, Value value) {
+  auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
+  return slice && slice.getSource() == insert.getDest() &&
+         slice.hasUnitStride() &&
+         slice.getMixedOffsets() == insert.getMixedOffsets() &&
+         slice.getMixedSizes() == insert.getMixedSizes();
+}
+
+static linalg::LinalgOp findContraction(scf::ForOp loop) {
+  linalg::LinalgOp found;
+  for (auto op : loop.getBody()->getOps<linalg::LinalgOp>())
+    if (linalg::isaContractionOpInterface(op)) {
+      if (found)
+        return {};
+      found = op;
+    }
+  return found;
+}
+
+std::optional<TensorProduct> LoopMatcher::match() {
+  linalg::LinalgOp op = findContraction(loop);
+  if (!op)
+    return std::nullopt;
+  std::optional<TensorProduct> product = matchProduct(op, why);
+  if (!product)
+    return std::nullopt;
+  if (!findCarried())
+    return fail("the loop carries more than one tensor and the ends of groups");
+  if (llvm::any_of(loop.getBody()->without_terminator(), [](Operation &inner) {
+        return !isMemoryEffectFree(&inner);
+      }))
+    return fail("the loop has effects on memory");
+  auto insert =
+      loop.getYieldedValues()[number].getDefiningOp<tensor::InsertSliceOp>();
+  Value result = product->result;
+  if (Operation *rounding = getRounding(result))
+    result = rounding->getResult(0);
+  if (!insert || insert.getDest() != carried() ||
+      insert.getSource() != result || !insert.hasUnitStride())
+    return fail("the loop does not insert the product, or that rounded, into "
+                "the tensor that it carries");
+  // What is rounded before it is added is not what mx.grouped_matmul adds.
+  if (product->accumulate &&
+      (result != product->result || !isSameSlice(insert, product->out)))
+    return fail("the product is added to something else than what is there");
+  Value whole = loop.getInitArgs()[number];
+  SmallVector<OpFoldResult> places = insert.getMixedOffsets();
+  SmallVector<OpFoldResult> sizes = insert.getMixedSizes();
+  // Of the product's operands, an axis of 1 sums over the last dimension.
+  if (isGroup(places, sizes, whole)) {
+    product->ragged = RaggedKind::Reduction;
+    if (!takeRagged(product->a, product->a.axis) ||
+        !takeRagged(product->b, product->b.axis))
+      return fail("an operand is not the slice that a group has of the "
+                  "reduction");
+  } else if (findTokens(places, sizes, whole) == 0) {
+    product->ragged = RaggedKind::Rows;
+    if (!takeRagged(product->a, 1 - product->a.axis) || !takeGroup(product->b))
+      return fail("the operands are not the rows of a group and its matrix");
+  } else {
+    return fail("the result is neither the rows of a group nor its matrix");
+  }
+  if (!loop.isDefinedOutsideOfLoop(offsets))
+    return fail("the ends of groups are computed in the loop");
+  Type end = getElementTypeOrSelf(offsets);
+  if (!end.isInteger(32) && !end.isInteger(64))
+    return fail("the ends of groups are not of i32 or i64");
+  int64_t groups = getNumGroups(offsets);
+  if (ShapedType::isDynamic(groups) || !isConstant(loop.getLowerBound(), 0) ||
+      !isConstant(loop.getStep(), 1) ||
+      !isConstant(loop.getUpperBound(), groups))
+    return fail("the loop does not go over all groups, whose number is static");
+  Value matrices =
+      product->ragged == RaggedKind::Rows ? product->b.tensor : whole;
+  if (cast<RankedTensorType>(matrices.getType()).getDimSize(0) != groups)
+    return fail("there are not as many matrices as groups");
+  // A group without tokens gives zeros by itself.
+  if (product->ragged == RaggedKind::Reduction && isZeros(whole))
+    product->accumulate = false;
+  // Rows of no group keep what they have, zeros for one.
+  if (product->ragged == RaggedKind::Rows && !product->accumulate &&
+      !whole.getDefiningOp<tensor::EmptyOp>()) {
+    if (!isZeros(whole))
+      return fail("rows of no group would lose what is there");
+    product->accumulate = true;
+  }
+  product->offsets = offsets;
+  product->out = whole;
+  product->result = loop.getResult(number);
+  return product;
+}
+
+std::optional<TensorProduct> mx::matchGroupedLoop(scf::ForOp loop,
+                                                  Reason &why) {
+  return LoopMatcher(loop, why).match();
+}

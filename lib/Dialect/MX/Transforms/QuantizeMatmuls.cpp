@@ -1,0 +1,372 @@
+//===- QuantizeMatmuls.cpp - Products of floats in block formats ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Loops over groups first, then what is left. Operands are quantized where they
+// are multiplied, along what is summed over; that one of them is quantized
+// twice is for other passes to see.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorProduct.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+
+namespace mx {
+#define GEN_PASS_DEF_MXQUANTIZEMATMULS
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+//===----------------------------------------------------------------------===//
+// Recipes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Recipe {
+  llvm::StringLiteral name;
+  Type (*getElement)(MLIRContext *);
+  bool isNVFP4 = false;
+
+  bool hasFourBits(MLIRContext *context) const {
+    return isa<Float4E2M1FNType>(getElement(context));
+  }
+  Type getScale(MLIRContext *context) const {
+    return isNVFP4 ? Type(Float8E4M3FNType::get(context))
+                   : Type(Float8E8M0FNUType::get(context));
+  }
+};
+
+template <typename T>
+Type getType(MLIRContext *context) {
+  return T::get(context);
+}
+
+constexpr Recipe kRecipes[] = {
+    {"mxfp8-e4m3", getType<Float8E4M3FNType>},
+    {"mxfp8-e5m2", getType<Float8E5M2Type>},
+    {"mxfp6-e2m3", getType<Float6E2M3FNType>},
+    {"mxfp6-e3m2", getType<Float6E3M2FNType>},
+    {"mxfp4", getType<Float4E2M1FNType>},
+    {"nvfp4", getType<Float4E2M1FNType>, /*isNVFP4=*/true},
+};
+
+/// Those of both operands of a product.
+struct Recipes {
+  const Recipe *a = nullptr, *b = nullptr;
+};
+
+} // namespace
+
+/// What names an operation that is left as it is.
+static constexpr llvm::StringLiteral kNoRecipe = "none";
+static constexpr llvm::StringLiteral kRecipeAttr = "mx.recipe";
+
+static const Recipe *findRecipe(StringRef name) {
+  const Recipe *found = llvm::find_if(
+      kRecipes, [&](const Recipe &recipe) { return recipe.name == name; });
+  return found == std::end(kRecipes) ? nullptr : found;
+}
+
+static std::string listRecipes() {
+  return llvm::join(llvm::map_range(kRecipes,
+                                    [](const Recipe &recipe) -> std::string {
+                                      return recipe.name.str();
+                                    }),
+                    ", ");
+}
+
+/// What the reduction dimension must be a multiple of (docs/Formats.md).
+static int64_t getMultiple(const Recipes &recipes, MLIRContext *context) {
+  int fours = recipes.a->hasFourBits(context) + recipes.b->hasFourBits(context);
+  constexpr int64_t kMultiples[] = {32, 128, 64};
+  return kMultiples[fours];
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct QuantizeMatmuls final
+    : mx::impl::MXQuantizeMatmulsBase<QuantizeMatmuls> {
+  using MXQuantizeMatmulsBase::MXQuantizeMatmulsBase;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult readOptions();
+  FailureOr<Recipes> getRecipes(const TensorProduct &product);
+  LogicalResult rewrite(TensorProduct product);
+  Reason checkReduction(const TensorProduct &product, const Recipes &recipes);
+  QuantizeOp quantize(OpBuilder &builder, const TensorProduct &product,
+                      const TensorProduct::Operand &operand,
+                      const Recipe &recipe);
+
+  Recipes defaults;
+  ScaleRounding rounding = ScaleRounding::Ceil;
+  ScaleLayoutKind layout = ScaleLayoutKind::Tcgen05;
+};
+
+/// Sizes of a tensor that is made.
+struct Shape {
+  SmallVector<OpFoldResult> sizes;
+
+  Value createEmpty(OpBuilder &builder, Location loc, Type element,
+                    Attribute encoding) const {
+    return tensor::EmptyOp::create(builder, loc, sizes, element, encoding);
+  }
+};
+
+} // namespace
+
+/// `left op right`, folded if both are known.
+template <typename Op>
+static OpFoldResult compute(OpBuilder &builder, Location loc, OpFoldResult left,
+                            int64_t right) {
+  Value a = getValueOrCreateConstantIndexOp(builder, loc, left);
+  Value b = arith::ConstantIndexOp::create(builder, loc, right);
+  return getAsOpFoldResult(builder.createOrFold<Op>(loc, a, b));
+}
+
+/// The capacity of a ragged reduction over `total` elements.
+static OpFoldResult getCapacity(OpBuilder &builder, Location loc,
+                                OpFoldResult total, int64_t groups) {
+  OpFoldResult most = compute<arith::AddIOp>(
+      builder, loc, total, (kRaggedReductionAlign - 1) * groups);
+  OpFoldResult tiles =
+      compute<arith::CeilDivUIOp>(builder, loc, most, kRaggedReductionAlign);
+  return compute<arith::MulIOp>(builder, loc, tiles, kRaggedReductionAlign);
+}
+
+/// What the groups divide in an operand that is quantized: of ragged rows the
+/// other dimension than the reduction, of a ragged reduction that one. Matrices
+/// of groups, of rank 3, have none.
+static RaggedKind getRaggedOfInput(const TensorProduct &product,
+                                   const TensorProduct::Operand &operand) {
+  if (product.ragged == RaggedKind::None ||
+      cast<RankedTensorType>(operand.tensor.getType()).getRank() == 3)
+    return RaggedKind::None;
+  bool isLast =
+      (operand.axis == 1) == (product.ragged == RaggedKind::Reduction);
+  return isLast ? RaggedKind::Reduction : RaggedKind::Rows;
+}
+
+QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
+                                     const TensorProduct &product,
+                                     const TensorProduct::Operand &operand,
+                                     const Recipe &recipe) {
+  linalg::LinalgOp op = product.op;
+  Location loc = op.getLoc();
+  MLIRContext *context = builder.getContext();
+  Type scale = recipe.getScale(context);
+  int64_t block = getBlockSizeOf(scale);
+  RaggedKind ragged = getRaggedOfInput(product, operand);
+  // The destination has the reduction last, and the groups of the product.
+  RaggedKind outRagged =
+      ragged == RaggedKind::None ? RaggedKind::None : product.ragged;
+  int64_t groups =
+      ragged == RaggedKind::None ? 0 : getNumGroups(product.offsets);
+  Value input = operand.tensor, gather;
+  Shape elements{tensor::getMixedSizes(builder, loc, input)};
+  if (auto rows = matchGather(input))
+    input = rows->matrix, gather = rows->numbers;
+  if (operand.axis == 0)
+    std::swap(elements.sizes.back(), *std::prev(elements.sizes.end(), 2));
+  Attribute elementLayout;
+  if (outRagged == RaggedKind::Reduction) {
+    elements.sizes.back() =
+        getCapacity(builder, loc, elements.sizes.back(), groups);
+    elementLayout = RaggedAttr::get(context, groups, kRaggedReductionAlign);
+  }
+  Shape scales = elements;
+  scales.sizes.back() =
+      compute<arith::DivUIOp>(builder, loc, elements.sizes.back(), block);
+  Attribute scaleLayout =
+      layout == ScaleLayoutKind::Linear
+          ? Attribute()
+          : ScaleLayoutAttr::get(context, layout, outRagged, groups);
+  Value outs[] = {elements.createEmpty(builder, loc, recipe.getElement(context),
+                                       elementLayout),
+                  scales.createEmpty(builder, loc, scale, scaleLayout)};
+  Value factor;
+  if (recipe.isNVFP4)
+    factor = arith::ConstantOp::create(builder, loc,
+                                       builder.getF32FloatAttr(globalScale));
+  bool hasGroups = ragged != RaggedKind::None;
+  return QuantizeOp::create(
+      builder, loc, ValueRange(outs).getTypes(), input,
+      /*input_scales=*/ValueRange(), factor, /*seed=*/Value(), gather,
+      hasGroups ? product.offsets : Value(), outs,
+      hasGroups ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
+      ArrayRef<int64_t>{operand.axis}, block, /*square=*/false,
+      /*amax=*/false, rounding, /*producerCount=*/0);
+}
+
+/// Why the reduction cannot be cut into blocks; empty if it can.
+Reason QuantizeMatmuls::checkReduction(const TensorProduct &product,
+                                       const Recipes &recipes) {
+  if (product.ragged == RaggedKind::Reduction)
+    return {}; // which is filled up with zeros
+  auto type = cast<RankedTensorType>(product.a.tensor.getType());
+  int64_t size = type.getDimSize(type.getRank() - 2 + product.a.axis);
+  int64_t multiple = getMultiple(recipes, &getContext());
+  if (ShapedType::isDynamic(size))
+    return dynamicReductions
+               ? ""
+               : "the size of its reduction dimension is not known, which is "
+                 "left to the run by dynamic-reductions";
+  if (size % multiple)
+    return "its reduction dimension of " + std::to_string(size) +
+           " is no multiple of " + std::to_string(multiple);
+  return {};
+}
+
+LogicalResult QuantizeMatmuls::rewrite(TensorProduct product) {
+  FailureOr<Recipes> recipes = getRecipes(product);
+  if (failed(recipes))
+    return failure();
+  if (!recipes->a)
+    return success();
+  if (Reason why = checkReduction(product, *recipes); !why.empty()) {
+    product.op.emitRemark() << "not quantized: " << why;
+    return success();
+  }
+  Operation *root = product.result.getDefiningOp();
+  OpBuilder builder(root);
+  Location loc = product.op.getLoc();
+  // One rounding, of the f32 sum, as the types say.
+  Operation *rounding =
+      product.accumulate ? nullptr : getRounding(product.result);
+  Value replaced = rounding ? rounding->getResult(0) : product.result;
+  Value out = product.out;
+  if (!product.accumulate)
+    out = tensor::EmptyOp::create(builder, loc,
+                                  tensor::getMixedSizes(builder, loc, out),
+                                  getElementTypeOrSelf(replaced));
+  QuantizeOp a = quantize(builder, product, product.a, *recipes->a);
+  QuantizeOp b = quantize(builder, product, product.b, *recipes->b);
+  Value alpha;
+  if (recipes->a->isNVFP4 && globalScale != 1.0)
+    alpha = arith::ConstantOp::create(
+        builder, loc,
+        builder.getF32FloatAttr(1.0 / (globalScale * globalScale)));
+  int64_t block = a.getBlockSize();
+  Operation *op;
+  if (product.ragged == RaggedKind::None)
+    op = MatmulOp::create(builder, loc, out.getType(), a.getResult(0),
+                          a.getResult(1), b.getResult(0), b.getResult(1), alpha,
+                          out, block, product.accumulate, /*epilogueCount=*/0);
+  else
+    op = GroupedMatmulOp::create(
+        builder, loc, out.getType(), a.getResult(0), a.getResult(1),
+        b.getResult(0), b.getResult(1), product.offsets, alpha,
+        /*scatter=*/Value(), out, product.ragged, block, /*parts=*/1,
+        product.accumulate, ScaleRounding::Ceil, /*epilogueCount=*/0);
+  replaced.replaceAllUsesWith(op->getResult(0));
+  if (rounding)
+    rounding->erase();
+  root->erase();
+  ++numQuantized;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// The recipes of an operation: null if it is left alone.
+FailureOr<Recipes> QuantizeMatmuls::getRecipes(const TensorProduct &product) {
+  Recipes recipes = defaults;
+  linalg::LinalgOp op = product.op;
+  Attribute attr = op->getAttr(kRecipeAttr);
+  if (attr) {
+    SmallVector<StringRef, 2> names;
+    if (auto name = dyn_cast<StringAttr>(attr))
+      names.assign(2, name.getValue());
+    else if (auto array = dyn_cast<ArrayAttr>(attr))
+      for (auto name : array.getAsRange<StringAttr>())
+        names.push_back(name.getValue());
+    if (llvm::all_of(names, [](StringRef name) { return name == kNoRecipe; }) &&
+        !names.empty())
+      return Recipes();
+    if (names.size() == 2)
+      recipes = {findRecipe(names[0]), findRecipe(names[1])};
+    if (names.size() != 2 || !recipes.a || !recipes.b)
+      return op.emitOpError("expected ")
+             << kRecipeAttr << " to be \"none\", or a recipe or two of "
+             << listRecipes() << "; found " << attr;
+  }
+  if (product.isSwapped)
+    std::swap(recipes.a, recipes.b);
+  if (recipes.a->isNVFP4 != recipes.b->isNVFP4)
+    return op.emitOpError("expected nvfp4 for both operands or for "
+                          "none, found ")
+           << recipes.a->name << " and " << recipes.b->name;
+  return recipes;
+}
+
+LogicalResult QuantizeMatmuls::readOptions() {
+  auto fail = [&](StringRef option, StringRef expected, StringRef found) {
+    return getOperation()->emitError("expected ")
+           << option << " to be one of " << expected << ", found '" << found
+           << "'";
+  };
+  auto read = [&](const std::string &option, const Recipe *&found) {
+    StringRef name = option.empty() ? StringRef(recipe) : StringRef(option);
+    found = findRecipe(name);
+    return found ? success()
+                 : LogicalResult(fail("the recipe", listRecipes(), name));
+  };
+  if (failed(read(lhsRecipe, defaults.a)) ||
+      failed(read(rhsRecipe, defaults.b)))
+    return failure();
+  auto foundRounding = symbolizeScaleRounding(scaleRounding);
+  if (!foundRounding)
+    return fail("scale-rounding", "ceil, floor, even", scaleRounding);
+  rounding = *foundRounding;
+  auto foundLayout = symbolizeScaleLayoutKind(scaleLayout);
+  if (!foundLayout)
+    return fail("scale-layout", "tcgen05, linear", scaleLayout);
+  layout = *foundLayout;
+  if (!(globalScale > 0))
+    return getOperation()->emitError("expected a global-scale above 0, found ")
+           << double(globalScale);
+  return success();
+}
+
+void QuantizeMatmuls::runOnOperation() {
+  if (failed(readOptions()))
+    return signalPassFailure();
+  SmallVector<scf::ForOp> loops;
+  getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (scf::ForOp loop : loops) {
+    Reason why;
+    std::optional<TensorProduct> product = matchGroupedLoop(loop, why);
+    if (!product && !why.empty())
+      loop.emitRemark() << "not a product of groups: " << why;
+    if (product && failed(rewrite(*product)))
+      return signalPassFailure();
+  }
+  SmallVector<linalg::LinalgOp> ops;
+  // Only these: what rounds a product goes with it.
+  getOperation()->walk([&](linalg::LinalgOp op) {
+    if (linalg::isaContractionOpInterface(op))
+      ops.push_back(op);
+  });
+  for (linalg::LinalgOp op : ops) {
+    Reason why;
+    std::optional<TensorProduct> product = matchProduct(op, why);
+    if (!product && !why.empty())
+      op.emitRemark() << "not quantized: " << why;
+    if (product && failed(rewrite(*product)))
+      return signalPassFailure();
+  }
+}

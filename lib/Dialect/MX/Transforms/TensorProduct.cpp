@@ -1,0 +1,165 @@
+//===- TensorProduct.cpp - Products that linalg computes ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "TensorProduct.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mx;
+
+static bool isFloat(Value tensor) {
+  return isa<Float32Type, BFloat16Type, Float16Type>(
+      getElementTypeOrSelf(tensor));
+}
+
+bool mx::isZeros(Value tensor) {
+  if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
+    return matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+  return matchPattern(tensor, m_AnyZeroFloat());
+}
+
+/// Whether the body of an operation on elements is arith.truncf alone.
+static bool isTruncation(linalg::GenericOp op) {
+  auto body = op.getBody()->without_terminator();
+  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }) ||
+      !llvm::hasSingleElement(body))
+    return false;
+  auto truncation = dyn_cast<arith::TruncFOp>(*body.begin());
+  return truncation && truncation.getIn() == op.getBody()->getArgument(0) &&
+         op.getBody()->getTerminator()->getOperand(0) == truncation;
+}
+
+Operation *mx::getRounding(Value value) {
+  if (!getElementTypeOrSelf(value).isF32() || !value.hasOneUse())
+    return nullptr;
+  Operation *user = *value.getUsers().begin();
+  auto generic = dyn_cast<linalg::GenericOp>(user);
+  bool rounds =
+      isa<arith::TruncFOp>(user) ||
+      (generic && isTruncation(generic) && generic.getDpsInputs()[0] == value);
+  return rounds && isFloat(user->getResult(0)) ? user : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Gathered rows
+//===----------------------------------------------------------------------===//
+
+/// An integer before changes of its type, and before negative ones become 0.
+static Value stripClamp(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    bool isClamp =
+        isa<arith::MaxSIOp>(op) && matchPattern(op->getOperand(1), m_Zero());
+    if (!isClamp && !isa<arith::IndexCastOp, arith::ExtSIOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// The value that is chosen unless `number` is negative, if that gives 0.
+static Value getUnlessNegative(Value value, Value number) {
+  auto select = value.getDefiningOp<arith::SelectOp>();
+  auto compare = select ? select.getCondition().getDefiningOp<arith::CmpIOp>()
+                        : arith::CmpIOp();
+  if (!compare || stripClamp(compare.getLhs()) != number ||
+      compare.getLhs().getDefiningOp<arith::MaxSIOp>() ||
+      !matchPattern(compare.getRhs(), m_Zero()))
+    return value;
+  Value chosen = select.getTrueValue(), other = select.getFalseValue();
+  if (compare.getPredicate() == arith::CmpIPredicate::slt)
+    std::swap(chosen, other);
+  else if (compare.getPredicate() != arith::CmpIPredicate::sge)
+    return value;
+  return matchPattern(other, m_PosZeroFloat()) ? chosen : value;
+}
+
+std::optional<GatheredRows> mx::matchGather(Value tensor) {
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumLoops() != 2 || op.getNumParallelLoops() != 2 ||
+      op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return std::nullopt;
+  OpOperand *numbers = op.getDpsInputOperand(0);
+  AffineMap map = op.getMatchingIndexingMap(numbers);
+  Value number = op.getBody()->getArgument(0);
+  if (map.getNumResults() != 1 || map.getDimPosition(0) != 0 ||
+      !(number.getType().isInteger(32) || number.getType().isInteger(64)))
+    return std::nullopt;
+  Value value =
+      getUnlessNegative(op.getBody()->getTerminator()->getOperand(0), number);
+  auto extract = value.getDefiningOp<tensor::ExtractOp>();
+  if (!extract || extract.getIndices().size() != 2 ||
+      stripClamp(extract.getIndices()[0]) != number)
+    return std::nullopt;
+  auto column = extract.getIndices()[1].getDefiningOp<linalg::IndexOp>();
+  auto from = cast<RankedTensorType>(extract.getTensor().getType());
+  auto to = cast<RankedTensorType>(tensor.getType());
+  if (!column || column.getDim() != 1 ||
+      from.getDimSize(1) != to.getDimSize(1) || to.isDynamicDim(1))
+    return std::nullopt;
+  return GatheredRows{extract.getTensor(), numbers->get()};
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+/// Where a dimension stands among the last two of an operand; -1 if it does
+/// not.
+static int64_t getAxis(AffineMap map, unsigned dim) {
+  for (int64_t axis : {0, 1}) {
+    AffineExpr expr = map.getResult(map.getNumResults() - 2 + axis);
+    if (auto position = dyn_cast<AffineDimExpr>(expr);
+        position && position.getPosition() == dim)
+      return axis;
+  }
+  return -1;
+}
+
+/// Whether a map is the batch, if there is one, and then two dimensions.
+static bool isMatrixMap(AffineMap map, ArrayRef<unsigned> batch) {
+  return map.isProjectedPermutation() &&
+         map.getNumResults() == 2 + batch.size() &&
+         (batch.empty() || map.getDimPosition(0) == batch[0]);
+}
+
+std::optional<TensorProduct> mx::matchProduct(linalg::LinalgOp op,
+                                              Reason &why) {
+  if (!op.hasPureTensorSemantics() || !linalg::isaContractionOpInterface(op))
+    return std::nullopt;
+  FailureOr<linalg::ContractionDimensions> dims =
+      linalg::inferContractionDims(op);
+  if (failed(dims) || dims->m.size() != 1 || dims->n.size() != 1 ||
+      dims->k.size() != 1 || dims->batch.size() > 1) {
+    why = "it has not one row, one column and one reduction dimension, and at "
+          "most one batch";
+    return std::nullopt;
+  }
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (!llvm::all_of(
+          maps, [&](AffineMap map) { return isMatrixMap(map, dims->batch); })) {
+    why = "its operands are not matrices, of which the batch counts first";
+    return std::nullopt;
+  }
+  if (!llvm::all_of(op->getOperands(), isFloat)) {
+    why = "its operands are not of f32, bf16 or f16";
+    return std::nullopt;
+  }
+  TensorProduct product;
+  product.op = op;
+  product.a = {op.getDpsInputs()[0], getAxis(maps[0], dims->k[0])};
+  product.b = {op.getDpsInputs()[1], getAxis(maps[1], dims->k[0])};
+  product.isSwapped = getAxis(maps[2], dims->m[0]) == 1;
+  if (product.isSwapped)
+    std::swap(product.a, product.b);
+  product.result = op->getResult(0);
+  product.out = op.getDpsInits()[0];
+  product.accumulate = !isZeros(product.out);
+  return product;
+}

@@ -1,0 +1,74 @@
+//===- TensorProduct.h - Products that linalg computes ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What operations on tensors multiply, whatever they are called: one product,
+// or one for each group of a ragged dimension.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_DIALECT_MX_TRANSFORMS_TENSORPRODUCT_H
+#define MX_LIB_DIALECT_MX_TRANSFORMS_TENSORPRODUCT_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+namespace mx {
+
+struct TensorProduct {
+  struct Operand {
+    mlir::Value tensor;
+    /// The dimension that is summed over, as mx.quantize counts: 1 is the last,
+    /// 0 the one before.
+    int64_t axis;
+  };
+
+  /// The operation that multiplies; its attributes are those of the product.
+  mlir::linalg::LinalgOp op;
+  /// Of the result's rows and of its columns.
+  Operand a, b;
+  /// Whether b is the first operand of the operation.
+  bool isSwapped = false;
+  /// What the product becomes; the operation that has it is replaced.
+  mlir::Value result;
+  /// The destination, which is added to with `accumulate`, and else only has
+  /// the result's shape.
+  mlir::Value out;
+  bool accumulate = false;
+  /// Groups of rows, or of the reduction, and their ends.
+  RaggedKind ragged = RaggedKind::None;
+  mlir::Value offsets;
+};
+
+/// Why there is none.
+using Reason = std::string;
+
+/// The product that `op` computes. A null result says why there is none; an
+/// empty reason that `op` is something else.
+std::optional<TensorProduct> matchProduct(mlir::linalg::LinalgOp op,
+                                          Reason &why);
+
+/// The product that a loop over groups computes.
+std::optional<TensorProduct> matchGroupedLoop(mlir::scf::ForOp loop,
+                                              Reason &why);
+
+/// The zeros that a value is known to be filled with: whether it is.
+bool isZeros(mlir::Value tensor);
+
+/// Rows of a matrix by a list of their numbers.
+struct GatheredRows {
+  mlir::Value matrix, numbers;
+};
+
+/// What `tensor` gathers, where an operation makes it of the rows of a matrix;
+/// one whose number is -1 may be zeros.
+std::optional<GatheredRows> matchGather(mlir::Value tensor);
+
+/// The only user of `value`, if that rounds an f32 tensor to bf16 or f16 and
+/// does nothing else.
+mlir::Operation *getRounding(mlir::Value value);
+
+} // namespace mx
+
+#endif // MX_LIB_DIALECT_MX_TRANSFORMS_TENSORPRODUCT_H

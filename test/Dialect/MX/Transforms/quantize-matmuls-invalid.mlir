@@ -1,0 +1,132 @@
+// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-quantize-matmuls
+
+// Products that stay as they are, and why.
+
+func.func @multiple(%a: tensor<64x40xbf16>, %b: tensor<40x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  // expected-remark @below {{not quantized: its reduction dimension of 40 is no multiple of 32}}
+  %r = linalg.matmul ins(%a, %b : tensor<64x40xbf16>, tensor<40x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
+}
+
+func.func @four_bits(%a: tensor<64x96xbf16>, %b: tensor<96x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  // expected-remark @below {{not quantized: its reduction dimension of 96 is no multiple of 64}}
+  %0 = linalg.matmul {mx.recipe = "mxfp4"} ins(%a, %b : tensor<64x96xbf16>, tensor<96x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  // expected-remark @below {{not quantized: its reduction dimension of 96 is no multiple of 128}}
+  %1 = linalg.matmul {mx.recipe = ["mxfp4", "mxfp8-e4m3"]} ins(%a, %b : tensor<64x96xbf16>, tensor<96x96xbf16>) outs(%0 : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %1 : tensor<64x96xf32>
+}
+
+func.func @dynamic(%a: tensor<64x?xbf16>, %b: tensor<?x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  // expected-remark @below {{not quantized: the size of its reduction dimension is not known, which is left to the run by dynamic-reductions}}
+  %r = linalg.matmul ins(%a, %b : tensor<64x?xbf16>, tensor<?x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
+}
+
+func.func @integers(%a: tensor<64x64xi8>, %b: tensor<64x96xi8>, %c: tensor<64x96xi32>) -> tensor<64x96xi32> {
+  // expected-remark @below {{not quantized: its operands are not of f32, bf16 or f16}}
+  %r = linalg.matmul ins(%a, %b : tensor<64x64xi8>, tensor<64x96xi8>) outs(%c : tensor<64x96xi32>) -> tensor<64x96xi32>
+  return %r : tensor<64x96xi32>
+}
+
+func.func @vector(%a: tensor<64x64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>) -> tensor<64xf32> {
+  // expected-remark @below {{not quantized: it has not one row, one column and one reduction dimension, and at most one batch}}
+  %r = linalg.matvec ins(%a, %b : tensor<64x64xf32>, tensor<64xf32>) outs(%c : tensor<64xf32>) -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+
+// -----
+
+// Starts that are not the ends before.
+func.func @starts(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4xindex>, %starts: tensor<4xindex>) -> tensor<200x96xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %init = tensor.empty() : tensor<200x96xf32>
+  // expected-remark @below {{not a product of groups: the result is neither the rows of a group nor its matrix}}
+  %y = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %init) -> (tensor<200x96xf32>) {
+    %end = tensor.extract %ends[%g] : tensor<4xindex>
+    %start = tensor.extract %starts[%g] : tensor<4xindex>
+    %n = arith.subi %end, %start : index
+    %xg = tensor.extract_slice %x[%start, 0] [%n, 128] [1, 1] : tensor<200x128xbf16> to tensor<?x128xbf16>
+    %wg = tensor.extract_slice %w[%g, 0, 0] [1, 128, 96] [1, 1, 1] : tensor<4x128x96xbf16> to tensor<128x96xbf16>
+    %part = tensor.extract_slice %out[%start, 0] [%n, 96] [1, 1] : tensor<200x96xf32> to tensor<?x96xf32>
+    %r = linalg.matmul {mx.recipe = "none"} ins(%xg, %wg : tensor<?x128xbf16>, tensor<128x96xbf16>) outs(%part : tensor<?x96xf32>) -> tensor<?x96xf32>
+    %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into tensor<200x96xf32>
+    scf.yield %o : tensor<200x96xf32>
+  }
+  return %y : tensor<200x96xf32>
+}
+
+// -----
+
+func.func @indices(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4xindex>) -> tensor<200x96xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %init = tensor.empty() : tensor<200x96xf32>
+  // expected-remark @below {{not a product of groups: the ends of groups are not of i32 or i64}}
+  %y:2 = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %init, %start = %c0) -> (tensor<200x96xf32>, index) {
+    %end = tensor.extract %ends[%g] : tensor<4xindex>
+    %n = arith.subi %end, %start : index
+    %xg = tensor.extract_slice %x[%start, 0] [%n, 128] [1, 1] : tensor<200x128xbf16> to tensor<?x128xbf16>
+    %wg = tensor.extract_slice %w[%g, 0, 0] [1, 128, 96] [1, 1, 1] : tensor<4x128x96xbf16> to tensor<128x96xbf16>
+    %part = tensor.extract_slice %out[%start, 0] [%n, 96] [1, 1] : tensor<200x96xf32> to tensor<?x96xf32>
+    %r = linalg.matmul {mx.recipe = "none"} ins(%xg, %wg : tensor<?x128xbf16>, tensor<128x96xbf16>) outs(%part : tensor<?x96xf32>) -> tensor<?x96xf32>
+    %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into tensor<200x96xf32>
+    scf.yield %o, %end : tensor<200x96xf32>, index
+  }
+  return %y#0 : tensor<200x96xf32>
+}
+
+// -----
+
+// Not all groups, and what other rows hold.
+func.func @part(%x: tensor<200x128xbf16>, %w: tensor<4x128x96xbf16>, %ends: tensor<4xi32>, %old: tensor<200x96xf32>) -> (tensor<200x96xf32>, tensor<200x96xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  // expected-remark @below {{not a product of groups: the loop does not go over all groups, whose number is static}}
+  %y:2 = scf.for %g = %c0 to %c3 step %c1 iter_args(%out = %old, %start = %c0) -> (tensor<200x96xf32>, index) {
+    %e = tensor.extract %ends[%g] : tensor<4xi32>
+    %end = arith.index_cast %e : i32 to index
+    %n = arith.subi %end, %start : index
+    %xg = tensor.extract_slice %x[%start, 0] [%n, 128] [1, 1] : tensor<200x128xbf16> to tensor<?x128xbf16>
+    %wg = tensor.extract_slice %w[%g, 0, 0] [1, 128, 96] [1, 1, 1] : tensor<4x128x96xbf16> to tensor<128x96xbf16>
+    %part = tensor.extract_slice %out[%start, 0] [%n, 96] [1, 1] : tensor<200x96xf32> to tensor<?x96xf32>
+    %r = linalg.matmul {mx.recipe = "none"} ins(%xg, %wg : tensor<?x128xbf16>, tensor<128x96xbf16>) outs(%part : tensor<?x96xf32>) -> tensor<?x96xf32>
+    %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into tensor<200x96xf32>
+    scf.yield %o, %end : tensor<200x96xf32>, index
+  }
+  // expected-remark @below {{not a product of groups: rows of no group would lose what is there}}
+  %z:2 = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %old, %start = %c0) -> (tensor<200x96xf32>, index) {
+    %e = tensor.extract %ends[%g] : tensor<4xi32>
+    %end = arith.index_cast %e : i32 to index
+    %n = arith.subi %end, %start : index
+    %xg = tensor.extract_slice %x[%start, 0] [%n, 128] [1, 1] : tensor<200x128xbf16> to tensor<?x128xbf16>
+    %wg = tensor.extract_slice %w[%g, 0, 0] [1, 128, 96] [1, 1, 1] : tensor<4x128x96xbf16> to tensor<128x96xbf16>
+    %part = tensor.empty(%n) : tensor<?x96xf32>
+    %zeros = linalg.fill ins(%zero : f32) outs(%part : tensor<?x96xf32>) -> tensor<?x96xf32>
+    %r = linalg.matmul {mx.recipe = "none"} ins(%xg, %wg : tensor<?x128xbf16>, tensor<128x96xbf16>) outs(%zeros : tensor<?x96xf32>) -> tensor<?x96xf32>
+    %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into tensor<200x96xf32>
+    scf.yield %o, %end : tensor<200x96xf32>, index
+  }
+  return %y#0, %z#0 : tensor<200x96xf32>, tensor<200x96xf32>
+}
+
+// -----
+
+func.func @recipe(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  // expected-error @below {{'linalg.matmul' op expected mx.recipe to be "none", or a recipe or two of mxfp8-e4m3, mxfp8-e5m2, mxfp6-e2m3, mxfp6-e3m2, mxfp4, nvfp4; found "fp8"}}
+  %r = linalg.matmul {mx.recipe = "fp8"} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
+}
+
+// -----
+
+func.func @pair(%a: tensor<64x64xbf16>, %b: tensor<64x96xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  // expected-error @below {{'linalg.matmul' op expected nvfp4 for both operands or for none, found nvfp4 and mxfp4}}
+  %r = linalg.matmul {mx.recipe = ["nvfp4", "mxfp4"]} ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
+}

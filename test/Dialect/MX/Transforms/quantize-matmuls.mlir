@@ -1,0 +1,128 @@
+// RUN: mx-opt %s --split-input-file --mx-quantize-matmuls --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s --split-input-file --mx-quantize-matmuls="recipe=nvfp4 global-scale=4 scale-layout=linear" --canonicalize --cse | FileCheck %s --check-prefix=NVFP4
+// RUN: mx-opt %s --split-input-file --mx-quantize-matmuls="lhs-recipe=mxfp8-e5m2 rhs-recipe=mxfp6-e3m2 scale-rounding=even" | FileCheck %s --check-prefix=OTHER
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#km = affine_map<(m, n, k) -> (k, m)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#nm = affine_map<(m, n, k) -> (n, m)>
+
+// Zeros are not added. The second operand has K first, so that it is quantized
+// along its columns, which writes it transposed. One rounding to bf16.
+// CHECK-LABEL: func.func @plain(
+// CHECK-SAME:    %[[A:.*]]: tensor<64x128xbf16>, %[[B:.*]]: tensor<128x96xbf16>)
+// CHECK-NOT:     linalg.
+// CHECK-DAG:     %[[OUT:.*]] = tensor.empty() : tensor<64x96xbf16>
+// CHECK:         %[[QA:.*]]:2 = mx.quantize ins(%[[A]] : tensor<64x128xbf16>) outs(%{{.*}}) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK:         %[[QB:.*]]:2 = mx.quantize ins(%[[B]] : tensor<128x96xbf16>) outs(%{{.*}}) axes = [0] -> tensor<96x128xf8E4M3FN>, tensor<96x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK:         %[[C:.*]] = mx.matmul ins(%[[QA]]#0, %[[QA]]#1, %[[QB]]#0, %[[QB]]#1 : {{.*}}) outs(%[[OUT]] : tensor<64x96xbf16>) -> tensor<64x96xbf16>
+// CHECK:         return %[[C]]
+// NVFP4-LABEL: func.func @plain(
+// NVFP4-DAG:     %[[ALPHA:.*]] = arith.constant 6.250000e-02 : f32
+// NVFP4-DAG:     %[[FACTOR:.*]] = arith.constant 4.000000e+00 : f32
+// NVFP4:         mx.quantize ins(%{{.*}}) global_scale(%[[FACTOR]]) outs(%{{.*}}) block_size = 16 -> tensor<64x128xf4E2M1FN>, tensor<64x8xf8E4M3FN>
+// NVFP4:         mx.matmul ins({{.*}}) alpha(%[[ALPHA]]) outs(%{{.*}}) block_size = 16 ->
+// OTHER-LABEL: func.func @plain(
+// OTHER:         mx.quantize {{.*}} scale_rounding = even -> tensor<64x128xf8E5M2>
+// OTHER:         mx.quantize {{.*}} scale_rounding = even -> tensor<96x128xf6E3M2FN>
+func.func @plain(%a: tensor<64x128xbf16>, %b: tensor<128x96xbf16>) -> tensor<64x96xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<64x96xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x96xf32>) -> tensor<64x96xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<64x128xbf16>, tensor<128x96xbf16>) outs(%init : tensor<64x96xf32>) -> tensor<64x96xf32>
+  %t = arith.truncf %r : tensor<64x96xf32> to tensor<64x96xbf16>
+  return %t : tensor<64x96xbf16>
+}
+
+// -----
+
+// What outs holds is added, in f32: the rounding behind is another one.
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @accumulate(
+// CHECK-SAME:    %[[A:.*]]: tensor<?x128xbf16>, %[[B:.*]]: tensor<96x128xf16>, %[[C:.*]]: tensor<?x96xf32>)
+// CHECK:         mx.quantize ins(%[[A]] : tensor<?x128xbf16>) outs(%{{.*}}) -> tensor<?x128xf8E4M3FN>
+// CHECK:         mx.quantize ins(%[[B]] : tensor<96x128xf16>) outs(%{{.*}}) -> tensor<96x128xf8E4M3FN>
+// CHECK:         mx.matmul {{.*}} outs(%[[C]] : tensor<?x96xf32>) accumulate -> tensor<?x96xf32>
+// CHECK:         arith.truncf
+func.func @accumulate(%a: tensor<?x128xbf16>, %b: tensor<96x128xf16>, %c: tensor<?x96xf32>) -> tensor<?x96xbf16> {
+  %r = linalg.contract indexing_maps = [#mk, #nk, #mn] ins(%a, %b : tensor<?x128xbf16>, tensor<96x128xf16>) outs(%c : tensor<?x96xf32>) -> tensor<?x96xf32>
+  %t = arith.truncf %r : tensor<?x96xf32> to tensor<?x96xbf16>
+  return %t : tensor<?x96xbf16>
+}
+
+// -----
+
+// A result that is written transposed has the operands in the other order, and
+// so have their recipes.
+#km = affine_map<(m, n, k) -> (k, m)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#nm = affine_map<(m, n, k) -> (n, m)>
+// CHECK-LABEL: func.func @transposed(
+// CHECK-SAME:    %[[A:.*]]: tensor<128x64xf32>, %[[B:.*]]: tensor<96x128xf32>)
+// CHECK:         %[[QB:.*]]:2 = mx.quantize ins(%[[B]] : tensor<96x128xf32>)
+// CHECK:         %[[QA:.*]]:2 = mx.quantize ins(%[[A]] : tensor<128x64xf32>) {{.*}} axes = [0]
+// CHECK:         mx.matmul ins(%[[QB]]#0, %[[QB]]#1, %[[QA]]#0, %[[QA]]#1 : {{.*}} -> tensor<96x64xf32>
+// OTHER-LABEL: func.func @transposed(
+// OTHER:         mx.quantize ins(%arg1 {{.*}} -> tensor<96x128xf6E3M2FN>
+// OTHER:         mx.quantize ins(%arg0 {{.*}} -> tensor<64x128xf8E5M2>
+func.func @transposed(%a: tensor<128x64xf32>, %b: tensor<96x128xf32>) -> tensor<96x64xf32> {
+  %init = arith.constant dense<0.0> : tensor<96x64xf32>
+  %r = linalg.matmul indexing_maps = [#km, #nk, #nm] ins(%a, %b : tensor<128x64xf32>, tensor<96x128xf32>) outs(%init : tensor<96x64xf32>) -> tensor<96x64xf32>
+  return %r : tensor<96x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @batch(
+// CHECK:         mx.quantize ins(%{{.*}} : tensor<3x64x128xbf16>)
+// CHECK:         mx.quantize ins(%{{.*}} : tensor<3x128x96xbf16>) {{.*}} axes = [0] -> tensor<3x96x128xf8E4M3FN>
+// CHECK:         mx.matmul {{.*}} -> tensor<3x64x96xf32>
+func.func @batch(%a: tensor<3x64x128xbf16>, %b: tensor<3x128x96xbf16>) -> tensor<3x64x96xf32> {
+  %init = arith.constant dense<0.0> : tensor<3x64x96xf32>
+  %r = linalg.batch_matmul ins(%a, %b : tensor<3x64x128xbf16>, tensor<3x128x96xbf16>) outs(%init : tensor<3x64x96xf32>) -> tensor<3x64x96xf32>
+  return %r : tensor<3x64x96xf32>
+}
+
+// -----
+
+// An operation's own recipes go first.
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @own(
+// CHECK:         linalg.matmul {{.*}}mx.recipe = "none"
+// CHECK:         -> tensor<64x128xf4E2M1FN>
+// CHECK:         -> tensor<96x128xf4E2M1FN>
+// CHECK:         -> tensor<64x128xf8E5M2>
+// CHECK:         -> tensor<96x128xf8E4M3FN>
+func.func @own(%a: tensor<64x128xbf16>, %b: tensor<96x128xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  %0 = linalg.matmul indexing_maps = [#mk, #nk, #mn] {mx.recipe = "none"} ins(%a, %b : tensor<64x128xbf16>, tensor<96x128xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  %1 = linalg.matmul indexing_maps = [#mk, #nk, #mn] {mx.recipe = "mxfp4"} ins(%a, %b : tensor<64x128xbf16>, tensor<96x128xbf16>) outs(%0 : tensor<64x96xf32>) -> tensor<64x96xf32>
+  %2 = linalg.matmul indexing_maps = [#mk, #nk, #mn] {mx.recipe = ["mxfp8-e5m2", "mxfp8-e4m3"]} ins(%a, %b : tensor<64x128xbf16>, tensor<96x128xbf16>) outs(%1 : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %2 : tensor<64x96xf32>
+}
+
+// -----
+
+// Rounding is an operation on elements too.
+#all = affine_map<(r, c) -> (r, c)>
+// CHECK-LABEL: func.func @rounded(
+// CHECK-NOT:     linalg.generic
+// CHECK:         %[[C:.*]] = mx.matmul {{.*}} -> tensor<64x96xf16>
+// CHECK:         return %[[C]]
+func.func @rounded(%a: tensor<64x128xbf16>, %b: tensor<128x96xbf16>) -> tensor<64x96xf16> {
+  %init = arith.constant dense<0.0> : tensor<64x96xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<64x128xbf16>, tensor<128x96xbf16>) outs(%init : tensor<64x96xf32>) -> tensor<64x96xf32>
+  %empty = tensor.empty() : tensor<64x96xf16>
+  %t = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%r : tensor<64x96xf32>) outs(%empty : tensor<64x96xf16>) {
+  ^bb0(%wide: f32, %old: f16):
+    %narrow = arith.truncf %wide : f32 to f16
+    linalg.yield %narrow : f16
+  } -> tensor<64x96xf16>
+  return %t : tensor<64x96xf16>
+}

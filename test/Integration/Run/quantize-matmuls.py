@@ -1,0 +1,194 @@
+"""Products of linalg in bf16 against what mx-quantize-matmuls makes of them, on the CPU path and on the simulator.
+
+RUN: %python %s mx-run mx-opt %t
+REQUIRES: compiler, numpy
+
+The signal-to-noise ratio of a product of Gaussian matrices is that of its formats (docs/MoE.md): not lower, and not
+higher, as it would be if nothing were quantized. Operands are transposed or not; groups have any number of rows, and
+rows that no group has keep what they had.
+"""
+
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+
+mx_run, mx_opt, directory = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+path = lambda name: os.path.join(directory, name)
+MAPS = "\n".join(f"#{name} = affine_map<(m, n, k) -> ({name[0]}, {name[1]})>" for name in ["mk", "km", "nk", "kn", "mn"])
+MAPS += "\n#all = affine_map<(r, c) -> (r, c)>"
+# From a recipe to the ratio that it gives in dB. Of 8 bits that is the sum of two noises of docs/MoE.md; of the others it
+# was measured: small numbers of a block have fewer digits.
+RATIOS = {"mxfp8-e4m3": 28.5, "mxfp8-e5m2": 22.5, "mxfp6-e2m3": 27.8, "mxfp6-e3m2": 22.5, "mxfp4": 15.7, "nvfp4": 17.4}
+
+
+def execute(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def run(program, arguments, device):
+    options = [f"--device={device}", f"--result={path('out.npy')}"]
+    for i, array in enumerate(arguments):
+        np.save(path(f"in{i}.npy"), array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array)
+        options.append(f"--arg={path(f'in{i}.npy')}")
+    execute(mx_run, program, *options)
+    found = np.load(path("out.npy"))
+    return (found.view(ml_dtypes.bfloat16) if found.dtype == np.uint16 else found).astype(np.float64)
+
+
+def shape(a, b, letters):
+    return f"tensor<{a}x{b}xbf16>" if letters in ("mk", "nk") else f"tensor<{b}x{a}xbf16>"
+
+
+def rounding(to, value, rows, size=""):
+    """Rounds rows of 96 to bf16."""
+    tensor = lambda element: f"tensor<{rows}x96x{element}>"
+    return f"""
+  %for_{to} = tensor.empty({size}) : {tensor("bf16")}
+  %{to} = linalg.generic {{indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}}
+      ins(%{value} : {tensor("f32")}) outs(%for_{to} : {tensor("bf16")}) {{
+  ^bb0(%wide: f32, %old: bf16):
+    %narrow = arith.truncf %wide : f32 to bf16
+    linalg.yield %narrow : bf16
+  }} -> {tensor("bf16")}"""
+
+
+def dense(a, b, adds, result="f32"):
+    """m = 152, n = 96, k = 128."""
+    left, right, out = shape(152, 128, a), shape(96, 128, b), "tensor<152x96xf32>"
+    init = "" if adds else f"""
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {out}
+  %init = linalg.fill ins(%zero : f32) outs(%empty : {out}) -> {out}"""
+    last = "" if result == "f32" else rounding("t", "r", 152)
+    return f"""{MAPS}
+func.func @main(%a: {left}, %b: {right}, %c: {out}) -> tensor<152x96x{result}> {{{init}
+  %r = linalg.matmul indexing_maps = [#{a}, #{b}, #mn] ins(%a, %b : {left}, {right}) outs({'%c' if adds else '%init'} : {out}) -> {out}{last}
+  return {'%r' if result == 'f32' else '%t'} : tensor<152x96x{result}>
+}}
+"""
+
+
+def dense_arguments(rng, a, b):
+    normal = lambda rows, columns: rng.standard_normal((rows, columns)).astype(ml_dtypes.bfloat16)
+    left, right = normal(152, 128), normal(96, 128)
+    return [
+        np.ascontiguousarray(left if a == "mk" else left.T),
+        np.ascontiguousarray(right if b == "nk" else right.T),
+        rng.standard_normal((152, 96)).astype(np.float32)
+    ]
+
+
+LOOP = """
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %groups = arith.constant 5 : index
+  %zero = arith.constant 0.0 : f32"""
+RANGE = """
+    %e = tensor.extract %ends[%g] : tensor<5xi32>
+    %end = arith.index_cast %e : i32 to index
+    %n = arith.subi %end, %start : index"""
+
+
+def rows(b, result):
+    """Rows of X times the matrix of their group, K = 128 and N = 96; other rows keep their zeros."""
+    matrix = shape(96, 128, b)
+    return f"""{MAPS}
+func.func @main(%x: tensor<?x128xbf16>, %w: tensor<5x{matrix[7:]}, %ends: tensor<5xi32>) -> tensor<?x96x{result}> {{{LOOP}
+  %t = tensor.dim %x, %c0 : tensor<?x128xbf16>
+  %none = arith.constant 0.0 : {result}
+  %empty = tensor.empty(%t) : tensor<?x96x{result}>
+  %init = linalg.fill ins(%none : {result}) outs(%empty : tensor<?x96x{result}>) -> tensor<?x96x{result}>
+  %y:2 = scf.for %g = %c0 to %groups step %c1 iter_args(%out = %init, %start = %c0) -> (tensor<?x96x{result}>, index) {{{RANGE}
+    %xg = tensor.extract_slice %x[%start, 0] [%n, 128] [1, 1] : tensor<?x128xbf16> to tensor<?x128xbf16>
+    %wg = tensor.extract_slice %w[%g, 0, 0] [1, {', '.join(matrix[7:].split('x')[:2])}] [1, 1, 1] : tensor<5x{matrix[7:]} to {matrix}
+    %part = tensor.empty(%n) : tensor<?x96xf32>
+    %zeros = linalg.fill ins(%zero : f32) outs(%part : tensor<?x96xf32>) -> tensor<?x96xf32>
+    %r = linalg.matmul indexing_maps = [#mk, #{b}, #mn] ins(%xg, %wg : tensor<?x128xbf16>, {matrix}) outs(%zeros : tensor<?x96xf32>) -> tensor<?x96xf32>
+    {rounding("rounded", "r", "?", "%n") if result == "bf16" else ""}
+    %o = tensor.insert_slice %{"rounded" if result == "bf16" else "r"} into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96x{result}> into tensor<?x96x{result}>
+    scf.yield %o, %end : tensor<?x96x{result}>, index
+  }}
+  return %y#0 : tensor<?x96x{result}>
+}}
+"""
+
+
+def rows_arguments(rng, b):
+    normal = lambda *sizes: rng.standard_normal(sizes).astype(ml_dtypes.bfloat16)
+    w = normal(5, 96, 128)
+    ends = np.array([40, 40, 41, 190, 250], np.int32)
+    return [normal(264, 128), w if b == "nk" else np.ascontiguousarray(w.transpose(0, 2, 1)), ends]
+
+
+def reduction(adds):
+    """dW[g] = dY^T X over the rows of g."""
+    init = "%dw" if adds else "%empty"
+    return f"""{MAPS}
+func.func @main(%x: tensor<?x64xbf16>, %dy: tensor<?x96xbf16>, %ends: tensor<5xi32>, %dw: tensor<5x96x64xf32>) -> tensor<5x96x64xf32> {{{LOOP}
+  %empty = tensor.empty() : tensor<5x96x64xf32>
+  %y:2 = scf.for %g = %c0 to %groups step %c1 iter_args(%out = {init}, %start = %c0) -> (tensor<5x96x64xf32>, index) {{{RANGE}
+    %xg = tensor.extract_slice %x[%start, 0] [%n, 64] [1, 1] : tensor<?x64xbf16> to tensor<?x64xbf16>
+    %dyg = tensor.extract_slice %dy[%start, 0] [%n, 96] [1, 1] : tensor<?x96xbf16> to tensor<?x96xbf16>
+    %old = tensor.extract_slice %out[%g, 0, 0] [1, 96, 64] [1, 1, 1] : tensor<5x96x64xf32> to tensor<96x64xf32>
+    %zeros = linalg.fill ins(%zero : f32) outs(%old : tensor<96x64xf32>) -> tensor<96x64xf32>
+    %r = linalg.matmul indexing_maps = [#km, #kn, #mn] ins(%dyg, %xg : tensor<?x96xbf16>, tensor<?x64xbf16>) outs(%{"old" if adds else "zeros"} : tensor<96x64xf32>) -> tensor<96x64xf32>
+    %o = tensor.insert_slice %r into %out[%g, 0, 0] [1, 96, 64] [1, 1, 1] : tensor<96x64xf32> into tensor<5x96x64xf32>
+    scf.yield %o, %end : tensor<5x96x64xf32>, index
+  }}
+  return %y#0 : tensor<5x96x64xf32>
+}}
+"""
+
+
+def reduction_arguments(rng):
+    normal = lambda *sizes: rng.standard_normal(sizes).astype(ml_dtypes.bfloat16)
+    ends = np.array([140, 140, 171, 390, 470], np.int32)
+    return [normal(480, 64), normal(480, 96), ends, rng.standard_normal((5, 96, 64)).astype(np.float32)]
+
+
+compared = failures = 0
+
+
+def check(name, text, arguments, recipe="mxfp8-e4m3", added=0, devices=("cpu", "sim")):
+    """`added` is what the exact result has beside products, without noise."""
+    global compared, failures
+    with open(path("plain.mlir"), "w") as f:
+        f.write(text)
+    execute(mx_opt, path("plain.mlir"), f"--mx-quantize-matmuls=recipe={recipe}", "--cse", "--canonicalize", "-o",
+            path("quantized.mlir"))
+    with open(path("quantized.mlir")) as f:
+        if "linalg.matmul" in f.read():
+            sys.exit(f"{name}: a product was not quantized")
+    plain = run(path("plain.mlir"), arguments, "cpu")
+    products = plain - added
+    for device in devices:
+        found = run(path("quantized.mlir"), arguments, device)
+        zeros = products == 0
+        ratio = 10 * np.log10((products**2).sum() / ((found - plain)**2).sum())
+        compared += 1
+        if abs(ratio - RATIOS[recipe]) > 0.4 or not np.array_equal(found[zeros], plain[zeros]):
+            failures += 1
+            print(f"{name}, {recipe}, on {device}: expected {RATIOS[recipe]} dB, found {ratio:.2f}")
+
+
+rng = np.random.default_rng(1)
+for a, b in [("mk", "nk"), ("mk", "kn"), ("km", "kn"), ("km", "nk")]:
+    arguments = dense_arguments(rng, a, b)
+    check(f"{a} {b}", dense(a, b, False, "bf16"), arguments)
+arguments = dense_arguments(rng, "mk", "nk")
+check("added to", dense("mk", "nk", True), arguments, added=arguments[2])
+for recipe in RATIOS:
+    check("recipes", dense("mk", "kn", False), dense_arguments(rng, "mk", "kn"), recipe)
+check("rows", rows("nk", "bf16"), rows_arguments(rng, "nk"), devices=["cpu"])
+check("rows, transposed", rows("kn", "f32"), rows_arguments(rng, "kn"), devices=["cpu"])
+check("reduction", reduction(False), reduction_arguments(rng))
+arguments = reduction_arguments(rng)
+check("reduction, added to", reduction(True), arguments, added=arguments[3])
+print(f"{compared} results compared, {failures} fail")
+sys.exit(failures != 0 or compared < 25)
