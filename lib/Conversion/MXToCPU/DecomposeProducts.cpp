@@ -71,7 +71,8 @@ private:
         op.getOffsets(), op.getOuts(),
         RaggedKindAttr::get(op.getContext(), RaggedKind::Rows),
         builder.getDenseI64ArrayAttr({1}), builder.getI64IntegerAttr(32),
-        /*square=*/UnitAttr(), /*amax=*/UnitAttr(), op.getScaleRoundingAttr(),
+        /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
+        op.getScaleRoundingAttr(),
         /*producerCount=*/op.getEpilogue().size());
     if (!op.getEpilogue().empty())
       quantize.getProducer().front().takeBody(op.getEpilogue().front());

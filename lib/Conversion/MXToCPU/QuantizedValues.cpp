@@ -44,8 +44,14 @@ public:
     if (gather)
       gatherRows();
     else
-      emitter.loopOverDims(arrays[0], op.getQuantizedShape().size(),
-                           [&](ArrayRef<Value> place) { emit(place, place); });
+      emitter.loopOverDims(arrays[0], getRank() - 1, [&](ArrayRef<Value> row) {
+        emitter.loop(emitter.index(0), getSize(getRank() - 1), 1,
+                     [&](Int column) {
+                       SmallVector<Value> place(row);
+                       place.push_back(column);
+                       emit(place, place);
+                     });
+      });
     return arrays;
   }
 
@@ -80,12 +86,19 @@ private:
   void allocate() {
     SmallVector<int64_t> shape = op.getQuantizedShape();
     SmallVector<Value> sizes;
-    for (auto [i, length] : llvm::enumerate(shape))
-      if (ShapedType::isDynamic(length))
-        sizes.push_back(gather && i == 0 ? emitter.dim(gather, 0) : getSize(i));
+    for (auto [i, length] : llvm::enumerate(shape)) {
+      if (!ShapedType::isDynamic(length))
+        continue;
+      Int size = gather && i == 0 ? emitter.dim(gather, 0) : getSize(i);
+      if (i + 1 == shape.size())
+        size = size * op.getNumConcatenated();
+      sizes.push_back(size);
+    }
     SmallVector<Type> types = {getElementTypeOrSelf(op.getInput())};
     if (Block *producer = op.getProducerBlock())
       types = llvm::to_vector(producer->getTerminator()->getOperandTypes());
+    if (op.getConcat())
+      types.resize(1);
     for (Type type : types)
       arrays.push_back(memref::AllocOp::create(
           builder, loc, MemRefType::get(shape, type), sizes));
@@ -106,9 +119,16 @@ private:
     store(elements, place);
   }
 
+  /// In an array each, or side by side in one.
   void store(ArrayRef<Value> elements, ArrayRef<Value> place) {
-    for (auto [element, array] : llvm::zip_equal(elements, arrays))
-      memref::StoreOp::create(builder, loc, element, array, place);
+    for (auto [i, element] : llvm::enumerate(elements)) {
+      SmallVector<Value> to(place);
+      if (op.getConcat())
+        to.back() =
+            emitter.wrap(to.back()) + getSize(getRank() - 1) * int64_t(i);
+      memref::StoreOp::create(builder, loc, element,
+                              arrays[op.getConcat() ? 0 : i], to);
+    }
   }
 
   void gatherRows() {
@@ -135,6 +155,7 @@ private:
       for (Value array : arrays)
         zeros.push_back(arith::ConstantOp::create(
             builder, loc, builder.getZeroAttr(getElementTypeOrSelf(array))));
+      zeros.resize(zeros.size() * op.getNumConcatenated(), zeros[0]);
       emitter.loop(zero, columns, 1,
                    [&](Int column) { store(zeros, {row, column}); });
     });

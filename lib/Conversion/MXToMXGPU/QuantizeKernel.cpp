@@ -105,7 +105,25 @@ static int64_t getSmallestBlock(QuantizeOp op) {
   return block;
 }
 
-static void checkInputs(KernelBuilder &host, QuantizeOp op) {
+/// No tile has columns of two values that lie side by side.
+static LogicalResult verifyConcatenated(QuantizeOp op,
+                                        QuantizeScheduleAttr schedule) {
+  int64_t columns = op.getInput().getType().getDimSize(1);
+  int64_t multiple = schedule.getTile()[1];
+  if (!op.getConcat() || ShapedType::isDynamic(columns) ||
+      columns % multiple == 0)
+    return success();
+  return op.emitOpError("expected dimension 1 of the input to be a multiple of "
+                        "the ")
+         << multiple << " columns of a tile with concat on the GPU, found "
+         << columns;
+}
+
+static void checkInputs(KernelBuilder &host, QuantizeOp op,
+                        QuantizeScheduleAttr schedule) {
+  if (op.getConcat())
+    host.requireMultiple(host.dim(op.getInput(), 1), schedule.getTile()[1],
+                         "dimension 1 of the input with concat");
   for (Value input : op.getInputs().drop_front())
     for (int64_t dim : {0, 1})
       host.requireSize(host.dim(input, dim), host.dim(op.getInput(), dim),
@@ -219,6 +237,7 @@ private:
   SmallVector<Value> getArguments();
   void takeArguments();
   void buildBody();
+  Value getColumn(const QuantizePieces::Piece &piece, size_t value);
   void store(const QuantizePieces::Piece &piece, ArrayRef<Value> values);
 
   VectorType getVector(Type element) {
@@ -233,7 +252,7 @@ private:
   KernelOp kernel;
   /// In the kernel.
   SmallVector<Value> elements, scales, magnitudes;
-  Value encode, seed, blocks;
+  Value encode, seed, columns, blocks;
 };
 
 } // namespace
@@ -268,22 +287,32 @@ void QuantizeRowsBuilder::takeArguments() {
     magnitudes.push_back(*next++);
 }
 
+/// Where a piece of a value lies in what is quantized.
+Value QuantizeRowsBuilder::getColumn(const QuantizePieces::Piece &piece,
+                                     size_t value) {
+  if (!op.getConcat() || value == 0)
+    return piece.column;
+  return body.add(body.mul(pieces.getColumns(), body.index(value)),
+                  piece.column);
+}
+
 void QuantizeRowsBuilder::store(const QuantizePieces::Piece &piece,
                                 ArrayRef<Value> values) {
   int64_t block = op.getBlockSize(), lanes = block / schedule.getVector();
-  Value first;
-  if (seed)
-    first = body.add(body.mul(piece.row, pieces.getColumns()), piece.column);
-  for (auto [i, value] : llvm::enumerate(values)) {
+  for (auto [number, value] : llvm::enumerate(values)) {
+    unsigned i = op.getConcat() ? 0 : number;
+    Value column = getColumn(piece, number), first;
+    if (seed)
+      first = body.add(body.mul(piece.row, columns), column);
     Type element = getElementTypeOrSelf(op.getElements(i).getType());
     Type scale = getElementTypeOrSelf(op.getScales(i).getType());
     auto quantized = body.create<QuantizeBlockOp>(
         TypeRange{getVector(element), scale}, value, encode, seed, first,
         op.getScaleRounding(), lanes);
     body.create<StoreBlockOp>(quantized.getElements(), elements[i], piece.row,
-                              piece.column);
+                              column);
     body.create<StoreScalesOp>(quantized.getScale(), scales[i], piece.row,
-                               body.div(piece.column, block), pieces.getRows(),
+                               body.div(column, block), pieces.getRows(),
                                blocks, lanes);
   }
 }
@@ -291,7 +320,10 @@ void QuantizeRowsBuilder::store(const QuantizePieces::Piece &piece,
 void QuantizeRowsBuilder::buildBody() {
   body.setInsertionPointToStart(&kernel.getBody().front());
   pieces.begin();
-  blocks = body.div(pieces.getColumns(), op.getBlockSize());
+  columns = pieces.getColumns();
+  if (op.getConcat())
+    columns = body.mul(columns, body.index(op.getNumConcatenated()));
+  blocks = body.div(columns, op.getBlockSize());
   auto threads =
       forEachTile(body, "quantize", pieces.getRows(), pieces.getColumns(),
                   schedule.getTile(), schedule.getThreads(),
@@ -306,7 +338,10 @@ void QuantizeRowsBuilder::buildBody() {
   SmallVector<Value> maxima(magnitudes.size());
   for (const QuantizePieces::Piece &piece : loaded) {
     SmallVector<Value> values = pieces.produce(piece);
-    for (auto [maximum, value] : llvm::zip(maxima, values)) {
+    for (auto [i, value] : llvm::enumerate(values)) {
+      if (maxima.empty())
+        break;
+      Value &maximum = maxima[op.getConcat() ? 0 : i];
       Value largest = findLargestMagnitude(body, op, value);
       maximum =
           maximum ? body.create<arith::MaximumFOp>(maximum, largest).getResult()
@@ -328,7 +363,7 @@ void QuantizeRowsBuilder::build() {
   Value rowTiles =
       host.ceilDiv(getQuantizedDim(host, op, 0), schedule.getTile()[0]);
   Value columnTiles =
-      host.ceilDiv(getQuantizedDim(host, op, 1), schedule.getTile()[1]);
+      host.ceilDiv(host.dim(op.getInput(), 1), schedule.getTile()[1]);
   host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
   op.erase();
 }
@@ -341,11 +376,13 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
       op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
   if (!schedule)
     schedule = selectQuantizeSchedule(op, target.chip);
+  if (failed(verifyConcatenated(op, schedule)))
+    return failure();
   if (!isByTiles(op) &&
       failed(verifyRowSchedule(op, getSmallestBlock(op), schedule)))
     return failure();
   KernelBuilder host(op.getLoc(), op);
-  checkInputs(host, op);
+  checkInputs(host, op, schedule);
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     checkSizes(host, op, i);
   for (Value magnitude : op.getMagnitudes())

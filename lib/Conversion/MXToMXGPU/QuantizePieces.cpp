@@ -17,8 +17,11 @@ using namespace mx::mxgpu;
 
 Value mx::mxgpu::getQuantizedDim(KernelBuilder &host, QuantizeOp op,
                                  int64_t dim) {
-  return dim == 0 && op.getGather() ? host.dim(op.getGather(), 0)
-                                    : host.dim(op.getInput(), dim);
+  if (dim == 0)
+    return host.dim(op.getGather() ? op.getGather() : op.getInput(), 0);
+  Value columns = host.dim(op.getInput(), 1);
+  int64_t count = op.getNumConcatenated();
+  return count == 1 ? columns : host.mul(columns, host.index(count));
 }
 
 SmallVector<Type> mx::mxgpu::getQuantizedTypes(QuantizeOp op) {
@@ -74,7 +77,8 @@ void QuantizePieces::begin() {
 
 /// Whether tiles end where the tensor does; those of a group begin with it.
 bool QuantizePieces::isCovered(int64_t dim) {
-  int64_t extent = op.getQuantizedShape()[dim];
+  int64_t extent =
+      dim ? op.getInput().getType().getDimSize(1) : op.getQuantizedShape()[0];
   return !ShapedType::isDynamic(extent) && extent % tile[dim] == 0 &&
          !op.getOffsets();
 }

@@ -34,6 +34,7 @@ private:
   /// The elements and scales of one value and axis.
   struct Destination {
     int64_t axis;
+    unsigned value;
     std::string name;   // of its fields
     std::string source; // the field that holds the value
     mlir::Type sourceType, elementType, scaleType;
@@ -71,7 +72,9 @@ private:
   llvm::LogicalResult verifyProducers();
   void checkInputs();
   void buildHost();
+  void setValue(Destination &dest, unsigned value);
   Destination getDestination(unsigned index);
+  void splitDestinations();
   mlir::Value getRowTiles(mlir::Value rows);
   mlir::Value createCounter();
 
@@ -90,7 +93,9 @@ private:
                                mlir::Value item);
   mlir::Value buildColumnFragment(const Destination &dest, const Unit &unit,
                                   mlir::Value item);
-  mlir::Value getNumber(const Unit &unit, mlir::Value row, mlir::Value column);
+  mlir::Value getNumber(const Destination &dest, const Unit &unit,
+                        mlir::Value row, mlir::Value column);
+  mlir::Value getAllColumns();
   mlir::Value clearBehindRows(mlir::Value scale, mlir::Value row);
   void storeScale(const Destination &dest, const Unit &unit, mlir::Value scale,
                   mlir::Value row, mlir::Value block);
@@ -177,11 +182,19 @@ private:
   mlir::Value getInputRow(ForEachWorkOp tile) {
     return op.getOffsets() ? tile.getStart() : tile.getRow();
   }
+  /// The column of the tile in what is quantized, where values may lie beside
+  /// each other.
+  mlir::Value getColumn(const Destination &dest) {
+    if (!op.getConcat() || dest.value == 0)
+      return tile.getColumn();
+    return body.add(body.mul(columns, body.index(dest.value)),
+                    tile.getColumn());
+  }
   /// Row and column of what it writes for an axis.
   std::pair<mlir::Value, mlir::Value> getStart(const Destination &dest) {
     if (dest.axis)
-      return {getInputRow(tile), tile.getColumn()};
-    return {tile.getColumn(), tile.getRow()};
+      return {getInputRow(tile), getColumn(dest)};
+    return {getColumn(dest), tile.getRow()};
   }
 
   QuantizeOp op;

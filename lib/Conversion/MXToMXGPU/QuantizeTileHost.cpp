@@ -41,16 +41,20 @@ void QuantizeTileBuilder::checkInputs() {
   }
 }
 
-QuantizeTileBuilder::Destination
-QuantizeTileBuilder::getDestination(unsigned index) {
-  unsigned value = index / op.getAxes().size();
-  Destination dest;
-  dest.axis = op.getAxis(index);
+void QuantizeTileBuilder::setValue(Destination &dest, unsigned value) {
+  dest.value = value;
   dest.name = dest.axis ? "rows" : "columns";
   if (types.size() > 1)
     dest.name += std::to_string(value);
   dest.source = getField(value);
   dest.sourceType = types[value];
+}
+
+QuantizeTileBuilder::Destination
+QuantizeTileBuilder::getDestination(unsigned index) {
+  Destination dest;
+  dest.axis = op.getAxis(index);
+  setValue(dest, index / op.getAxes().size());
   dest.elementType = getElementTypeOrSelf(op.getElements(index).getType());
   dest.scales = op.getScales(index);
   dest.scaleType = getElementTypeOrSelf(dest.scales.getType());
@@ -83,6 +87,16 @@ void QuantizeTileBuilder::buildHost() {
         op.getInput(), getL2Promotion());
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     destinations.push_back(getDestination(i));
+}
+
+/// Values that lie side by side have places of their own in one destination.
+void QuantizeTileBuilder::splitDestinations() {
+  SmallVector<Destination> first = destinations;
+  for (int64_t value = 1; value < op.getNumConcatenated(); ++value)
+    for (Destination dest : first) {
+      setValue(dest, value);
+      destinations.push_back(dest);
+    }
 }
 
 /// Tiles of rows that suffice for all groups, whatever their sizes.
@@ -141,6 +155,7 @@ void QuantizeTileBuilder::build() {
       dest.kernelElements = *argument++;
     dest.kernelScales = *argument++;
   }
+  splitDestinations();
   Value kernelRows = *argument++, kernelColumns = *argument++;
   if (op.getGlobalScale())
     encode = *argument++;

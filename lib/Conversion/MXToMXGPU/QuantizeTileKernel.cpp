@@ -141,14 +141,21 @@ void QuantizeTileBuilder::buildSchedule() {
   body.create<PublishOp>(slot, Value());
 }
 
-/// The linear index in the tensor of an element of a unit, which its random
-/// number belongs to; null without a seed.
-Value QuantizeTileBuilder::getNumber(const Unit &unit, Value row,
-                                     Value column) {
+/// The columns of what is quantized.
+Value QuantizeTileBuilder::getAllColumns() {
+  int64_t count = op.getNumConcatenated();
+  return count == 1 ? columns : body.mul(columns, body.index(count));
+}
+
+/// The linear index in what is quantized of an element of a unit, which its
+/// random number belongs to; null without a seed.
+Value QuantizeTileBuilder::getNumber(const Destination &dest, const Unit &unit,
+                                     Value row, Value column) {
   if (!seed)
     return Value();
   row = body.add(body.add(getInputRow(tile), unit.first), row);
-  return body.add(body.mul(row, columns), body.add(tile.getColumn(), column));
+  return body.add(body.mul(row, getAllColumns()),
+                  body.add(getColumn(dest), column));
 }
 
 /// A block of a row, or a row of a square whose other rows the lanes beside it
@@ -163,7 +170,8 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
       row, column, unit.rows);
   auto quantized = body.create<QuantizeBlockOp>(
       TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
-      x, encode, seed, getNumber(unit, row, column), op.getScaleRounding(),
+      x, encode, seed, getNumber(dest, unit, row, column),
+      op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() : 1);
   body.create<StoreSharedOp>(quantized.getElements(), unit.elements,
                              dest.getElementField(), ValueRange{row, column});
@@ -194,8 +202,8 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
   auto quantized = body.create<QuantizeColumnsOp>(
       TypeRange{VectorType::get({inWord, getBlock()}, dest.elementType),
                 VectorType::get(inWord, dest.scaleType)},
-      x, encode, rows, seed, getNumber(unit, row, column),
-      seed ? columns : Value(), op.getScaleRounding(),
+      x, encode, rows, seed, getNumber(dest, unit, row, column),
+      seed ? getAllColumns() : Value(), op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() / inWord : 1);
   body.create<StoreSharedOp>(quantized.getElements(), unit.elements,
                              dest.getElementField(),
@@ -284,8 +292,10 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, const Unit &unit) {
 
 /// Behind all else, which others wait for.
 void QuantizeTileBuilder::raiseMagnitudes() {
-  for (auto [i, largest] : llvm::enumerate(maxima))
-    body.create<RaiseMagnitudeOp>(largest, known[i], magnitudes[i]);
+  for (auto [i, largest] : llvm::enumerate(maxima)) {
+    unsigned number = op.getConcat() ? 0 : i;
+    body.create<RaiseMagnitudeOp>(largest, known[number], magnitudes[number]);
+  }
   maxima.clear();
   known.clear();
 }

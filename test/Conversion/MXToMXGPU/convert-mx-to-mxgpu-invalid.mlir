@@ -50,6 +50,20 @@ func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[136
 
 // -----
 
+// A tile would have columns of two values.
+!a = memref<128x192xf8E4M3FN>
+!s = memref<128x6xf8E8M0FNU>
+func.func @main(%x: memref<128x96xbf16>, %e: !a, %s: !s) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of the input to be a multiple of the 128 columns of a tile with concat on the GPU, found 96}}
+  mx.quantize ins(%x : memref<128x96xbf16>) outs(%e, %s : !a, !s) concat producer {
+  ^bb0(%v: bf16, %row: index, %column: index):
+    mx.yield %v, %v : bf16, bf16
+  }
+  return
+}
+
+// -----
+
 // Rows that overlap.
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>

@@ -196,6 +196,8 @@ private:
     Region &region = to.getProducer().front();
     rewriter.inlineRegionBefore(from.getProducer().front(), region,
                                 region.end());
+    if (from.getConcat())
+      return; // which is one value
     auto yield = cast<YieldOp>(region.front().getTerminator());
     SmallVector<Value> kept;
     for (unsigned value : values.set_bits())
@@ -246,6 +248,7 @@ struct FoldIdentityProducer final : OpRewritePattern<QuantizeOp> {
     Block *producer = op.getProducerBlock();
     if (!producer || op.getInputs().size() != 1 ||
         !op.getInputScales().empty() || op.getNumValues() != 1 ||
+        op.getConcat() ||
         cast<YieldOp>(producer->getTerminator()).getValue() !=
             producer->getArgument(0))
       return rewriter.notifyMatchFailure(op, "computes something");

@@ -112,7 +112,14 @@ SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
   SmallVector<int64_t> shape(getInput().getType().getShape());
   if (getGather())
     shape[0] = getGather().getType().getDimSize(0);
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() *= getNumConcatenated();
   return shape;
+}
+
+int64_t QuantizeOp::getNumConcatenated() {
+  return getConcat() ? getProducerBlock()->getTerminator()->getNumOperands()
+                     : 1;
 }
 
 QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,
@@ -126,7 +133,8 @@ QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,
       builder, loc, types, inputs, inputScales, getGlobalScale(), getSeed(),
       getGather(), getOffsets(), outs, getRaggedAttr(),
       builder.getDenseI64ArrayAttr(axes), getBlockSizeAttr(), getSquareAttr(),
-      hasAmax ? builder.getUnitAttr() : UnitAttr(), getScaleRoundingAttr(),
+      hasAmax ? builder.getUnitAttr() : UnitAttr(), getConcatAttr(),
+      getScaleRoundingAttr(),
       /*producerCount=*/hasProducer);
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;

@@ -136,6 +136,27 @@ static LogicalResult verifyProducer(QuantizeOp op, size_t &numValues) {
   return success();
 }
 
+/// What lies side by side: several values of one type, whose columns no groups
+/// divide.
+static LogicalResult verifyConcat(QuantizeOp op, size_t numValues) {
+  // quantize C32
+  if (numValues < 2)
+    return op.emitOpError("expected a producer that yields 2 values or more "
+                          "with concat, found ")
+           << (op.getProducer().empty() ? "none" : std::to_string(numValues));
+  TypeRange types = op.getProducerBlock()->getTerminator()->getOperandTypes();
+  // quantize C33
+  if (!llvm::all_equal(types))
+    return op.emitOpError("expected the producer to yield values of one type "
+                          "with concat, found (")
+           << types << ")";
+  // quantize C34
+  if (op.getRaggedOrNone() == RaggedKind::Reduction)
+    return op.emitOpError("expected groups of rows, or none, with concat, "
+                          "found ragged = reduction");
+  return success();
+}
+
 /// Types and shapes of the elements and scales of one value and axis.
 static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
   int64_t axis = op.getAxis(index);
@@ -226,6 +247,11 @@ LogicalResult QuantizeOp::verify() {
   size_t numValues;
   if (failed(verifyProducer(*this, numValues)))
     return failure();
+  if (getConcat()) {
+    if (failed(verifyConcat(*this, numValues)))
+      return failure();
+    numValues = 1;
+  }
   // quantize C4
   if (getOuts().size() != (2 * getAxes().size() + getAmax()) * numValues) {
     InFlightDiagnostic diag =

@@ -3,12 +3,13 @@
 //===----------------------------------------------------------------------===//
 //
 // A quantizer runs at the speed of memory, so that reading its input once
-// instead of twice, or not storing it at all, is what can be won. Five steps,
+// instead of twice, or not storing it at all, is what can be won. Six steps,
 // repeated as long as one applies:
 //
 // - a quantization gives the largest magnitude of its input too;
 // - two quantizations of the same along different axes become one;
 // - two whose inputs are related become one of several values;
+// - tensors that are put side by side to be quantized become values that are;
 // - an elementwise operation that only a quantization uses becomes its
 //   producer;
 // - what only a quantization dequantizes becomes a quantized input.
@@ -43,7 +44,7 @@ static bool haveSameRecipe(QuantizeOp a, QuantizeOp b) {
          a.getRagged() == b.getRagged() && a.getOffsets() == b.getOffsets() &&
          a.getGlobalScale() == b.getGlobalScale() &&
          a.getSeed() == b.getSeed() && a.getGather() == b.getGather() &&
-         a.getSquare() == b.getSquare() &&
+         a.getSquare() == b.getSquare() && a.getConcat() == b.getConcat() &&
          a.getBlockSize() == b.getBlockSize() &&
          a.getScaleRounding() == b.getScaleRounding() &&
          a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
@@ -171,6 +172,7 @@ static bool haveRelatedInputs(QuantizeOp a, QuantizeOp b) {
 static bool mergeValues(IRRewriter &rewriter, QuantizeOp first,
                         QuantizeOp second) {
   if (first.getAxes() != second.getAxes() || first.getGlobalScale() ||
+      first.getConcat() ||
       first.getInput().getType().getShape() !=
           second.getInput().getType().getShape() ||
       !haveSameRecipe(first, second) || !haveRelatedInputs(first, second))
@@ -294,10 +296,100 @@ static bool fuseDequantize(IRRewriter &rewriter, QuantizeOp op, Value input) {
   return true;
 }
 
+/// The tensors that were put side by side in one with nothing else in it, from
+/// the left to the right; empty if they were not.
+static SmallVector<Value> getInsertedColumns(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t last = type.getRank() - 1, end = type.getDimSize(last);
+  SmallVector<Value> parts;
+  SmallVector<OpFoldResult> sizes;
+  while (auto insert = tensor.getDefiningOp<tensor::InsertSliceOp>()) {
+    RankedTensorType source = insert.getSourceType();
+    end -= source.getDimSize(source.getRank() - 1);
+    SmallVector<OpFoldResult> place = insert.getMixedOffsets();
+    bool isBeside =
+        source.getRank() == type.getRank() && insert.hasUnitStride() &&
+        isConstantIntValue(place.pop_back_val(), end) &&
+        llvm::all_of(place, [](OpFoldResult i) { return isZeroInteger(i); });
+    SmallVector<OpFoldResult> lines = insert.getMixedSizes();
+    lines.pop_back();
+    if (!isBeside ||
+        (!parts.empty() && !isEqualConstantIntOrValueArray(lines, sizes)))
+      return {};
+    sizes = std::move(lines);
+    parts.push_back(insert.getSource());
+    tensor = insert.getDest();
+  }
+  auto empty = tensor.getDefiningOp<tensor::EmptyOp>();
+  if (!empty || parts.empty() || end != 0)
+    return {};
+  SmallVector<OpFoldResult> lines = empty.getMixedSizes();
+  lines.pop_back();
+  if (!isEqualConstantIntOrValueArray(lines, sizes))
+    return {};
+  return llvm::to_vector(llvm::reverse(parts));
+}
+
+static SmallVector<Value> getColumnsSideBySide(Value tensor) {
+  auto concat = tensor.getDefiningOp<tensor::ConcatOp>();
+  if (!concat)
+    return getInsertedColumns(tensor);
+  bool isLast =
+      int64_t(concat.getDim()) + 1 == concat.getResultType().getRank();
+  return isLast ? SmallVector<Value>(concat.getInputs()) : SmallVector<Value>();
+}
+
+/// Erases `op` and what only it used, as far as that has no effects.
+static void eraseUnused(IRRewriter &rewriter, Operation *op) {
+  if (!op || !isOpTriviallyDead(op))
+    return;
+  SmallVector<Value> operands(op->getOperands());
+  rewriter.eraseOp(op);
+  for (Value operand : operands)
+    if (operand.use_empty())
+      eraseUnused(rewriter, operand.getDefiningOp());
+}
+
+/// Whether the numbers of one input are what is quantized.
+static bool quantizesInput(QuantizeOp op) {
+  Block *producer = op.getProducerBlock();
+  if (!producer || op.getInputs().size() != 1)
+    return !producer;
+  return producer->getTerminator()->getOperands() ==
+         ValueRange(producer->getArgument(0));
+}
+
+/// quantize(concat(x, y) along the last dimension) -> quantize(x, y) concat
+static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input) {
+  if (!quantizesInput(op) || !input.hasOneUse() || !readsNumbersOf(op, input) ||
+      op.getConcat() || op.getRaggedOrNone() == RaggedKind::Reduction)
+    return false;
+  SmallVector<Value> parts = getColumnsSideBySide(input);
+  auto isAlike = [&](Value part) {
+    return part.getType() == parts[0].getType();
+  };
+  if (parts.size() < 2 || !llvm::all_of(parts, isAlike))
+    return false;
+  // Of one width, into which blocks fit.
+  int64_t columns =
+      cast<RankedTensorType>(parts[0].getType()).getShape().back();
+  if (ShapedType::isDynamic(columns) || columns % op.getBlockSize() != 0)
+    return false;
+  ProducerBuilder builder(rewriter, op);
+  SmallVector<Value> values = builder.getElements(parts);
+  QuantizeOp fused = builder.finish(
+      op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
+  fused.setConcat(true);
+  rewriter.replaceOp(op, fused->getResults());
+  eraseUnused(rewriter, input.getDefiningOp());
+  return true;
+}
+
 static bool fuseInput(IRRewriter &rewriter, QuantizeOp op) {
   return op.getNumResults() &&
          llvm::any_of(llvm::to_vector(op.getInputs()), [&](Value input) {
-           return fuseElementwise(rewriter, op, input) ||
+           return fuseConcat(rewriter, op, input) ||
+                  fuseElementwise(rewriter, op, input) ||
                   fuseDequantize(rewriter, op, input);
          });
 }

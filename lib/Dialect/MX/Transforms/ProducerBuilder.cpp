@@ -234,6 +234,11 @@ Value ProducerBuilder::extract(Value tensor, ValueRange indices) {
   return tensor::ExtractOp::create(rewriter, place->getLoc(), tensor, indices);
 }
 
+SmallVector<Value> ProducerBuilder::getElements(ValueRange tensors) {
+  return llvm::map_to_vector(tensors,
+                             [&](Value tensor) { return getElement(tensor); });
+}
+
 Value ProducerBuilder::getElement(Value tensor) {
   if (isEpilogue && !computed.count(tensor))
     return extract(tensor, {row, column});

@@ -50,6 +50,9 @@ public:
   /// What `op` yields, or its input.
   llvm::SmallVector<mlir::Value> inlineProducer(QuantizeOp op);
 
+  /// The elements of these tensors, as inputs or as they are computed.
+  llvm::SmallVector<mlir::Value> getElements(mlir::ValueRange tensors);
+
   /// From now on the results of `op` are computed where they are needed.
   void inlineElementwise(mlir::linalg::LinalgOp op);
   void inlineDequantize(DequantizeOp op);

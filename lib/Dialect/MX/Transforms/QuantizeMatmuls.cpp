@@ -207,7 +207,7 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
       hasGroups ? product.offsets : Value(), outs,
       hasGroups ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
       ArrayRef<int64_t>{operand.axis}, block, /*square=*/false,
-      /*amax=*/false, rounding, /*producerCount=*/0);
+      /*amax=*/false, /*concat=*/false, rounding, /*producerCount=*/0);
 }
 
 /// Why the reduction cannot be cut into blocks; empty if it can.

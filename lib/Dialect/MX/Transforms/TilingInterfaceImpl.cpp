@@ -143,6 +143,8 @@ static LoopNest getLoopNest(QuantizeOp op) {
                                                     : column;
   if (raggedLoop != DimMap::kWhole)
     nest.whole.push_back({raggedLoop, kRaggedReason});
+  if (op.getConcat())
+    nest.whole.push_back({column, "values lie side by side"});
   if (op.getSeed())
     for (int64_t loop : llvm::seq(batch + 2))
       nest.whole.push_back({loop, "the random numbers of a seed belong to "
@@ -152,7 +154,7 @@ static LoopNest getLoopNest(QuantizeOp op) {
                                      ? withBatch(batch, {row, column})
                                      : withBatch(batch, {column, row});
     for (int64_t &loop : loops)
-      if (loop == raggedLoop)
+      if (loop == raggedLoop || (loop == column && op.getConcat()))
         loop = DimMap::kWhole;
     nest.add(op.getOutsMutable()[2 * i], loops);
     nest.addScales(op.getOutsMutable()[2 * i + 1], loops, op.getBlockSize());

@@ -378,6 +378,27 @@ func.func @unused_value_and_axis(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>,
 
 // -----
 
+// Values side by side are one: an axis goes, not one of them.
+// CHECK-LABEL: func @unused_axis_of_concat(
+// CHECK:         %[[R:.*]]:2 = mx.quantize
+// CHECK-SAME:      axes = [0] concat -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU> producer {
+// CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      mx.yield %[[A]], %[[A]] : bf16, bf16
+func.func @unused_axis_of_concat(%x: tensor<64x64xbf16>, %e: tensor<64x128xf8E4M3FN>, %f: tensor<64x4xf8E8M0FNU>,
+                                 %et: tensor<128x64xf8E4M3FN>, %ft: tensor<128x2xf8E8M0FNU>) -> tensor<128x64xf8E4M3FN> {
+  %r:4 = mx.quantize ins(%x : tensor<64x64xbf16>)
+      outs(%e, %f, %et, %ft : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>, tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>)
+      axes = [1, 0] concat
+      -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>, tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>
+      producer {
+      ^bb0(%a: bf16, %row: index, %col: index):
+        mx.yield %a, %a : bf16, bf16
+      }
+  return %r#2 : tensor<128x64xf8E4M3FN>
+}
+
+// -----
+
 // Magnitudes of the values that are left are left.
 // CHECK-LABEL: func @unused_value_with_amax(
 // CHECK:         %[[R:.*]]:3 = mx.quantize

@@ -700,6 +700,69 @@ func.func @quantize_c29_multiple(%s: tensor<64x3xf8E8M0FNU>,
 }
 
 // -----
+func.func @quantize_c32(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a producer that yields 2 values or more with concat, found none}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c32_one(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a producer that yields 2 values or more with concat, found 1}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    mx.yield %a : bf16
+  }
+  return
+}
+
+// -----
+func.func @quantize_c33(%x: tensor<64x64xbf16>, %o0: tensor<64x128xf8E4M3FN>, %o1: tensor<64x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected the producer to yield values of one type with concat, found ('bf16', 'f32')}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) concat -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %b = arith.extf %a : bf16 to f32
+    mx.yield %a, %b : bf16, f32
+  }
+  return
+}
+
+// -----
+func.func @quantize_c34(%x: tensor<64x300xbf16>, %o: tensor<4xi32>, %o0: tensor<64x1152xf8E4M3FN>, %o1: tensor<64x36xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected groups of rows, or none, with concat, found ragged = reduction}}
+  %r:2 = mx.quantize ragged = reduction ins(%x : tensor<64x300xbf16>) offsets(%o : tensor<4xi32>) outs(%o0, %o1 : tensor<64x1152xf8E4M3FN>, tensor<64x36xf8E8M0FNU>) concat -> tensor<64x1152xf8E4M3FN>, tensor<64x36xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    mx.yield %a, %a : bf16, bf16
+  }
+  return
+}
+
+// -----
+// A destination of one value is too narrow.
+// expected-note @below {{elements is defined here}}
+func.func @quantize_c13_concat(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of elements to be 128, found 64}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x4xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    mx.yield %a, %a : bf16, bf16
+  }
+  return
+}
+
+// -----
+// Blocks are those of one value.
+func.func @quantize_c12_concat(
+// expected-note @below {{input is defined here}}
+    %x: tensor<64x48xbf16>, %o0: tensor<64x96xf8E4M3FN>, %o1: tensor<64x3xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 32, found 48; the nearest are 32 and 64}}
+  %r:2 = mx.quantize ins(%x : tensor<64x48xbf16>) outs(%o0, %o1 : tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>) concat -> tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    mx.yield %a, %a : bf16, bf16
+  }
+  return
+}
+
+// -----
 func.func @dequantize_input_type(%i: tensor<256x512xf16>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xbf16>) {
   // expected-error @below {{'mx.dequantize' op operand #0 must be ranked tensor or memref of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8 elements, but got 'tensor<256x512xf16>'}}
   %r = mx.dequantize ins(%i, %s : tensor<256x512xf16>, tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x512xbf16>) -> tensor<256x512xbf16>

@@ -458,3 +458,105 @@ func.func @called(%x: !t, %e: !e, %f: !s) -> (!e, !s, !m, !m) {
   %a = mx.amax ins(%x : !t) outs(%m : !m) -> !m
   return %q#0, %q#1, %a, %n : !e, !s, !m, !m
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+!x = tensor<?x64xbf16>
+!y = tensor<?x128xbf16>
+!e = tensor<?x128xf8E4M3FN>
+!s = tensor<?x4xf8E8M0FNU>
+!et = tensor<128x?xf8E4M3FN>
+!st = tensor<128x?xf8E8M0FNU>
+
+// The gradients of two matrices side by side, along both axes: neither they nor
+// what is made of them is stored.
+// CHECK-LABEL: func @concat(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<?x64xbf16>, %[[Y:[^:]*]]: tensor<?x64xbf16>
+// CHECK-NOT:     linalg
+// CHECK-NOT:     tensor.concat
+// CHECK:         mx.quantize ragged = rows ins(%[[X]], %[[Y]] : tensor<?x64xbf16>, tensor<?x64xbf16>)
+// CHECK-SAME:      axes = [1, 0] concat ->
+// CHECK-SAME:      producer {
+// CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      %[[P:.*]] = arith.mulf %[[A]], %[[B]]
+// CHECK-NEXT:      %[[S:.*]] = arith.subf %[[A]], %[[B]]
+// CHECK-NEXT:      mx.yield %[[P]], %[[S]] : bf16, bf16
+func.func @concat(%x: !x, %y: !x, %n: index, %o: tensor<4xi32>, %e: !e, %f: !s, %et: !et, %ft: !st) -> (!e, !s, !et, !st) {
+  %init = tensor.empty(%n) : !x
+  %d:2 = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : !x, !x) outs(%init, %init : !x, !x) {
+  ^bb0(%a: bf16, %b: bf16, %c: bf16, %d: bf16):
+    %0 = arith.mulf %a, %b : bf16
+    %1 = arith.subf %a, %b : bf16
+    linalg.yield %0, %1 : bf16, bf16
+  } -> (!x, !x)
+  %z = tensor.concat dim(1) %d#0, %d#1 : (!x, !x) -> !y
+  %q:2 = mx.quantize ragged = rows ins(%z : !y) offsets(%o : tensor<4xi32>) outs(%e, %f : !e, !s) -> !e, !s
+  %t:2 = mx.quantize ragged = rows ins(%z : !y) offsets(%o : tensor<4xi32>) outs(%et, %ft : !et, !st) axes = [0] -> !et, !st
+  return %q#0, %q#1, %t#0, %t#1 : !e, !s, !et, !st
+}
+
+// The same by insertions into an empty tensor, here of three inputs.
+// CHECK-LABEL: func @inserted(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<?x64xbf16>, %[[Y:[^:]*]]: tensor<?x64xbf16>
+// CHECK-NOT:     tensor.insert_slice
+// CHECK:         mx.quantize ins(%[[X]], %[[Y]] : tensor<?x64xbf16>, tensor<?x64xbf16>)
+// CHECK-SAME:      concat ->
+// CHECK:           mx.yield %[[A:.*]], %{{.*}}, %[[A]] : bf16, bf16, bf16
+func.func @inserted(%x: !x, %y: !x, %n: index, %e: tensor<?x192xf8E4M3FN>, %f: tensor<?x6xf8E8M0FNU>)
+    -> (tensor<?x192xf8E4M3FN>, tensor<?x6xf8E8M0FNU>) {
+  %init = tensor.empty(%n) : tensor<?x192xbf16>
+  %0 = tensor.insert_slice %x into %init[0, 0] [%n, 64] [1, 1] : !x into tensor<?x192xbf16>
+  %1 = tensor.insert_slice %y into %0[0, 64] [%n, 64] [1, 1] : !x into tensor<?x192xbf16>
+  %2 = tensor.insert_slice %x into %1[0, 128] [%n, 64] [1, 1] : !x into tensor<?x192xbf16>
+  %q:2 = mx.quantize ins(%2 : tensor<?x192xbf16>) outs(%e, %f : tensor<?x192xf8E4M3FN>, tensor<?x6xf8E8M0FNU>)
+      -> tensor<?x192xf8E4M3FN>, tensor<?x6xf8E8M0FNU>
+  return %q#0, %q#1 : tensor<?x192xf8E4M3FN>, tensor<?x6xf8E8M0FNU>
+}
+
+// Something else lies between, or not all of it is known, or another order.
+// CHECK-LABEL: func @inserted_elsewhere(
+// CHECK-NOT:     concat
+// CHECK:         return
+func.func @inserted_elsewhere(%x: !x, %y: !x, %n: index, %m: index, %full: !y, %e: !e, %f: !s) -> (!e, !e, !e, !e) {
+  %init = tensor.empty(%n) : !y
+  %0 = tensor.insert_slice %x into %init[0, 32] [%n, 64] [1, 1] : !x into !y
+  %1 = tensor.insert_slice %y into %0[0, 64] [%n, 64] [1, 1] : !x into !y
+  %q:2 = mx.quantize ins(%1 : !y) outs(%e, %f : !e, !s) -> !e, !s
+  %2 = tensor.insert_slice %x into %full[0, 0] [%n, 64] [1, 1] : !x into !y
+  %3 = tensor.insert_slice %y into %2[0, 64] [%n, 64] [1, 1] : !x into !y
+  %r:2 = mx.quantize ins(%3 : !y) outs(%e, %f : !e, !s) -> !e, !s
+  %4 = tensor.insert_slice %x into %init[0, 0] [%m, 64] [1, 1] : !x into !y
+  %5 = tensor.insert_slice %y into %4[0, 64] [%m, 64] [1, 1] : !x into !y
+  %s:2 = mx.quantize ins(%5 : !y) outs(%e, %f : !e, !s) -> !e, !s
+  %6 = tensor.insert_slice %x into %init[0, 64] [%n, 64] [1, 1] : !x into !y
+  %t:2 = mx.quantize ins(%6 : !y) outs(%e, %f : !e, !s) -> !e, !s
+  return %q#0, %r#0, %s#0, %t#0 : !e, !e, !e, !e
+}
+
+// Below each other; of other widths, or one that blocks do not divide; needed
+// by others; read with places that a producer would not know.
+// CHECK-LABEL: func @no_concat(
+// CHECK-COUNT-4: tensor.concat
+// CHECK-NOT:     concat ->
+// CHECK:         return
+func.func @no_concat(%x: tensor<32x128xbf16>, %y: tensor<64x96xbf16>, %z: tensor<64x32xbf16>, %u: tensor<64x16xbf16>, %v: tensor<64x64xbf16>,
+                     %e: tensor<64x128xf8E4M3FN>, %f: tensor<64x4xf8E8M0FNU>, %e1: tensor<64x32xf8E4M3FN>, %f1: tensor<64x1xf8E8M0FNU>)
+    -> (tensor<64x128xf8E4M3FN>, tensor<64x128xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<64x128xf8E4M3FN>, tensor<64x128xbf16>, tensor<64x128xf8E4M3FN>) {
+  %0 = tensor.concat dim(0) %x, %x : (tensor<32x128xbf16>, tensor<32x128xbf16>) -> tensor<64x128xbf16>
+  %q:2 = mx.quantize ins(%0 : tensor<64x128xbf16>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>
+  %1 = tensor.concat dim(1) %y, %z : (tensor<64x96xbf16>, tensor<64x32xbf16>) -> tensor<64x128xbf16>
+  %r:2 = mx.quantize ins(%1 : tensor<64x128xbf16>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>
+  %2 = tensor.concat dim(1) %u, %u : (tensor<64x16xbf16>, tensor<64x16xbf16>) -> tensor<64x32xbf16>
+  %s:2 = mx.quantize ins(%2 : tensor<64x32xbf16>) outs(%e1, %f1 : tensor<64x32xf8E4M3FN>, tensor<64x1xf8E8M0FNU>) -> tensor<64x32xf8E4M3FN>, tensor<64x1xf8E8M0FNU>
+  %3 = tensor.concat dim(1) %v, %v : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x128xbf16>
+  %t:2 = mx.quantize ins(%3 : tensor<64x128xbf16>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>
+  %4 = tensor.concat dim(1) %v, %v : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x128xbf16>
+  %w:2 = mx.quantize ins(%4 : tensor<64x128xbf16>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %i: index, %j: index):
+    %b = arith.negf %a : bf16
+    mx.yield %b : bf16
+  }
+  return %q#0, %r#0, %s#0, %t#0, %3, %w#0 : tensor<64x128xf8E4M3FN>, tensor<64x128xf8E4M3FN>, tensor<64x32xf8E4M3FN>, tensor<64x128xf8E4M3FN>, tensor<64x128xbf16>, tensor<64x128xf8E4M3FN>
+}

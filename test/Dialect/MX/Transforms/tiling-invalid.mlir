@@ -201,6 +201,31 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
+// Columns of a tile would lie in several places.
+func.func @concat(%x: tensor<256x64xbf16>, %e: tensor<256x128xf8E4M3FN>, %f: tensor<256x4xf8E8M0FNU>)
+    -> tensor<256x128xf8E4M3FN> {
+  // expected-error @below {{expected no tiling of columns: values lie side by side}}
+  // expected-error @below {{to tile operation}}
+  // expected-error @below {{failed to generate tiling loops}}
+  %q:2 = mx.quantize ins(%x : tensor<256x64xbf16>)
+      outs(%e, %f : tensor<256x128xf8E4M3FN>, tensor<256x4xf8E8M0FNU>) concat
+      -> tensor<256x128xf8E4M3FN>, tensor<256x4xf8E8M0FNU> producer {
+  ^bb0(%a: bf16, %row: index, %column: index):
+    mx.yield %a, %a : bf16, bf16
+  }
+  return %q#0 : tensor<256x128xf8E4M3FN>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["mx.quantize"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loop = transform.structured.tile_using_for %op tile_sizes [0, 32]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+
+// -----
+
 // A tile has a maximum of its own.
 func.func @amax(%x: tensor<256x64xbf16>, %e: tensor<256x64xf8E4M3FN>, %f: tensor<256x2xf8E8M0FNU>, %m: tensor<f32>)
     -> tensor<256x64xf8E4M3FN> {

@@ -160,6 +160,12 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     elements and scales of each axis, then with `amax` a number of each. The region sees existing elements only:
     slack is 0 and not what the region makes of 0.
 
+    With `concat` the values of a producer, two or more of one type, lie side by
+    side: what is quantized is the one tensor that `tensor.concat` along the
+    last dimension would give, `R x V*C` for V values and inputs `R x C`. That
+    is what `outs`, the random numbers, `global_scale` and `amax` belong to. The
+    two gradients of a SwiGLU become the matrix that the next product takes.
+
     With a producer, inputs may be quantized already: tensors of elements, each
     of which has the next one of `input_scales`, those of blocks along the last
     dimension (`f8E8M0FNU` of 32 elements, or `f8E4M3FN` of 16 of `f4E2M1FN`),
@@ -218,6 +224,14 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
         ^bb0(%a: bf16, %row: index, %col: index):
           mx.yield %a : bf16
         }
+
+    %q, %s = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
+        outs(%e, %f : tensor<8x128xf8E4M3FN>, tensor<8x4xf8E8M0FNU>)
+        concat -> tensor<8x128xf8E4M3FN>, tensor<8x4xf8E8M0FNU>
+        producer {
+        ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
+          mx.yield %a, %b : bf16, bf16
+        }
     ```
   }];
   let arguments = (ins
@@ -233,6 +247,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     UnitAttr:$square,
     UnitAttr:$amax,
+    UnitAttr:$concat,
     DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$producer);
@@ -246,7 +261,8 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     (`axes` `=` $axes^)? (`block_size` `=` $block_size^)? (`square` $square^)?
-    (`amax` $amax^)? (`scale_rounding` `=` $scale_rounding^)?
+    (`amax` $amax^)? (`concat` $concat^)?
+    (`scale_rounding` `=` $scale_rounding^)?
     attr-dict (`->` type($results)^)? (`producer` $producer^)?
   }];
   let hasCanonicalizer = 1;
@@ -260,9 +276,12 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     /// All inputs, with the scales of those that are quantized already.
     ::llvm::SmallVector<::mx::QuantizeSource> getSources();
     /// The shape of what is quantized: that of the input, with as many rows as
-    /// are gathered.
+    /// are gathered, and the columns of all values that lie side by side.
     ::llvm::SmallVector<int64_t> getQuantizedShape();
-    /// What is quantized: the input, or each value of the producer.
+    /// Values that lie side by side in what is quantized: 1 without `concat`.
+    int64_t getNumConcatenated();
+    /// What is quantized: the input, or each value of the producer, or, with
+    /// `concat`, all of them together.
     unsigned getNumValues() {
       return getOuts().size() / (2 * getAxes().size() + getAmax());
     }

@@ -98,6 +98,10 @@ def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
     - two with one recipe and the same axes become one with several values,
       where the inputs of one are among those of the other, or one elementwise
       operation computes the inputs of both;
+    - a quantization of tensors that `tensor.concat`, or insertions into an empty
+      tensor, put side by side along the last dimension, for nothing else,
+      becomes one with `concat`. They are of one static width, a multiple of the
+      block;
     - an elementwise `linalg` operation (all loops parallel, results not
       permuted) whose results nothing else uses becomes the producer, or part
       of it. Its operands of f32, bf16 and f16 with the shape of the input

@@ -18,7 +18,7 @@ TYPES = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "f8E8M0FNU", 
          "index", "f16", "bf16", "f32", "f64", "complex", "none"]
 WORDS = [["tensor", "memref", "vector"], ["rows", "reduction", "none"], ["ceil", "floor", "even"],
          ["linear", "tcgen05"], ["axes", "block_size", "groups", "align", "scale_rounding", "accumulate"],
-         ["offsets", "alpha", "global_scale", "outs", "ins", "epilogue", "producer", "gather", "seed", "square"],
+         ["offsets", "alpha", "global_scale", "outs", "ins", "epilogue", "producer", "gather", "seed", "square", "amax", "concat"],
          ["mx.quantize", "mx.dequantize", "mx.relayout", "mx.matmul", "mx.grouped_matmul"]]
 
 
