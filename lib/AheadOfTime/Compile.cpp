@@ -20,6 +20,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Execution/Program.h"
+#include "mx/Execution/Traffic.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "mx/Translation/ToManifest.h"
 #include "mx/Translation/ToPTX.h"
@@ -204,9 +205,14 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
                   options.inputFile + ": " + llvm::toString(std::move(error)));
   nameArguments(*module, sources);
 
+  OwningOpRef<ModuleOp> source =
+      options.explain ? module->clone() : OwningOpRef<ModuleOp>();
   Output output;
   if (failed(compile(*module, options, output)))
     return kBadInput;
+  if (source)
+    explainTraffic(llvm::errs(), *source,
+                   {options.chip, options.fuse, options.entries, std::nullopt});
   std::string ptxas = output.ptx.empty()
                           ? std::string()
                           : findPtxas(options.ptxas, options.chip);

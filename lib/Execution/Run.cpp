@@ -12,6 +12,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mx/Execution/Check.h"
+#include "mx/Execution/Traffic.h"
 #include "mx/Support/ResultFiles.h"
 #include "mx_runtime.h"
 #include "llvm/Support/FileSystem.h"
@@ -182,6 +183,9 @@ int mx::run(const RunOptions &options) {
     return explained ? int(kBadInput) : report(kBadInput, message);
   }
   watch.lap("compile");
+  if (options.explain && *device != DeviceKind::CPU)
+    explainTraffic(llvm::errs(), *module,
+                   {options.chip, options.fuse, {options.entry}, arguments});
 
   SmallVector<const NpyArray *> inputs;
   for (const NpyArray &argument : arguments)

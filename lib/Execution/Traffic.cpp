@@ -1,0 +1,340 @@
+//===- Traffic.cpp - Bytes that a program moves through memory ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Sizes are followed from where they are used to constants and to the extents
+// of arguments, as affine expressions over the latter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Execution/Traffic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Support/ScaleLayout.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx;
+
+static AffineExpr add(AffineExpr a, AffineExpr b) {
+  return a && b ? a + b : AffineExpr();
+}
+
+AffineExpr Traffic::sum(AffineExpr TrafficStep::*bytes,
+                        MLIRContext *context) const {
+  AffineExpr total = getAffineConstantExpr(0, context);
+  for (const TrafficStep &step : steps)
+    total = add(total, step.*bytes);
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Follows sizes in one function.
+class Sizes {
+public:
+  Sizes(func::FuncOp function, Traffic &traffic)
+      : function(function), traffic(traffic) {}
+
+  AffineExpr constant(int64_t number) {
+    return getAffineConstantExpr(number, function.getContext());
+  }
+  /// Of an index; null if it is not known.
+  AffineExpr get(OpFoldResult value);
+  /// A dimension of a tensor or memref.
+  AffineExpr getDim(Value shaped, int64_t dim);
+  AffineExpr getBytes(Value shaped);
+
+private:
+  AffineExpr getExtent(BlockArgument argument, int64_t dim);
+  AffineExpr getOperation(Operation *op);
+  AffineExpr getResultDim(OpResult result, int64_t dim);
+
+  func::FuncOp function;
+  Traffic &traffic;
+};
+
+} // namespace
+
+AffineExpr Sizes::get(OpFoldResult value) {
+  if (std::optional<int64_t> number = getConstantIntValue(value))
+    return constant(*number);
+  Operation *op = cast<Value>(value).getDefiningOp();
+  return op ? getOperation(op) : AffineExpr();
+}
+
+AffineExpr Sizes::getOperation(Operation *op) {
+  if (isa<tensor::DimOp, memref::DimOp>(op)) {
+    std::optional<int64_t> dim = getConstantIntValue(op->getOperand(1));
+    return dim ? getDim(op->getOperand(0), *dim) : AffineExpr();
+  }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return get(op->getOperand(0));
+  if (op->getNumOperands() != 2)
+    return {};
+  AffineExpr a = get(op->getOperand(0)), b = get(op->getOperand(1));
+  if (!a || !b)
+    return {};
+  auto divisor = dyn_cast<AffineConstantExpr>(b);
+  bool divides = divisor && divisor.getValue() > 0;
+  return llvm::TypeSwitch<Operation *, AffineExpr>(op)
+      .Case([&](arith::AddIOp) { return a + b; })
+      .Case([&](arith::SubIOp) { return a - b; })
+      .Case([&](arith::MulIOp) { return a * b; })
+      .Case<arith::DivUIOp, arith::DivSIOp>(
+          [&](auto) { return divides ? a.floorDiv(b) : AffineExpr(); })
+      .Case<arith::CeilDivUIOp, arith::CeilDivSIOp>(
+          [&](auto) { return divides ? a.ceilDiv(b) : AffineExpr(); })
+      .Default([](Operation *) { return AffineExpr(); });
+}
+
+AffineExpr Sizes::getExtent(BlockArgument argument, int64_t dim) {
+  if (argument.getOwner() != &function.getBody().front())
+    return {};
+  unsigned number = argument.getArgNumber(), symbol = 0;
+  for (Traffic::Extent extent : traffic.extents) {
+    if (extent.argument == number && extent.dim == dim)
+      break;
+    ++symbol;
+  }
+  if (symbol == traffic.extents.size())
+    traffic.extents.push_back({number, unsigned(dim)});
+  return getAffineSymbolExpr(symbol, function.getContext());
+}
+
+/// Of operations that know the sizes of their results.
+AffineExpr Sizes::getResultDim(OpResult result, int64_t dim) {
+  Operation *op = result.getOwner();
+  auto ofMixed = [&](ArrayRef<OpFoldResult> sizes) { return get(sizes[dim]); };
+  return llvm::TypeSwitch<Operation *, AffineExpr>(op)
+      .Case(
+          [&](tensor::EmptyOp empty) { return ofMixed(empty.getMixedSizes()); })
+      .Case(
+          [&](memref::AllocOp alloc) { return ofMixed(alloc.getMixedSizes()); })
+      .Case<memref::CastOp, tensor::CastOp>(
+          [&](auto cast) { return getDim(cast.getSource(), dim); })
+      .Case<tensor::ExtractSliceOp, memref::SubViewOp>([&](auto slice) {
+        llvm::SmallBitVector dropped = slice.getDroppedDims();
+        int64_t source = -1;
+        for (int64_t left = dim; left >= 0; --left)
+          do
+            ++source;
+          while (dropped.test(source));
+        return get(slice.getMixedSizes()[source]);
+      })
+      .Case([&](tensor::InsertSliceOp insert) {
+        return getDim(insert.getDest(), dim);
+      })
+      .Case([&](tensor::ConcatOp concat) {
+        if (int64_t(concat.getDim()) != dim)
+          return getDim(concat.getInputs()[0], dim);
+        AffineExpr total = constant(0);
+        for (Value input : concat.getInputs())
+          total = add(total, getDim(input, dim));
+        return total;
+      })
+      .Case([&](DestinationStyleOpInterface structured) {
+        return getDim(structured.getTiedOpOperand(result)->get(), dim);
+      })
+      .Case([&](UnrealizedConversionCastOp cast) {
+        return getDim(cast.getOperand(0), dim);
+      })
+      .Default([](Operation *) { return AffineExpr(); });
+}
+
+AffineExpr Sizes::getDim(Value shaped, int64_t dim) {
+  auto type = cast<ShapedType>(shaped.getType());
+  if (!type.isDynamicDim(dim))
+    return constant(type.getDimSize(dim));
+  if (auto argument = dyn_cast<BlockArgument>(shaped))
+    return getExtent(argument, dim);
+  return getResultDim(cast<OpResult>(shaped), dim);
+}
+
+/// Rows and blocks of scales that are stored in tiles.
+static void roundToTiles(Type type, MutableArrayRef<AffineExpr> sizes) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto layout = tensor ? dyn_cast_or_null<ScaleLayoutAttr>(tensor.getEncoding())
+                       : ScaleLayoutAttr();
+  if (!layout || layout.getKind() != ScaleLayoutKind::Tcgen05)
+    return;
+  AffineExpr &rows = sizes[sizes.size() - 2], &blocks = sizes.back();
+  rows = layout.getRagged() == RaggedKind::Rows
+             ? (rows.floorDiv(kScaleTileRows) + layout.getGroups())
+             : rows.ceilDiv(kScaleTileRows);
+  rows = rows * kScaleTileRows;
+  blocks = blocks.ceilDiv(kScaleTileBlocks) * kScaleTileBlocks;
+}
+
+/// Of elements of 4 bits two share a byte; those of 6 have one each.
+AffineExpr Sizes::getBytes(Value shaped) {
+  // The same bytes in another shape.
+  while (isa_and_present<memref::CollapseShapeOp, memref::ExpandShapeOp,
+                         tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+      shaped.getDefiningOp()))
+    shaped = shaped.getDefiningOp()->getOperand(0);
+  auto type = cast<ShapedType>(shaped.getType());
+  SmallVector<AffineExpr> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    sizes.push_back(getDim(shaped, dim));
+    if (!sizes.back())
+      return {};
+  }
+  roundToTiles(type, sizes);
+  AffineExpr elements = constant(1);
+  for (AffineExpr size : sizes)
+    elements = elements * size;
+  Type element = type.getElementType();
+  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  return bits == 4 ? elements.floorDiv(2) : elements * ((bits + 7) / 8);
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Counts a step's operands, each once.
+class StepCounter {
+public:
+  StepCounter(Sizes &sizes, StringRef name, bool isLaunch) : sizes(sizes) {
+    step = {name.str(), isLaunch, sizes.constant(0), sizes.constant(0)};
+  }
+  void read(Value shaped) { count(shaped, step.read, reads); }
+  void write(Value shaped) { count(shaped, step.written, writes); }
+  TrafficStep finish() { return step; }
+
+private:
+  void count(Value shaped, AffineExpr &total, DenseSet<Value> &seen) {
+    if (seen.insert(shaped).second)
+      total = add(total, sizes.getBytes(shaped));
+  }
+  Sizes &sizes;
+  TrafficStep step;
+  DenseSet<Value> reads, writes;
+};
+
+/// Whether a kernel reads and writes what an argument of it shows.
+struct ArgumentUse {
+  bool reads = false, writes = false;
+};
+
+} // namespace
+
+static ArgumentUse getUse(BlockArgument argument) {
+  ArgumentUse found;
+  for (OpOperand &use : argument.getUses()) {
+    Operation *op = use.getOwner();
+    if (isa<mxgpu::TmaLoadOp, mxgpu::WorkSourceOp>(op)) {
+      found.reads = true;
+    } else if (auto store = dyn_cast<mxgpu::TmaStoreOp>(op)) {
+      found.writes = true;
+      found.reads |= store.getAdd();
+    } else if (auto effects = dyn_cast<MemoryEffectOpInterface>(op)) {
+      found.reads |=
+          effects.getEffectOnValue<MemoryEffects::Read>(argument).has_value();
+      found.writes |=
+          effects.getEffectOnValue<MemoryEffects::Write>(argument).has_value();
+    }
+  }
+  return found;
+}
+
+static TrafficStep countLaunch(mxgpu::LaunchOp op, Sizes &sizes) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<mxgpu::KernelOp>(
+      op, op.getKernelAttr());
+  StepCounter counter(sizes, kernel.getSymName(), /*isLaunch=*/true);
+  for (auto [operand, argument] :
+       llvm::zip_equal(op.getArgs(), kernel.getBody().getArguments())) {
+    Value shown = operand;
+    if (auto map = operand.getDefiningOp<mxgpu::EncodeTensorMapOp>())
+      shown = map.getSource();
+    if (!isa<MemRefType>(shown.getType()))
+      continue;
+    ArgumentUse use = getUse(argument);
+    if (use.reads)
+      counter.read(shown);
+    if (use.writes)
+      counter.write(shown);
+  }
+  return counter.finish();
+}
+
+Traffic mx::countLaunches(func::FuncOp function) {
+  Traffic traffic;
+  Sizes sizes(function, traffic);
+  function.walk([&](Operation *op) {
+    if (auto launch = dyn_cast<mxgpu::LaunchOp>(op)) {
+      traffic.steps.push_back(countLaunch(launch, sizes));
+    } else if (auto fill = dyn_cast<gpu::MemsetOp>(op)) {
+      StepCounter counter(sizes, "zeros", /*isLaunch=*/false);
+      counter.write(fill.getDst());
+      traffic.steps.push_back(counter.finish());
+    } else if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      StepCounter counter(sizes, "copy", /*isLaunch=*/false);
+      counter.read(copy.getSource());
+      counter.write(copy.getTarget());
+      traffic.steps.push_back(counter.finish());
+    }
+  });
+  return traffic;
+}
+
+/// Whether an operation reads what a destination holds.
+static bool readsInit(Operation *op, OpOperand &init) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return linalgOp.payloadUsesValueFromOperand(&init);
+  if (auto product = dyn_cast<ProductOpInterface>(op))
+    return product.readsOuts();
+  return isa<CombineOp>(op);
+}
+
+static std::optional<TrafficStep> countOperation(Operation *op, Sizes &sizes) {
+  StepCounter counter(sizes, op->getName().getStringRef(), /*isLaunch=*/true);
+  auto structured = dyn_cast<DestinationStyleOpInterface>(op);
+  if (isa<tensor::ConcatOp>(op)) {
+    llvm::for_each(op->getOperands(), [&](Value v) { counter.read(v); });
+    counter.write(op->getResult(0));
+    return counter.finish();
+  }
+  if (!structured || !structured.hasPureTensorSemantics() ||
+      isa<tensor::InsertSliceOp>(op))
+    return std::nullopt;
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isInit = structured.isDpsInit(&operand);
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    if (!isInit || readsInit(op, operand))
+      counter.read(operand.get());
+    if (isInit)
+      counter.write(operand.get());
+  }
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    if (isa<RankedTensorType>(value.getType()))
+      counter.read(value);
+  return counter.finish();
+}
+
+Traffic mx::countOperations(func::FuncOp function) {
+  Traffic traffic;
+  Sizes sizes(function, traffic);
+  function.walk([&](Operation *op) {
+    if (std::optional<TrafficStep> step = countOperation(op, sizes))
+      traffic.steps.push_back(*step);
+  });
+  return traffic;
+}
