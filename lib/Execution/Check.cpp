@@ -113,6 +113,10 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
       hide(stage.op, "its quantized result has no bound");
       continue;
     }
+    if (product && product.isMasked()) {
+      hide(stage.op, "rows that no group has are not known");
+      continue;
+    }
     // A region may do anything to the rounding error of the sum.
     if (!isa<QuantizeOp>(stage.op) && stage.op->getNumRegions() != 0 &&
         !stage.op->getRegion(0).empty()) {

@@ -29,7 +29,7 @@ int64_t mx::countDefinedElements(Operation *op, const StageArrays &arrays) {
   int64_t count = result.data.size() / npyItemSize(result.dtype);
   auto grouped = dyn_cast<GroupedMatmulOp>(op);
   if (!grouped || grouped.getRagged() != RaggedKind::Rows ||
-      grouped.getScatter())
+      grouped.getScatter() || grouped.getMasked())
     return count;
   // Rows beyond the last group are nobody's.
   const NpyArray *offsets = arrays.operands[4];

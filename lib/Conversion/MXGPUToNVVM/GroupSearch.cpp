@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Groups are known on the device only, by their cumulative ends. Each has whole
-// tiles of packed rows, in order. A warp looks at 32 groups at a time: the sums
-// of their tiles say which lane's group has the one that is looked for.
+// Groups are known on the device only, by their cumulative ends, or by their
+// sizes where each begins at a multiple of a stride. Each has whole tiles of
+// packed rows, in order. A warp looks at 32 groups at a time: the sums of their
+// tiles say which lane's group has the one that is looked for.
 //
 // Ends are taken as they are but for two bounds, so that wrong ones lead to no
 // place outside of the tensors: none is beyond the last row, and none is before
@@ -22,10 +23,12 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 GroupSearch::GroupSearch(NVVMBuilder &builder, Value offsets, Value rows,
-                         int64_t tileRows, Value columns)
+                         int64_t tileRows, Value columns, Value stride)
     : builder(builder), offsets(offsets), tileRows(tileRows), columns(columns),
       count(builder.toI32(builder.create<memref::DimOp>(offsets, 0))),
-      rows(builder.create<arith::IndexCastOp>(getOffsetType(), rows)) {}
+      rows(builder.create<arith::IndexCastOp>(getOffsetType(),
+                                              stride ? stride : rows)),
+      stride(stride ? builder.toI32(stride) : Value()) {}
 
 Value GroupSearch::sub(Value a, Value b) {
   return builder.create<arith::SubIOp>(a, b);
@@ -39,11 +42,8 @@ Type GroupSearch::getOffsetType() {
   return cast<MemRefType>(offsets.getType()).getElementType();
 }
 
-/// The end of a group; 0 for number -1, and of the last one behind it.
-Value GroupSearch::loadOffset(Value group) {
-  Value last = sub(count, builder.i32(1));
-  Value known = builder.create<arith::MinSIOp>(group, last);
-  known = builder.create<arith::MaxSIOp>(known, builder.i32(0));
+/// The number that the memory holds for a group that there is, bounded.
+Value GroupSearch::loadNumber(Value known) {
   Type type = getOffsetType();
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
   Value place = getGlobalAddress(builder, offsets,
@@ -51,8 +51,16 @@ Value GroupSearch::loadOffset(Value group) {
                                                  builder.getIndexType(), known),
                                              builder.index(bytes)));
   Value loaded = builder.create<LLVM::LoadOp>(type, place);
-  Value offset =
-      builder.toI32(builder.create<arith::MinUIOp>(loaded, rows).getResult());
+  return builder.toI32(
+      builder.create<arith::MinUIOp>(loaded, rows).getResult());
+}
+
+/// The end of a group; 0 for number -1, and of the last one behind it.
+Value GroupSearch::loadOffset(Value group) {
+  Value last = sub(count, builder.i32(1));
+  Value known = builder.create<arith::MinSIOp>(group, last);
+  known = builder.create<arith::MaxSIOp>(known, builder.i32(0));
+  Value offset = loadNumber(known);
   Value isGroup = builder.create<arith::CmpIOp>(arith::CmpIPredicate::sge,
                                                 group, builder.i32(0));
   return builder.create<arith::SelectOp>(isGroup, offset, builder.i32(0));
@@ -60,6 +68,14 @@ Value GroupSearch::loadOffset(Value group) {
 
 /// Begin and end of a group.
 std::pair<Value, Value> GroupSearch::loadGroup(Value group) {
+  if (stride) {
+    Value last = sub(count, builder.i32(1));
+    Value known = builder.create<arith::MinSIOp>(group, last);
+    Value begin = builder.mul(known, stride);
+    Value size = builder.create<arith::SelectOp>(
+        isGroup(group), loadNumber(known), builder.i32(0));
+    return {begin, builder.add(begin, size)};
+  }
   Value begin = loadOffset(sub(group, builder.i32(1)));
   Value end = builder.create<arith::MaxSIOp>(loadOffset(group), begin);
   return {begin, end};

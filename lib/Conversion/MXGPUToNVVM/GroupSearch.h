@@ -25,8 +25,11 @@ class GroupSearch {
 public:
   /// Units are tiles of so many rows, or, where there are `columns` (i32) of
   /// tiles, one of each of them. No group ends beyond `rows` (index).
+  /// With a `stride` (index) groups begin at multiples of it, and `offsets`
+  /// holds how many rows they have.
   GroupSearch(NVVMBuilder &builder, mlir::Value offsets, mlir::Value rows,
-              int64_t tileRows, mlir::Value columns = {});
+              int64_t tileRows, mlir::Value columns = {},
+              mlir::Value stride = {});
 
   /// The group that has the unit of this number (i32).
   FoundUnit find(mlir::Value unit);
@@ -49,6 +52,7 @@ private:
   mlir::Value sub(mlir::Value a, mlir::Value b);
   mlir::Value isBelow(mlir::Value a, mlir::Value b);
   mlir::Type getOffsetType();
+  mlir::Value loadNumber(mlir::Value group);
   mlir::Value loadOffset(mlir::Value group);
   std::pair<mlir::Value, mlir::Value> loadGroup(mlir::Value group);
   Groups look(mlir::Value first);
@@ -57,8 +61,9 @@ private:
   mlir::Value offsets;
   int64_t tileRows;
   mlir::Value columns;
-  mlir::Value count; // of groups, i32
-  mlir::Value rows;  // of all groups, of the type of the offsets
+  mlir::Value count;  // of groups, i32
+  mlir::Value rows;   // that a number counts at most, of the offsets' type
+  mlir::Value stride; // from group to group, i32, or null
 };
 
 /// The rows of a group's tile: i32s.

@@ -56,7 +56,7 @@ private:
 /// group alone are the unit's: packed rows are not asked for.
 GroupUnit UnitSearch::findOfRows(Value number) {
   GroupSearch groups(builder, source.getOffsets(), source.getRows(), tileRows,
-                     columns);
+                     columns, source.getStride());
   FoundUnit found = groups.find(number);
   Value tiles = groups.getTilesOf(found.begin, found.end);
   Tiles tile =

@@ -23,13 +23,15 @@ public:
       : op(op), builder(op), loc(op.getLoc()) {}
 
   void run() {
-    Value rows = memref::DimOp::create(builder, loc, op.getA(), 0);
-    columns = memref::DimOp::create(builder, loc, op.getOuts()[0], 1);
-    sums = computeSums(rows);
+    for (int64_t dim = 0; dim + 1 < getRank(); ++dim)
+      rows.push_back(memref::DimOp::create(builder, loc, op.getA(), dim));
+    columns =
+        memref::DimOp::create(builder, loc, op.getOuts()[0], getRank() - 1);
+    sums = computeSums();
     if (op.getResultScales())
-      quantize(rows);
+      quantize();
     else
-      finishElements(rows);
+      finishElements();
     op.erase();
   }
 
@@ -39,37 +41,43 @@ private:
   }
 
   /// The sums of all parts, side by side.
-  Value computeSums(Value rows) {
+  Value computeSums() {
     Value all =
         arith::MulIOp::create(builder, loc, columns, index(op.getParts()));
-    auto type = MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic},
-                                builder.getF32Type());
-    Value sums =
-        memref::AllocOp::create(builder, loc, type, ValueRange{rows, all});
+    auto type =
+        MemRefType::get(SmallVector<int64_t>(getRank(), ShapedType::kDynamic),
+                        builder.getF32Type());
+    SmallVector<Value> sizes(rows);
+    sizes.push_back(all);
+    Value sums = memref::AllocOp::create(builder, loc, type, sizes);
     GroupedMatmulOp::create(
         builder, loc, TypeRange(), op.getA(), op.getAScales(), op.getB(),
         op.getBScales(), op.getOffsets(), op.getAlpha(), /*scatter=*/Value(),
-        sums, op.getRagged(), op.getBlockSize(), /*parts=*/1,
+        sums, op.getRagged(), op.getMasked(), op.getBlockSize(), /*parts=*/1,
         /*accumulate=*/false, ScaleRounding::Ceil, /*epilogueCount=*/0);
     return sums;
   }
 
-  void quantize(Value rows) {
+  void quantize() {
+    OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets(getRank(), zero),
+        sizes(rows.begin(), rows.end());
+    sizes.push_back(columns);
     SmallVector<Value> inputs;
     for (int64_t part = 0; part < op.getParts(); ++part) {
       Value first = arith::MulIOp::create(builder, loc, columns, index(part));
-      inputs.push_back(memref::SubViewOp::create(
-          builder, loc, sums,
-          ArrayRef<OpFoldResult>{builder.getIndexAttr(0), first},
-          ArrayRef<OpFoldResult>{rows, columns},
-          ArrayRef<OpFoldResult>{builder.getIndexAttr(1),
-                                 builder.getIndexAttr(1)}));
+      offsets.back() = first;
+      inputs.push_back(
+          memref::SubViewOp::create(builder, loc, sums, offsets, sizes,
+                                    SmallVector<OpFoldResult>(getRank(), one)));
     }
+    auto ragged = op.getMasked()
+                      ? RaggedKindAttr()
+                      : RaggedKindAttr::get(op.getContext(), RaggedKind::Rows);
     auto quantize = QuantizeOp::create(
         builder, loc, TypeRange(), inputs, /*input_scales=*/ValueRange(),
         /*global_scale=*/Value(), /*seed=*/Value(), /*gather=*/Value(),
-        op.getOffsets(), op.getOuts(),
-        RaggedKindAttr::get(op.getContext(), RaggedKind::Rows),
+        ragged ? op.getOffsets() : Value(), op.getOuts(), ragged,
         builder.getDenseI64ArrayAttr({1}), builder.getI64IntegerAttr(32),
         /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
         op.getScaleRoundingAttr(),
@@ -78,20 +86,22 @@ private:
       quantize.getProducer().front().takeBody(op.getEpilogue().front());
   }
 
-  void finishElements(Value rows) {
+  void finishElements() {
     Block &region = *op.getEpilogueBlock();
-    auto rowLoop = scf::ForOp::create(builder, loc, index(0), rows, index(1));
-    builder.setInsertionPointToStart(rowLoop.getBody());
-    auto loop = scf::ForOp::create(builder, loc, index(0), columns, index(1));
-    builder.setInsertionPointToStart(loop.getBody());
-    Value row = rowLoop.getInductionVar(), column = loop.getInductionVar();
+    SmallVector<Value> place;
+    for (Value size : llvm::concat<Value>(rows, MutableArrayRef(columns))) {
+      auto loop = scf::ForOp::create(builder, loc, index(0), size, index(1));
+      builder.setInsertionPointToStart(loop.getBody());
+      place.push_back(loop.getInductionVar());
+    }
+    Value row = place[getRank() - 2], column = place.back();
     IRMapping mapping;
     for (int64_t part = 0; part < op.getParts(); ++part) {
       Value first = arith::MulIOp::create(builder, loc, columns, index(part));
-      Value place = arith::AddIOp::create(builder, loc, first, column);
-      mapping.map(
-          region.getArgument(part),
-          memref::LoadOp::create(builder, loc, sums, ValueRange{row, place}));
+      SmallVector<Value> inSums(place);
+      inSums.back() = arith::AddIOp::create(builder, loc, first, column);
+      mapping.map(region.getArgument(part),
+                  memref::LoadOp::create(builder, loc, sums, inSums));
     }
     mapping.map(region.getArgument(op.getParts()), row);
     mapping.map(region.getArgument(op.getParts() + 1), column);
@@ -99,12 +109,15 @@ private:
       builder.clone(inside, mapping);
     Value value = cast<YieldOp>(region.getTerminator()).getValue();
     memref::StoreOp::create(builder, loc, mapping.lookupOrDefault(value),
-                            op.getOuts()[0], ValueRange{row, column});
+                            op.getOuts()[0], place);
   }
+
+  int64_t getRank() { return op.getA().getType().getRank(); }
 
   GroupedMatmulOp op;
   OpBuilder builder;
   Location loc;
+  SmallVector<Value> rows; // and groups before, if they have matrices
   Value columns, sums;
 };
 } // namespace

@@ -312,7 +312,9 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     Emitter emitter(rewriter, op);
     Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
     Side b = makeSide(emitter, op.getB(), adaptor.getB(), adaptor.getBScales());
-    if (op.getRagged() == RaggedKind::Rows)
+    if (op.getMasked())
+      lowerMasked(emitter, op, adaptor, a, b);
+    else if (op.getRagged() == RaggedKind::Rows)
       lowerRows(emitter, op, adaptor, a, b);
     else
       lowerReduction(emitter, op, adaptor, a, b);
@@ -356,6 +358,46 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
       product.emit(rowsOfGroup, own, group.end - group.begin, columns, k,
                    [&](Int row, Int column, Value sum) {
                      store.emit(group.begin + row, column, sum, k, {}, scatter);
+                   });
+    });
+  }
+
+  /// C[g, m, n] = sum of A[g, m, k] * B[g, n, k] for the first rows of a
+  /// matrix.
+  static void lowerMasked(Emitter &emitter, GroupedMatmulOp op,
+                          OpAdaptor adaptor, Side a, Side b) {
+    int64_t blockSize = op.getBlockSize();
+    Value out = adaptor.getOuts()[0], counts = adaptor.getOffsets();
+    Int groups = emitter.dim(counts, 0), rows = emitter.dim(a.elements, 1);
+    Int k = emitter.dim(a.elements, 2), columns = emitter.dim(b.elements, 1);
+    Elements outArray{out, emitter.getBuilder().getF32Type()};
+    emitter.checkColumns("K", k, blockSize);
+    emitter.checkDim("a", a.elements, 0, groups);
+    emitter.checkDim("b", b.elements, 0, groups);
+    emitter.checkDim("b", b.elements, 2, k);
+    emitter.checkScales("a_scales", a.scales, a.elements, rows, k, blockSize);
+    emitter.checkScales("b_scales", b.scales, b.elements, columns, k,
+                        blockSize);
+    emitter.checkDim("outs", outArray, 0, groups);
+    emitter.checkDim("outs", outArray, 1, rows);
+    emitter.checkDim("outs", outArray, 2, columns);
+
+    OpBuilder &builder = emitter.getBuilder();
+    Product product(emitter, blockSize, k);
+    Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
+                op.getEpilogue());
+    emitter.loop(emitter.index(0), groups, 1, [&](Int group) {
+      Value loaded = emitter.load(counts, {group});
+      Int count = emitter.wrap(arith::IndexCastOp::create(
+          builder, emitter.getLoc(), builder.getIndexType(), loaded));
+      emitter.check(count >= 0,
+                    "group %ld to have no negative number of rows, "
+                    "found %ld",
+                    {group, count});
+      a.batch = b.batch = {group};
+      product.emit(a, b, count.min(rows), columns, k,
+                   [&](Int row, Int column, Value sum) {
+                     store.emit(row, column, sum, k, {group});
                    });
     });
   }

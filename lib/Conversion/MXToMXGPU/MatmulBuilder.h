@@ -46,6 +46,7 @@ private:
   // Host side (MatmulHost.cpp).
   void viewGroups();
   void checkSizes();
+  mlir::Value getGroupTiles(mlir::Value rows);
   void checkGroups();
   void checkColumns();
   mlir::Value encodeOperand(mlir::Value operand,
@@ -139,9 +140,19 @@ private:
   bool isQuantized() { return op.getResultScales() != nullptr; }
 
   /// Matrices: those of groups lie one below the other.
+  mlir::Value getA() { return a ? a : op.getA(); }
+  mlir::Value getAScales() { return aScales ? aScales : op.getAScales(); }
   mlir::Value getB() { return b ? b : op.getB(); }
   mlir::Value getBScales() { return bScales ? bScales : op.getBScales(); }
   mlir::Value getOut() { return out ? out : op.getResultTensor(); }
+  mlir::Value getOutScales() {
+    return outScales ? outScales : op.getResultScales();
+  }
+  /// The tile of scales where the rows of a unit begin that this CTA has: each
+  /// group has tiles of its own.
+  mlir::Value getRowTile(ForEachWorkOp unit);
+  /// Where the matrix of a group begins in A.
+  mlir::Value getMatrixRow(ForEachWorkOp unit);
   /// An argument of the kernel.
   mlir::Value getMap(unsigned index) {
     return kernel.getBody().getArgument(index);
@@ -190,7 +201,9 @@ private:
   target::ProductForm product;
   KernelOp kernel;
   /// What of groups is seen as one matrix.
-  mlir::Value b, bScales, out;
+  mlir::Value a, aScales, b, bScales, out, outScales;
+  /// Rows of each group's matrix in the kernel, of masked groups.
+  mlir::Value matrixRows;
   /// Device memory that only this product needs.
   llvm::SmallVector<mlir::Value> temporaries;
   /// The result as an argument of the kernel.

@@ -53,7 +53,10 @@ MatmulBuilder::Row MatmulBuilder::getRowOfGroup(ForEachWorkOp unit, Value own,
         row, body.create<arith::SubIOp>(end, body.index(1)));
   };
   Value rows = body.dim(scatter ? scatter : result, 0);
-  return {own, clamp(own, rows), clamp(inMatrix, end), isPresent};
+  Value clamped = clamp(inMatrix, end);
+  if (matrixRows)
+    clamped = body.create<arith::SubIOp>(clamped, getMatrixRow(unit));
+  return {own, clamp(own, rows), clamped, isPresent};
 }
 
 /// Rows go where a list says, if there is such a row.

@@ -32,16 +32,39 @@ void MatmulBuilder::viewGroups() {
   if (ragged == RaggedKind::Rows) {
     b = stackRows(host, op.getB());
     bScales = stackRows(host, op.getBScales());
+    if (op.isMasked()) {
+      a = stackRows(host, op.getA());
+      aScales = stackRows(host, op.getAScales());
+      out = stackRows(host, op.getResultTensor());
+      if (isQuantized())
+        outScales = stackRows(host, op.getResultScales());
+    }
   } else if (ragged == RaggedKind::Reduction) {
     out = stackRows(host, op.getResultTensor());
   }
   if (isQuantized())
-    out = toBytes(host, op.getResultTensor());
+    out = toBytes(host, getOut());
+}
+
+/// Tiles of scales that groups of rows have: of their matrices, or as many as
+/// suffice for any division of the rows.
+Value MatmulBuilder::getGroupTiles(Value rows) {
+  Value offsets = op.getGroupOffsets();
+  if (!op.isMasked())
+    return host.packedTiles(rows, kScaleTileRows, offsets);
+  return host.mul(host.dim(offsets, 0), host.ceilDiv(rows, kScaleTileRows));
 }
 
 /// As many groups everywhere, and sizes of the batch that they have.
 void MatmulBuilder::checkGroups() {
   Value groups = host.dim(op.getGroupOffsets(), 0);
+  if (op.isMasked()) {
+    host.requireSize(host.dim(op.getA(), 0), groups, "dimension 0 of a");
+    host.requireSize(host.dim(op.getResultTensor(), 0), groups,
+                     "dimension 0 of the result");
+    host.requireSize(host.dim(op.getAScales(), 0), groups,
+                     "dimension 0 of the scales of a");
+  }
   bool byRows = ragged == RaggedKind::Rows;
   host.requireSize(host.dim(byRows ? op.getB() : op.getResultTensor(), 0),
                    groups,
@@ -56,9 +79,10 @@ void MatmulBuilder::checkGroups() {
 void MatmulBuilder::checkSizes() {
   int64_t bRank = cast<MemRefType>(op.getB().getType()).getRank();
   int64_t outRank = cast<MemRefType>(op.getResultTensor().getType()).getRank();
-  Value m = host.dim(op.getA(), 0), n = host.dim(op.getB(), bRank - 2);
-  Value k = host.dim(op.getA(), 1);
-  host.requireAtMost(m, kMaxExtent, "rows of a");
+  // Of masked groups, rows of one of their matrices.
+  Value m = host.dim(op.getA(), getRank(op.getA()) - 2);
+  Value n = host.dim(op.getB(), bRank - 2), k = host.dim(getA(), 1);
+  host.requireAtMost(host.dim(getA(), 0), kMaxExtent, "rows of a");
   host.requireAtMost(host.dim(getB(), 0), kMaxExtent, "rows of b");
   host.requireAtMost(k, kMaxExtent, "columns of a");
   host.requireMultiple(k, product.reductionMultiple, "dimension 1 of a");
@@ -81,9 +105,8 @@ void MatmulBuilder::checkSizes() {
     requireDim(op.getResultTensor(), outRank - 2, m, "the result");
   requireDim(op.getResultTensor(), outRank - 1, n, "the result");
   if (isQuantized())
-    requireScaleSizes(host, op.getResultScales(), m, n, kQuantizedBlock,
-                      host.packedTiles(m, kScaleTileRows, op.getGroupOffsets()),
-                      "the scales of the result");
+    requireScaleSizes(host, getOutScales(), m, n, kQuantizedBlock,
+                      getGroupTiles(m), "the scales of the result");
   n = host.dim(op.getB(), bRank - 2);
   if (isGrouped())
     checkGroups();
@@ -91,14 +114,14 @@ void MatmulBuilder::checkSizes() {
   Value aTiles, bTiles;
   if (ragged == RaggedKind::Rows) {
     Value offsets = op.getGroupOffsets();
-    aTiles = host.packedTiles(m, kScaleTileRows, offsets);
+    aTiles = getGroupTiles(m);
     bTiles = host.mul(host.dim(offsets, 0), host.ceilDiv(n, kScaleTileRows));
   }
-  requireScaleSizes(host, op.getAScales(), m, k, product.blockSize, aTiles,
+  requireScaleSizes(host, getAScales(), m, k, product.blockSize, aTiles,
                     "the scales of a");
   requireScaleSizes(host, getBScales(), n, k, product.blockSize, bTiles,
                     "the scales of b");
-  for (auto [operand, form, name] : {std::tuple(op.getA(), product.a, "a"),
+  for (auto [operand, form, name] : {std::tuple(getA(), product.a, "a"),
                                      std::tuple(op.getB(), product.b, "b")})
     requireRows(host, operand, form->rowMultiple, form->alignment, name);
   checkColumns();
@@ -107,11 +130,12 @@ void MatmulBuilder::checkSizes() {
 /// As many units of work as there are, or, of rows of groups, may be.
 Value MatmulBuilder::getUnits() {
   // Parts of the reduction lie one below the other in the result.
-  Value rows = host.dim(isGrouped() ? op.getA() : getOut(), 0);
+  Value rows = host.dim(isGrouped() ? getA() : getOut(), 0);
   Value rowTiles = host.ceilDiv(rows, schedule.getTileM());
   if (isGrouped()) {
     Value offsets = op.getGroupOffsets();
     rowTiles = ragged == RaggedKind::Rows
+                   // Also enough for masked groups.
                    ? host.packedTiles(rows, schedule.getTileM(), offsets)
                    : host.mul(rowTiles, host.dim(offsets, 0));
     // Without rows there is no map to load them by.

@@ -16,12 +16,12 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 void MatmulBuilder::appendReduction(SmallVectorImpl<Value> &arguments) {
-  if (cast<MemRefType>(op.getA().getType()).isDynamicDim(1))
-    arguments.push_back(host.dim(op.getA(), 1));
+  if (cast<MemRefType>(getA().getType()).isDynamicDim(1))
+    arguments.push_back(host.dim(getA(), 1));
 }
 
 Value MatmulBuilder::getReduction(unsigned index) {
-  auto type = cast<MemRefType>(op.getA().getType());
+  auto type = cast<MemRefType>(getA().getType());
   if (type.isDynamicDim(1))
     return kernel.getBody().getArgument(index);
   return body.index(type.getDimSize(1));
@@ -48,9 +48,9 @@ void MatmulBuilder::mapCaptures() {
 
 void MatmulBuilder::buildProduct() {
   SmallVector<Value> arguments = {
-      encodeOperand(op.getA(), *product.a, getARows()),
+      encodeOperand(getA(), *product.a, getARows()),
       encodeOperand(getB(), *product.b, getBBoxRows()),
-      encodeScales(op.getAScales(), getAScaleBox()),
+      encodeScales(getAScales(), getAScaleBox()),
       encodeScales(getBScales(), getBScaleBox()), getOut()};
   if (isGrouped())
     arguments.push_back(op.getGroupOffsets());
@@ -58,7 +58,8 @@ void MatmulBuilder::buildProduct() {
   appendCaptures(arguments);
   if (isStaged())
     arguments.push_back(encodeResult());
-  for (Value extra : {op.getScatterRows(), op.getResultScales()})
+  Value rows = op.isMasked() ? host.dim(op.getA(), 1) : Value();
+  for (Value extra : {rows, op.getScatterRows(), getOutScales()})
     if (extra)
       arguments.push_back(extra);
   buildKernel(ValueRange(arguments).getTypes());
@@ -98,6 +99,7 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
   };
   resultScales = takeLast(isQuantized());
   scatter = takeLast(op.getScatterRows() != nullptr);
+  matrixRows = takeLast(op.isMasked());
   resultMap = takeLast(isStaged());
   auto createRing = [&](RingType type, StringRef name) -> Value {
     return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
@@ -135,9 +137,9 @@ void MatmulBuilder::createWork(Value units) {
   if (ragged == RaggedKind::Reduction)
     rows = groupRows = body.create<arith::DivUIOp>(rows, body.dim(offsets, 0));
   if (isGrouped()) {
-    work = body.create<WorkSourceOp>(rows, columns, reduction, tile,
-                                     schedule.getRaster(), units, offsets,
-                                     ragged == RaggedKind::Reduction);
+    work = body.create<WorkSourceOp>(
+        rows, columns, reduction, tile, schedule.getRaster(), units, offsets,
+        matrixRows, ragged == RaggedKind::Reduction);
     return;
   }
   if (schedule.getSplitK() > 1)
@@ -206,6 +208,20 @@ Value MatmulBuilder::getFirstRow(ForEachWorkOp unit) {
   if (!rank)
     return unit.getRow();
   return body.add(unit.getRow(), body.mul(rank, body.index(getARows())));
+}
+
+Value MatmulBuilder::getMatrixRow(ForEachWorkOp unit) {
+  return body.mul(unit.getSlice(), matrixRows);
+}
+
+Value MatmulBuilder::getRowTile(ForEachWorkOp unit) {
+  Value row = getFirstRow(unit);
+  if (!matrixRows)
+    return body.add(body.div(row, kScaleTileRows), unit.getSlice());
+  Value inMatrix = body.create<arith::SubIOp>(row, getMatrixRow(unit));
+  return body.add(
+      body.div(inMatrix, kScaleTileRows),
+      body.mul(unit.getSlice(), body.ceilDiv(matrixRows, kScaleTileRows)));
 }
 
 RingType MatmulBuilder::getUnitRingType() {

@@ -24,7 +24,7 @@ void MatmulBuilder::buildLoad() {
     // Scales of a group of rows begin with a tile, and so do those of its b,
     // whose rows lie below those of the groups before.
     Value group = unit.getSlice(), columns = getColumns(body, result);
-    rowTile = body.add(rowTile, group);
+    rowTile = getRowTile(unit);
     columnTile = body.add(
         columnTile, body.mul(group, body.ceilDiv(columns, kScaleTileRows)));
     column = body.add(column, body.mul(group, columns));

@@ -39,7 +39,7 @@ void MatmulBuilder::buildMma() {
   Value aScales = getScales("sfa", getARows());
   Value bScales = getScales("sfb", getBScaleRows());
   // Where every tile is full there is nothing to ask.
-  int64_t k = cast<MemRefType>(op.getA().getType()).getDimSize(1);
+  int64_t k = cast<MemRefType>(getA().getType()).getDimSize(1);
   bool isWhole = !ShapedType::isDynamic(k) && k % schedule.getTileK() == 0 &&
                  ragged != RaggedKind::Reduction;
   body.create<MmaOp>(slot, "a", "b", aScales, bScales, accumulator, "d",

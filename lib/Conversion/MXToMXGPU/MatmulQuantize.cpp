@@ -80,7 +80,7 @@ void MatmulBuilder::storeScaleWords(ForEachWorkOp unit, const Row &row,
   Value first = getFirstRow(unit);
   Value isOurs = body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, first,
                                             unit.getEnd());
-  Value tile = body.add(body.div(first, kScaleTileRows), unit.getSlice());
+  Value tile = getRowTile(unit);
   Value thread = body.create<ThreadIdOp>();
   Value inTile = body.create<arith::RemUIOp>(thread, body.index(32));
   Value quarter = body.div(thread, 32);

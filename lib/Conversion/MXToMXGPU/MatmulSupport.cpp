@@ -23,7 +23,7 @@ static InFlightDiagnostic emitLayoutError(ProductOpInterface op,
 /// What a static reduction must be, and the nearest that it can.
 static LogicalResult verifyReduction(ProductOpInterface op,
                                      const target::ProductForm &product) {
-  int64_t k = cast<MemRefType>(op.getA().getType()).getDimSize(1);
+  int64_t k = cast<MemRefType>(op.getA().getType()).getShape().back();
   int64_t multiple = product.reductionMultiple;
   if (ShapedType::isDynamic(k) || k % multiple == 0)
     return success();
@@ -66,14 +66,14 @@ static LogicalResult verifyResultForm(ProductOpInterface op) {
              << type;
   if (Value scales = op.getResultScales())
     if (auto type = cast<MemRefType>(scales.getType());
-        type.getRank() != 5 || !type.getLayout().isIdentity())
+        type.getRank() != 5 + op.isMasked() || !type.getLayout().isIdentity())
       return op->emitOpError("expected scales of the result in layout tcgen05 "
                              "on the GPU, found ")
              << type;
   if (op.getNumParts() == 1 && !op.getResultScales())
     return success();
   int64_t columns =
-      cast<MemRefType>(op.getResultTensor().getType()).getDimSize(1);
+      cast<MemRefType>(op.getResultTensor().getType()).getShape().back();
   int64_t unit = op.getResultScales() ? kQuantizedColumns : kScaleTileRows;
   if (ShapedType::isDynamic(columns) || columns % unit == 0)
     return success();
@@ -92,7 +92,8 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(ProductOpInterface op) {
     auto type = cast<MemRefType>(operand.getType());
     auto scaleType = cast<MemRefType>(scales.getType());
     // Each group of rows has a matrix b of its own.
-    int64_t batch = name[0] == 'b' && op.getRaggedOrNone() == RaggedKind::Rows;
+    int64_t batch = op.getRaggedOrNone() == RaggedKind::Rows &&
+                    (name[0] == 'b' || op.isMasked());
     if (type.getRank() != 2 + batch ||
         (isGrouped && !type.getLayout().isIdentity()))
       return emitLayoutError(op, type, name);

@@ -68,6 +68,25 @@ func.func @scatter(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %to: m
   return
 }
 
+// Groups that have the first rows of matrices: nothing is packed.
+// CHECK-LABEL: mxgpu.kernel @masked_grouped_matmul(
+// CHECK:         mxgpu.work_source groups({{.*}} ragged(%{{.*}} : memref<4xi32>) stride(%c200) of(%c800, %c512, %c256)
+// CHECK:         mxgpu.role @load
+// CHECK:           mxgpu.for_each_work (%[[GROUP:.*]], %[[ROW:.*]], %{{.*}}, %{{.*}}, %{{.*}}) in
+// CHECK:             %[[MATRIX:.*]] = arith.muli %[[GROUP]], %c200
+// CHECK:             %[[IN:.*]] = arith.subi %[[ROW]], %[[MATRIX]]
+// CHECK:             %[[TILE:.*]] = arith.divui %[[IN]], %c128
+// CHECK:             %[[BEFORE:.*]] = arith.muli %[[GROUP]], %c2
+// CHECK:             %[[ROW_TILE:.*]] = arith.addi %[[TILE]], %[[BEFORE]]
+// CHECK:             mxgpu.tma_load %sfa_map[%[[ROW_TILE]], %{{.*}}]
+func.func @masked(%a: memref<4x200x256xf8E4M3FN>, %as: memref<4x2x2x32x4x4xf8E8M0FNU>, %b: !b, %bs: !bs, %o: memref<4xi32>, %y: memref<4x200x512xbf16>) {
+  mx.grouped_matmul ragged = rows masked
+      ins(%a, %as, %b, %bs : memref<4x200x256xf8E4M3FN>, memref<4x2x2x32x4x4xf8E8M0FNU>, !b, !bs)
+      offsets(%o : memref<4xi32>) outs(%y : memref<4x200x512xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>}
+  return
+}
+
 // CHECK-LABEL: mxgpu.kernel @combine_combine(
 // CHECK:         mxgpu.store_fragment %{{.*}} when(%true) add : vector<4xf32>, memref<150x512xf32>
 func.func @combine(%z: memref<300x512xbf16>, %o: memref<4xi32>, %to: memref<300xi32>, %y: memref<150x512xf32>) {

@@ -1,7 +1,7 @@
-"""Results of grouped products that are scattered, made of parts, or quantized
-equal numpy in every byte, on the simulator and on the CPU path.
+"""Results of grouped products that are scattered, made of parts, or quantized,
+and of groups that have the first rows of matrices, equal numpy in every byte, on the simulator and on the CPU path.
 
-RUN: %python %s mx-run %t 24
+RUN: %python %s mx-run %t 30
 REQUIRES: compiler, numpy
 
 Operands are small numbers, whose sums are exact in any order, so that what is
@@ -21,7 +21,8 @@ sys.path += [os.path.join(here, "..", "CPU"), os.path.join(here, "Inputs")]
 import mx_reference as ref
 from grouped_formats import random_sizes
 
-KINDS = ["scatter", "quantized", "parts", "quantized parts"]
+KINDS = ["scatter", "quantized", "parts", "quantized parts", "masked",
+         "masked quantized parts"]
 ELEMENTS = ["f8E4M3FN", "f8E5M2", "f4E2M1FN", "f6E3M2FN", "f6E2M3FN"]
 ROUNDINGS = ["ceil", "floor", "even"]
 SCHEDULES = ["", "tile = [256, 256, 128], cta_pair, accumulators = 2, overlap = 64",
@@ -30,17 +31,17 @@ SCHEDULES = ["", "tile = [256, 256, 128], cta_pair, accumulators = 2, overlap = 
 
 PROGRAM = """
 !a = tensor<{t}x{k}xf8E4M3FN>
-!as = tensor<{t}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = {g}>>
+!as = tensor<{t}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05{ragged}>>
 !b = tensor<{g}x{bn}x{k}xf8E4M3FN>
 !bs = tensor<{g}x{bn}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05>>
 !o = tensor<{g}xi32>
-func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %p: tensor<{t}xf32>,
-                %bias: tensor<{n}xf32>, %to: tensor<{t}x{index}>{args}) -> ({types}) {{
-  %y{many} = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %p: tensor<{m}xf32>,
+                %bias: tensor<{n}xf32>, %to: tensor<{m}x{index}>{args}) -> ({types}) {{
+  %y{many} = mx.grouped_matmul ragged = rows {masked}ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : !o) {scatter}outs({outs} : {types})
       {attributes} {{{schedule}}} -> {types} epilogue {{
       ^bb0({sums}, %row: index, %col: index):
-        %w = tensor.extract %p[%row] : tensor<{t}xf32>
+        %w = tensor.extract %p[%row] : tensor<{m}xf32>
         %c = tensor.extract %bias[%col] : tensor<{n}xf32>
         {region}
       }}
@@ -77,12 +78,17 @@ def tile_rows(scales, ends, tiles):
 class Case:
     def __init__(self, index):
         rng = np.random.default_rng(500 + index)
-        self.kind = KINDS[index % 4]
-        self.element = ELEMENTS[index // 4 % 5]
-        self.rounding = ROUNDINGS[index // 4 % 3]
+        self.kind = KINDS[index % len(KINDS)]
+        self.element = ELEMENTS[index // len(KINDS) % 5]
+        self.rounding = ROUNDINGS[index // len(KINDS) % 3]
+        self.masked = "masked" in self.kind
         self.half = bool(index // 8 % 2) and self.kind != "scatter"
         self.schedule = SCHEDULES[index // 3 % 4]
         self.sizes, behind = random_sizes(rng, index)
+        if self.masked:
+            self.m = int(rng.choice([1, 40, 128, 150, 300]))
+            counts, self.sizes = self.sizes, np.full(len(self.sizes), self.m)
+            behind = 0
         self.parts = 2 if "parts" in self.kind else 1
         self.quantized = "quantized" in self.kind
         free = not self.quantized and self.parts == 1
@@ -94,30 +100,42 @@ class Case:
         self.ends = np.cumsum(self.sizes)
         codes, scales, self.a = exact_operand(rng, self.t, self.k)
         codes[self.ends[-1]:] = 0x7F
-        tiles = tile_rows(scales, self.ends, self.t // 128 + groups)
+        self.numbers = self.ends
+        if self.masked:  # each group's scales are tiles of their own
+            self.numbers = counts
+            for group, count in enumerate(counts):
+                codes[group * self.m + count:(group + 1) * self.m] = 0x7F
+            tiles = np.stack([tile_rows(s, [self.m], -(-self.m // 128))
+                              for s in np.split(scales, groups)])
+            codes = codes.reshape(groups, self.m, self.k)
+        else:
+            self.m = self.t
+            tiles = tile_rows(scales, self.ends, self.t // 128 + groups)
         b = [exact_operand(rng, self.parts * self.n, self.k)
              for _ in range(groups)]
         self.b = [numbers for _, _, numbers in b]
         b_tiles = np.stack([tile_rows(s, [len(s)], -(-len(s) // 128))
                             for _, s, _ in b])
-        self.p = rng.choice([0.5, 1, -2, 0.75], self.t).astype(np.float32)
+        self.p = rng.choice([0.5, 1, -2, 0.75], self.m).astype(np.float32)
         self.bias = rng.integers(-8, 9, self.n).astype(np.float32)
         self.tokens = max(self.t // 2, 1)
-        self.to = rng.integers(-1, self.tokens + 1, self.t)
+        self.to = rng.integers(-1, self.tokens + 1, self.m)
         self.init = rng.integers(-9, 9, (self.tokens, self.n)).astype(np.float32)
         self.arrays = [codes, tiles, np.stack([c for c, _, _ in b]), b_tiles,
-                       self.ends.astype(np.int32), self.p, self.bias,
+                       self.numbers.astype(np.int32), self.p, self.bias,
                        self.to.astype({"i32": np.int32, "i64": np.int64}[self.index])]
         if self.kind == "scatter":
             self.arrays.append(self.init)
 
     def program(self):
-        t, n, groups = self.t, self.n, len(self.sizes)
+        n, groups = self.n, len(self.sizes)
+        t = f"{groups}x{self.m}" if self.masked else self.t
+        ragged = "" if self.masked else f", ragged = rows, groups = {groups}"
         value = "bf16" if self.half else "f32"
         if self.quantized:
             types = [f"tensor<{t}x{n}x{self.element}>",
-                     f"tensor<{t}x{n // 32}xf8E8M0FNU, #mx.scale_layout<tcgen05,"
-                     f" ragged = rows, groups = {groups}>>"]
+                     f"tensor<{t}x{n // 32}xf8E8M0FNU, "
+                     f"#mx.scale_layout<tcgen05{ragged}>>"]
         else:
             types = [f"tensor<{self.tokens if self.kind == 'scatter' else t}"
                      f"x{n}x{value}>"]
@@ -127,7 +145,8 @@ class Case:
         empty = [f"%e{i} = tensor.empty() : {type}" for i, type in enumerate(types)]
         scattered = self.kind == "scatter"
         text = PROGRAM.format(
-            t=t, n=n, bn=self.parts * n, k=self.k, g=groups, blocks=self.k // 32,
+            t=t, m=self.m, ragged=ragged,
+            masked="masked " if self.masked else "", n=n, bn=self.parts * n, k=self.k, g=groups, blocks=self.k // 32,
             index=self.index, types=", ".join(types),
             args=f", %e0: {types[0]}" if scattered else "",
             many=f":{len(types)}" if len(types) > 1 else "",
@@ -152,13 +171,15 @@ class Case:
         begin = 0
         for g, end in enumerate(self.ends):
             sums = (self.a[begin:end] @ self.b[g].T).astype(np.float32)
-            p = self.p[begin:end, None]
+            p = self.p[:, None] if self.masked else self.p[begin:end, None]
             made = (sums[:, :self.n] * sums[:, self.n:] if self.parts == 2
                     else sums)
             values[begin:end] = made * p + self.bias
             begin = end
         if self.half:
             values = values.astype(ml_dtypes.bfloat16)
+        if self.masked:
+            return self.expected_masked(values)
         last = slice(0, self.ends[-1])
         if self.kind == "scatter":
             out = self.init.copy()
@@ -176,8 +197,26 @@ class Case:
         return [(ref.pack(elements, self.element), last),
                 (ref.tile_rows(scales, self.ends), np.concatenate(tiles))]
 
+    def expected_masked(self, values):
+        """Only rows that groups have are defined: of scales, too."""
+        groups = len(self.sizes)
+        has = np.arange(self.m) < self.numbers[:, None]
+        values = values.reshape(groups, self.m, self.n)
+        if not self.quantized:
+            return [(values.view(np.uint16) if self.half else values, has)]
+        values = np.where(has[..., None], values.astype(np.float32), 0)
+        elements, scales = zip(*(ref.quantize(v, self.element, self.rounding)
+                                 for v in values))
+        defined = np.stack([
+            tile_rows((np.arange(self.m) < count)[:, None].repeat(4, 1)
+                      .astype(np.uint8), [self.m], -(-self.m // 128))
+            for count in self.numbers]) == 1
+        defined = defined.repeat(-(-self.n // 128), axis=2)
+        return [(ref.pack(np.stack(elements), self.element), has),
+                (np.stack([ref.tile(s) for s in scales]), defined)]
+
     def __str__(self):
-        return (f"{self.kind}, {[int(s) for s in self.sizes]} of {self.t} rows,"
+        return (f"{self.kind}, {[int(s) for s in self.numbers]} of {self.t} rows,"
                 f" {self.n} columns, K {self.k}, {self.element}, "
                 f"{'bf16' if self.half else 'f32'}, <{self.schedule}>")
 
@@ -210,7 +249,7 @@ compared = failures = 0
 for index in range(first, first + int(count)):
     case = Case(index)
     for device in ["sim", "cpu"] if index % 3 == 0 else ["sim"]:
-        found = run(case, device, directory, index // 4 % 2)
+        found = run(case, device, directory, index // len(KINDS) % 2)
         for i, (array, part) in enumerate(case.expected()):
             wrong = int((found[i][part] != array[part]).sum())
             compared += array[part].size

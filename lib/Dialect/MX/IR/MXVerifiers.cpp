@@ -301,6 +301,8 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
   if (!isQuantized && op.getScaleRounding() != ScaleRounding::Ceil)
     return op.emitOpError("expected scale_rounding with quantized outs only, "
                           "found it without");
+  if (op.getMasked() && op.getScatter())
+    return op.emitOpError("expected masked without scatter, found both");
   if (!op.getScatter())
     return success();
   // grouped_matmul C17
@@ -325,11 +327,12 @@ static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
            << "expected two outs of elements and f8E8M0FNU scales, found "
            << elements.type() << " and " << scales.type();
   constexpr int64_t kBlock = 32;
-  if (failed(verifyMultiple(op, elements, 1, kBlock)) ||
+  RaggedKind ragged = op.getMasked() ? RaggedKind::None : RaggedKind::Rows;
+  if (failed(verifyMultiple(op, elements, elements.rank() - 1, kBlock)) ||
       failed(verifyScaleShape(op, scales, getScaleShape(elements, kBlock),
-                              RaggedKind::Rows, groups)))
+                              ragged, groups)))
     return failure();
-  return verifyScaleLayout(op, scales, 2, RaggedKind::Rows, groups);
+  return verifyScaleLayout(op, scales, elements.rank(), ragged, groups);
 }
 
 /// Any number that can be quantized may be yielded to a quantized result.
@@ -355,27 +358,33 @@ LogicalResult GroupedMatmulOp::verify() {
   // grouped_matmul C3
   if (failed(verifyRagged(*this, getRagged(), getOffsets())))
     return failure();
+  // grouped_matmul C19
+  if (getMasked() && getRagged() != RaggedKind::Rows)
+    return emitOpError("expected masked with ragged = rows only, found it with "
+                       "reduction");
   Named a{getA(), "a"}, b{getB(), "b"}, out{getOuts()[0], "outs"};
   Named sa{getAScales(), "a_scales"}, sb{getBScales(), "b_scales"};
   bool rows = getRagged() == RaggedKind::Rows;
   // grouped_matmul C4
-  if (failed(verifyRank(*this, a, 2)) ||
+  if (failed(verifyRank(*this, a, getMasked() ? 3 : 2)) ||
       failed(verifyRank(*this, b, rows ? 3 : 2)) ||
-      failed(verifyRank(*this, out, rows ? 2 : 3)))
+      failed(verifyRank(*this, out, rows && !getMasked() ? 2 : 3)))
     return failure();
   // grouped_matmul C5
   if (failed(verifyOperandTypes(*this, a, b)))
     return failure();
   // grouped_matmul C6
   int64_t groups = getNumGroups(getOffsets());
-  if (failed(verifyDim(*this, rows ? b : out, 0, groups)))
+  if (failed(verifyDim(*this, rows ? b : out, 0, groups)) ||
+      (getMasked() && (failed(verifyDim(*this, a, 0, groups)) ||
+                       failed(verifyDim(*this, out, 0, groups)))))
     return failure();
   // grouped_matmul C7
-  if (failed(verifyDim(*this, b, b.rank() - 1, a.dim(1))))
+  if (failed(verifyDim(*this, b, b.rank() - 1, a.dim(a.rank() - 1))))
     return failure();
   // grouped_matmul C8
   int64_t divisor = rows ? getBlockSize() : kRaggedReductionAlign;
-  if (failed(verifyMultiple(*this, a, 1, divisor)) ||
+  if (failed(verifyMultiple(*this, a, a.rank() - 1, divisor)) ||
       failed(verifyMultiple(*this, b, b.rank() - 1, divisor)))
     return failure();
   if (failed(verifyResultForm(*this)))
@@ -387,25 +396,26 @@ LogicalResult GroupedMatmulOp::verify() {
   if (!ShapedType::isDynamic(columns))
     columns /= getParts();
   if ((!getScatter() &&
-       failed(verifyDim(*this, out, out.rank() - 2, a.dim(0)))) ||
+       failed(verifyDim(*this, out, out.rank() - 2, a.dim(a.rank() - 2)))) ||
       failed(verifyDim(*this, out, out.rank() - 1, columns)))
     return failure();
   if (getResultScales() && failed(verifyQuantizedResult(*this, groups)))
     return failure();
   // In a grouped product by rows, B and its scales are an ordinary batch.
   RaggedKind raggedB = rows ? RaggedKind::None : RaggedKind::Reduction;
+  RaggedKind raggedA = getMasked() ? RaggedKind::None : getRagged();
   // grouped_matmul C10
   if (failed(verifyScaleShape(*this, sa, getScaleShape(a, getBlockSize()),
-                              getRagged(), groups)) ||
+                              raggedA, groups)) ||
       failed(verifyScaleShape(*this, sb, getScaleShape(b, getBlockSize()),
                               raggedB, groups)))
     return failure();
   // grouped_matmul C11
-  if (failed(verifyScaleLayout(*this, sa, a.rank(), getRagged(), groups)) ||
+  if (failed(verifyScaleLayout(*this, sa, a.rank(), raggedA, groups)) ||
       failed(verifyScaleLayout(*this, sb, b.rank(), raggedB, groups)))
     return failure();
   // grouped_matmul C12
-  if (failed(verifyElementEncoding(*this, a, getRagged(), groups)) ||
+  if (failed(verifyElementEncoding(*this, a, raggedA, groups)) ||
       failed(verifyElementEncoding(*this, b, raggedB, groups)) ||
       failed(verifyNoEncoding(*this, out)))
     return failure();

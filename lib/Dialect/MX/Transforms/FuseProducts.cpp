@@ -115,7 +115,7 @@ static Use getUse(ProductOpInterface product) {
 
 /// Whether a result can have a form that only groups of rows have.
 static bool isOfRows(ProductOpInterface product) {
-  return product.getRaggedOrNone() == RaggedKind::Rows;
+  return product.getRaggedOrNone() == RaggedKind::Rows && !product.isMasked();
 }
 
 /// Only as inputs: a destination gives the shape, or is read.
@@ -167,8 +167,8 @@ static void replaceUser(IRRewriter &rewriter, Use &use,
         rewriter, loc, types, grouped.getA(), grouped.getAScales(),
         grouped.getB(), grouped.getBScales(), grouped.getOffsets(),
         grouped.getAlpha(), form.scatter, form.outs, grouped.getRagged(),
-        grouped.getBlockSize(), use.numSums, /*accumulate=*/false,
-        form.rounding, /*epilogueCount=*/1);
+        grouped.getMasked(), grouped.getBlockSize(), use.numSums,
+        /*accumulate=*/false, form.rounding, /*epilogueCount=*/1);
   }
   fused->setDiscardableAttrs(use.product->getDiscardableAttrDictionary());
   builder.finishEpilogue(value, fused->getRegion(0));

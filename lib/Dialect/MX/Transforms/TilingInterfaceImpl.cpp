@@ -101,7 +101,9 @@ static constexpr StringRef kRaggedReason =
     "the groups of a ragged operation divide it";
 
 static constexpr StringRef kFormReason =
-    "a result that is scattered, quantized or made of parts is computed whole";
+    "a result that is masked, scattered, quantized or made of parts is "
+    "computed "
+    "whole";
 
 /// `batch` leading loops, then the given ones.
 static LoopNest makeNest(int64_t batch, ArrayRef<StringRef> names) {
@@ -243,11 +245,16 @@ static LoopNest getLoopNest(GroupedMatmulOp op) {
   LoopNest nest = makeNest(0, {"M", "N", "K"});
   SmallVector<int64_t> a = {m, k}, b = {n, k}, c = {m, n};
   (rows ? b : c).insert((rows ? b : c).begin(), group);
+  if (op.getMasked()) {
+    a.insert(a.begin(), group);
+    c.insert(c.begin(), group);
+  }
   if (op.getScatter())
     c[0] = DimMap::kWhole;
   if (op.getParts() > 1)
     b[1] = DimMap::kWhole;
-  bool hasForm = op.getParts() > 1 || op.getResultScales() || op.getScatter();
+  bool hasForm = op.getParts() > 1 || op.getResultScales() || op.getScatter() ||
+                 op.getMasked();
   if (hasForm)
     nest.whole.append({{n, kFormReason}, {k, kFormReason}});
   nest.add(op.getAMutable(), a);
@@ -258,11 +265,14 @@ static LoopNest getLoopNest(GroupedMatmulOp op) {
   nest.whole.push_back({rows ? m : k, kRaggedReason});
   SmallVector<int64_t> sa = a;
   if (rows)
-    sa[0] = DimMap::kWhole;
+    sa[sa.size() - 2] = DimMap::kWhole;
   nest.addScales(op.getAScalesMutable(), sa, op.getBlockSize());
   nest.addScales(op.getBScalesMutable(), b, op.getBlockSize());
-  if (op.getResultScales())
-    nest.addScales(op.getOutsMutable()[1], {DimMap::kWhole, n}, 32);
+  if (op.getResultScales()) {
+    SmallVector<int64_t> sc = c;
+    sc[sc.size() - 2] = DimMap::kWhole;
+    nest.addScales(op.getOutsMutable()[1], sc, 32);
+  }
   if (!hasForm)
     addReduction(nest, op, k);
   else

@@ -223,7 +223,7 @@ void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
   }
   build(builder, state, WorkSourceType::get(builder.getContext()), rows,
         columns, reduction, units, /*counter=*/Value(), /*offsets=*/Value(),
-        /*over_reduction=*/false, /*single=*/false,
+        /*stride=*/Value(), /*over_reduction=*/false, /*single=*/false,
         builder.getDenseI64ArrayAttr(tile), raster, partsAttr, stepAttr);
 }
 
@@ -233,7 +233,7 @@ void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
                          Value counter, Value offsets) {
   Value reduction = arith::ConstantIndexOp::create(builder, state.location, 0);
   build(builder, state, WorkSourceType::get(builder.getContext()), rows,
-        columns, reduction, units, counter, offsets,
+        columns, reduction, units, counter, offsets, /*stride=*/Value(),
         /*over_reduction=*/false, single, builder.getDenseI64ArrayAttr(tile),
         raster, /*parts=*/IntegerAttr(),
         /*part_step=*/IntegerAttr());
@@ -242,9 +242,10 @@ void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
 void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
                          Value columns, Value reduction, ArrayRef<int64_t> tile,
                          RasterAttr raster, Value units, Value offsets,
-                         bool overReduction) {
+                         Value stride, bool overReduction) {
   build(builder, state, WorkSourceType::get(builder.getContext()), rows,
-        columns, reduction, units, /*counter=*/Value(), offsets, overReduction,
+        columns, reduction, units, /*counter=*/Value(), offsets, stride,
+        overReduction,
         /*single=*/false, builder.getDenseI64ArrayAttr(tile), raster,
         /*parts=*/IntegerAttr(), /*part_step=*/IntegerAttr());
 }
@@ -275,11 +276,14 @@ static LogicalResult verifyWorkMemory(WorkSourceOp op) {
     if (!isByGroups(op) && (!op.getSingle() || op.getOverReduction()))
       return op.emitOpError("expected units of groups by a ring that they "
                             "fill, or to be single with ragged rows");
+    if (op.getStride() && (!isByGroups(op) || op.getOverReduction()))
+      return op.emitOpError("expected a stride of groups by a ring that they "
+                            "fill, with ragged rows");
     if (op.getParts())
       return op.emitOpError("expected ragged work without split");
     return success();
   }
-  if (op.getOverReduction() || isByGroups(op))
+  if (op.getOverReduction() || op.getStride() || isByGroups(op))
     return op.emitOpError("expected offsets where there are groups");
   return success();
 }

@@ -67,6 +67,12 @@ mx::mxgpu::getMatmulProblem(ProductOpInterface op) {
     problem.n = n * problem.parts;
   problem.k = either(getLast(aType, 1), getLast(bType, 1));
   problem.ragged = op.getRaggedOrNone();
+  // Groups that have matrices are modelled as full.
+  if (int64_t groups = aType.getDimSize(0); op.isMasked())
+    problem.m =
+        ShapedType::isDynamic(groups) || ShapedType::isDynamic(problem.m)
+            ? ShapedType::kDynamic
+            : problem.m * groups;
   if (Value offsets = op.getGroupOffsets())
     problem.groups = cast<ShapedType>(offsets.getType()).getDimSize(0);
   return problem;

@@ -1471,6 +1471,28 @@ func.func @grouped_matmul_c9_parts(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x
 }
 
 // -----
+func.func @grouped_matmul_c19_scatter(%a: tensor<4x75x64xf8E4M3FN>, %sa: tensor<4x75x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<4x75x48xf32>, %to: tensor<300xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected masked without scatter, found both}}
+  %r = mx.grouped_matmul ragged = rows masked ins(%a, %sa, %b, %sb : tensor<4x75x64xf8E4M3FN>, tensor<4x75x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<300xi32>) outs(%o0 : tensor<4x75x48xf32>) -> tensor<4x75x48xf32>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c19(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected masked with ragged = rows only, found it with reduction}}
+  %r = mx.grouped_matmul ragged = reduction masked ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @grouped_matmul_c19_matrices(%a: tensor<4x75x64xf8E4M3FN>, %sa: tensor<4x75x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<4x80x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 1 of outs to be 75, found 80}}
+  %r = mx.grouped_matmul ragged = rows masked ins(%a, %sa, %b, %sb : tensor<4x75x64xf8E4M3FN>, tensor<4x75x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x80x48xbf16>) -> tensor<4x80x48xbf16>
+  return
+}
+
+// -----
 func.func @combine_c1(%z: memref<300x48xbf16>, %rows: tensor<300xi32>, %o0: tensor<100x48xf32>) {
   // expected-error @below {{'mx.combine' op expected all tensors or all memrefs, found 'memref<300x48xbf16>' and 'tensor<300xi32>'}}
   %r = mx.combine ins(%z : memref<300x48xbf16>) rows(%rows : tensor<300xi32>) outs(%o0 : tensor<100x48xf32>) -> tensor<100x48xf32>

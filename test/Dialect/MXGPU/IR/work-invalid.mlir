@@ -14,7 +14,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     // expected-error @below {{'mxgpu.work_source' op expected parts and part_step together}}
-    %work = "mxgpu.work_source"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, parts = 2 : i64} : (index, index, index) -> !mxgpu.work_source
+    %work = "mxgpu.work_source"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, parts = 2 : i64} : (index, index, index) -> !mxgpu.work_source
     mxgpu.role @role warps(1) {
     }
   }
@@ -228,5 +228,14 @@ gpu.module @kernels {
     %units = mxgpu.ring "units" : !units
     // expected-error @below {{'mxgpu.work_source' op expected ragged work without split}}
     %work = mxgpu.work_source groups(%units : !units) raster = linear tile [128, 128] split(2 step 128) ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
+    // expected-error @below {{'mxgpu.work_source' op expected a stride of groups by a ring that they fill, with ragged rows}}
+    %work = mxgpu.work_source single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) stride(%n) of(%n, %n, %n)
   }
 }

@@ -45,6 +45,8 @@ gpu.module @kernels {
     %groups = mxgpu.ring "groups" : !groups
     // CHECK: mxgpu.work_source groups(%{{.*}} : !groups_ring) raster = linear tile [128, 128] ragged(%{{.*}} : memref<?xi64>) of(
     %rows = mxgpu.work_source groups(%groups : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
+    // CHECK: mxgpu.work_source groups(%{{.*}} : !groups_ring) raster = linear tile [128, 128] ragged(%{{.*}} : memref<?xi64>) stride(%{{.*}}) of(
+    %masked = mxgpu.work_source groups(%groups : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) stride(%n) of(%n, %n, %n)
     // CHECK: mxgpu.work_source groups(%{{.*}} : !groups_ring) raster = hilbert tile [128, 128] ragged(%{{.*}} : memref<?xi64>) over_reduction of(
     %reduction = mxgpu.work_source groups(%groups : !groups) raster = hilbert tile [128, 128] ragged(%offsets : memref<?xi64>) over_reduction of(%n, %n, %n)
     mxgpu.role @none warps(1) {

@@ -32,6 +32,9 @@ def MX_ProductOpInterface : OpInterface<"ProductOpInterface"> {
     MX_Getter<"bool", "readsOuts", "Whether what `outs` holds is added to.">,
     MX_Getter<"::mlir::Value", "getScatterRows",
               "The row of the result that each row is added to, or null.">,
+    MX_Getter<"bool", "isMasked",
+              "Whether groups of rows are matrices, of which they have the "
+              "first rows.">,
     MX_Getter<"int64_t", "getNumParts", "Sums that the epilogue is given.">,
     MX_Getter<"::mlir::Value", "getResultScales",
               "Scales of a result that is quantized, or null.">,

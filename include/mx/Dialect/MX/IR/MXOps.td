@@ -467,6 +467,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     ::mlir::Value getGroupOffsets() { return {}; }
     ::mx::RaggedKind getRaggedOrNone() { return ::mx::RaggedKind::None; }
     ::mlir::Value getScatterRows() { return {}; }
+    bool isMasked() { return false; }
     int64_t getNumParts() { return 1; }
     ::mlir::Value getResultScales() { return {}; }
     ::mx::ScaleRounding getResultScaleRounding() {
@@ -499,6 +500,11 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     Scales, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`; row
     and column count within the rows of A and a matrix of B (`rows`) or within
     `outs[g]` (`reduction`).
+
+    With `masked` groups of rows have fixed places: A is `G x M x K`, `outs`
+    `G x M x N`, with scales of so many matrices, and `offsets` holds how many of
+    the M rows each group has, as a decoder fills them. The rows behind belong
+    to no group; more than M count as M. Row and column count within a matrix.
 
     Groups of rows may have results of other forms:
 
@@ -555,6 +561,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     Optional<MX_Offsets>:$scatter,
     Variadic<MX_ProductTensorOrMemRef>:$outs,
     MX_RaggedKindAttr:$ragged,
+    UnitAttr:$masked,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     DefaultValuedAttr<I64Attr, "1">:$parts,
     UnitAttr:$accumulate,
@@ -562,7 +569,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
   let assemblyFormat = [{
-    `ragged` `=` $ragged
+    `ragged` `=` $ragged (`masked` $masked^)?
     `ins` `(` $a `,` $a_scales `,` $b `,` $b_scales `:`
       type($a) `,` type($a_scales) `,` type($b) `,` type($b_scales) `)`
     `offsets` `(` $offsets `:` type($offsets) `)`
@@ -580,6 +587,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     ::mlir::Value getGroupOffsets() { return getOffsets(); }
     ::mx::RaggedKind getRaggedOrNone() { return getRagged(); }
     ::mlir::Value getScatterRows() { return getScatter(); }
+    bool isMasked() { return getMasked(); }
     int64_t getNumParts() { return getParts(); }
     ::mlir::Value getResultScales() {
       return getOuts().size() > 1 ? getOuts()[1] : ::mlir::Value();

@@ -152,6 +152,9 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     visited. Offsets that decrease or exceed `rows` count as the nearest that do
     not.
 
+    With `stride`, by `groups` only, the groups' rows begin at multiples of it,
+    and `offsets` holds how many rows each has: no more than `stride` count.
+
     With `over_reduction`, by `groups` only, groups divide the reduction, and
     each has `rows` x `columns` outputs of its own. A unit's slice
     is its group; its start and end are where the group's part of the reduction
@@ -182,6 +185,7 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     Index:$rows, Index:$columns, Index:$reduction,
     Optional<MXGPU_RingType>:$units, Optional<AnyMemRef>:$counter,
     Optional<AnyMemRef>:$offsets,
+    Optional<Index>:$stride,
     UnitAttr:$over_reduction,
     UnitAttr:$single,
     DenseI64ArrayAttr:$tile,
@@ -203,14 +207,14 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
                    "::mlir::Value":$reduction,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
                    "::mlir::Value":$units, "::mlir::Value":$offsets,
-                   "bool":$overReduction)>
+                   "::mlir::Value":$stride, "bool":$overReduction)>
   ];
   let assemblyFormat = [{
     custom<Scheduler>($single, $units, type($units), $counter, type($counter))
     `raster` `=` custom<Raster>($raster) `tile` $tile
     (`split` `(` $parts^ `step` $part_step `)`)?
     (`ragged` `(` $offsets^ `:` type($offsets) `)`)?
-    (`over_reduction` $over_reduction^)?
+    (`stride` `(` $stride^ `)`)? (`over_reduction` $over_reduction^)?
     `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
   }];
   let hasVerifier = 1;
