@@ -151,6 +151,8 @@ private:
   /// The tile of scales where the rows of a unit begin that this CTA has: each
   /// group has tiles of its own.
   mlir::Value getRowTile(ForEachWorkOp unit);
+  /// Whether the launch says how many rows the matrices of masked groups have.
+  bool hasUnknownMatrixRows();
   /// Where the matrix of a group begins in A.
   mlir::Value getMatrixRow(ForEachWorkOp unit);
   /// An argument of the kernel.

@@ -58,7 +58,7 @@ void MatmulBuilder::buildProduct() {
   appendCaptures(arguments);
   if (isStaged())
     arguments.push_back(encodeResult());
-  Value rows = op.isMasked() ? host.dim(op.getA(), 1) : Value();
+  Value rows = hasUnknownMatrixRows() ? host.dim(op.getA(), 1) : Value();
   for (Value extra : {rows, op.getScatterRows(), getOutScales()})
     if (extra)
       arguments.push_back(extra);
@@ -99,7 +99,10 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
   };
   resultScales = takeLast(isQuantized());
   scatter = takeLast(op.getScatterRows() != nullptr);
-  matrixRows = takeLast(op.isMasked());
+  matrixRows = takeLast(hasUnknownMatrixRows());
+  if (op.isMasked() && !matrixRows)
+    matrixRows =
+        body.index(cast<MemRefType>(op.getA().getType()).getDimSize(1));
   resultMap = takeLast(isStaged());
   auto createRing = [&](RingType type, StringRef name) -> Value {
     return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
@@ -208,6 +211,10 @@ Value MatmulBuilder::getFirstRow(ForEachWorkOp unit) {
   if (!rank)
     return unit.getRow();
   return body.add(unit.getRow(), body.mul(rank, body.index(getARows())));
+}
+
+bool MatmulBuilder::hasUnknownMatrixRows() {
+  return op.isMasked() && cast<MemRefType>(op.getA().getType()).isDynamicDim(1);
 }
 
 Value MatmulBuilder::getMatrixRow(ForEachWorkOp unit) {

@@ -73,10 +73,10 @@ func.func @scatter(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %to: m
 // CHECK:         mxgpu.work_source groups({{.*}} ragged(%{{.*}} : memref<4xi32>) stride(%c200) of(%c800, %c512, %c256)
 // CHECK:         mxgpu.role @load
 // CHECK:           mxgpu.for_each_work (%[[GROUP:.*]], %[[ROW:.*]], %{{.*}}, %{{.*}}, %{{.*}}) in
-// CHECK:             %[[MATRIX:.*]] = arith.muli %[[GROUP]], %c200
-// CHECK:             %[[IN:.*]] = arith.subi %[[ROW]], %[[MATRIX]]
-// CHECK:             %[[TILE:.*]] = arith.divui %[[IN]], %c128
-// CHECK:             %[[BEFORE:.*]] = arith.muli %[[GROUP]], %c2
+// CHECK-DAG:         %[[BEFORE:.*]] = arith.muli %[[GROUP]], %c2{{$| :}}
+// CHECK-DAG:         %[[MATRIX:.*]] = arith.muli %[[GROUP]], %c200
+// CHECK-DAG:         %[[IN:.*]] = arith.subi %[[ROW]], %[[MATRIX]]
+// CHECK-DAG:         %[[TILE:.*]] = arith.divui %[[IN]], %c128
 // CHECK:             %[[ROW_TILE:.*]] = arith.addi %[[TILE]], %[[BEFORE]]
 // CHECK:             mxgpu.tma_load %sfa_map[%[[ROW_TILE]], %{{.*}}]
 func.func @masked(%a: memref<4x200x256xf8E4M3FN>, %as: memref<4x2x2x32x4x4xf8E8M0FNU>, %b: !b, %bs: !bs, %o: memref<4xi32>, %y: memref<4x200x512xbf16>) {

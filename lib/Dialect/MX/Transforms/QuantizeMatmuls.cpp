@@ -268,8 +268,9 @@ LogicalResult QuantizeMatmuls::rewrite(TensorProduct product) {
     op = GroupedMatmulOp::create(
         builder, loc, out.getType(), a.getResult(0), a.getResult(1),
         b.getResult(0), b.getResult(1), product.offsets, alpha,
-        /*scatter=*/Value(), out, product.ragged, block, /*parts=*/1,
-        product.accumulate, ScaleRounding::Ceil, /*epilogueCount=*/0);
+        /*scatter=*/Value(), out, product.ragged, /*masked=*/false, block,
+        /*parts=*/1, product.accumulate, ScaleRounding::Ceil,
+        /*epilogueCount=*/0);
   replaced.replaceAllUsesWith(op->getResult(0));
   if (rounding)
     rounding->erase();
