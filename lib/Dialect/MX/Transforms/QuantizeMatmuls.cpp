@@ -136,6 +136,18 @@ static OpFoldResult compute(OpBuilder &builder, Location loc, OpFoldResult left,
   return getAsOpFoldResult(builder.createOrFold<Op>(loc, a, b));
 }
 
+/// Those of `tensor`, by way of what it was made of where that is known: the
+/// tensor itself may have no other use.
+static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
+                                          Value tensor) {
+  ReifiedRankedShapedTypeDims shapes;
+  auto result = dyn_cast<OpResult>(tensor);
+  if (result && isa<tensor::ConcatOp>(result.getOwner()) &&
+      succeeded(reifyResultShapes(builder, result.getOwner(), shapes)))
+    return shapes[result.getResultNumber()];
+  return tensor::getMixedSizes(builder, loc, tensor);
+}
+
 /// The capacity of a ragged reduction over `total` elements.
 static OpFoldResult getCapacity(OpBuilder &builder, Location loc,
                                 OpFoldResult total, int64_t groups) {
@@ -175,7 +187,7 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
   int64_t groups =
       ragged == RaggedKind::None ? 0 : getNumGroups(product.offsets);
   Value input = operand.tensor, gather;
-  Shape elements{tensor::getMixedSizes(builder, loc, input)};
+  Shape elements{getSizes(builder, loc, input)};
   if (auto rows = matchGather(input))
     input = rows->matrix, gather = rows->numbers;
   if (operand.axis == 0)
