@@ -25,18 +25,21 @@ MAPS += "\n#all = affine_map<(r, c) -> (r, c)>"
 RATIOS = {"mxfp8-e4m3": 28.5, "mxfp8-e5m2": 22.5, "mxfp6-e2m3": 27.8, "mxfp6-e3m2": 22.5, "mxfp4": 15.7, "nvfp4": 17.4}
 
 
-def execute(*command):
+def execute(*command, status=0):
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
+    if done.returncode != status:
         sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stderr
 
 
-def run(program, arguments, device):
+def run(program, arguments, device, status=0):
     options = [f"--device={device}", f"--result={path('out.npy')}"]
     for i, array in enumerate(arguments):
         np.save(path(f"in{i}.npy"), array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array)
         options.append(f"--arg={path(f'in{i}.npy')}")
-    execute(mx_run, program, *options)
+    message = execute(mx_run, program, *options, status=status)
+    if status:
+        return message
     found = np.load(path("out.npy"))
     return (found.view(ml_dtypes.bfloat16) if found.dtype == np.uint16 else found).astype(np.float64)
 
@@ -155,12 +158,12 @@ def reduction_arguments(rng):
 compared = failures = 0
 
 
-def check(name, text, arguments, recipe="mxfp8-e4m3", added=0, devices=("cpu", "sim")):
+def check(name, text, arguments, recipe="mxfp8-e4m3", added=0, devices=("cpu", "sim"), options=""):
     """`added` is what the exact result has beside products, without noise."""
     global compared, failures
     with open(path("plain.mlir"), "w") as f:
         f.write(text)
-    execute(mx_opt, path("plain.mlir"), f"--mx-quantize-matmuls=recipe={recipe}", "--cse", "--canonicalize", "-o",
+    execute(mx_opt, path("plain.mlir"), f"--mx-quantize-matmuls=recipe={recipe} {options}", "--cse", "--canonicalize", "-o",
             path("quantized.mlir"))
     with open(path("quantized.mlir")) as f:
         if "linalg.matmul" in f.read():
@@ -190,5 +193,19 @@ check("rows, transposed", rows("kn", "f32"), rows_arguments(rng, "kn"), devices=
 check("reduction", reduction(False), reduction_arguments(rng))
 arguments = reduction_arguments(rng)
 check("reduction, added to", reduction(True), arguments, added=arguments[3])
+# A weight gradient sums over tokens, whose number the run knows.
+text = f"""{MAPS}
+func.func @main(%dy: tensor<?x96xbf16>, %x: tensor<?x64xbf16>, %dw: tensor<96x64xf32>) -> tensor<96x64xf32> {{
+  %r = linalg.matmul indexing_maps = [#km, #kn, #mn] ins(%dy, %x : tensor<?x96xbf16>, tensor<?x64xbf16>) outs(%dw : tensor<96x64xf32>) -> tensor<96x64xf32>
+  return %r : tensor<96x64xf32>
+}}
+"""
+normal = lambda *sizes: rng.standard_normal(sizes).astype(ml_dtypes.bfloat16)
+arguments = [normal(416, 96), normal(416, 64), rng.standard_normal((96, 64)).astype(np.float32)]
+check("tokens", text, arguments, added=arguments[2], options="dynamic-reductions=true")
+for device in ["cpu", "sim"]:
+    message = run(path("quantized.mlir"), [normal(40, 96), normal(40, 64), arguments[2]], device, status=2)
+    if "multiple of 32" not in message:
+        sys.exit(f"expected 40 tokens to be refused on {device}, found {message}")
 print(f"{compared} results compared, {failures} fail")
 sys.exit(failures != 0 or compared < 25)

@@ -11,8 +11,9 @@ using namespace mlir;
 using namespace mx;
 
 static bool isFloat(Value tensor) {
-  return isa<Float32Type, BFloat16Type, Float16Type>(
-      getElementTypeOrSelf(tensor));
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  return type && !type.getEncoding() &&
+         isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType());
 }
 
 bool mx::isZeros(Value tensor) {
@@ -148,7 +149,7 @@ std::optional<TensorProduct> mx::matchProduct(linalg::LinalgOp op,
     return std::nullopt;
   }
   if (!llvm::all_of(op->getOperands(), isFloat)) {
-    why = "its operands are not of f32, bf16 or f16";
+    why = "its operands are not tensors of f32, bf16 or f16 without encoding";
     return std::nullopt;
   }
   TensorProduct product;

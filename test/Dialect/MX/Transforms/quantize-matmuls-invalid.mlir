@@ -23,9 +23,22 @@ func.func @dynamic(%a: tensor<64x?xbf16>, %b: tensor<?x96xbf16>, %c: tensor<64x9
 }
 
 func.func @integers(%a: tensor<64x64xi8>, %b: tensor<64x96xi8>, %c: tensor<64x96xi32>) -> tensor<64x96xi32> {
-  // expected-remark @below {{not quantized: its operands are not of f32, bf16 or f16}}
+  // expected-remark @below {{not quantized: its operands are not tensors of f32, bf16 or f16 without encoding}}
   %r = linalg.matmul ins(%a, %b : tensor<64x64xi8>, tensor<64x96xi8>) outs(%c : tensor<64x96xi32>) -> tensor<64x96xi32>
   return %r : tensor<64x96xi32>
+}
+
+func.func @encoding(%a: tensor<64x64xf32, "sparse">, %b: tensor<64x96xf32>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  // expected-remark @below {{not quantized: its operands are not tensors of f32, bf16 or f16 without encoding}}
+  %r = linalg.matmul ins(%a, %b : tensor<64x64xf32, "sparse">, tensor<64x96xf32>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
+}
+
+func.func @broadcast(%a: tensor<64xf32>, %b: tensor<64x96xf32>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  // expected-remark @below {{not quantized: it has not one row, one column and one reduction dimension, and at most one batch}}
+  %r = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      ins(%a, %b : tensor<64xf32>, tensor<64x96xf32>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
 }
 
 func.func @vector(%a: tensor<64x64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>) -> tensor<64xf32> {
