@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .device import Stream, stream_handle
+from .device import Stream, stream_handle, wait
 from .library import call
 
 
@@ -60,12 +60,12 @@ class DeviceArray:
             return self
         source = np.ascontiguousarray(source).reshape(np.shape(source))
         self._check(source, "the source")
-        if isinstance(stream, Stream):
-            stream._read.append(source)
         call("mxMemcpyToDevice", to, source.ctypes.data, self.nbytes,
              stream_handle(stream))
-        if stream is not None and not isinstance(stream, Stream):
-            call("mxStreamSynchronize", stream_handle(stream))
+        if isinstance(stream, Stream):
+            stream.keep(source)
+        elif stream is not None:  # nobody else keeps `source`
+            wait(stream)
         return self
 
     def numpy(self, out=None, stream=None):
@@ -76,8 +76,7 @@ class DeviceArray:
             raise ValueError("expected `out` to be contiguous and writable")
         call("mxMemcpyToHost", out.ctypes.data, self.pointer, self.nbytes,
              stream_handle(stream))
-        if stream is not None:
-            call("mxStreamSynchronize", stream_handle(stream))
+        wait(stream)
         return out
 
     def fill(self, byte, stream=None):

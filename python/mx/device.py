@@ -69,6 +69,10 @@ class Stream:
             raise ValueError("the stream was closed")
         return self._handle
 
+    def keep(self, memory):
+        """Keeps memory of the host until the stream has been waited for."""
+        self._read.append(memory)
+
     def synchronize(self):
         read = len(self._read)
         call("mxStreamSynchronize", self.handle)
@@ -105,3 +109,11 @@ def stream_handle(stream):
         return ctypes.c_void_p(stream)
     raise TypeError("expected a stream to be a mx.Stream, None or the number "
                     f"of a CUstream, found {type(stream).__name__}")
+
+
+def wait(stream):
+    """Waits for a stream; copies of the default stream are complete already."""
+    if isinstance(stream, Stream):
+        stream.synchronize()
+    elif stream is not None:
+        call("mxStreamSynchronize", stream_handle(stream))

@@ -195,7 +195,7 @@ def prob_gradient(gu, dh, last):
     """The sums of dh * silu(gate) * up over rows, whose f32 terms are known, in
     any order."""
     gate, up = np.split(widen(gu)[:last], 2, axis=1)
-    terms = widen(dh)[:last] * (gate * sigmoid(gate)) * up
+    terms = gate * sigmoid(gate) * up * widen(dh)[:last]
     terms = terms.astype(np.float64)
     n = terms.shape[1]
     return Bounded(terms.sum(axis=1),

@@ -78,41 +78,34 @@ class Layer:
         for n, result in zip(gives, results, strict=True):
             v[n] = result.numpy()
 
-
-def host_sum(v, name, rows_of):
-    """y[rows[p]] += z[p] on the host."""
-    last = int(v["ends"][-1])
-    out = np.zeros((len(v[rows_of]), v[name].shape[1]), np.float32)
-    np.add.at(out, v["rows"][:last], v[name][:last])
-    return out
-
-
-class StagedLayer(Layer):
-    """A layer whose combine and gradient of SwiGLU are the host's."""
-
-    def __init__(self, directory):
-        weights = ["w1", "w1s", "w2", "w2s"]
-        super().__init__(directory, {
-            "forward": (["x", "rows", "prob", "ends", *weights],
-                        ["z", "gu", "xq2", "xq3", "hq2", "hq3", "xq0", "xq1",
-                         "hq0", "hq1"]),
-            "backward1": (["dy", "rows", "ends", "hq2", "hq3", "w2t", "w2ts"],
-                          ["dh", "dw2", "dq0", "dq1", "dq2", "dq3"]),
-            "backward2": (["dgu", "ends", "xq2", "xq3", "w1t", "w1ts"],
-                          ["dxp", "dw1", "gq0", "gq1", "gq2", "gq3"])})
-
     def run(self, v, poison):
-        moe_stages.quantize_weights(v, v["w1b"], v["w2b"])
-        self.call("forward", v, poison)
-        v["y"] = host_sum(v, "z", "x")
-        self.call("backward1", v, poison)
-        last = int(v["ends"][-1])
-        v["dprob"] = np.full(len(v["rows"]), np.nan, np.float32)
-        v["dprob"][:last] = moe.prob_gradient(v["gu"], v["dh"], last).exact
-        v["dgu"] = moe.swiglu_gradient(v["gu"], v["dh"], v["prob"]).astype(moe.BF16)
-        self.call("backward2", v, poison)
-        v["dx"] = host_sum(v, "dxp", "x")
+        if "quantize_weights" not in self.program.entries:
+            moe_stages.compute_weights(v)
+        for name in self.entries:
+            if name in self.program.entries:
+                self.call(name, v, poison)
 
 
-def open_layer(directory):
-    return StagedLayer(directory)
+
+WEIGHTS = ["w1", "w1s", "w1t", "w1ts", "w2", "w2s", "w2t", "w2ts"]
+SAVED = ["gu", "xq2", "xq3", "hq2", "hq3"]
+ENTRIES = {
+    "quantize_weights": (["w1b", "w2b"], WEIGHTS),
+    "forward": (["x", "rows", "prob", "ends", "w1", "w1s", "w2", "w2s"],
+                ["y", *SAVED]),
+    "backward": (["dy", "rows", "prob", "ends", *SAVED, "w1t", "w1ts", "w2t",
+                  "w2ts"], ["dx", "dw1", "dw2", "dprob"]),
+}
+# What moe_observe.py adds.
+OBSERVED = {
+    "quantize_weights": [],
+    "forward": ["xq0", "xq1", "hq0", "hq1"],
+    "backward": ["dq0", "dq1", "dq2", "dq3", "dh", "gq0", "gq1", "gq2", "gq3"],
+}
+
+
+def open_layer(directory, observed):
+    """examples/moe_layer.mlir, compiled as it is or with what is observed."""
+    return Layer(directory, {
+        name: (takes, gives + OBSERVED[name] if observed else gives)
+        for name, (takes, gives) in ENTRIES.items()})

@@ -3,7 +3,7 @@ layer without a device.
 
 `v` has the layer's arrays by name, as a device has them: bf16 as bits, quantized
 tensors as their elements and tiles of scales. Arguments: x, dy, rows, prob, ends,
-and the quantized weights w1, w1s, w2, w2s (along the last axis), w1t, w1ts, w2t,
+the weights w1b and w2b in bf16, and quantized w1, w1s, w2, w2s (along the last axis), w1t, w1ts, w2t,
 w2ts (along the one before, transposed). Of the forward: xq0 to xq3, gu, hq0 to
 hq3, y. Of the backward: dq0 to dq3, dh, dw2, dprob, gq0 to gq3, dx, dw1.
 """
@@ -55,6 +55,16 @@ def four(v, name):
     return [v[f"{name}{i}"] for i in range(4)]
 
 
+def check_weights(v):
+    found = Findings()
+    for name in ("w1", "w2"):
+        expected = moe.quantize_weights(v[name + "b"].astype(np.float32))
+        arrays = [v[name + part] for part in ("", "s", "t", "ts")]
+        found.exact("quantize weights", arrays,
+                    [(array, slice(None)) for array in expected])
+    return found
+
+
 def check_forward(v):
     ends, rows, last = v["ends"], v["rows"], int(v["ends"][-1])
     found = Findings()
@@ -97,8 +107,9 @@ def check_backward(v):
 
 def check(v):
     """All stages, forward and backward."""
-    found = check_forward(v)
-    found.merge(check_backward(v))
+    found = check_weights(v)
+    for part in (check_forward(v), check_backward(v)):
+        found.merge(part)
     return found
 
 
@@ -117,10 +128,10 @@ def to_bits(values, total):
     return out.view(np.uint16)
 
 
-def quantize_weights(v, w1, w2):
-    for name, w in (("w1", w1), ("w2", w2)):
+def compute_weights(v):
+    for name in ("w1", "w2"):
         v[name], v[name + "s"], v[name + "t"], v[name + "ts"] = (
-            moe.quantize_weights(np.asarray(w, np.float32)))
+            moe.quantize_weights(v[name + "b"].astype(np.float32)))
 
 
 def compute_forward(v):

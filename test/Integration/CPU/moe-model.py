@@ -41,13 +41,14 @@ measure_quantization("f8E5M2", 2)
 def compute(kind):
     r = moe_routing.draw(rng, kind, GROUPS)
     v = {"x": normal(r.tokens, HIDDEN), "dy": normal(r.tokens, HIDDEN),
-         "rows": r.rows, "prob": r.prob, "ends": r.ends}
-    w1 = normal(GROUPS, 2 * INNER, HIDDEN, deviation=HIDDEN**-0.5)
-    w2 = normal(GROUPS, HIDDEN, INNER, deviation=INNER**-0.5)
-    moe_stages.quantize_weights(v, w1, w2)
+         "rows": r.rows, "prob": r.prob, "ends": r.ends,
+         "w1b": normal(GROUPS, 2 * INNER, HIDDEN, deviation=HIDDEN**-0.5),
+         "w2b": normal(GROUPS, HIDDEN, INNER, deviation=INNER**-0.5)}
+    moe_stages.compute_weights(v)
     moe_stages.compute_forward(v)
     moe_stages.compute_backward(v)
-    exact = moe.exact_layer(v["x"], v["dy"], r.rows, r.prob, r.ends, w1, w2)
+    exact = moe.exact_layer(*(v[n] for n in (
+        "x", "dy", "rows", "prob", "ends", "w1b", "w2b")))
     return r, v, exact
 
 
@@ -63,6 +64,7 @@ moe_noise.expect_ratios(power)
 # One wrong number in a stage is found in this stage.
 r, v, _ = compute("odd sizes")
 MUTANTS = {
+    "quantize weights": ["w1", "w1s", "w1t", "w1ts", "w2", "w2s", "w2t", "w2ts"],
     "quantize x": ["xq0", "xq1", "xq2", "xq3"], "gate and up": ["gu"],
     "SwiGLU": ["hq0", "hq1", "hq2", "hq3"], "y": ["y"],
     "quantize dy": ["dq0", "dq1", "dq2", "dq3"], "dh": ["dh"], "dW2": ["dw2"],

@@ -42,8 +42,10 @@ assert (info.kind, info.multiprocessors) == ("sim", 3)
 x = np.arange(12, dtype=np.int32).reshape(3, 4)
 with mx.array(x) as a, mx.empty((3, 4), "i4") as b, mx.Stream() as stream:
     assert (a.shape, a.dtype, a.size, a.nbytes) == ((3, 4), x.dtype, 12, 48)
-    b.copy_from(a, stream)
-    stream.synchronize()
+    b.copy_from(x, stream)
+    assert len(stream._read) == 1  # until somebody waits
+    b.copy_from(a, stream).numpy(stream=stream)
+    assert not stream._read
     assert np.array_equal(b.numpy(stream=stream), x)
     b.copy_from(x.T.copy().T, stream)  # not contiguous
     out = np.zeros_like(x)
