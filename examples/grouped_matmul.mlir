@@ -1,27 +1,35 @@
 // One layer of a mixture of experts: row t of X goes to the expert whose range
-// of rows holds t. `offsets` are the cumulative ends of the groups; W has one
-// matrix per expert. For the reference path (--device=cpu).
+// of rows holds t. `offsets` are the cumulative ends of the groups, which the
+// device alone knows; W has one matrix per expert. Scales lie where tensor cores
+// read them: those of X in tiles of each group's own, of which its type counts as
+// many as any offsets could need, those of W in tiles of each matrix.
 
 !x = tensor<?x?xbf16>
 !w = tensor<?x?x?xbf16>
 !xe = tensor<?x?xf8E4M3FN>
 !we = tensor<?x?x?xf8E4M3FN>
-!xs = tensor<?x?xf8E8M0FNU>
-!ws = tensor<?x?x?xf8E8M0FNU>
+!xs = tensor<?x?x32x4x4xf8E8M0FNU>
+!ws = tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!offsets = tensor<?xi32>
 
-func.func @main(%x: !x, %w: !w, %offsets: tensor<?xi32>) -> !x {
+func.func @main(%x: !x, %w: !w, %offsets: !offsets) -> !x {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
   %t = tensor.dim %x, %c0 : !x
   %k = tensor.dim %x, %c1 : !x
   %g = tensor.dim %w, %c0 : !w
   %n = tensor.dim %w, %c1 : !w
   %blocks = arith.divui %k, %c32 : index
+  %whole_tiles = arith.divui %t, %c128 : index
+  %row_tiles = arith.addi %whole_tiles, %g : index
+  %block_tiles = arith.ceildivui %k, %c128 : index
 
   %x_elements = tensor.empty(%t, %k) : !xe
-  %x_scales = tensor.empty(%t, %blocks) : !xs
-  %xq:2 = mx.quantize ins(%x : !x) outs(%x_elements, %x_scales : !xe, !xs) -> !xe, !xs
+  %x_scales = tensor.empty(%row_tiles, %block_tiles) : !xs
+  %xq:2 = mx.quantize ragged = rows ins(%x : !x) offsets(%offsets : !offsets)
+      outs(%x_elements, %x_scales : !xe, !xs) -> !xe, !xs
 
   %w_elements = tensor.empty(%g, %n, %k) : !we
   %w_scales = tensor.empty(%g, %n, %blocks) : !ws
@@ -30,7 +38,7 @@ func.func @main(%x: !x, %w: !w, %offsets: tensor<?xi32>) -> !x {
   %init = tensor.empty(%t, %n) : !x
   %y = mx.grouped_matmul ragged = rows
       ins(%xq#0, %xq#1, %wq#0, %wq#1 : !xe, !xs, !we, !ws)
-      offsets(%offsets : tensor<?xi32>)
+      offsets(%offsets : !offsets)
       outs(%init : !x) -> !x
   return %y : !x
 }

@@ -44,6 +44,19 @@ Value KernelBuilder::dim(Value memref, int64_t dim) {
   return create<memref::DimOp>(memref, dim);
 }
 
+Value mx::mxgpu::collapseLeading(KernelBuilder &host, Value memref,
+                                 int64_t count) {
+  int64_t rank = cast<MemRefType>(memref.getType()).getRank();
+  if (count < 2)
+    return memref;
+  SmallVector<ReassociationIndices> dims(1);
+  for (int64_t dim = 0; dim < count; ++dim)
+    dims[0].push_back(dim);
+  for (int64_t dim = count; dim < rank; ++dim)
+    dims.push_back({dim});
+  return host.create<memref::CollapseShapeOp>(memref, dims);
+}
+
 void KernelBuilder::requireSize(Value found, Value expected,
                                 const Twine &what) {
   Value isEqual =

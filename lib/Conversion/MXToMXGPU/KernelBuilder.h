@@ -134,11 +134,16 @@ llvm::LogicalResult verifyRowSchedule(mlir::Operation *op, int64_t block,
                                       QuantizeScheduleAttr schedule);
 /// Requires at run time that scales are those of `rows x columns` elements, in
 /// so many tiles of rows, if in tiles, where groups have their own. Messages
-/// call them `name`.
+/// call them `name`. There are so many dimensions of a batch in front.
 void requireScaleSizes(KernelBuilder &host, mlir::Value scales,
                        mlir::Value rows, mlir::Value columns, int64_t block,
                        mlir::Value rowTiles = {},
-                       llvm::StringRef name = "the scales");
+                       llvm::StringRef name = "the scales", int64_t batch = 0);
+
+/// The same memory with so many leading dimensions as one, or none in place of
+/// none.
+mlir::Value collapseLeading(KernelBuilder &host, mlir::Value memref,
+                            int64_t count);
 
 /// Launches a kernel that packs an operand of 6-bit elements, and returns the
 /// packed rows: device memory for the caller to free.

@@ -31,14 +31,14 @@ static int64_t getRowMultiple(MemRefType type) {
   return kLoadBytes * 8 / type.getElementTypeBitWidth();
 }
 
-/// A matrix, or columns of a wider one. Elements that share bytes are read as
-/// those.
+/// A matrix, or columns of a wider one, or a batch of matrices. Elements that
+/// share bytes are read as those.
 static LogicalResult checkInput(QuantizeOp op, MemRefType input) {
   bool isWhole = input.getLayout().isIdentity();
-  if (input.getRank() != 2 || (!isWhole && !mayHaveStride(input)))
+  if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
     return op.emitOpError("expected a matrix whose rows are contiguous, those "
-                          "of 4 and 6 bits with identity layout, on the GPU, "
-                          "found ")
+                          "of 4 and 6 bits and batches with identity layout, "
+                          "on the GPU, found ")
            << input;
   return isWhole
              ? success()
@@ -69,6 +69,10 @@ static LogicalResult checkSupport(QuantizeOp op) {
       return op.emitOpError("expected destinations with identity layout on the "
                             "GPU, found ")
              << type;
+  if (getBatchRank(op) && op.getProducerBlock())
+    return op.emitOpError("expected a matrix with a producer on the GPU, "
+                          "found ")
+           << op.getInput().getType();
   return ElementRegion(op.getProducerBlock()).verify();
 }
 
@@ -146,17 +150,19 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op,
 
 void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
                                   Value columns, int64_t block, Value rowTiles,
-                                  StringRef name) {
-  if (cast<MemRefType>(scales.getType()).getRank() == 2) {
-    host.requireSize(host.dim(scales, 0), rows, "dimension 0 of " + name);
-    host.requireSize(host.dim(scales, 1), host.div(columns, block),
-                     "dimension 1 of " + name);
+                                  StringRef name, int64_t batch) {
+  if (cast<MemRefType>(scales.getType()).getRank() == batch + 2) {
+    host.requireSize(host.dim(scales, batch), rows,
+                     "dimension " + Twine(batch) + " of " + name);
+    host.requireSize(host.dim(scales, batch + 1), host.div(columns, block),
+                     "dimension " + Twine(batch + 1) + " of " + name);
     return;
   }
   if (!rowTiles)
     rowTiles = host.ceilDiv(rows, kScaleTileRows);
-  host.requireSize(host.dim(scales, 0), rowTiles, "tiles of rows of " + name);
-  host.requireSize(host.dim(scales, 1),
+  host.requireSize(host.dim(scales, batch), rowTiles,
+                   "tiles of rows of " + name);
+  host.requireSize(host.dim(scales, batch + 1),
                    host.ceilDiv(columns, kScaleTileBlocks * block),
                    "tiles of blocks of " + name);
 }
@@ -168,8 +174,13 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
   Value rows = getQuantizedDim(host, op, 1 - axis);
   Value columns = getQuantizedDim(host, op, axis);
   Value elements = op.getElements(index), scales = op.getScales(index);
-  int64_t block = op.getBlockSize();
+  int64_t block = op.getBlockSize(), batch = getBatchRank(op);
   RaggedKind ragged = op.getRaggedOfAxis(axis);
+  for (int64_t dim = 0; dim < batch; ++dim)
+    for (auto [value, name] :
+         {std::pair(elements, "the elements"), std::pair(scales, "the scales")})
+      host.requireSize(host.dim(value, dim), host.dim(op.getInput(), dim),
+                       "dimension " + Twine(dim) + " of " + name);
   if (ragged == RaggedKind::Reduction) {
     Value groups = host.dim(op.getOffsets(), 0);
     Value most = host.mul(groups, host.index(kRaggedReductionAlign - 1));
@@ -178,15 +189,17 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
                  host.index(kRaggedReductionAlign));
   } else {
     host.requireMultiple(columns, block,
-                         "dimension " + Twine(axis) + " of the input");
+                         "dimension " + Twine(batch + axis) + " of the input");
   }
-  host.requireSize(host.dim(elements, 0), rows, "dimension 0 of the elements");
-  host.requireSize(host.dim(elements, 1), columns,
-                   "dimension 1 of the elements");
+  for (auto [dim, size] :
+       {std::pair(batch, rows), std::pair(batch + 1, columns)})
+    host.requireSize(host.dim(elements, dim), size,
+                     "dimension " + Twine(dim) + " of the elements");
   Value rowTiles;
   if (ragged == RaggedKind::Rows)
     rowTiles = host.packedTiles(rows, kScaleTileRows, op.getOffsets());
-  requireScaleSizes(host, scales, rows, columns, block, rowTiles);
+  requireScaleSizes(host, scales, rows, columns, block, rowTiles, "the scales",
+                    batch);
 }
 
 /// By their bits, zero, negative numbers and NaN are refused alike.
@@ -211,8 +224,8 @@ Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {
   if (element.getIntOrFloatBitWidth() >= 8)
     return elements;
   SmallVector<int64_t> shape(type.getShape());
-  if (isa<Float4E2M1FNType>(element) && !type.isDynamicDim(1))
-    shape[1] /= 2;
+  if (isa<Float4E2M1FNType>(element) && !ShapedType::isDynamic(shape.back()))
+    shape.back() /= 2;
   return host
       .create<UnrealizedConversionCastOp>(
           MemRefType::get(shape, host.getI8Type()), elements)

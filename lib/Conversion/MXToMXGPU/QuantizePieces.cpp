@@ -17,9 +17,11 @@ using namespace mx::mxgpu;
 
 Value mx::mxgpu::getQuantizedDim(KernelBuilder &host, QuantizeOp op,
                                  int64_t dim) {
+  if (dim == 0 && op.getGather())
+    return host.dim(op.getGather(), 0);
   if (dim == 0)
-    return host.dim(op.getGather() ? op.getGather() : op.getInput(), 0);
-  Value columns = host.dim(op.getInput(), 1);
+    return host.dim(op.getInput(), getBatchRank(op));
+  Value columns = host.dim(op.getInput(), getBatchRank(op) + 1);
   int64_t count = op.getNumConcatenated();
   return count == 1 ? columns : host.mul(columns, host.index(count));
 }

@@ -15,7 +15,12 @@
 
 namespace mx::mxgpu {
 
-/// A dimension of what is quantized.
+/// Dimensions in front of a matrix that is quantized.
+inline int64_t getBatchRank(QuantizeOp op) {
+  return op.getInput().getType().getRank() - 2;
+}
+
+/// A dimension of what is quantized, 0 or 1.
 mlir::Value getQuantizedDim(KernelBuilder &host, QuantizeOp op, int64_t dim);
 
 /// The types of what is quantized: the input's, or what the producer yields.

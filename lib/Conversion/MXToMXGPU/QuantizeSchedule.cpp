@@ -195,7 +195,7 @@ static QuantizeScheduleAttr selectForProducer(QuantizeOp op) {
 
 bool mx::mxgpu::isByTiles(QuantizeOp op) {
   return op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets() ||
-         op.getSquare();
+         op.getSquare() || getBatchRank(op);
 }
 
 QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,

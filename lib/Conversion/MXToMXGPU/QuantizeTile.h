@@ -76,10 +76,12 @@ private:
   Destination getDestination(unsigned index);
   void splitDestinations();
   mlir::Value getRowTiles(mlir::Value rows);
+  mlir::Value getBatchSize();
   mlir::Value createCounter();
 
   // QuantizeTileKernel.cpp
   void buildKernel(mlir::Value rows, mlir::Value columns, mlir::Value counter);
+  ForEachWorkOp forEachTile();
   void buildLoad();
   void buildSchedule();
   void buildProduce(); // QuantizeTileProducer.cpp
@@ -119,7 +121,7 @@ private:
   }
   /// Whether the rows may end within a square: along columns blocks are whole.
   bool endsInSquare() {
-    int64_t rows = op.getQuantizedShape()[0];
+    int64_t rows = op.getQuantizedShape()[getBatchRank(op)];
     return op.getSquare() && op.getAxes().size() == 1 &&
            (mlir::ShapedType::isDynamic(rows) || rows % getBlock() != 0);
   }
@@ -167,8 +169,10 @@ private:
                        Swizzle swizzle) {
     return BufferType::get(op.getContext(), Space::Smem, shape, type, swizzle);
   }
-  /// Of rows that are as long as their swizzle.
-  TensorMapType getMap(llvm::ArrayRef<int64_t> box, mlir::Type type) {
+  /// Of rows that are as long as their swizzle, of one matrix.
+  TensorMapType getMap(llvm::SmallVector<int64_t> box, mlir::Type type) {
+    if (getBatchRank(op))
+      box.insert(box.begin(), 1);
     int64_t bytes = box.back() * type.getIntOrFloatBitWidth() / 8;
     return TensorMapType::get(op.getContext(), box, type,
                               *symbolizeSwizzle(static_cast<uint32_t>(bytes)));
@@ -180,7 +184,18 @@ private:
   }
   /// Where a tile begins in the input, whose rows may be packed otherwise.
   mlir::Value getInputRow(ForEachWorkOp tile) {
-    return op.getOffsets() ? tile.getStart() : tile.getRow();
+    return op.getOffsets() ? tile.getStart() : tileRow;
+  }
+  /// A place of this tile's matrix as coordinates of a map.
+  llvm::SmallVector<mlir::Value> getCoords(mlir::Value row,
+                                           mlir::Value column) {
+    return batch ? llvm::SmallVector<mlir::Value>{batch, row, column}
+                 : llvm::SmallVector<mlir::Value>{row, column};
+  }
+  /// A line of this tile's matrix, of which each has so many, among those of
+  /// all matrices.
+  mlir::Value getLine(mlir::Value line, mlir::Value count) {
+    return batch ? body.add(body.mul(batch, count), line) : line;
   }
   /// The column of the tile in what is quantized, where values may lie beside
   /// each other.
@@ -194,7 +209,7 @@ private:
   std::pair<mlir::Value, mlir::Value> getStart(const Destination &dest) {
     if (dest.axis)
       return {getInputRow(tile), getColumn(dest)};
-    return {getColumn(dest), tile.getRow()};
+    return {getColumn(dest), tileRow};
   }
 
   QuantizeOp op;
@@ -208,6 +223,11 @@ private:
   KernelOp kernel;
   /// In the kernel.
   mlir::Value rows, columns, encode, seed, offsets, inputs, tickets, work;
+  /// Of a batch: how many matrices there are, and rows of one with those that
+  /// fill its last tile.
+  mlir::Value batches, paddedRows;
+  /// The matrix of this tile, null if there is one, and the row of the tile.
+  mlir::Value batch, tileRow;
   llvm::SmallVector<mlir::Value> magnitudes;
   /// Of each value, the largest magnitude that a thread has found, and what was
   /// known of the one in memory before.

@@ -36,8 +36,9 @@ void QuantizeTileBuilder::checkInputs() {
                        dim ? "columns of the input" : "rows of the input");
   for (Value input : op.getInputs()) {
     Type type = getElementTypeOrSelf(input.getType());
-    host.requireMultiple(host.dim(input, 1), getColumnStep(type),
-                         "dimension 1 of the input");
+    int64_t last = getBatchRank(op) + 1;
+    host.requireMultiple(host.dim(input, last), getColumnStep(type),
+                         "dimension " + Twine(last) + " of the input");
   }
 }
 
@@ -56,7 +57,8 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   dest.axis = op.getAxis(index);
   setValue(dest, index / op.getAxes().size());
   dest.elementType = getElementTypeOrSelf(op.getElements(index).getType());
-  dest.scales = op.getScales(index);
+  dest.scales =
+      collapseLeading(host, op.getScales(index), getBatchRank(op) + 1);
   dest.scaleType = getElementTypeOrSelf(dest.scales.getType());
   int64_t rows = getRows(), columns = getColumns();
   if (!dest.axis)
@@ -66,11 +68,13 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   int64_t bytes = columns / dest.getPacking();
   dest.panels = std::max<int64_t>(1, bytes / kPanelBytes);
   // A block of NVFP4 is half of what the copy engine needs.
+  int64_t last = getBatchRank(op) + 1;
   if (getBlock() == 16)
-    host.requireMultiple(host.dim(op.getElements(index), 1), 32,
-                         "dimension 1 of the elements");
+    host.requireMultiple(host.dim(op.getElements(index), last), 32,
+                         "dimension " + Twine(last) + " of the elements");
   // The copy engine moves elements that are no bytes as the bytes of memory.
-  dest.elements = toBytes(host, op.getElements(index));
+  dest.elements = collapseLeading(host, toBytes(host, op.getElements(index)),
+                                  getBatchRank(op));
   dest.rows = isByUnits(dest.axis) ? getUnitRows() : rows;
   dest.boxRows = dest.panels > 1 ? kStripRows : dest.rows;
   dest.map = host.create<EncodeTensorMapOp>(
@@ -84,7 +88,8 @@ void QuantizeTileBuilder::buildHost() {
   if (!isProduced())
     inputMap = host.create<EncodeTensorMapOp>(
         getMap({getUnitRows(), getPanelColumns(types[0])}, types[0]),
-        op.getInput(), getL2Promotion());
+        collapseLeading(host, op.getInput(), getBatchRank(op)),
+        getL2Promotion());
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     destinations.push_back(getDestination(i));
 }
@@ -99,11 +104,20 @@ void QuantizeTileBuilder::splitDestinations() {
     }
 }
 
-/// Tiles of rows that suffice for all groups, whatever their sizes.
+/// Tiles of rows that suffice for all groups, whatever their sizes, or those of
+/// all matrices.
 Value QuantizeTileBuilder::getRowTiles(Value rows) {
-  if (!op.getOffsets())
-    return host.ceilDiv(rows, getRows());
-  return host.packedTiles(rows, getRows(), op.getOffsets());
+  if (op.getOffsets())
+    return host.packedTiles(rows, getRows(), op.getOffsets());
+  Value tiles = host.ceilDiv(rows, getRows());
+  return getBatchRank(op) ? host.mul(getBatchSize(), tiles) : tiles;
+}
+
+Value QuantizeTileBuilder::getBatchSize() {
+  Value size = host.dim(op.getInput(), 0);
+  for (int64_t dim = 1; dim < getBatchRank(op); ++dim)
+    size = host.mul(size, host.dim(op.getInput(), dim));
+  return size;
 }
 
 /// Where CTAs draw the numbers of further units.
@@ -120,7 +134,10 @@ void QuantizeTileBuilder::build() {
   buildHost();
   bool drawsTickets = schedule.getTickets();
   Value rows = getQuantizedDim(host, op, 0),
-        columns = host.dim(op.getInput(), 1);
+        columns = host.dim(op.getInput(), getBatchRank(op) + 1);
+  if (getBatchRank(op))
+    host.requireAtMost(host.mul(getRowTiles(rows), host.index(getRows())),
+                       kMaxExtent, "rows of the input in tiles");
   SmallVector<Value> arguments =
       isProduced() ? pieces.getArguments(host) : SmallVector<Value>{inputMap};
   for (const Destination &dest : destinations)
@@ -129,6 +146,8 @@ void QuantizeTileBuilder::build() {
     else
       llvm::append_values(arguments, dest.map, dest.scales);
   llvm::append_values(arguments, rows, columns);
+  if (getBatchRank(op))
+    arguments.push_back(getBatchSize());
   if (Value scale = op.getGlobalScale()) {
     requirePositive(host, scale);
     arguments.push_back(scale);
@@ -157,6 +176,8 @@ void QuantizeTileBuilder::build() {
   }
   splitDestinations();
   Value kernelRows = *argument++, kernelColumns = *argument++;
+  if (getBatchRank(op))
+    batches = *argument++;
   if (op.getGlobalScale())
     encode = *argument++;
   if (op.getSeed())
@@ -200,13 +221,14 @@ static LogicalResult verifyThreads(QuantizeOp op, int64_t fragments,
 /// Rows of whole steps, as far as the type says how long they are.
 static LogicalResult verifyRows(QuantizeOp op, Value matrix, int64_t step,
                                 StringRef what) {
-  int64_t columns = cast<MemRefType>(matrix.getType()).getDimSize(1);
+  ArrayRef<int64_t> shape = cast<MemRefType>(matrix.getType()).getShape();
+  int64_t columns = shape.back();
   if (ShapedType::isDynamic(columns) || columns % step == 0)
     return success();
-  return op.emitOpError("expected dimension 1 of ")
-         << what << " to be a multiple of " << step << " with axes ["
-         << op.getAxes() << "] on the GPU, found " << columns << ": pad it to "
-         << roundUp(columns, step);
+  return op.emitOpError("expected dimension ")
+         << shape.size() - 1 << " of " << what << " to be a multiple of "
+         << step << " with axes [" << op.getAxes() << "] on the GPU, found "
+         << columns << ": pad it to " << roundUp(columns, step);
 }
 
 /// The columns in 16 bytes of elements.

@@ -117,17 +117,29 @@ Value QuantizeTileBuilder::forEachUnit() {
       .getK();
 }
 
+/// The loop over tiles. The matrices of a batch lie below each other, each with
+/// whole tiles.
+ForEachWorkOp QuantizeTileBuilder::forEachTile() {
+  ForEachWorkOp tile = body.forEachWork(work);
+  tileRow = tile.getRow();
+  if (batches) {
+    batch = body.create<arith::DivUIOp>(tile.getRow(), paddedRows);
+    tileRow = body.create<arith::RemUIOp>(tile.getRow(), paddedRows);
+  }
+  return tile;
+}
+
 void QuantizeTileBuilder::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
   body.role("load", 1, /*elected=*/true);
-  ForEachWorkOp tile = body.forEachWork(work);
+  ForEachWorkOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachUnit());
   Value slot = body.create<AcquireOp>(inputs);
   int64_t columns = getPanelColumns(types[0]);
   for (int64_t panel = 0; panel < getColumns() / columns; ++panel)
     body.create<TmaLoadOp>(
         kernelInputMap,
-        ValueRange{row, body.add(tile.getColumn(), panel * columns)}, slot,
+        getCoords(row, body.add(tile.getColumn(), panel * columns)), slot,
         getField(0), body.index(panel), /*multicast=*/false, CacheHint::None);
   body.create<PublishOp>(slot, Value());
 }
@@ -153,7 +165,7 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, const Unit &unit,
                                      Value row, Value column) {
   if (!seed)
     return Value();
-  row = body.add(body.add(getInputRow(tile), unit.first), row);
+  row = getLine(body.add(body.add(getInputRow(tile), unit.first), row), rows);
   return body.add(body.mul(row, getAllColumns()),
                   body.add(getColumn(dest), column));
 }
@@ -242,15 +254,17 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, const Unit &unit,
   auto isBelow = [&](Value place, Value end) -> Value {
     return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, place, end);
   };
-  Value endRow =
-      writesRows(dest) ? tile.getEnd() : body.dim(dest.kernelScales, 0);
+  Value lines = dest.axis ? rows : columns;
+  Value endRow = writesRows(dest) ? tile.getEnd()
+                 : batch          ? lines
+                                  : body.dim(dest.kernelScales, 0);
   Value isInside = body.create<arith::AndIOp>(
       isBelow(row, endRow), isBelow(block, body.dim(dest.kernelScales, 1)));
   auto ifOp = body.create<scf::IfOp>(isInside, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
   body.create<memref::StoreOp>(scale, dest.kernelScales,
-                               ValueRange{row, block});
+                               ValueRange{getLine(row, lines), block});
 }
 
 /// All fragments of a unit, shared out among the threads.
@@ -324,8 +338,8 @@ void QuantizeTileBuilder::storeElements(const Destination &dest, Value staged,
       if (dest.panels > 1)
         part = body.getI64IntegerAttr(panel * strips + strip);
       body.create<TmaStoreOp>(staged, dest.getElementField(), dest.kernelMap,
-                              ValueRange{body.add(row, strip * dest.boxRows),
-                                         body.add(column, panel * boxColumns)},
+                              getCoords(body.add(row, strip * dest.boxRows),
+                                        body.add(column, panel * boxColumns)),
                               isWhole, /*add=*/false, part);
     }
   if (isPart)
@@ -342,17 +356,21 @@ void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
   if (writesRows(dest))
     rowTile = body.add(rowTile, tile.getSlice());
   Value columnTile = body.div(column, kScaleTileBlocks * getBlock());
-  auto isBelow = [&](Value place, int64_t dim) -> Value {
-    return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, place,
-                                      body.dim(dest.kernelScales, dim));
+  auto isBelow = [&](Value place, Value end) -> Value {
+    return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, place, end);
   };
+  Value rowTiles =
+      batch ? body.ceilDiv(dest.axis ? rows : columns, kScaleTileRows)
+            : body.dim(dest.kernelScales, 0);
+  Value columnTiles = body.dim(dest.kernelScales, 1);
   for (int64_t i = 0; i < dest.scaleTileRows; ++i)
     for (int64_t j = 0; j < dest.scaleTileColumns; ++j) {
       Value r = i ? body.add(rowTile, i) : rowTile;
       Value c = j ? body.add(columnTile, j) : columnTile;
-      Value exists = i ? isBelow(r, 0) : Value();
+      Value exists = i ? isBelow(r, rowTiles) : Value();
+      r = getLine(r, rowTiles);
       if (j) {
-        Value also = isBelow(c, 1);
+        Value also = isBelow(c, columnTiles);
         exists = exists ? body.create<arith::AndIOp>(exists, also).getResult()
                         : also;
       }
@@ -397,7 +415,7 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   auto [byTiles, byUnits] = outputs[axis];
   body.role(axis ? "quantize_rows" : "quantize_columns",
             getAxisThreads() / target::kWarpSize, /*elected=*/false);
-  tile = body.forEachWork(work);
+  tile = forEachTile();
   Value staged = byTiles ? body.create<AcquireOp>(byTiles).getSlot() : Value();
   buildUnit(axis, staged, byUnits);
   if (!staged) // Then there are several units.
@@ -431,7 +449,12 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
                      createOutputRing(axis, /*ofUnits=*/true)};
   if (counter)
     tickets = createRing(getTicketRing(), "tickets");
-  work = body.create<WorkSourceOp>(rows, columns, schedule.getTile(),
+  Value workRows = rows;
+  if (batches) {
+    paddedRows = body.mul(body.ceilDiv(rows, getRows()), body.index(getRows()));
+    workRows = body.mul(batches, paddedRows);
+  }
+  work = body.create<WorkSourceOp>(workRows, columns, schedule.getTile(),
                                    schedule.getRaster(), /*single=*/!counter,
                                    tickets, counter, offsets);
   if (isProduced())

@@ -62,7 +62,7 @@ void QuantizeTileBuilder::producePieces(Value slot, Value firstRow,
 void QuantizeTileBuilder::buildProduce() {
   OpBuilder::InsertionGuard guard(body);
   body.role("produce", getProducingThreads() / 32, /*elected=*/false);
-  ForEachWorkOp tile = body.forEachWork(work);
+  ForEachWorkOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachUnit());
   Value slot = body.create<AcquireOp>(inputs);
   producePieces(slot, row, tile.getColumn());

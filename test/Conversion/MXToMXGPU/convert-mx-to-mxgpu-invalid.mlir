@@ -224,9 +224,33 @@ func.func @main(%x: memref<48x64xbf16>, %e: memref<64x48xf4E2M1FN>, %s: memref<6
 
 // -----
 
-func.func @main(%x: memref<2x128x64xbf16>, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits with identity layout, on the GPU, found 'memref<2x128x64xbf16>'}}
-  mx.quantize ins(%x : memref<2x128x64xbf16>) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>)
+!x = memref<2x128x64xbf16, strided<[16384, 64, 1]>>
+func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<2x128x64xbf16, strided<[16384, 64, 1]>>'}}
+  mx.quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>)
+  return
+}
+
+// -----
+
+// A region does not know its matrix.
+!x = memref<2x128x64xbf16>
+func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a matrix with a producer on the GPU, found 'memref<2x128x64xbf16>'}}
+  mx.quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>) producer {
+  ^bb0(%v: bf16, %row: index, %column: index):
+    %n = arith.negf %v : bf16
+    mx.yield %n : bf16
+  }
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<2x64x40xbf16>, %e: memref<2x40x64xf4E2M1FN>, %s: memref<2x40x2xf8E8M0FNU>, %y: memref<2x64x36xbf16>, %f: memref<2x36x64xf4E2M1FN>, %t: memref<2x36x2xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<2x64x40xbf16>) outs(%e, %s : memref<2x40x64xf4E2M1FN>, memref<2x40x2xf8E8M0FNU>) axes = [0]
+  // expected-error @below {{'mx.quantize' op expected dimension 2 of the input to be a multiple of 8 with axes [0] on the GPU, found 36: pad it to 40}}
+  mx.quantize ins(%y : memref<2x64x36xbf16>) outs(%f, %t : memref<2x36x64xf4E2M1FN>, memref<2x36x2xf8E8M0FNU>) axes = [0]
   return
 }
 
@@ -235,7 +259,7 @@ func.func @main(%x: memref<2x128x64xbf16>, %e: memref<2x128x64xf8E4M3FN>, %s: me
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: memref<128x64xbf16, strided<[1, 128]>>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits with identity layout, on the GPU, found 'memref<128x64xbf16, strided<[1, 128]>>'}}
+  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xbf16, strided<[1, 128]>>'}}
   mx.quantize ins(%x : memref<128x64xbf16, strided<[1, 128]>>) outs(%e, %s : !a, !s)
   return
 }
@@ -270,7 +294,7 @@ func.func @main(%x: memref<128x64xbf16, strided<[0, 1]>>, %e: !a, %s: !s) {
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %f: memref<128x2xf8E8M0FNU>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits with identity layout, on the GPU, found 'memref<128x64xf4E2M1FN, strided<[128, 1]>>'}}
+  // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xf4E2M1FN, strided<[128, 1]>>'}}
   mx.quantize ins(%x : !x) input_scales(%f : memref<128x2xf8E8M0FNU>) outs(%e, %s : !a, !s)
       producer {
       ^bb0(%v: bf16, %row: index, %column: index):

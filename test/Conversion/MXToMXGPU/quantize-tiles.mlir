@@ -4,6 +4,8 @@
 // the others read it in fragments, and bulk copies store what they leave.
 
 // CHECK-DAG: !map = !mxgpu.tensor_map<128x64xbf16, sw128>
+// CHECK-DAG: !map{{[0-9]+}} = !mxgpu.tensor_map<1x128x64xbf16, sw128>
+// CHECK-DAG: !map{{[0-9]+}} = !mxgpu.tensor_map<1x128x128xf8E4M3FN, sw128>
 // CHECK-DAG: !tma_ring = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(256)>
 // CHECK-DAG: !threads_ring = !mxgpu.ring<1 x (columns: smem<128x128xf8E4M3FN, sw128>, columns_scales: smem<1x1x512xf8E8M0FNU>), producer = threads(256), consumer = tma_store>
 
@@ -78,6 +80,19 @@ func.func @amax_parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref
 // CHECK-LABEL: func.func @squares(
 func.func @squares(%x: memref<?x?xbf16>, %seed: i64, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
   mx.quantize ins(%x : memref<?x?xbf16>) seed(%seed) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] square
+  return
+}
+
+// Matrices of a batch have maps of rank 3, and tiles of their own.
+// CHECK-LABEL: func.func @batch(
+// CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 0 of the elements to be %lld, found %lld"
+// CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 1 of the input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
+// CHECK:         mxgpu.encode_tensor_map %arg0 : memref<?x?x?xbf16> -> !map
+// CHECK:         %[[TILES:.*]] = memref.collapse_shape %arg2 {{.*}} : memref<?x?x?x32x4x4xf8E8M0FNU> into memref<?x?x32x4x4xf8E8M0FNU>
+// CHECK:         mxgpu.encode_tensor_map %arg1 : memref<?x?x?xf8E4M3FN> -> !map
+// CHECK:         mxgpu.launch @kernels::@batch_quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %[[TILES]], %{{.*}}, %{{.*}}, %{{.*}} : !map{{.*}}, !map{{.*}}, memref<?x?x32x4x4xf8E8M0FNU>, index, index, index)
+func.func @batch(%x: memref<?x?x?xbf16>, %e: memref<?x?x?xf8E4M3FN>, %s: memref<?x?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<?x?x?xbf16>) outs(%e, %s : memref<?x?x?xf8E4M3FN>, memref<?x?x?x32x4x4xf8E8M0FNU>) axes = [0]
   return
 }
 

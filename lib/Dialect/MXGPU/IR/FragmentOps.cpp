@@ -144,19 +144,23 @@ LogicalResult TmaStoreOp::verify() {
            << buffer << ", found " << map;
   // Parts are rows of a panel, each beginning where its swizzle does.
   SmallVector<int64_t> shape(buffer.getShape());
+  // Dimensions in front of a matrix say which one it is.
+  ArrayRef<int64_t> box = map.getBox();
+  while (box.size() > 2 && box.front() == 1)
+    box = box.drop_front();
   int64_t parts = 1, part = getPart().value_or(0);
   if (getPart()) {
     if (shape.size() == 3) {
       parts = shape.front();
       shape.erase(shape.begin());
     }
-    int64_t rows = map.getBox().front();
+    int64_t rows = box.front();
     if (rows % kSwizzleRows == 0 && shape.front() % rows == 0) {
       parts *= shape.front() / rows;
       shape.front() = rows;
     }
   }
-  if (map.getBox() != ArrayRef(shape))
+  if (box != ArrayRef(shape))
     return emitOpError("expected a box of ")
            << ArrayRef(shape) << " or parts of it, found " << map;
   if (part < 0 || part >= parts)

@@ -1,0 +1,100 @@
+//===- RaggedSlack.cpp - What quantizers of groups leave as it is ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rows behind the last group, tiles of scales that no group has and columns
+// behind the last one of a ragged reduction are nobody's (docs/Spec.md): a
+// device need not write them, and what it finds there is not compared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaggedSlack.h"
+#include "mx/Support/ScaleLayout.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace mx;
+
+/// The ends of the groups; empty if they are not known.
+static std::vector<int64_t> readEnds(QuantizeOp op, const StageArrays &arrays) {
+  unsigned number = op.getOffsetsMutable()[0].getOperandNumber();
+  const NpyArray *array = arrays.operands[number];
+  std::vector<int64_t> ends;
+  if (!array)
+    return ends;
+  size_t size = npyItemSize(array->dtype);
+  for (size_t i = 0; i < array->data.size(); i += size) {
+    int32_t narrow;
+    int64_t wide;
+    if (size == 4)
+      std::memcpy(&narrow, array->data.data() + i, size);
+    else
+      std::memcpy(&wide, array->data.data() + i, size);
+    ends.push_back(size == 4 ? narrow : wide);
+  }
+  return ends;
+}
+
+/// Marks the lines of an array of `count` that groups of rows have: their own,
+/// or those of tiles of scales.
+static std::vector<bool> getRows(ArrayRef<int64_t> ends, int64_t count,
+                                 bool areTiles) {
+  std::vector<bool> defined(count);
+  int64_t begin = 0;
+  for (auto [group, end] : llvm::enumerate(ends)) {
+    int64_t first = areTiles ? begin / kScaleTileRows + group : begin;
+    int64_t lines =
+        areTiles ? ceilDiv(end - begin, kScaleTileRows) : end - begin;
+    for (int64_t i = first; i < std::min(first + lines, count); ++i)
+      defined[i] = true;
+    begin = end;
+  }
+  return defined;
+}
+
+/// Marks the first of `count` columns, which are `width` columns of the
+/// reduction each.
+static std::vector<bool> getColumns(ArrayRef<int64_t> ends, int64_t count,
+                                    int64_t width) {
+  int64_t all = 0, begin = 0;
+  for (int64_t end : ends) {
+    all += roundUp(end - begin, kRaggedReductionAlign);
+    begin = end;
+  }
+  std::vector<bool> defined(count);
+  for (int64_t i = 0; i < std::min(ceilDiv(all, width), count); ++i)
+    defined[i] = true;
+  return defined;
+}
+
+void mx::ignoreSlack(QuantizeOp op, const StageArrays &arrays, unsigned result,
+                     NpyArray &device, const NpyArray &reference) {
+  if (!op.getOffsets() || result >= 2 * op.getNumDestinations() ||
+      device.shape != reference.shape || device.shape.size() < 2)
+    return;
+  std::vector<int64_t> ends = readEnds(op, arrays);
+  if (ends.empty())
+    return;
+  bool isScales = result % 2, areTiles = device.shape.size() == 5;
+  int64_t rows = device.shape[0], columns = device.shape[1];
+  bool isReduction =
+      op.getRaggedOfAxis(op.getAxis(result / 2)) == RaggedKind::Reduction;
+  Type element = getElementTypeOrSelf(op.getElements(result / 2).getType());
+  int64_t packing = isa<Float4E2M1FNType>(element) ? 2 : 1;
+  int64_t width = !isScales  ? packing
+                  : areTiles ? kScaleTileBlocks * op.getBlockSize()
+                             : op.getBlockSize();
+  std::vector<bool> definedRows(rows, true), definedColumns(columns, true);
+  if (isReduction)
+    definedColumns = getColumns(ends, columns, width);
+  else
+    definedRows = getRows(ends, rows, areTiles);
+  if (rows == 0 || columns == 0)
+    return;
+  size_t bytes = device.data.size() / (rows * columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      if (!definedRows[i] || !definedColumns[j])
+        std::memcpy(device.data.data() + (i * columns + j) * bytes,
+                    reference.data.data() + (i * columns + j) * bytes, bytes);
+}

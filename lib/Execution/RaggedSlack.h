@@ -1,0 +1,24 @@
+//===- RaggedSlack.h - What quantizers of groups leave as it is -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the implementation.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_EXECUTION_RAGGEDSLACK_H
+#define MX_LIB_EXECUTION_RAGGEDSLACK_H
+
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Execution/Stages.h"
+
+namespace mx {
+
+/// Gives the bytes of a device's result that belong to no group those of the
+/// reference.
+void ignoreSlack(QuantizeOp op, const StageArrays &arrays, unsigned result,
+                 NpyArray &device, const NpyArray &reference);
+
+} // namespace mx
+
+#endif // MX_LIB_EXECUTION_RAGGEDSLACK_H
