@@ -1,6 +1,7 @@
 """The layer of examples/moe_linalg.mlir, before and after mx-quantize-matmuls.
 
 RUN: %python %s mx-run mx-opt %examples %t cpu
+RUN: %python %s mx-run mx-opt %examples %t sim
 REQUIRES: compiler, numpy
 
 All its loops become grouped products. Results agree with those of bf16 to the signal-to-noise ratio that docs/MoE.md derives for the same
@@ -26,15 +27,22 @@ def execute(*command):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stderr
+
+
+# With 2 each for the weights.
+LAUNCHES = {"forward": 6, "backward": 11}
 
 
 def run(program, entry, arguments, results, device):
-    options = [f"--device={device}", f"--entry={entry}"]
+    options = [f"--device={device}", f"--entry={entry}", "--mx-explain"]
     for i, array in enumerate(arguments):
         np.save(path(f"in{i}.npy"), array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array)
         options.append(f"--arg={path(f'in{i}.npy')}")
     options += [f"--result={path(f'out{i}.npy')}" for i in range(results)]
-    execute(mx_run, program, *options)
+    explained = execute(mx_run, program, *options)
+    if device != "cpu" and f"memory of {entry}: {LAUNCHES[entry]} launches" not in explained:
+        sys.exit(f"expected {LAUNCHES[entry]} launches of {entry}, found\n{explained}")
     return [np.load(path(f"out{i}.npy")) for i in range(results)]
 
 
@@ -45,7 +53,6 @@ with open(quantized) as f:
 counts = {word: text.count(word) for word in ["scf.for", "linalg.matmul", " mx.grouped_matmul", " gather("]}
 if counts != {"scf.for": 0, "linalg.matmul": 0, " mx.grouped_matmul": 6, " gather(": 4}:
     sys.exit(f"expected all products in groups, found {counts}")
-# Launches: 6 forward and 11 backward, with 2 each for the weights.
 execute(mx_opt, quantized, "--mx-fuse-quantize-producers", "--mx-fuse-products", "--canonicalize", "--cse", "-o",
         path("fused.mlir"))
 with open(path("fused.mlir")) as f:
