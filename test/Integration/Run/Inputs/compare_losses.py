@@ -1,0 +1,17 @@
+"""That the losses of a training in MXFP8 fall as those in bf16 do.
+
+usage: compare_losses.py LOSSES.json
+"""
+
+import json
+import sys
+
+import numpy as np
+
+with open(sys.argv[1]) as file:
+    losses = {name: np.array(v) for name, v in json.load(file)["losses"].items()}
+apart = np.abs(losses["mxfp8"] - losses["bf16"]).max()
+fall = {name: v[:3].mean() - v[-3:].mean() for name, v in losses.items()}
+print(f"at most {apart:.3f} apart, having fallen by {fall}")
+# At least, the network learns; and noise moves it by little of that.
+assert fall["bf16"] > 0.5 and apart < 0.1 * fall["bf16"]
