@@ -76,7 +76,8 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
                             reason.str());
   };
   for (Operation *op : list->hidden)
-    hide(op, "it is not in the entry's own block");
+    hide(op, readsSlices(op) ? "an operand is a slice"
+                             : "it is not in the entry's own block");
 
   CompileOptions silent = options;
   silent.saveTemps.clear();

@@ -33,6 +33,14 @@ static bool readsDestinations(Operation *op) {
   return isa<CombineOp>(op);
 }
 
+bool mx::readsSlices(Operation *op) {
+  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  return llvm::any_of(used, [](Value value) {
+    return value.getDefiningOp<tensor::ExtractSliceOp>();
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Exposing
 //===----------------------------------------------------------------------===//
@@ -52,7 +60,8 @@ public:
     entry.walk([&](Operation *op) {
       if (!isStage(op))
         return;
-      if (op->getBlock() != body || op->getNumResults() == 0) {
+      if (op->getBlock() != body || op->getNumResults() == 0 ||
+          readsSlices(op)) {
         list.hidden.push_back(op);
         return;
       }

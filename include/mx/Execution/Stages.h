@@ -43,10 +43,14 @@ struct StageList {
   llvm::SmallVector<Stage> stages;
   /// Results that the function had before.
   unsigned ownResults = 0;
-  /// Operations that cannot be looked at alone: inside control flow, or on
-  /// memrefs.
+  /// Operations that cannot be looked at alone: inside control flow, on memrefs
+  /// or on slices.
   llvm::SmallVector<mlir::Operation *> hidden;
 };
+
+/// Whether an operation uses part of a tensor: returned, that would be a copy,
+/// which a device does not make of rows that lie apart.
+bool readsSlices(mlir::Operation *op);
 
 /// Inlines calls into `entry` and appends to its results whatever the operands
 /// and results of its mx operations are.
