@@ -372,6 +372,11 @@ struct ConsumeLowering final : KernelPattern<ConsumeOp> {
   }
 };
 
+/// Whether asynchronous copies fill the slots, or answers that come like them.
+bool isWrittenByCopies(RingType type) {
+  return llvm::is_contained({Agent::Tma, Agent::Clc}, type.getProducer());
+}
+
 struct ReleaseLowering final : KernelPattern<ReleaseOp> {
   using KernelPattern::KernelPattern;
 
@@ -392,8 +397,8 @@ struct ReleaseLowering final : KernelPattern<ReleaseOp> {
     default:
       if (isOfTensorCore(ring.getType()))
         builder.fenceBeforeSync();
-      else // what was read is written by the next copy, which is asynchronous
-        builder.fenceAsyncShared();
+      else if (isWrittenByCopies(ring.getType()))
+        builder.fenceAsyncShared(); // what was read is written by the next one
       arriveByRole(builder, op, ring.getType(), barrier, pair);
       break;
     }

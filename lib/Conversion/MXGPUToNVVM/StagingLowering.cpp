@@ -215,14 +215,20 @@ protected:
       builder.fenceAsyncShared();
       syncSharers(builder, op, ring);
     }
-    OpBuilder::InsertionGuard guard(builder);
-    if (condition)
-      builder.setInsertionPointToStart(
-          builder.create<scf::IfOp>(condition, /*withElse=*/false).thenBlock());
-    byStoringThread(builder, getRole(op), ring, [&] {
+    auto startIf = [&] {
+      OpBuilder::InsertionGuard guard(builder);
+      if (condition)
+        builder.setInsertionPointToStart(
+            builder.create<scf::IfOp>(condition, /*withElse=*/false)
+                .thenBlock());
       start(source);
-      if (ofWarp)
-        builder.commitStores();
+    };
+    if (!ofWarp)
+      return byStoringThread(builder, getRole(op), ring, startIf);
+    // Without a copy, too: slots are counted by groups of copies.
+    byStoringThread(builder, getRole(op), ring, [&] {
+      startIf();
+      builder.commitStores();
     });
   }
 };

@@ -129,8 +129,8 @@ private:
   void storeScaleWords(ForEachWorkOp unit, const Row &row, const Words &words);
   void buildQuantizingEpilogue(ForEachWorkOp unit, mlir::Value slot,
                                mlir::Value empty, const Row &row);
-  void stage(ForEachWorkOp unit, mlir::Value finished, mlir::Value column,
-             mlir::Value empty);
+  void stage(ForEachWorkOp unit, const Row &own, mlir::Value finished,
+             mlir::Value column, mlir::Value empty);
   bool isStaged() const { return schedule.getEpilogue() == Epilogue::TmaStore; }
 
   /// Columns of the result that a tile has: those of each part of B.

@@ -97,7 +97,7 @@ Value MatmulBuilder::isWhole(ForEachWorkOp unit, Value empty) {
 int64_t MatmulBuilder::getFragmentColumns() {
   auto type = cast<MemRefType>(getOut().getType());
   if (isStaged())
-    return getStagedColumns(schedule.getTileN(), type.getElementTypeBitWidth());
+    return getStagedColumns(getTileColumns(), type.getElementTypeBitWidth());
   return std::gcd(getTileColumns(), kFragmentColumns);
 }
 
@@ -170,7 +170,7 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
   Value finished =
       finish(loadSums(slot, place, count, empty), row, columns, empty);
   if (isStaged())
-    return stage(unit, finished, columns.first, empty);
+    return stage(unit, row, finished, columns.first, empty);
   IntegerAttr alignment;
   if (whole)
     alignment = body.getI64IntegerAttr(
@@ -181,9 +181,11 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
 }
 
 /// Sends columns of the warp's 32 rows on their way through shared memory. The
-/// copy engine leaves out what lies outside the result.
-void MatmulBuilder::stage(ForEachWorkOp unit, Value finished, Value column,
-                          Value empty) {
+/// copy engine leaves out what lies outside the result, or outside the group's
+/// matrix of it. Where a group of rows ends among those of a warp, it would
+/// write the next one's: the threads store theirs themselves.
+void MatmulBuilder::stage(ForEachWorkOp unit, const Row &own, Value finished,
+                          Value column, Value empty) {
   // Nothing added leaves the value as it is: x + -0 = x for all x.
   if (op.getAccumulate()) {
     auto type = cast<VectorType>(finished.getType());
@@ -192,13 +194,29 @@ void MatmulBuilder::stage(ForEachWorkOp unit, Value finished, Value column,
     finished = body.create<arith::SelectOp>(empty, nothing, finished);
   }
   Value warp = body.div(body.create<ThreadIdOp>(), 32);
-  Value row = body.add(getResultRow(unit), body.mul(warp, body.index(32)));
+  Value inWarp = body.mul(warp, body.index(32));
+  SmallVector<Value> place = {body.add(getResultRow(unit), inWarp), column};
+  Value hasAll;
+  if (ragged == RaggedKind::Reduction)
+    place = {unit.getSlice(), body.add(getFirstRow(unit), inWarp), column};
+  else if (isGrouped())
+    hasAll = body.create<arith::CmpIOp>(arith::CmpIPredicate::ule,
+                                        body.add(place[0], 32), unit.getEnd());
   Value slot = body.create<AcquireOp>(staging);
   body.create<StoreSharedOp>(finished, slot, "c", ValueRange());
-  body.create<TmaStoreOp>(slot, "c", resultMap, ValueRange{row, column},
-                          /*condition=*/Value(), op.getAccumulate(),
-                          /*part=*/IntegerAttr());
+  body.create<TmaStoreOp>(slot, "c", resultMap, place, hasAll,
+                          op.getAccumulate(), /*part=*/IntegerAttr());
   body.create<PublishOp>(slot, Value());
+  if (!hasAll)
+    return;
+  Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
+  auto ifOp = body.create<scf::IfOp>(body.create<arith::XOrIOp>(hasAll, yes),
+                                     /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  body.create<StoreFragmentOp>(finished, result, own.own, column, own.isPresent,
+                               /*alignment=*/IntegerAttr(),
+                               /*add=*/op.getAccumulate());
 }
 
 void MatmulBuilder::buildEpilogue() {

@@ -248,8 +248,14 @@ Value MatmulBuilder::encodeResult() {
   Value rest = host.create<arith::RemUIOp>(data, host.index(16));
   require(rest, "the result's data", rest);
   int64_t columns = getFragmentColumns();
+  SmallVector<int64_t> box = {kStagedRows, columns};
+  // The matrix of a group ends before that of the next one.
+  bool isBatch = ragged == RaggedKind::Reduction;
+  if (isBatch)
+    box.insert(box.begin(), 1);
   auto map = TensorMapType::get(
-      op->getContext(), {kStagedRows, columns}, type.getElementType(),
+      op->getContext(), box, type.getElementType(),
       *symbolizeSwizzle(static_cast<uint32_t>(columns * bytes)));
-  return host.create<EncodeTensorMapOp>(map, getOut());
+  return host.create<EncodeTensorMapOp>(map, isBatch ? op.getResultTensor()
+                                                     : getOut());
 }

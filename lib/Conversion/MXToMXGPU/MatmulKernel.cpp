@@ -245,7 +245,7 @@ RingType MatmulBuilder::getStagingRingType() {
   auto map = cast<TensorMapType>(resultMap.getType());
   return RingType::get(
       op->getContext(), schedule.getStaging(), {host.getStringAttr("c")},
-      {BufferType::get(op->getContext(), Space::Smem, map.getBox(),
+      {BufferType::get(op->getContext(), Space::Smem, map.getBox().take_back(2),
                        map.getElementType(), map.getSwizzle())},
       Agent::Threads, 32, Agent::TmaStore, 1, Scope::Warp,
       /*overlap=*/0);

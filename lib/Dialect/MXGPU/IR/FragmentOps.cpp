@@ -166,8 +166,9 @@ LogicalResult TmaStoreOp::verify() {
   if (part < 0 || part >= parts)
     return emitOpError("expected a part from 0 to ")
            << parts - 1 << ", found " << part;
-  if (getCondition() && ring.getScope() != Scope::Cta)
-    return emitOpError("expected a condition only with scope = cta, found ")
+  if (getCondition() && ring.getScope() == Scope::Pair)
+    return emitOpError("expected a condition only with scope = cta or warp, "
+                       "found ")
            << ring;
   // PTX ISA, cp.reduce.async.bulk.tensor: what .add takes of these.
   if (getAdd() && !map.getElementType().isF32())

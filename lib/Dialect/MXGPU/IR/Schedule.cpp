@@ -59,6 +59,7 @@ mx::mxgpu::getMatmulProblem(ProductOpInterface op) {
   };
   problem.parts = op.getNumParts();
   problem.isQuantized = op.getResultScales() != nullptr;
+  problem.isScattered = op.getScatterRows() != nullptr;
   problem.m = op.getScatterRows()
                   ? getLast(aType, 2)
                   : either(getLast(outType, 2), getLast(aType, 2));
@@ -79,8 +80,10 @@ mx::mxgpu::getMatmulProblem(ProductOpInterface op) {
 }
 
 std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
-  if (problem.ragged != RaggedKind::None)
-    return "the rows behind a group are those of the next one";
+  if (problem.isQuantized)
+    return "blocks are quantized, and written, from registers";
+  if (problem.isScattered)
+    return "each row is added to another one of the result";
   if (problem.accumulate && problem.hasEpilogue)
     return "the epilogue region takes the sum with what the result holds, "
            "which a bulk reduction adds too late";
@@ -92,7 +95,7 @@ std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
   constexpr int64_t kStride = 16;
   if (ShapedType::isDynamic(problem.n))
     return {};
-  int64_t bytes = ceilDiv(problem.n * problem.outBits, 8);
+  int64_t bytes = ceilDiv(problem.n / problem.parts * problem.outBits, 8);
   if (bytes % kStride)
     return llvm::formatv("expected rows of a multiple of {0} bytes, found {1}; "
                          "pad the result to {2} bytes a row",
@@ -198,7 +201,8 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
   if (isStaged) {
     // Swizzled over the length of its rows.
     int64_t rowBytes =
-        getStagedColumns(tileN, problem.outBits) * problem.outBits / 8;
+        getStagedColumns(tileN / problem.parts, problem.outBits) *
+        problem.outBits / 8;
     takeSlots(budget, "staging", kEpilogueWarps * parts.staging,
               {{"staging.c", kStagedRows * rowBytes,
                 std::max<int64_t>(8 * rowBytes, 128)}});

@@ -762,7 +762,8 @@ def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [AttrSizedOperandSegments]> {
     those of the tensor, each in one rounding. The slot is empty again when the
     copy has read it. A field that holds several boxes, its panels or rows of
     them, is copied one `part` at a time. There is a copy only `when` a condition holds that the
-    threads agree on.
+    threads, or those of a warp with a ring of its own, agree on. The box of one
+    matrix of several has a leading 1 more than the field.
 
     Example:
 

@@ -28,6 +28,8 @@ struct MatmulProblem {
   /// of them is quantized.
   int64_t parts = 1;
   bool isQuantized = false;
+  /// Whether rows are added to others of the result.
+  bool isScattered = false;
   /// What groups divide.
   RaggedKind ragged = RaggedKind::None;
   /// Elements, or ShapedType::kDynamic; of all groups together. The columns
