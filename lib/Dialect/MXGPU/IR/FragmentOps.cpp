@@ -132,7 +132,6 @@ LogicalResult TmaStoreOp::verify() {
   if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())) ||
       failed(verifyStaged(*this, getSlot())))
     return failure();
-  RingType ring = getSlot().getType().getRing();
   TensorMapType map = getMap().getType();
   if (getCoords().size() != map.getBox().size())
     return emitOpError("expected ")
@@ -166,10 +165,6 @@ LogicalResult TmaStoreOp::verify() {
   if (part < 0 || part >= parts)
     return emitOpError("expected a part from 0 to ")
            << parts - 1 << ", found " << part;
-  if (getCondition() && ring.getScope() == Scope::Pair)
-    return emitOpError("expected a condition only with scope = cta or warp, "
-                       "found ")
-           << ring;
   // PTX ISA, cp.reduce.async.bulk.tensor: what .add takes of these.
   if (getAdd() && !map.getElementType().isF32())
     return emitOpError("expected to add elements of f32, found ")

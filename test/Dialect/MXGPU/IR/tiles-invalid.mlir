@@ -248,21 +248,6 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!map = !mxgpu.tensor_map<32x128xi8, sw128>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %c: i1, %map: !map) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
-      // expected-error @below {{'mxgpu.tma_store' op expected a condition only with scope = cta}}
-      mxgpu.tma_store %s["q"] to %map[%i, %i] when(%c) : !mxgpu.slot<!out>, !map
-    }
-  }
-}
-
-// -----
-
 !out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xf8E4M3FN>) {
