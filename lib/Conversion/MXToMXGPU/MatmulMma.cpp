@@ -38,10 +38,12 @@ void MatmulBuilder::buildMma() {
   };
   Value aScales = getScales("sfa", getARows());
   Value bScales = getScales("sfb", getBScaleRows());
-  // Where every tile is full there is nothing to ask.
-  int64_t k = cast<MemRefType>(getA().getType()).getDimSize(1);
-  bool isWhole = !ShapedType::isDynamic(k) && k % schedule.getTileK() == 0 &&
-                 ragged != RaggedKind::Reduction;
+  // Where every tile is full there is nothing to ask. The parts of K that
+  // groups have begin and end at multiples of their alignment.
+  int64_t k = ragged == RaggedKind::Reduction
+                  ? kRaggedReductionAlign
+                  : cast<MemRefType>(getA().getType()).getDimSize(1);
+  bool isWhole = !ShapedType::isDynamic(k) && k % schedule.getTileK() == 0;
   body.create<MmaOp>(slot, "a", "b", aScales, bScales, accumulator, "d",
                      product.blockSize, bOffset, accumulate,
                      isWhole ? Value() : Value(step.getExtent()));
