@@ -171,7 +171,7 @@ std::pair<Value, Value> GroupSearch::getPackedRange(Value group) {
         Value next = builder.add(state[0], builder.i32(mx::target::kWarpSize));
         builder.create<scf::YieldOp>(ValueRange{next, sum});
       });
-  builder.syncWarp();
+  // Lanes that are done wait for the others in the first exchange.
   Value sum = loop.getResult(1);
   for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2)
     sum = builder.add(sum, builder.shuffleXor(sum, distance));

@@ -118,6 +118,12 @@ static bool isOfRows(ProductOpInterface product) {
   return product.getRaggedOrNone() == RaggedKind::Rows && !product.isMasked();
 }
 
+/// Attributes that others have put there, a schedule for instance, speak of the
+/// product as it is: tiles that suit it need not suit parts.
+static bool hasAttributes(ProductOpInterface product) {
+  return !product->getDiscardableAttrs().empty();
+}
+
 /// Only as inputs: a destination gives the shape, or is read.
 static bool readsPartsAsInputs(Use &use) {
   auto user = cast<DestinationStyleOpInterface>(use.user);
@@ -187,7 +193,8 @@ static bool fuseElementwise(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<linalg::LinalgOp>(use.user);
   if (!op || !isElementwise(op) || op->getNumResults() != 1 ||
       op.getNumLoops() != 2 || !readsPartsAsInputs(use) ||
-      (use.numSums > 1 && !isOfRows(use.product)) ||
+      (use.numSums > 1 &&
+       (!isOfRows(use.product) || hasAttributes(use.product))) ||
       !isa<Float32Type, BFloat16Type, Float16Type>(
           getElementTypeOrSelf(op->getResult(0))))
     return false;
@@ -214,7 +221,7 @@ static bool hasTcgen05Scales(QuantizeOp op) {
 static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<QuantizeOp>(use.user);
   if (!op || !op.getNumResults() || !isOfRows(use.product) ||
-      op.getRaggedOrNone() != RaggedKind::Rows ||
+      hasAttributes(use.product) || op.getRaggedOrNone() != RaggedKind::Rows ||
       op.getOffsets() != use.product.getGroupOffsets() ||
       op.getAxes() != ArrayRef<int64_t>{1} || op.getNumValues() != 1 ||
       op.getGather() || op.getSeed() || op.getSquare() || op.getAmax() ||

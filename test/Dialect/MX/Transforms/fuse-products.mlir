@@ -140,6 +140,26 @@ func.func @others(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %other: !o, %rows:
   return %z, %q#0, %q#1, %u : tensor<?x512xf32>, tensor<512x?xf8E4M3FN>, tensor<512x?xf8E8M0FNU>, !y
 }
 
+// A schedule was chosen for the product as it is.
+// CHECK-LABEL: func @scheduled(
+// CHECK:         mx.grouped_matmul
+// CHECK-SAME:      {schedule = "mine"}
+// CHECK:         mx.quantize
+func.func @scheduled(%a: !a, %as: !as, %b: tensor<8x256x256xf8E4M3FN>,
+                     %bs: tensor<8x256x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %o: !o) -> (!a, !as) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %a, %c0 : !a
+  %h0 = tensor.empty(%t) : !h
+  %h = mx.grouped_matmul ragged = rows
+      ins(%a, %as, %b, %bs : !a, !as, tensor<8x256x256xf8E4M3FN>, tensor<8x256x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      offsets(%o : !o) outs(%h0 : !h) {schedule = "mine"} -> !h
+  %e0 = tensor.empty(%t) : !a
+  %s0 = tensor.empty(%t) : !as
+  %q:2 = mx.quantize ragged = rows ins(%h : !h) offsets(%o : !o)
+      outs(%e0, %s0 : !a, !as) -> !a, !as
+  return %q#0, %q#1 : !a, !as
+}
+
 // -----
 
 // A bias and a residual of a product of one matrix; then another operation.

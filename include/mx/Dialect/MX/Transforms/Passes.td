@@ -78,7 +78,8 @@ def MXFuseProducts : Pass<"mx-fuse-products"> {
       its producer becomes the epilogue;
     - an `mx.combine` of such a product becomes its `scatter`.
 
-    A product that adds to its `outs` stays. The results are the same bits for
+    A product that adds to its `outs` stays; one that has attributes of its own,
+    such as a schedule, is not quantized and not made of parts. The results are the same bits for
     the same sums, but for the order in which rows are added.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
