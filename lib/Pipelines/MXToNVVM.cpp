@@ -55,7 +55,9 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   if (options.fuse) {
-    pm.addPass(createMXFuseQuantizeProducers());
+    // What the shared memory of a kernel along both axes has room for.
+    constexpr int64_t kValueBits = 48;
+    pm.addPass(createMXFuseQuantizeProducers({kValueBits}));
     pm.addPass(createMXFuseProducts());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());

@@ -91,6 +91,8 @@ private:
     Value last =
         body.create<arith::SubIOp>(body.dim(offsets, 0), body.index(1));
     Value end = toIndex(body.create<memref::LoadOp>(offsets, ValueRange{last}));
+    // Without bounds a wrong end would lead outside of the tensor.
+    end = body.create<arith::MaxSIOp>(end, body.index(0));
     return body.create<arith::MinSIOp>(end, rows);
   }
 

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx;
@@ -239,6 +240,35 @@ LogicalResult ElementRegion::verifyLoad(Operation *op) {
                       << position;
   }
   return success();
+}
+
+void ElementRegion::requireSizes(KernelBuilder &host, Value rows,
+                                 Value columns) {
+  if (!block)
+    return;
+  Value row = *std::prev(block->args_end(), 2);
+  Value column = block->getArguments().back();
+  llvm::SmallDenseSet<std::tuple<Value, int64_t, int64_t>> asked;
+  auto require = [&](Value memref, int64_t dim, bool isColumn) {
+    if (!asked.insert({memref, dim, int64_t(isColumn)}).second)
+      return;
+    Value found = host.dim(memref, dim), least = isColumn ? columns : rows;
+    std::optional<int64_t> size = getConstantIntValue(found);
+    std::optional<int64_t> bound = getConstantIntValue(least);
+    if (size && bound && *size >= *bound)
+      return;
+    Value fits =
+        host.create<arith::CmpIOp>(arith::CmpIPredicate::uge, found, least);
+    std::string text = llvm::formatv(
+        "expected dimension {0} of a tensor that the region reads by {1} to be "
+        "at least %lld, found %lld",
+        dim, isColumn ? "columns" : "rows");
+    host.create<RequireOp>(fits, text, ValueRange{least, found});
+  };
+  for (auto load : block->getOps<memref::LoadOp>())
+    for (auto [dim, index] : llvm::enumerate(load.getIndices()))
+      if (index == row || index == column)
+        require(load.getMemRef(), dim, index == column);
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,6 +63,10 @@ public:
 
   explicit operator bool() const { return block; }
 
+  /// Requires at run time that what is read at the number of the element's row
+  /// or column has as many entries as there are `rows` or `columns`.
+  void requireSizes(KernelBuilder &host, mlir::Value rows, mlir::Value columns);
+
   /// Whether anything but the elements depends on the column.
   bool usesColumns() const {
     return block && !block->getArguments().back().use_empty();

@@ -107,6 +107,7 @@ void MatmulBuilder::checkSizes() {
   if (isQuantized())
     requireScaleSizes(host, getOutScales(), m, n, kQuantizedBlock,
                       getGroupTiles(m), "the scales of the result");
+  region.requireSizes(host, m, n);
   n = host.dim(op.getB(), bRank - 2);
   if (isGrouped())
     checkGroups();

@@ -136,6 +136,10 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op,
     if (auto type = cast<MemRefType>(input.getType());
         isByTiles(op) || !type.getLayout().isIdentity())
       requireRows(host, input, getRowMultiple(type), kLoadBytes, "an input");
+  if (op.getProducerBlock())
+    ElementRegion(op.getProducerBlock())
+        .requireSizes(host, getQuantizedDim(host, op, 0),
+                      getQuantizedDim(host, op, 1));
   for (const QuantizeSource &source : op.getSources()) {
     if (!source.scales)
       continue;

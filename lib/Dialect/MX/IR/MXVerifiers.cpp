@@ -280,8 +280,8 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
   bool isQuantized = op.getResultScales() != nullptr;
   Named out{op.getOuts()[0], "outs"};
   // grouped_matmul C15
-  if (op.getParts() < 1)
-    return op.emitOpError("expected at least 1 part, found ") << op.getParts();
+  if (auto parts = static_cast<int64_t>(op.getParts()); parts < 1)
+    return op.emitOpError("expected at least 1 part, found ") << parts;
   if (op.getParts() > 1 && op.getEpilogue().empty())
     return op.emitOpError("expected an epilogue that makes one number of ")
            << op.getParts() << " parts, found none";

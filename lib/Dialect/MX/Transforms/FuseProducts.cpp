@@ -243,8 +243,8 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
 static bool fuseCombine(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<CombineOp>(use.user);
   if (!op || !op.getNumResults() || !isOfRows(use.product) || use.numSums > 1 ||
-      op.getInput() != use.parts.front().tensor ||
-      (op.getOffsets() && op.getOffsets() != use.product.getGroupOffsets()))
+      op.getInput() != use.parts.front().tensor || !readsPartsAsInputs(use) ||
+      op.getOffsets() != use.product.getGroupOffsets())
     return false;
   ProducerBuilder builder = beginEpilogue(rewriter, use);
   Value value =

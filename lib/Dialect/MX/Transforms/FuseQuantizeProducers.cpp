@@ -168,6 +168,17 @@ static bool haveRelatedInputs(QuantizeOp a, QuantizeOp b) {
          llvm::all_of(b.getInputs(), isResult);
 }
 
+/// Bits that an element of each value has, together.
+static int64_t getValueBits(QuantizeOp op) {
+  Block *producer = op.getProducerBlock();
+  if (!producer)
+    return getElementTypeOrSelf(op.getInput()).getIntOrFloatBitWidth();
+  int64_t bits = 0;
+  for (Value value : cast<YieldOp>(producer->getTerminator()).getValues())
+    bits += value.getType().getIntOrFloatBitWidth();
+  return bits;
+}
+
 /// quantize(x), quantize(y) -> quantize(x, y) with two values
 static bool mergeValues(IRRewriter &rewriter, QuantizeOp first,
                         QuantizeOp second) {
@@ -398,7 +409,7 @@ static bool fuseInput(IRRewriter &rewriter, QuantizeOp op) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-using Merge = bool (*)(IRRewriter &, QuantizeOp, QuantizeOp);
+using Merge = function_ref<bool(IRRewriter &, QuantizeOp, QuantizeOp)>;
 
 /// Merges the first two quantizations of a block that can be.
 static bool mergeFirst(IRRewriter &rewriter, Operation *root, Merge merge) {
@@ -435,12 +446,20 @@ static bool fuseFirst(IRRewriter &rewriter, Operation *root) {
 namespace {
 struct FuseQuantizeProducers final
     : mx::impl::MXFuseQuantizeProducersBase<FuseQuantizeProducers> {
+  using MXFuseQuantizeProducersBase::MXFuseQuantizeProducersBase;
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    auto mergeFewValues = [&](IRRewriter &rewriter, QuantizeOp first,
+                              QuantizeOp second) {
+      bool isTooMuch =
+          valueBits && getValueBits(first) + getValueBits(second) > valueBits;
+      return !isTooMuch && mergeValues(rewriter, first, second);
+    };
     Operation *root = getOperation();
     while (mergeFirstAmax(rewriter, root) ||
            mergeFirst(rewriter, root, mergeAxes) ||
-           mergeFirst(rewriter, root, mergeValues) ||
+           mergeFirst(rewriter, root, mergeFewValues) ||
            fuseFirst(rewriter, root)) {
     }
     RewritePatternSet patterns(&getContext());

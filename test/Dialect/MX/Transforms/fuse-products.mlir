@@ -140,6 +140,26 @@ func.func @others(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %other: !o, %rows:
   return %z, %q#0, %q#1, %u : tensor<?x512xf32>, tensor<512x?xf8E4M3FN>, tensor<512x?xf8E8M0FNU>, !y
 }
 
+// What is combined is also what it is combined into; rows without a group are
+// combined, too.
+// CHECK-LABEL: func @combined_with_itself(
+// CHECK-NOT:     scatter
+// CHECK:         mx.combine
+// CHECK-NOT:     scatter
+// CHECK:         mx.combine
+func.func @combined_with_itself(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %rows: tensor<?xi32>,
+                                %y0: tensor<?x512xf32>, %out: tensor<?x512xf32>) -> (tensor<?x512xf32>, tensor<?x512xf32>) {
+  %y = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : !o) outs(%y0 : tensor<?x512xf32>) -> tensor<?x512xf32>
+  %z = mx.combine ins(%y : tensor<?x512xf32>) rows(%rows : tensor<?xi32>) offsets(%o : !o)
+      outs(%y : tensor<?x512xf32>) -> tensor<?x512xf32>
+  %v = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : !o) outs(%y0 : tensor<?x512xf32>) -> tensor<?x512xf32>
+  %w = mx.combine ins(%v : tensor<?x512xf32>) rows(%rows : tensor<?xi32>)
+      outs(%out : tensor<?x512xf32>) -> tensor<?x512xf32>
+  return %z, %w : tensor<?x512xf32>, tensor<?x512xf32>
+}
+
 // A schedule was chosen for the product as it is.
 // CHECK-LABEL: func @scheduled(
 // CHECK:         mx.grouped_matmul

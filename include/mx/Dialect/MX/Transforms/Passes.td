@@ -76,11 +76,13 @@ def MXFuseProducts : Pass<"mx-fuse-products"> {
       becomes a quantized result, if it has a multiple of 128 columns, to
       elements of 4, 6 or 8 bits with `f8E8M0FNU` scales in layout `tcgen05`;
       its producer becomes the epilogue;
-    - an `mx.combine` of such a product becomes its `scatter`.
+    - an `mx.combine` of such a product, with the same groups, becomes its
+      `scatter`.
 
     A product that adds to its `outs` stays; one that has attributes of its own,
     such as a schedule, is not quantized and not made of parts. The results are the same bits for
-    the same sums, but for the order in which rows are added.
+    the same sums, but for the order in which rows are added, and but for rows
+    that belong to no group, which are unspecified.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -98,7 +100,8 @@ def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
       different axes become one with both axes;
     - two with one recipe and the same axes become one with several values,
       where the inputs of one are among those of the other, or one elementwise
-      operation computes the inputs of both;
+      operation computes the inputs of both, and the values have no more than
+      `value-bits` together;
     - a quantization of tensors that `tensor.concat`, or insertions into an empty
       tensor, put side by side along the last dimension, for nothing else,
       becomes one with `concat`. They are of one static width, a multiple of the
@@ -118,6 +121,10 @@ def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
     of the tensor that it stood for. Operations on elements of tensors become
     `linalg` by `convert-elementwise-to-linalg`.
   }];
+  let options = [
+    Option<"valueBits", "value-bits", "int64_t", "0",
+           "Bits that an element of all values has at most; 0: any number">
+  ];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
