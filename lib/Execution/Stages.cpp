@@ -176,7 +176,9 @@ public:
           scalesOf(matmul.getA(), matmul.getAScales(), matmul.getBlockSize());
           scalesOf(matmul.getB(), matmul.getBScales(), matmul.getBlockSize());
           if (matmul->getNumResults() > 1)
-            scalesOf(matmul->getResult(0), matmul->getResult(1), 32);
+            scalesOf(
+                matmul->getResult(0), matmul->getResult(1),
+                getBlockSizeOf(getElementTypeOrSelf(matmul->getResult(1))));
         })
         .Case<RelayoutOp>([&](RelayoutOp relayout) {
           alike(relayout.getInput(), relayout->getResult(0));

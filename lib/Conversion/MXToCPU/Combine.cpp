@@ -19,9 +19,7 @@ void mx::cpu::emitIfRowExists(Emitter &emitter, Value rows, Int row, Int count,
                               llvm::function_ref<void(Int)> body) {
   OpBuilder &builder = emitter.getBuilder();
   Location loc = emitter.getLoc();
-  Value listed = emitter.load(rows, {row});
-  Int to = emitter.wrap(
-      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), listed));
+  Int to = emitter.wrap(emitter.load(rows, {row})).to(builder.getIndexType());
   // As unsigned numbers, negative ones are beyond any row.
   Value exists =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, to, count);
@@ -29,6 +27,15 @@ void mx::cpu::emitIfRowExists(Emitter &emitter, Value rows, Int row, Int count,
     body(to);
     scf::YieldOp::create(builder, loc);
   });
+}
+
+void mx::cpu::emitAddition(Emitter &emitter, Value term, Value out,
+                           ArrayRef<Value> place) {
+  OpBuilder &builder = emitter.getBuilder();
+  Location loc = emitter.getLoc();
+  Value sum =
+      arith::AddFOp::create(builder, loc, emitter.load(out, place), term);
+  memref::StoreOp::create(builder, loc, sum, out, place);
 }
 
 namespace {
@@ -54,20 +61,16 @@ struct CombineOpLowering final : OpConversionPattern<CombineOp> {
     if (offsets) {
       emitter.checkOffsets(offsets, count);
       Value last = emitter.load(offsets, {emitter.dim(offsets, 0) - 1});
-      end = emitter.wrap(arith::IndexCastOp::create(
-          rewriter, op.getLoc(), rewriter.getIndexType(), last));
+      end = emitter.wrap(last).to(rewriter.getIndexType());
     }
     Numbers &numbers = emitter.getNumbers();
     emitter.loop(zero, end, 1, [&](Int row) {
       emitIfRowExists(emitter, rows, row, emitter.dim(out, 0), [&](Int to) {
         emitter.loop(zero, columns, 1, [&](Int column) {
-          Value old = emitter.load(out, {to, column});
           Value term = arith::BitcastOp::create(
               rewriter, op.getLoc(), rewriter.getF32Type(),
               numbers.widenToF32(emitter.load(input, {row, column})));
-          Value sum = arith::AddFOp::create(rewriter, op.getLoc(), old, term);
-          memref::StoreOp::create(rewriter, op.getLoc(), sum, out,
-                                  ValueRange{to, column});
+          emitAddition(emitter, term, out, {to, column});
         });
       });
     });

@@ -74,11 +74,13 @@ private:
     auto ragged = op.getMasked()
                       ? RaggedKindAttr()
                       : RaggedKindAttr::get(op.getContext(), RaggedKind::Rows);
+    int64_t block =
+        getBlockSizeOf(getElementTypeOrSelf(op.getResultScales().getType()));
     auto quantize = QuantizeOp::create(
         builder, loc, TypeRange(), inputs, /*input_scales=*/ValueRange(),
         /*global_scale=*/Value(), /*seed=*/Value(), /*gather=*/Value(),
         ragged ? op.getOffsets() : Value(), op.getOuts(), ragged,
-        builder.getDenseI64ArrayAttr({1}), builder.getI64IntegerAttr(32),
+        builder.getDenseI64ArrayAttr({1}), builder.getI64IntegerAttr(block),
         /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
         op.getScaleRoundingAttr(),
         /*producerCount=*/op.getEpilogue().size());

@@ -218,9 +218,7 @@ public:
 private:
   void addTo(Value scatter, Int row, Int column, Value value) {
     emitIfRowExists(emitter, scatter, row, emitter.dim(out, 0), [&](Int to) {
-      Value old = emitter.load(out, {to, column});
-      Value sum = arith::AddFOp::create(builder, loc, old, value);
-      memref::StoreOp::create(builder, loc, sum, out, ValueRange{to, column});
+      emitAddition(emitter, value, out, {to, column});
     });
   }
 
@@ -382,14 +380,12 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     emitter.checkDim("outs", outArray, 1, rows);
     emitter.checkDim("outs", outArray, 2, columns);
 
-    OpBuilder &builder = emitter.getBuilder();
+    Type index = emitter.getBuilder().getIndexType();
     Product product(emitter, blockSize, k);
     Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
                 op.getEpilogue());
     emitter.loop(emitter.index(0), groups, 1, [&](Int group) {
-      Value loaded = emitter.load(counts, {group});
-      Int count = emitter.wrap(arith::IndexCastOp::create(
-          builder, emitter.getLoc(), builder.getIndexType(), loaded));
+      Int count = emitter.wrap(emitter.load(counts, {group})).to(index);
       emitter.check(count >= 0,
                     "group %ld to have no negative number of rows, "
                     "found %ld",

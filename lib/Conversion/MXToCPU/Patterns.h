@@ -30,6 +30,10 @@ void populateCombinePatterns(const mlir::TypeConverter &converter,
 void emitIfRowExists(Emitter &emitter, mlir::Value rows, Int row, Int count,
                      llvm::function_ref<void(Int)> body);
 
+/// Adds an f32 to the element of `out` at a place.
+void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,
+                  llvm::ArrayRef<mlir::Value> place);
+
 /// Products whose results are quantized or made of parts become products of
 /// f32 and what is done with them.
 void decomposeProducts(mlir::Operation *root);

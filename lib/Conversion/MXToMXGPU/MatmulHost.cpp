@@ -21,9 +21,8 @@ static int64_t getRank(Value memref) {
 
 /// A batch of matrices as one, whose rows lie one below the other.
 static Value stackRows(KernelBuilder &host, Value batch) {
-  int64_t rank = cast<MemRefType>(batch.getType()).getRank();
   SmallVector<ReassociationIndices> dims{{0, 1}};
-  for (int64_t dim = 2; dim < rank; ++dim)
+  for (int64_t dim = 2; dim < getRank(batch); ++dim)
     dims.push_back({dim});
   return host.create<memref::CollapseShapeOp>(batch, dims);
 }
@@ -77,8 +76,7 @@ void MatmulBuilder::checkGroups() {
 
 /// What the verifier could not see in dynamic shapes.
 void MatmulBuilder::checkSizes() {
-  int64_t bRank = cast<MemRefType>(op.getB().getType()).getRank();
-  int64_t outRank = cast<MemRefType>(op.getResultTensor().getType()).getRank();
+  int64_t bRank = getRank(op.getB()), outRank = getRank(op.getResultTensor());
   // Of masked groups, rows of one of their matrices.
   Value m = host.dim(op.getA(), getRank(op.getA()) - 2);
   Value n = host.dim(op.getB(), bRank - 2), k = host.dim(getA(), 1);

@@ -326,10 +326,10 @@ static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
     return errorAt(op, elements)
            << "expected two outs of elements and f8E8M0FNU scales, found "
            << elements.type() << " and " << scales.type();
-  constexpr int64_t kBlock = 32;
+  int64_t block = getBlockSizeOf(scales.elementType());
   RaggedKind ragged = op.getMasked() ? RaggedKind::None : RaggedKind::Rows;
-  if (failed(verifyMultiple(op, elements, elements.rank() - 1, kBlock)) ||
-      failed(verifyScaleShape(op, scales, getScaleShape(elements, kBlock),
+  if (failed(verifyMultiple(op, elements, elements.rank() - 1, block)) ||
+      failed(verifyScaleShape(op, scales, getScaleShape(elements, block),
                               ragged, groups)))
     return failure();
   return verifyScaleLayout(op, scales, elements.rank(), ragged, groups);

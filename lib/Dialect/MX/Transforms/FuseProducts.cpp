@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
 using namespace mx;
@@ -21,9 +22,6 @@ namespace mx {
 #define GEN_PASS_DEF_MXFUSEPRODUCTS
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
-
-/// Columns of a quantized result that kernels write (docs/Grouped.md).
-static constexpr int64_t kQuantizedColumns = 128;
 
 namespace {
 /// A tensor that has one of equal parts of a product's columns, or all.
@@ -127,11 +125,8 @@ static bool hasAttributes(ProductOpInterface product) {
 /// Only as inputs: a destination gives the shape, or is read.
 static bool readsPartsAsInputs(Use &use) {
   auto user = cast<DestinationStyleOpInterface>(use.user);
-  return llvm::none_of(user.getDpsInits(), [&](Value init) {
-    return llvm::is_contained(
-        llvm::map_range(use.parts,
-                        [](const Part &part) { return part.tensor; }),
-        init);
+  return llvm::none_of(use.parts, [&](const Part &part) {
+    return llvm::is_contained(user.getDpsInits(), part.tensor);
   });
 }
 
@@ -228,7 +223,9 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
       op.getGlobalScale() || !op.getInputScales().empty() ||
       !readsPartsAsInputs(use))
     return false;
-  if (ShapedType::isDynamic(use.width) || use.width % kQuantizedColumns ||
+  // Kernels write whole tiles of scales (docs/Grouped.md).
+  if (ShapedType::isDynamic(use.width) ||
+      use.width % (kScaleTileBlocks * op.getBlockSize()) ||
       isa<IntegerType>(getElementTypeOrSelf(op.getElements(0))) ||
       !hasTcgen05Scales(op))
     return false;

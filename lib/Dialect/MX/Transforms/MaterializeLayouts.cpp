@@ -141,7 +141,8 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
     if (is(grouped.getBScalesMutable()))
       return {grouped.getB(), grouped.getBlockSize()};
     if (grouped.getResultScales() && is(grouped.getOutsMutable()[1]))
-      return {grouped.getOuts()[0], 32};
+      return {grouped.getOuts()[0],
+              getBlockSizeOf(getElementTypeOrSelf(use.get()))};
   } else if (auto relayout = dyn_cast<RelayoutOp>(op)) {
     Value other = is(relayout.getInputMutable()) ? relayout.getOuts()[0]
                                                  : relayout.getInput();

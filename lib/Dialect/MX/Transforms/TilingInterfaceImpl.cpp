@@ -102,8 +102,7 @@ static constexpr StringRef kRaggedReason =
 
 static constexpr StringRef kFormReason =
     "a result that is masked, scattered, quantized or made of parts is "
-    "computed "
-    "whole";
+    "computed whole";
 
 /// `batch` leading loops, then the given ones.
 static LoopNest makeNest(int64_t batch, ArrayRef<StringRef> names) {
@@ -271,7 +270,8 @@ static LoopNest getLoopNest(GroupedMatmulOp op) {
   if (op.getResultScales()) {
     SmallVector<int64_t> sc = c;
     sc[sc.size() - 2] = DimMap::kWhole;
-    nest.addScales(op.getOutsMutable()[1], sc, 32);
+    nest.addScales(op.getOutsMutable()[1], sc,
+                   getBlockSizeOf(op.getOutType(1).getElementType()));
   }
   if (!hasForm)
     addReduction(nest, op, k);

@@ -13,6 +13,7 @@
 #define MX_DIALECT_MXGPU_IR_SCHEDULE_H
 
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Support/ScaleLayout.h"
 #include "mx/Target/OperandForms.h"
 
 namespace mx::mxgpu {
@@ -89,7 +90,8 @@ inline constexpr int64_t kUnitSlots = 2, kUnitBytes = 16, kGroupUnitBytes = 32;
 
 /// Elements of a quantized result that share a scale, and columns of which a
 /// row's scales are a word.
-inline constexpr int64_t kQuantizedBlock = 32, kQuantizedColumns = 128;
+inline constexpr int64_t kQuantizedBlock = 32;
+inline constexpr int64_t kQuantizedColumns = kScaleTileBlocks * kQuantizedBlock;
 
 /// What a warp stages at a time for a bulk copy: a row for each lane, of at
 /// most the widest swizzle's length.
