@@ -7,6 +7,8 @@
 #include "BulkCopies.h"
 #include "CopyAsync.h"
 
+#include <tuple>
+
 using namespace mx::sim;
 
 namespace {
@@ -44,6 +46,12 @@ const Instr *bulkToGlobal(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *s = &w.machine->program.extra[i->aux];
   Cluster &cluster = *w.cta->cluster;
   ++cluster.effects;
+  if (!copy.isReduce)
+    mask = firstOfEach(mask, [&](unsigned lane) {
+      return std::make_tuple(addressOf(w, s, lane),
+                             addressOf(w, s + kPlaceSlots, lane),
+                             w.at<uint32_t>(i->b)[lane]);
+    });
   const Instr *next = i + 1;
   for (uint32_t m = mask; m && next; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);

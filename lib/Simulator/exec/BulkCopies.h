@@ -9,6 +9,8 @@
 
 #include "mx/Simulator/tensor/Tma.h"
 
+#include <set>
+
 namespace mx::sim {
 
 /// What a copy into shared memory needs to know when it takes effect: what its
@@ -45,6 +47,21 @@ const Instr *issueToShared(Warp &w, const Instr *i, unsigned lane,
 /// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor, modifiers up to
 /// `tensor` taken.
 void decodeBulkTensor(Decoder &d, bool isReduce);
+
+/// The lanes of `mask` that issue a copy from shared to global memory: of those
+/// whose operands (`key` of a lane) are the same, the first. GPUs make one copy
+/// for all of them, while loads and reductions are made once a lane (measured:
+/// docs/Simulator.md).
+template <class F> uint32_t firstOfEach(uint32_t mask, F &&key) {
+  if (!(mask & (mask - 1)))
+    return mask;
+  std::set<decltype(key(0u))> seen;
+  uint32_t first = 0;
+  for (uint32_t m = mask; m; m &= m - 1)
+    if (unsigned lane = __builtin_ctz(m); seen.insert(key(lane)).second)
+      first |= 1u << lane;
+  return first;
+}
 
 /// Issues a copy from shared to global memory into the open bulk group of the
 /// warp. `copy` returns a TmaResult; `from`, `offset` and `bytes` say what is

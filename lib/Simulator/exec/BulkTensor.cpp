@@ -150,6 +150,14 @@ const Instr *tensorStore(Warp &w, const Instr *i, uint32_t mask) {
   const Slot *coords = s + 2 * kPlaceSlots;
   Cluster &cluster = *w.cta->cluster;
   ++cluster.effects;
+  if (!copy.isReduce)
+    mask = firstOfEach(mask, [&](unsigned lane) {
+      std::array<uint64_t, 7> key = {addressOf(w, s, lane),
+                                     addressOf(w, s + kPlaceSlots, lane)};
+      for (unsigned k = 0; k < copy.coordinates(); ++k)
+        key[2 + k] = w.at<uint32_t>(coords[k])[lane];
+      return key;
+    });
   const Instr *next = i + 1;
   for (uint32_t m = mask; m && next; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
