@@ -280,6 +280,8 @@ std::string_view mx::sim::toString(FindingKind kind) {
     return "cta-exit";
   case FindingKind::PhaseOverrun:
     return "phase-overrun";
+  case FindingKind::SparseMetadata:
+    return "sparse-metadata";
   }
   return "unknown";
 }

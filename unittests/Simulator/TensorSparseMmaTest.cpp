@@ -58,7 +58,8 @@ public:
   CtaView views[2];
   MmaOp op;
 
-  Problem(const Config &config, std::mt19937 &random)
+  /// With `anyCode` metadata also names elements twice, or backwards.
+  Problem(const Config &config, std::mt19937 &random, bool anyCode = false)
       : c(config), random(random) {
     bool nibbles = c.kind == MmaKind::MXF4 || c.kind == MmaKind::MXF4NVF4;
     unsigned step = nibbles          ? 64
@@ -93,7 +94,7 @@ public:
     fill(sa, c.m, blocks, [&] { return uint8_t(120 + random() % 14); });
     fill(sb, c.n, blocks, [&] { return uint8_t(120 + random() % 14); });
     if (c.sparse)
-      chooseKept();
+      chooseKept(anyCode);
   }
 
   void place() {
@@ -167,7 +168,7 @@ private:
   /// Elements of a chunk and how many of them are stored.
   unsigned chunk() const { return blocks > 1 ? 8 : c.b.bits == 32 ? 2 : 4; }
 
-  void chooseKept() {
+  void chooseKept(bool anyCode) {
     static const unsigned pairs[] = {0x4, 0x8, 0xC, 0x9, 0xD, 0x6, 0xE};
     kept.resize(c.m);
     codes.resize(c.m);
@@ -179,7 +180,7 @@ private:
           kept[m].push_back(first + which);
           continue;
         }
-        unsigned code = pairs[random() % 7];
+        unsigned code = anyCode ? random() % 16 : pairs[random() % 7];
         codes[m].push_back(code);
         for (unsigned index : {code & 3, code >> 2})
           for (unsigned i = 0; i < chunk() / 4; ++i)
@@ -405,6 +406,16 @@ TEST_P(SparseMma, EqualsTheSchoolbookSum) {
   ASSERT_FALSE(fault) << fault.message;
   problem->check();
 }
+TEST_P(SparseMma, TakesIndicesAsTheyAre) {
+  if (!GetParam().sparse || GetParam().kind == MmaKind::TF32)
+    GTEST_SKIP() << "no two indices of elements";
+  std::mt19937 random(33);
+  auto problem = std::make_unique<Problem>(GetParam(), random, true);
+  problem->place();
+  Fault fault = mma(problem->op, problem->views);
+  EXPECT_EQ(fault.kind, FaultKind::Metadata) << fault.message;
+  problem->check();
+}
 INSTANTIATE_TEST_SUITE_P(Variants, SparseMma, testing::ValuesIn(configs()));
 
 Fault run(const Config &config, const std::function<void(Problem &)> &edit) {
@@ -419,7 +430,7 @@ TEST(SparseMma, ReportsBadMetadata) {
   Config f16 = configs()[0];
   Fault fault = run(
       f16, [](Problem &p) { p.cta[0].tensor.row(17)[columnMeta] &= ~0xF0u; });
-  EXPECT_EQ(fault.kind, FaultKind::Descriptor);
+  EXPECT_EQ(fault.kind, FaultKind::Metadata);
   EXPECT_NE(fault.message.find("code 0 of row 17"), std::string::npos)
       << fault.message;
   fault =

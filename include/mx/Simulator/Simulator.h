@@ -220,6 +220,7 @@ enum Check : uint32_t {
   kCheckTensorFence = 1u << 8,
   kCheckCtaExit = 1u << 9,
   kCheckPhaseOverrun = 1u << 10,
+  kCheckSparseMetadata = 1u << 11,
   kCheckNone = 0,
   kCheckAll = ~0u,
   /// Those that follow the order of accesses; the others cost little.
@@ -245,6 +246,7 @@ inline constexpr CheckName kCheckNames[] = {
     {"tcgen05-fence", kCheckTensorFence},
     {"cta-exit", kCheckCtaExit},
     {"phase-overrun", kCheckPhaseOverrun},
+    {"sparse-metadata", kCheckSparseMetadata},
 };
 
 struct LaunchConfig {
@@ -321,6 +323,7 @@ enum class FindingKind {
   TensorFence,
   CtaExit,
   PhaseOverrun,
+  SparseMetadata,
 };
 
 /// "deadlock", "out-of-bounds", ...: stable names, used in reports and tests.

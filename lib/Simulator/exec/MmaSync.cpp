@@ -60,7 +60,7 @@ constexpr ShapeRow shapes[] = {
 
 /// aux: slots of D, A, B, C in extra; aux2: types of A and B | accumulator << 8
 /// | f16 C << 10 | xor << 11 | saturate << 12 | layout of A << 13 | of B << 14;
-/// | sparse << 15 | sparsity selector << 16; imm: registers of D, A, B and C, M
+/// | sparse << 15 | sparsity selector << 16 | ordered metadata << 18; imm: registers of D, A, B and C, M
 /// and K, a byte each; b: metadata. For f64 aux2 is the rounding.
 struct Mma {
   unsigned numD, numA, numB, numC, m, k;
@@ -100,8 +100,10 @@ const Instr *multiply(Warp &w, const Instr *i, uint32_t mask) {
   WarpMmaOp op = operationOf(i, mma);
   bool sparse = i->aux2 >> 15 & 1;
   if (sparse)
-    if (Fault fault = setSparsity(op, w.at<uint32_t>(i->b), i->aux2 >> 16))
-      return w.fault(i, fault, mask);
+    if (Fault fault = setSparsity(op, w.at<uint32_t>(i->b), i->aux2 >> 16 & 3,
+                                  i->aux2 >> 18 & 1))
+      if (!w.fault(i, fault, mask))
+        return nullptr;
   uint8_t a[maxRows * warpRowBytes] = {}, b[maxColumns * 2 * warpRowBytes] = {};
   gatherA(w, mma.a, mma.numA, mma.m, a);
   gatherB(w, mma.b, mma.numB, b, sparse ? 2 * warpRowBytes : warpRowBytes);
@@ -281,7 +283,7 @@ bool parseShape(std::string_view text, unsigned &m, unsigned &n, unsigned &k) {
 struct Decoded {
   unsigned m = 0, n = 0, k = 0;
   bool rowA = true, rowB = false, saturate = false, exclusiveOr = false;
-  bool sparse = false;
+  bool sparse = false, isOrdered = false;
   int rounding = -1;
   std::string_view d, a, b, c; ///< types
 };
@@ -289,7 +291,9 @@ struct Decoded {
 /// The modifiers behind mma.sync.aligned. The order of the types matters, of
 /// the others it does not.
 bool takeModifiers(Decoder &d, Decoded &out) {
-  out.sparse = d.takeAny({"sp", "sp::ordered_metadata"}) >= 0;
+  int sparse = d.takeAny({"sp", "sp::ordered_metadata"});
+  out.sparse = sparse >= 0;
+  out.isOrdered = sparse == 1;
   if (!d.take("sync") || !d.take("aligned")) {
     d.unsupported("expects .sync.aligned");
     return false;
@@ -447,7 +451,8 @@ void decodeMma(Decoder &d) {
            unsigned(accumulator) << 8 | unsigned(in.c == "f16") << 10 |
            unsigned(in.exclusiveOr) << 11 | unsigned(in.saturate) << 12 |
            unsigned(in.rowA) << 13 | unsigned(in.rowB) << 14 |
-           unsigned(in.sparse) << 15 | unsigned(selector) << 16;
+           unsigned(in.sparse) << 15 | unsigned(selector) << 16 |
+           unsigned(in.isOrdered) << 18;
 }
 
 } // namespace

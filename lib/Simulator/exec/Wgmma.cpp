@@ -105,7 +105,8 @@ Fault capture(Warp &w, const Instr *i, WgmmaOp &op) {
     op.aDesc = w.at<uint64_t>(i->a)[0];
   op.bDesc = w.at<uint64_t>(i->b)[0];
   if (flag(kSparse))
-    return setSparsity(product, w.at<uint32_t>(i->d), i->aux2 >> kSelector);
+    return setSparsity(product, w.at<uint32_t>(i->d), i->aux2 >> kSelector,
+                       /*isOrdered=*/false);
   return {};
 }
 
@@ -181,7 +182,8 @@ const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
   WgmmaTracker &tracker = trackerOf(w);
   if (!tracker.arrivedAt) {
     if (Fault fault = capture(w, i, tracker.arrived))
-      return w.fault(i, fault, mask);
+      if (!w.fault(i, fault, mask))
+        return nullptr;
     tracker.arrivedAt = i;
     ++w.cta->cluster->effects;
     if (w.machine->config.checks & kCheckLoadBeforeWait) {

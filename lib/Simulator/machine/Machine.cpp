@@ -219,6 +219,9 @@ const Instr *Warp::fault(const Instr *i, const Fault &f, uint32_t lanes) {
   case FaultKind::Uninitialized:
     note(i, FindingKind::UninitTensorMemory, f.message, lanes);
     return i + 1;
+  case FaultKind::Metadata:
+    note(i, FindingKind::SparseMetadata, f.message, lanes, /*isWarning=*/true);
+    return i + 1;
   case FaultKind::Bounds:
     return fail(i, FindingKind::OutOfBounds, f.message, lanes);
   case FaultKind::Alignment:

@@ -188,20 +188,16 @@ Fault checkTranspose(const InstrDesc &desc, MmaKind kind) {
   return {};
 }
 
-/// Bits 0 and 1 mean something for a sparse A only, bits 30 and 31 for .ws.
+/// Bits 0 and 1 mean something for a sparse A only, bits 30 and 31 for .ws, and
+/// are ignored otherwise.
 Fault decodeVariant(uint32_t bits, MmaKind kind, MmaVariant variant,
                     InstrDesc &desc) {
-  static constexpr Reserved selector[] = {{0, 2, 0}};
-  static constexpr Reserved shift[] = {{30, 2, 0}};
   if (variant.weightStationary) {
     uint64_t code = field(bits, 30, 2);
     desc.maxShift = code ? 4u << code : 0;
-  } else if (Fault fault =
-                 checkReserved(bits, shift, "instruction descriptor")) {
-    return fault;
   }
   if (!variant.sparse)
-    return checkReserved(bits, selector, "instruction descriptor");
+    return {};
   desc.sparsitySelector = static_cast<unsigned>(field(bits, 0, 2));
   // A step of metadata is one word for f16 and tf32, of which an address names
   // two; two words for the others.
@@ -355,7 +351,8 @@ static Fault decodePlace(uint64_t bits, SmemDesc &desc) {
   desc.leadingOffset = static_cast<uint32_t>(field(bits, 16, 14)) << 4;
   desc.strideOffset = static_cast<uint32_t>(field(bits, 32, 14)) << 4;
   desc.baseOffset = static_cast<unsigned>(field(bits, 49, 3));
-  // Table 41 speaks of where the pattern starts. Data that TMA swizzled, which
+  // Table 41 speaks of where the pattern starts; without swizzle there is none,
+  // and the field is not looked at. Data that TMA swizzled, which
   // goes by absolute addresses, has base offset 0 wherever the matrix starts;
   // any other value says that the pattern starts with the matrix.
   uint32_t lines = desc.layout == SmemLayout::None   ? 0
@@ -367,10 +364,6 @@ static Fault decodePlace(uint64_t bits, SmemDesc &desc) {
     return invalid("matrix descriptor: start address " + str(desc.start) +
                    " is line " + str(phase) +
                    " of its swizzle pattern, but the base offset is " +
-                   str(desc.baseOffset));
-  if (lines == 0 && desc.baseOffset)
-    return invalid("matrix descriptor: base offset must be 0 without swizzle, "
-                   "got " +
                    str(desc.baseOffset));
   return {};
 }
@@ -392,10 +385,8 @@ Fault mx::sim::decodeSmemDesc(uint64_t bits, SmemDesc &desc) {
 }
 
 Fault mx::sim::decodeWgmmaDesc(uint64_t bits, SmemDesc &desc) {
-  static constexpr Reserved reserved[] = {
-      {14, 2, 0}, {30, 2, 0}, {46, 3, 0}, {52, 10, 0}};
-  if (Fault fault = checkReserved(bits, reserved, "matrix descriptor"))
-    return fault;
+  // The PTX ISA says nothing of the bits between the fields, and an H200 ignores
+  // them.
   constexpr SmemLayout layouts[] = {SmemLayout::None, SmemLayout::B128,
                                     SmemLayout::B64, SmemLayout::B32};
   desc.layout = layouts[field(bits, 62, 2)];

@@ -59,21 +59,46 @@ Granularity granularityOf(MmaKind kind) {
 
 } // namespace
 
-void mx::sim::placesOf(Granularity unit, unsigned code, unsigned chunk,
-                       uint8_t *out) {
-  // Two-bit indices count quarters of the chunk; what is kept of a quarter is
-  // all of it, or for tf32 the half that they name together.
-  for (unsigned i = 0; i < unit.stored; ++i) {
-    unsigned quarter = code >> 2 * (i * 2 / unit.stored) & 3;
-    out[i] =
-        static_cast<uint8_t>(chunk * unit.length + quarter * unit.length / 4 +
-                             (unit.stored == 4 ? i % 2 : 0));
+void mx::sim::addChunk(Sparsity &sparsity, Granularity unit, unsigned code,
+                       unsigned chunk, unsigned row) {
+  // Two-bit indices count quarters of the chunk. On an H200 each quarter that
+  // is stored multiplies the quarter of B that its own index names, whatever
+  // the other index is; also the halves of a tf32 element.
+  unsigned first = code & 3, second = code >> 2;
+  auto at = [&](unsigned quarter, unsigned perQuarter, unsigned i) {
+    return static_cast<uint8_t>((chunk * 4 + quarter) * perQuarter + i);
+  };
+  auto row8 = static_cast<uint8_t>(row);
+  if (unit.stored == 1) {
+    uint8_t place = at(second, 1, 0) / 2;
+    sparsity.kept.push_back(place);
+    if (second % 2 == 0 || first + 1 != second)
+      sparsity.detours.push_back(
+          {row8, place, at(first, 1, 0), at(second, 1, 0)});
+    return;
+  }
+  unsigned perQuarter = unit.length / 4;
+  unsigned standing = second != first ? second : (first + 1) % 4;
+  for (unsigned quarter : {first, standing})
+    for (unsigned i = 0; i < perQuarter; ++i)
+      sparsity.kept.push_back(at(quarter, perQuarter, i));
+  for (unsigned i = 0; i < perQuarter && standing != second; ++i) {
+    uint8_t source = at(second, perQuarter, i);
+    sparsity.detours.push_back(
+        {row8, at(standing, perQuarter, i), source, source});
   }
 }
 
+Fault mx::sim::undefinedCode(unsigned code, const std::string &where) {
+  return {FaultKind::Metadata,
+          "sparsity metadata: code " + str(code) + " " + where +
+              " has no meaning in the PTX ISA; its indices, " + str(code & 3) +
+              " and " + str(code >> 2) + ", are taken as they are"};
+}
+
 Fault mx::sim::readMetadata(const CtaView &cta, const MetadataPlace &place,
-                            unsigned k, std::vector<uint8_t> &kept,
-                            Fault &uninitialized) {
+                            unsigned k, Sparsity &sparsity,
+                            Fault &uninitialized, Fault &undefined) {
   unsigned columns = hasHalvedRows(place.kind) ? 1 : 2;
   unsigned last = place.laneOf(place.rows - 1);
   if (Fault fault =
@@ -81,7 +106,7 @@ Fault mx::sim::readMetadata(const CtaView &cta, const MetadataPlace &place,
                                   place.column, columns, "sparsity metadata"))
     return fault;
   Granularity unit = granularityOf(place.kind);
-  kept.resize(place.rows * (k / 2));
+  sparsity.kept.reserve(place.rows * (k / 2));
   for (unsigned row = 0; row < place.rows; ++row)
     for (unsigned chunk = 0; chunk < k / unit.length; ++chunk) {
       ChunkPlace at = placeOf(place.kind, row, chunk);
@@ -94,14 +119,14 @@ Fault mx::sim::readMetadata(const CtaView &cta, const MetadataPlace &place,
                              ", column " + str(column) +
                              ", which has not been written"};
       unsigned code = cta.tensor->row(lane)[column] >> at.bit & 15;
-      if (!uninitialized && !isMeaningful(place.kind, code))
-        return {FaultKind::Descriptor,
-                "sparsity metadata: code " + str(code) + " of row " + str(row) +
-                    ", elements " + str(chunk * unit.length) + " to " +
-                    str((chunk + 1) * unit.length - 1) + " (lane " + str(lane) +
-                    ", column " + str(column) + ", bit " + str(at.bit) +
-                    ") has no meaning"};
-      placesOf(unit, code, chunk, &kept[row * (k / 2) + chunk * unit.stored]);
+      if (!uninitialized && !undefined && !isMeaningful(place.kind, code))
+        undefined = undefinedCode(
+            code, "of row " + str(row) + ", elements " +
+                      str(chunk * unit.length) + " to " +
+                      str((chunk + 1) * unit.length - 1) + " (lane " +
+                      str(lane) + ", column " + str(column) + ", bit " +
+                      str(at.bit) + ")");
+      addChunk(sparsity, unit, code, chunk, row);
     }
   return {};
 }

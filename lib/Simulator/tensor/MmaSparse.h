@@ -9,6 +9,7 @@
 #define MX_LIB_SIMULATOR_TENSOR_MMASPARSE_H
 
 #include "MmaOperands.h"
+#include "mx/Simulator/tensor/WarpMma.h"
 
 namespace mx::sim {
 
@@ -16,8 +17,13 @@ namespace mx::sim {
 struct Granularity {
   unsigned stored, length;
 };
-/// The places of the stored elements of a chunk whose indices `code` gives.
-void placesOf(Granularity unit, unsigned code, unsigned chunk, uint8_t *out);
+/// Adds the stored elements of a chunk, whose indices `code` gives. Chunks come
+/// in order, row after row.
+void addChunk(Sparsity &sparsity, Granularity unit, unsigned code,
+              unsigned chunk, unsigned row);
+
+/// What is said of a code that the ISA gives no meaning to; `where` it is.
+Fault undefinedCode(unsigned code, const std::string &where);
 
 /// Where the metadata of a tile stands.
 struct MetadataPlace {
@@ -28,9 +34,9 @@ struct MetadataPlace {
   unsigned laneBase;
   unsigned (*laneOf)(unsigned);
 };
-/// Fills MmaTile::kept: for each row the places of the stored elements.
+/// `undefined` is what the ISA gives no meaning to.
 Fault readMetadata(const CtaView &cta, const MetadataPlace &place, unsigned k,
-                   std::vector<uint8_t> &kept, Fault &uninitialized);
+                   Sparsity &sparsity, Fault &uninitialized, Fault &undefined);
 
 /// The columns of B that count as zero, and by how many columns B is shifted.
 struct ColumnMask {

@@ -14,6 +14,13 @@
 
 namespace mx::sim {
 
+/// A column of B as one row of a sparse A sees it: from which element each of
+/// the K comes; of tf32 from which halves of 16 bits.
+struct SeenB {
+  static constexpr uint8_t kNothing = 0xFF;
+  uint8_t low[maxK], high[maxK];
+};
+
 struct MmaTile {
   explicit MmaTile(const InstrDesc &desc) : desc(desc) {}
 
@@ -26,9 +33,10 @@ struct MmaTile {
   /// First column of B that this tile takes.
   unsigned firstB = 0;
   const ScaleRow *scaleA = nullptr, *scaleB = nullptr;
-  /// Sparse A: for each row the K / 2 places of its stored elements in the K
-  /// wide row. Null: dense.
-  const uint8_t *kept = nullptr;
+  /// Null: A is dense.
+  const Sparsity *sparsity = nullptr;
+  /// Null: the columns of B are as they are.
+  const SeenB *seenB = nullptr;
   /// The accumulators of each row, a word each; null: the row stays as it is.
   uint32_t *const *cells = nullptr;
   bool enableInputD = false;
@@ -45,6 +53,10 @@ struct MmaTile {
   void decodeB(unsigned column, int32_t *values) const;
 };
 
+/// Runs one of the functions below. What is dense sees zeros of A where a
+/// sparse A has no element; rows for which that makes a difference are done
+/// apart.
+void run(const MmaTile &tile, void (*compute)(const MmaTile &));
 /// One rounding, of the exact sum of all products and the accumulator.
 void runExact(const MmaTile &tile);
 /// The sum of MmaTile::model.

@@ -63,7 +63,7 @@ struct Part {
   unsigned disableBase = 0;
   RawRows a;
   std::vector<ScaleRow> scaleA, scaleB;
-  std::vector<uint8_t> kept;
+  Sparsity sparsity;
   std::vector<uint32_t *> cells;
 
   unsigned lane(unsigned row) const { return laneBase + laneOf(row); }
@@ -84,13 +84,13 @@ public:
                                                  : runTruncated;
     for (Part &part : parts) {
       finishTile(part);
-      compute(part.tile);
+      mx::sim::run(part.tile, compute);
       for (unsigned row = 0; row < part.tile.rows; ++row)
         if (part.cells[row])
           part.cta->tensor->define(part.lane(row), part.column,
                                    part.tile.columns);
     }
-    return uninitialized;
+    return uninitialized ? uninitialized : undefined;
   }
 
 private:
@@ -101,7 +101,7 @@ private:
   ColumnMask columnMask;
   RawRows b;
   std::deque<Part> parts;
-  Fault uninitialized;
+  Fault uninitialized, undefined;
 
   /// Layouts C and F.
   bool isHalf() const {
@@ -263,7 +263,8 @@ private:
     MetadataPlace place{op.kind,
                         tmemColumn(op.metadata) + desc.sparsitySelector,
                         part.tile.rows, part.laneBase, part.laneOf};
-    return readMetadata(*part.cta, place, desc.k, part.kept, uninitialized);
+    return readMetadata(*part.cta, place, desc.k, part.sparsity, uninitialized,
+                        undefined);
   }
 
   Fault checkD(const Part &part) {
@@ -303,7 +304,7 @@ private:
     tile.b = &b;
     tile.scaleA = part.scaleA.data();
     tile.scaleB = part.scaleB.data();
-    tile.kept = part.kept.empty() ? nullptr : part.kept.data();
+    tile.sparsity = op.sparse ? &part.sparsity : nullptr;
     tile.enableInputD = op.enableInputD;
     tile.scaleInputD = op.scaleInputD;
     // MMA-Sim: nvfp4 and mxfp4 add exact dot products of 16 elements.

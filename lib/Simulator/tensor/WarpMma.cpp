@@ -36,18 +36,15 @@ void multiply(const WarpMmaOp &op, const RawRows &a, const RawRows &b,
   tile.b = &b;
   tile.enableInputD = op.enableInputD;
   tile.exclusiveOr = op.exclusiveOr;
-  tile.kept = op.kept.empty() ? nullptr : op.kept.data();
+  tile.sparsity = op.sparsity.kept.empty() ? nullptr : &op.sparsity;
   tile.model = op.model;
   std::vector<uint32_t *> rows(op.rows);
   for (unsigned row = 0; row < op.rows; ++row)
     rows[row] = cells + row * op.columns;
   tile.cells = rows.data();
-  if (op.d == AccumulatorType::S32)
-    runInteger(tile);
-  else if (numerics == Numerics::Exact)
-    runExact(tile);
-  else
-    runTruncated(tile);
+  run(tile, op.d == AccumulatorType::S32  ? runInteger
+            : numerics == Numerics::Exact ? runExact
+                                          : runTruncated);
 }
 
 RawRows wrap(const uint8_t *bytes, unsigned rows,
@@ -60,7 +57,7 @@ RawRows wrap(const uint8_t *bytes, unsigned rows,
 }
 
 unsigned rowBytesOfB(const WarpMmaOp &op) {
-  return op.kept.empty() ? stepBytes : maxStepBytes;
+  return op.sparsity.kept.empty() ? stepBytes : maxStepBytes;
 }
 
 /// Elements 4 i + 2 half and 4 i + 2 half + 1 of each row as f16: what one
@@ -116,7 +113,7 @@ void multiplyViaF16(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
 } // namespace
 
 Fault mx::sim::setSparsity(WarpMmaOp &op, const uint32_t *metadata,
-                           unsigned selector) {
+                           unsigned selector, bool isOrdered) {
   bool isTf32 = op.a == ElementType::TF32;
   bool isNibble = op.a == ElementType::U4 || op.a == ElementType::S4;
   Granularity unit = isTf32     ? Granularity{1, 2}
@@ -133,25 +130,26 @@ Fault mx::sim::setSparsity(WarpMmaOp &op, const uint32_t *metadata,
             "the sparsity selector must be 0" +
                 (threads < 4 ? " to " + std::to_string(4 / threads - 1) : "") +
                 ", got " + std::to_string(selector)};
-  op.kept.resize(op.rows * op.k / 2);
+  op.sparsity.kept.reserve(op.rows * op.k / 2);
+  Fault undefined;
   for (unsigned row = 0; row < op.rows; ++row)
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
       unsigned thread = isWide ? chunk / 4 : chunk / 8 * 2 + row / 8;
       unsigned lane = row % 8 * 4 + selector * threads + thread;
       unsigned bit = isWide ? chunk % 4 * 4 + row / 8 * 16 : chunk % 8 * 4;
       unsigned code = metadata[lane] >> bit & 15;
-      bool legal =
-          isTf32 ? code == 0b0100 || code == 0b1110 : (code & 3) != code >> 2;
-      if (!legal)
-        return {FaultKind::Descriptor,
-                "sparsity metadata: code " + std::to_string(code) + " at bit " +
-                    std::to_string(bit) + " of lane " + std::to_string(lane) +
-                    " (row " + std::to_string(row) +
-                    " of the warp's) has no meaning"};
-      placesOf(unit, code, chunk,
-               &op.kept[row * (op.k / 2) + chunk * unit.stored]);
+      unsigned first = code & 3, second = code >> 2;
+      bool isDefined = isTf32      ? code == 0b0100 || code == 0b1110
+                       : isOrdered ? first < second
+                                   : first != second;
+      if (!undefined && !isDefined)
+        undefined = undefinedCode(
+            code, "at bit " + std::to_string(bit) + " of lane " +
+                      std::to_string(lane) + " (row " + std::to_string(row) +
+                      " of the warp's)");
+      addChunk(op.sparsity, unit, code, chunk, row);
     }
-  return {};
+  return undefined;
 }
 
 void mx::sim::multiplyRows(const WarpMmaOp &op, const uint8_t *a,

@@ -27,6 +27,9 @@ enum class FaultKind {
   /// Tensor memory that nobody has written. The operation has been carried
   /// out nevertheless (undefined cells read as they are).
   Uninitialized,
+  /// Sparsity metadata that the ISA calls undefined. The operation has been
+  /// carried out: every element takes the index that it was given.
+  Metadata,
   /// Tensor memory outside the allocation, or wrong use of the allocator.
   Allocation,
   /// Wrong use of an mbarrier.

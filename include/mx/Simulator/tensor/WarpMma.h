@@ -33,6 +33,20 @@ struct SumModel {
 /// Bytes of a row of A or B in one step: all the K elements fit.
 constexpr unsigned warpRowBytes = 32;
 
+/// Where the stored elements of a sparse A stand.
+struct Sparsity {
+  /// For each row the places of its K / 2 stored elements in the K wide row,
+  /// all of them different. Empty: dense.
+  std::vector<uint8_t> kept;
+  /// A stored element that multiplies another element of B than the one at its
+  /// place: metadata has named an element twice. Of tf32 each half of 16 bits
+  /// has an index of its own, and `low` and `high` count halves.
+  struct Detour {
+    uint8_t row, place, low, high;
+  };
+  std::vector<Detour> detours;
+};
+
 struct WarpMmaOp {
   ElementType a = ElementType::F16, b = ElementType::F16;
   AccumulatorType d = AccumulatorType::F32;
@@ -46,14 +60,14 @@ struct WarpMmaOp {
   /// mma.sync has no circuits for 8-bit floats: when the sum is not exact, it
   /// is that of two products of f16, and C is added last.
   bool viaF16 = false;
-  /// Sparse A: for each row the places of its K / 2 stored elements. Empty:
-  /// dense.
-  std::vector<uint8_t> kept;
+  Sparsity sparsity;
 };
 
 /// Makes A sparse: `metadata` are the registers of 32 threads, of which the
-/// selector picks some (PTX ISA, "Sparse matrix storage").
-Fault setSparsity(WarpMmaOp &op, const uint32_t *metadata, unsigned selector);
+/// selector picks some (PTX ISA, "Sparse matrix storage"). Indices that fall are
+/// defined unless they are to be ordered. A Metadata fault is made all the same.
+Fault setSparsity(WarpMmaOp &op, const uint32_t *metadata, unsigned selector,
+                  bool isOrdered);
 
 /// cells[row * columns + n] += the product of row `row` of A and row `n` of B.
 /// A row has warpRowBytes, or one of B twice as many when A is sparse; the
