@@ -51,7 +51,9 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
   // Who owns the buffer that a call returns is decided in host memory at run
   // time, which there is none of among the device's; without calls it is known.
-  pm.addPass(createInlinerPass());
+  // It simplifies nothing: folding comes after functions of constants.
+  pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  pm.addPass(createMXExpandMath({/*beforeFolding=*/true}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   if (options.fuse) {
@@ -59,6 +61,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
     constexpr int64_t kValueBits = 48;
     pm.addPass(createMXFuseQuantizeProducers({kValueBits}));
     pm.addPass(createMXFuseProducts());
+    pm.addPass(createMXExpandMath({/*beforeFolding=*/true}));
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }

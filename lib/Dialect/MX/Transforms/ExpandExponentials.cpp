@@ -10,14 +10,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExpandExponentials.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "MathSequence.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mx/Dialect/MX/IR/NormalReciprocal.h"
 
 using namespace mlir;
+using namespace mx;
 
 namespace {
 
@@ -40,6 +39,7 @@ constexpr float kFiveTerms[] = {0x1.62e42ap-1f, 0x1.ebf9c8p-3f, 0x1.c6b754p-5f,
 
 /// Beyond it exp is 0 or infinite in f32, and half of k still is an exponent.
 constexpr float kExpLimit = 104.0f;
+constexpr float kExp2Limit = 151.0f;
 
 /// Up to it 2^k is normal and 1 + e^-x has a normal reciprocal.
 constexpr float kSigmoidLimit = 87.0f;
@@ -47,69 +47,39 @@ constexpr float kSigmoidLimit = 87.0f;
 /// limit zero and changes no result above 2^-100.
 constexpr float kSigmoidAtLimit = 0x1.666d0ep-126f;
 
-/// Builds the operations on f32 numbers or vectors of them.
-class Sequence : public ImplicitLocOpBuilder {
-public:
-  Sequence(OpBuilder &builder, Location loc, Type type)
-      : ImplicitLocOpBuilder(loc, builder), type(type) {}
-
-  Value number(float value) { return constant(getF32FloatAttr(value), type); }
-  Value bits(int32_t value) {
-    return constant(getI32IntegerAttr(value), getBitsType());
-  }
-  Value add(Value a, Value b) { return create<arith::AddFOp>(a, b); }
-  Value sub(Value a, Value b) { return create<arith::SubFOp>(a, b); }
-  Value mul(Value a, Value b) { return create<arith::MulFOp>(a, b); }
-  Value fma(Value a, Value b, Value c) { return create<math::FmaOp>(a, b, c); }
-
-  /// `limit` with the sign of x beyond it; NaN stays.
-  Value clamp(Value x, float limit) {
-    Value above = create<arith::MaximumFOp>(x, number(-limit));
-    return create<arith::MinimumFOp>(above, number(limit));
-  }
-
-  /// exp(`sign` * x) as 2^k * 2^f; the bits of `rounded` are those of kRound
-  /// plus k.
-  struct Parts {
-    Value rounded, fraction;
-  };
-  Parts split(Value x, float sign) {
-    Value factor = number(sign * kLog2E);
-    Value rounded = fma(x, factor, number(kRound));
-    Value minusWhole = sub(number(kRound), rounded);
-    Value fraction = fma(x, factor, minusWhole);
-    fraction = fma(x, number(sign * kLog2ELow), fraction);
-    return {create<arith::BitcastOp>(getBitsType(), rounded), fraction};
-  }
-
-  Value powerOfFraction(Value fraction, ArrayRef<float> terms) {
-    Value sum = number(terms.back());
-    for (float term : llvm::reverse(terms.drop_back()))
-      sum = fma(sum, fraction, number(term));
-    return fma(sum, fraction, number(1.0f));
-  }
-
-  /// 2^k, where `bits` are k in their last nine.
-  Value powerOfTwo(Value bits) {
-    Value exponent = create<arith::ShLIOp>(bits, this->bits(23));
-    Value power = create<arith::AddIOp>(exponent, this->bits(0x3F800000));
-    return create<arith::BitcastOp>(type, power);
-  }
-
-private:
-  Value constant(TypedAttr value, Type ofType) {
-    if (auto shaped = dyn_cast<ShapedType>(ofType))
-      value = DenseElementsAttr::get(shaped, Attribute(value));
-    return create<arith::ConstantOp>(value);
-  }
-  Type getBitsType() {
-    if (auto vector = dyn_cast<VectorType>(type))
-      return vector.clone(getI32Type());
-    return getI32Type();
-  }
-
-  Type type;
+/// exp(`sign` * x) as 2^k * 2^f; the bits of `rounded` are those of kRound plus
+/// k.
+struct Parts {
+  Value rounded, fraction;
 };
+
+Parts split(Sequence &s, Value x, float sign) {
+  Value factor = s.number(sign * kLog2E);
+  Value rounded = s.fma(x, factor, s.number(kRound));
+  Value minusWhole = s.sub(s.number(kRound), rounded);
+  Value fraction = s.fma(x, factor, minusWhole);
+  fraction = s.fma(x, s.number(sign * kLog2ELow), fraction);
+  return {s.toBits(rounded), fraction};
+}
+
+/// The same of 2^x, whose fraction is exact.
+Parts splitBinary(Sequence &s, Value x) {
+  Value rounded = s.add(x, s.number(kRound));
+  return {s.toBits(rounded), s.sub(x, s.sub(rounded, s.number(kRound)))};
+}
+
+Value powerOfFraction(Sequence &s, Value fraction, ArrayRef<float> terms) {
+  return s.fma(s.polynomial(fraction, terms), fraction, s.number(1.0f));
+}
+
+/// Half of k twice, since 2^k may be less or more than any number: exact but
+/// for the last multiplication, which may underflow or overflow.
+Value scale(Sequence &s, Value power, Value rounded) {
+  Value half = s.shiftRightSigned(rounded, s.bits(1));
+  Value otherHalf = s.subBits(rounded, half);
+  Value scaled = s.mul(power, s.powerOfTwo(half));
+  return s.mul(scaled, s.powerOfTwo(otherHalf));
+}
 
 /// Whether the sequences are for this type.
 bool isF32(Type type) {
@@ -117,20 +87,9 @@ bool isF32(Type type) {
          isa<Float32Type, VectorType>(type);
 }
 
-/// Half of k twice, since 2^k may be less or more than any number: exact but
-/// for the last multiplication, which may underflow or overflow.
-Value emitExp(Sequence &s, Value x) {
-  auto [rounded, fraction] = s.split(s.clamp(x, kExpLimit), 1.0f);
-  Value power = s.powerOfFraction(fraction, kSixTerms);
-  Value half = s.create<arith::ShRSIOp>(rounded, s.bits(1));
-  Value otherHalf = s.create<arith::SubIOp>(rounded, half);
-  Value scaled = s.mul(power, s.powerOfTwo(half));
-  return s.mul(scaled, s.powerOfTwo(otherHalf));
-}
-
 Value emitSigmoid(Sequence &s, Value x) {
-  auto [rounded, fraction] = s.split(s.clamp(x, kSigmoidLimit), -1.0f);
-  Value power = s.powerOfFraction(fraction, kFiveTerms);
+  auto [rounded, fraction] = split(s, s.clamp(x, kSigmoidLimit), -1.0f);
+  Value power = powerOfFraction(s, fraction, kFiveTerms);
   Value sum = s.fma(power, s.powerOfTwo(rounded), s.number(1.0f));
   auto reciprocal = s.create<arith::DivFOp>(s.number(1.0f), sum);
   reciprocal->setAttr(mx::kNormalReciprocalName, s.getUnitAttr());
@@ -151,7 +110,8 @@ Value matchOnePlusExpOfMinus(Value sum) {
 }
 
 struct ExpandSigmoid final : OpRewritePattern<arith::DivFOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ExpandSigmoid(MLIRContext *context, llvm::function_ref<bool(Value)> isTaken)
+      : OpRewritePattern(context), isTaken(isTaken) {}
 
   LogicalResult matchAndRewrite(arith::DivFOp op,
                                 PatternRewriter &rewriter) const override {
@@ -159,34 +119,37 @@ struct ExpandSigmoid final : OpRewritePattern<arith::DivFOp> {
       return failure();
     Value x = matchOnePlusExpOfMinus(op.getRhs());
     bool isSilu = x == op.getLhs();
-    if (!x || (!isSilu && !matchPattern(op.getLhs(), m_OneFloat())))
+    if (!x || !isTaken(x) ||
+        (!isSilu && !matchPattern(op.getLhs(), m_OneFloat())))
       return failure();
     Sequence sequence(rewriter, op.getLoc(), op.getType());
     Value sigmoid = emitSigmoid(sequence, x);
     rewriter.replaceOp(op, isSilu ? sequence.mul(x, sigmoid) : sigmoid);
     return success();
   }
-};
 
-struct ExpandExp final : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::ExpOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isF32(op.getType()))
-      return failure();
-    Sequence sequence(rewriter, op.getLoc(), op.getType());
-    rewriter.replaceOp(op, emitExp(sequence, op.getOperand()));
-    return success();
-  }
+private:
+  llvm::function_ref<bool(Value)> isTaken;
 };
 
 } // namespace
 
-void mx::populateSigmoidExpansionPatterns(RewritePatternSet &patterns) {
-  patterns.add<ExpandSigmoid>(patterns.getContext());
+void mx::populateSigmoidExpansionPatterns(
+    RewritePatternSet &patterns, llvm::function_ref<bool(Value)> isTaken) {
+  patterns.add<ExpandSigmoid>(patterns.getContext(), isTaken);
 }
 
-void mx::populateExpExpansionPatterns(RewritePatternSet &patterns) {
-  patterns.add<ExpandExp>(patterns.getContext(), /*benefit=*/2);
+Value mx::emitExp(Sequence &s, ValueRange operands) {
+  auto [rounded, fraction] = split(s, s.clamp(operands[0], kExpLimit), 1.0f);
+  return scale(s, powerOfFraction(s, fraction, kSixTerms), rounded);
+}
+
+Value mx::emitExp2(Sequence &s, ValueRange operands) {
+  auto [rounded, fraction] = splitBinary(s, s.clamp(operands[0], kExp2Limit));
+  return scale(s, powerOfFraction(s, fraction, kSixTerms), rounded);
+}
+
+Value mx::emitSmallPower(Sequence &s, Value y) {
+  auto [rounded, fraction] = splitBinary(s, y);
+  return s.mul(powerOfFraction(s, fraction, kSixTerms), s.powerOfTwo(rounded));
 }

@@ -1,4 +1,4 @@
-//===- ExpandExponentials.h - exp and sigmoid as IEEE operations *- C++ -*-===//
+//===- ExpandExponentials.h - Sigmoids as IEEE operations     *- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -9,17 +9,15 @@
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_EXPANDEXPONENTIALS_H
 #define MX_LIB_DIALECT_MX_TRANSFORMS_EXPANDEXPONENTIALS_H
 
-namespace mlir {
-class RewritePatternSet;
-} // namespace mlir
+#include "mlir/IR/PatternMatch.h"
 
 namespace mx {
 
-/// 1 / (1 + exp(-x)) and x / (1 + exp(-x)). Run before `exp` is expanded.
-void populateSigmoidExpansionPatterns(mlir::RewritePatternSet &patterns);
-
-/// exp, in place of upstream's expansion.
-void populateExpExpansionPatterns(mlir::RewritePatternSet &patterns);
+/// 1 / (1 + exp(-x)) and x / (1 + exp(-x)) where `isTaken` says so of x. Run
+/// before `exp` is expanded.
+void populateSigmoidExpansionPatterns(
+    mlir::RewritePatternSet &patterns,
+    llvm::function_ref<bool(mlir::Value)> isTaken);
 
 } // namespace mx
 

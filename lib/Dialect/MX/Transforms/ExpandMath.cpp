@@ -3,20 +3,24 @@
 //===----------------------------------------------------------------------===//
 //
 // Libraries and approximate instructions differ from target to target in the
-// last bits. Expansions, applied once for all targets, do not: ours of
-// exponentials, upstream's of the rest.
+// last bits. Expansions, applied once for all targets, do not. The table says
+// which functions there are; docs/Math.md what they are worth.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ExpandExponentials.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "MathSequence.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
+using namespace mx;
 
 namespace mx {
 #define GEN_PASS_DEF_MXEXPANDMATH
@@ -25,31 +29,306 @@ namespace mx {
 
 namespace {
 
-/// Expanded by way of other functions. fma is not among these: it is IEEE's.
-constexpr llvm::StringLiteral kExpanded[] = {
-    "sinh", "cosh",  "tan",   "asinh",  "acosh", "atanh",
-    "powf", "fpowi", "rsqrt", "clampf", "exp2",  "round"};
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+/// Eigen's, by a pattern of upstream's that runs last.
+Value emitTanh(Sequence &s, ValueRange operands) {
+  return s.create<math::TanhOp>(operands[0]);
+}
+
+/// Halves away from zero: what is cut off is exact.
+Value emitRound(Sequence &s, ValueRange operands) {
+  Value x = operands[0], whole = s.create<math::TruncOp>(x);
+  Value rest = s.magnitude(s.sub(x, whole));
+  Value isMore = s.less(rest, s.numberLike(x, 0.5));
+  Value step = s.select(isMore, s.numberLike(x, 0.0), s.numberLike(x, 1.0));
+  // Infinities have no rest.
+  Value isFinite = s.equal(rest, rest);
+  Value rounded = s.add(whole, s.withSignOf(step, x));
+  return s.withSignOf(s.select(isFinite, rounded, s.add(x, x)), x);
+}
+
+Value emitClamp(Sequence &s, ValueRange operands) {
+  Value above = s.create<arith::MaximumFOp>(operands[0], operands[1]);
+  return s.create<arith::MinimumFOp>(above, operands[2]);
+}
+
+Value getInfinity(Sequence &s, Value x) {
+  return s.numberLike(x, std::numeric_limits<double>::infinity());
+}
+
+Value emitIsInf(Sequence &s, ValueRange operands) {
+  Value x = operands[0];
+  return s.equal(s.magnitude(x), getInfinity(s, x));
+}
+
+Value emitIsNormal(Sequence &s, ValueRange operands) {
+  Value x = operands[0], size = s.magnitude(x);
+  auto type = cast<FloatType>(getElementTypeOrSelf(x));
+  APFloat least = APFloat::getSmallestNormalized(type.getFloatSemantics());
+  Value isLess = s.less(size, s.constant(FloatAttr::get(type, least)));
+  Value isFinite = s.less(size, getInfinity(s, x));
+  Value isNotLess = s.xorBits(isLess, s.constant(s.getBoolAttr(true)));
+  return s.andBits(isFinite, isNotLess);
+}
+
+/// In what type a function is computed.
+enum class In { F32, ItsType };
+
+struct Function {
+  StringLiteral name;
+  EmitFunction emit;
+  In in = In::F32;
+};
+
+constexpr Function kFunctions[] = {
+    {"acos", emitAcos},
+    {"acosh", emitAcosh},
+    {"asin", emitAsin},
+    {"asinh", emitAsinh},
+    {"atan", emitAtan},
+    {"atan2", emitAtan2},
+    {"atanh", emitAtanh},
+    {"cbrt", emitCbrt},
+    {"clampf", emitClamp, In::ItsType},
+    {"cos", emitCos},
+    {"cosh", emitCosh},
+    {"erf", emitErf},
+    {"erfc", emitErfc},
+    {"exp", emitExp},
+    {"exp2", emitExp2},
+    {"expm1", emitExpm1},
+    {"fpowi", emitFPowI},
+    {"isinf", emitIsInf, In::ItsType},
+    {"isnormal", emitIsNormal, In::ItsType},
+    {"log", emitLog},
+    {"log10", emitLog10},
+    {"log1p", emitLog1p},
+    {"log2", emitLog2},
+    {"powf", emitPowf},
+    {"round", emitRound, In::ItsType},
+    {"rsqrt", emitRsqrt},
+    {"sin", emitSin},
+    {"sinh", emitSinh},
+    {"tan", emitTan},
+    {"tanh", emitTanh},
+};
+
+/// What every target computes to the last bit.
+constexpr StringLiteral kExact[] = {"absf",  "ceil",     "copysign", "floor",
+                                    "fma",   "isfinite", "isnan",    "sqrt",
+                                    "trunc", "roundeven"};
+
+StringRef getName(Operation *op) { return op->getName().stripDialect(); }
+
+const Function *findFunction(Operation *op) {
+  const auto *it = llvm::find_if(kFunctions, [&](const Function &function) {
+    return function.name == getName(op);
+  });
+  return it == std::end(kFunctions) ? nullptr : it;
+}
+
+//===----------------------------------------------------------------------===//
+// What is taken
+//===----------------------------------------------------------------------===//
+
+bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value));
+}
+
+bool isSincos(Operation *op) { return isa<math::SincosOp>(op); }
+
+/// Whether `op` is for this pass at all.
+bool isFunction(Operation *op) {
+  return isa_and_present<math::MathDialect>(op->getDialect()) &&
+         llvm::any_of(op->getOperands(), isFloat) &&
+         !llvm::is_contained(kExact, getName(op));
+}
+
+LogicalResult verify(Operation *op) {
+  const Function *function = findFunction(op);
+  if (!function && !isSincos(op))
+    return op->emitOpError("has no sequence of IEEE operations: expected one "
+                           "of math.")
+           << llvm::join(llvm::map_range(kFunctions,
+                                         [](const Function &function) {
+                                           return function.name.str();
+                                         }),
+                         ", ")
+           << " or sincos";
+  bool isAnyWidth = function && function->in == In::ItsType;
+  for (Value operand : op->getOperands()) {
+    Type element = getElementTypeOrSelf(operand);
+    if (isFloat(operand) && !element.isF16() && !element.isBF16() &&
+        !element.isF32() && !(isAnyWidth && element.isF64()))
+      return op->emitOpError("is computed for f16, bf16 and f32")
+             << (isAnyWidth ? " and f64" : "") << ", found " << element
+             << "; convert it, or compute it before";
+    Type type = operand.getType();
+    auto vector = dyn_cast<VectorType>(type);
+    if ((vector && vector.isScalable()) ||
+        (isa<ShapedType>(type) && !isa<VectorType, RankedTensorType>(type)))
+      return op->emitOpError("expected numbers, vectors of a fixed size or "
+                             "tensors of a rank, found ")
+             << type;
+  }
+  return success();
+}
+
+/// Whether folding can compute a value: what is known depends on constants
+/// only.
+class Constants {
+public:
+  bool contains(Value value) {
+    auto [it, isNew] = known.try_emplace(value, false);
+    if (!isNew)
+      return it->second;
+    Operation *op = value.getDefiningOp();
+    bool isConstant =
+        op && (matchPattern(op, m_Constant()) ||
+               (op->getNumOperands() && isPure(op) && !op->getNumRegions() &&
+                llvm::all_of(op->getOperands(), [&](Value operand) {
+                  return contains(operand);
+                })));
+    return known[value] = isConstant;
+  }
+
+private:
+  llvm::DenseMap<Value, bool> known;
+};
+
+//===----------------------------------------------------------------------===//
+// Rewrites
+//===----------------------------------------------------------------------===//
+
+/// The same operation on the elements of tensors, in a linalg.generic.
+Operation *moveToElements(RewriterBase &rewriter, Operation *op) {
+  Location loc = op->getLoc();
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(rewriter, loc, op->getOperand(0));
+  SmallVector<Value> outs;
+  SmallVector<Type> elements;
+  for (Type type : op->getResultTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    elements.push_back(tensor.getElementType());
+    outs.push_back(tensor::EmptyOp::create(
+        rewriter, loc, sizes, tensor.getElementType(), tensor.getEncoding()));
+    if (outs.back().getType() != type)
+      outs.back() = tensor::CastOp::create(rewriter, loc, type, outs.back());
+  }
+  unsigned rank = sizes.size();
+  SmallVector<AffineMap> maps(op->getNumOperands() + outs.size(),
+                              rewriter.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+  Operation *inner = nullptr;
+  auto generic = linalg::GenericOp::create(
+      rewriter, loc, op->getResultTypes(), op->getOperands(), outs, maps, loops,
+      [&](OpBuilder &builder, Location loc, ValueRange arguments) {
+        inner = builder.create(loc, op->getName().getIdentifier(),
+                               arguments.take_front(op->getNumOperands()),
+                               elements, op->getAttrs());
+        linalg::YieldOp::create(builder, loc, inner->getResults());
+      });
+  rewriter.replaceOp(op, generic.getResults());
+  return inner;
+}
+
+void expand(RewriterBase &rewriter, const Function &function, Operation *op) {
+  Sequence sequence(rewriter, op->getLoc(), op->getOperand(0).getType());
+  Type f32 = sequence.like(rewriter.getF32Type());
+  bool isNarrow = function.in == In::F32 &&
+                  !getElementTypeOrSelf(op->getOperand(0)).isF32();
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(isNarrow && isFloat(operand)
+                           ? sequence.create<arith::ExtFOp>(f32, operand)
+                           : operand);
+  Value result = function.emit(sequence, operands);
+  if (isNarrow)
+    result =
+        sequence.create<arith::TruncFOp>(op->getResult(0).getType(), result);
+  rewriter.replaceOp(op, result);
+}
 
 struct ExpandMath final : mx::impl::MXExpandMathBase<ExpandMath> {
+  using MXExpandMathBase::MXExpandMathBase;
+
   void runOnOperation() override {
-    RewritePatternSet sigmoids(&getContext());
-    mx::populateSigmoidExpansionPatterns(sigmoids);
-    RewritePatternSet patterns(&getContext());
-    mx::populateExpExpansionPatterns(patterns);
-    auto all = [](StringRef) { return true; };
-    populateMathF32ExpansionPatterns(patterns, all);
-    populateMathPolynomialApproximationPatterns(patterns, all);
-    SmallVector<StringRef> names(std::begin(kExpanded), std::end(kExpanded));
-    math::populateExpansionPatterns(patterns, names);
+    if (failed(expandSigmoids()) || failed(expandFunctions()) ||
+        failed(expandTanh()))
+      signalPassFailure();
+  }
+
+private:
+  // Constants that are folded would be those of the host's library.
+  static GreedyRewriteConfig getConfig() {
     GreedyRewriteConfig config;
-    // Constants that are folded would be those of the host's library.
     config.enableFolding(false);
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(sigmoids),
-                                     config)) ||
-        failed(
-            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
-      signalPassFailure();
+    return config;
+  }
+
+  LogicalResult expandSigmoids() {
+    auto isTaken = [&](Value x) {
+      return !beforeFolding || Constants().contains(x);
+    };
+    RewritePatternSet patterns(&getContext());
+    populateSigmoidExpansionPatterns(patterns, isTaken);
+    return applyPatternsGreedily(getOperation(), std::move(patterns),
+                                 getConfig());
+  }
+
+  LogicalResult expandFunctions() {
+    SmallVector<Operation *> functions;
+    getOperation()->walk([&](Operation *op) {
+      if (isFunction(op))
+        functions.push_back(op);
+    });
+    Constants constants;
+    auto isTaken = [&](Operation *op) {
+      return !beforeFolding || llvm::all_of(op->getOperands(), [&](Value x) {
+        return constants.contains(x);
+      });
+    };
+    IRRewriter rewriter(&getContext());
+    SmallVector<Operation *> taken;
+    for (Operation *op : functions) {
+      if (failed(verify(op)))
+        return failure();
+      rewriter.setInsertionPoint(op);
+      if (isa<RankedTensorType>(op->getOperand(0).getType()))
+        op = moveToElements(rewriter, op);
+      if (isTaken(op))
+        taken.push_back(op);
+    }
+    for (Operation *op : taken) {
+      rewriter.setInsertionPoint(op);
+      auto both = dyn_cast<math::SincosOp>(op);
+      if (!both) {
+        expand(rewriter, *findFunction(op), op);
+        continue;
+      }
+      Value x = both.getOperand();
+      Operation *sin = math::SinOp::create(rewriter, op->getLoc(), x);
+      Operation *cos = math::CosOp::create(rewriter, op->getLoc(), x);
+      rewriter.replaceOp(op, {sin->getResult(0), cos->getResult(0)});
+      for (Operation *one : {sin, cos}) {
+        rewriter.setInsertionPoint(one);
+        expand(rewriter, *findFunction(one), one);
+      }
+    }
+    return success();
+  }
+
+  LogicalResult expandTanh() {
+    if (beforeFolding)
+      return success();
+    RewritePatternSet patterns(&getContext());
+    populatePolynomialApproximateTanhPattern(patterns);
+    return applyPatternsGreedily(getOperation(), std::move(patterns),
+                                 getConfig());
   }
 };
 

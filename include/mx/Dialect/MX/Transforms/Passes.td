@@ -199,18 +199,27 @@ def MXExpandMath : Pass<"mx-expand-math"> {
   let summary = "Compute transcendental functions by IEEE operations";
   let description = [{
     Replaces functions of the math dialect that the IEEE standard does not
-    define to the last bit (`exp`, `tanh`, `rsqrt`, ...) by a fixed sequence of
-    additions, multiplications, divisions and fused multiply-adds, in f32. Run
-    before anything that tells one target from another, it makes all of them
-    give the same bits. Operations of f64 are left to the target's library.
+    define to the last bit (`exp`, `sin`, `powf`, ...) by a fixed sequence of
+    IEEE operations. Run before anything that tells one target from another, it
+    makes all of them give the same bits. docs/Math.md has the functions, their
+    sequences and their measured errors.
 
-    The sequences of `exp`, of 1 / (1 + exp(-x)) and of x / (1 + exp(-x)) are
-    ours and stand in docs/Math.md with their errors; the others are those of
-    upstream's polynomial approximations and expansions, exact to a few units in
-    the last place.
+    Functions of f16 and bf16 are computed from f32 and rounded to the type.
+    Functions of tensors become `linalg.generic`. What there is no sequence for,
+    functions of f64 among it, is refused by name; what every target computes to
+    the last bit (`absf`, `fma`, `sqrt`, `floor`, ...) stays.
+
+    Folding computes functions of constants by the host's library.
+    `before-folding` expands these functions and no others, so that it can run
+    before anything that folds.
   }];
+  let options = [
+    Option<"beforeFolding", "before-folding", "bool", "false",
+           "Expand functions of constants only, and move functions of tensors "
+           "to their elements">];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect",
     "::mlir::vector::VectorDialect"];
 }
 

@@ -1,0 +1,209 @@
+//===- ExpandTrigonometry.cpp - sin, atan and their kin -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// An angle is reduced by multiplying its 24 bits with the bits of 2/pi that
+// matter for its exponent, as integers (Payne and Hanek): exact enough for
+// every number of f32. The inverses are all of one atan2 in f64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MathSequence.h"
+
+using namespace mlir;
+using namespace mx;
+
+namespace {
+
+/// 2/pi, most significant bits first, after 32 bits of its whole part.
+constexpr uint32_t kTwoOverPi[] = {0,          0xA2F9836E, 0x4E441529,
+                                   0xFC2757D1, 0xF534DDC0, 0xDB629599,
+                                   0x3C439041, 0xFE5163AB};
+
+/// The largest f32 up to which an angle is its own remainder: pi / 4.
+constexpr float kQuarterPi = 0x1.921fb6p-1f;
+constexpr double kPi = 0x1.921fb54442d18p+1;
+constexpr double kHalfPi = 0x1.921fb54442d18p+0;
+
+/// sin(r) = r + r^3 S(r^2), cos(r) = 1 - r^2 / 2 + r^4 C(r^2) up to pi / 4:
+/// least largest relative error, the coefficients rounded one after another.
+constexpr float kSin[] = {-0x1.555556p-3f, 0x1.111174p-7f, -0x1.a05954p-13f,
+                          0x1.7c2c4ep-19f};
+constexpr float kCos[] = {-0x1p-1f, 0x1.55554ap-5f, -0x1.6c0c28p-10f,
+                          0x1.99e80cp-16f};
+constexpr double kWideSin[] = {-0x1.55555555521c5p-3, 0x1.1111110c7e9a3p-7,
+                               -0x1.a019f92d3d376p-13, 0x1.71d766732762fp-19,
+                               -0x1.a95f2c41a678ep-26};
+constexpr double kWideCos[] = {-0x1p-1,
+                               0x1.5555555552d76p-5,
+                               -0x1.6c16c16716f8fp-10,
+                               0x1.a019fa54f31c8p-16,
+                               -0x1.27e006926f903p-22,
+                               0x1.1bbcf35c9676ep-29};
+/// atan(z) = z + z^3 A(z^2) on [0, 1].
+constexpr double kAtan[] = {
+    -0x1.5555555518f9ap-2, 0x1.999999673229dp-3,  -0x1.249241b9df7a6p-3,
+    0x1.c71b54ebdf089p-4,  -0x1.7450455a3b85fp-4, 0x1.3ab28a860c2f9p-4,
+    -0x1.0f0fb1280c72cp-4, 0x1.d2802098539b8p-5,  -0x1.831115372158bp-5,
+    0x1.2558950964934p-5,  -0x1.7bb0dcf215774p-6, 0x1.8534428788361p-7,
+    -0x1.20e49c1c847f1p-8, 0x1.0fbdc2817ec0fp-10, -0x1.e19d970de60abp-14};
+
+/// |x| = (4 n + quadrant) * pi/2 + remainder, the remainder at most pi/4 in
+/// magnitude.
+struct Angle {
+  Value quadrant, remainder;
+};
+
+/// The 128 bits of 2/pi from bit `offset` of the list, as four words.
+SmallVector<Value> selectWords(Sequence &s, Value offset) {
+  SmallVector<Value> words;
+  for (uint32_t word : kTwoOverPi)
+    words.push_back(s.bits(word));
+  // By four words, by two, by one, as the offset's bits say; the first four and
+  // those that will take their places.
+  for (int step : {4, 2, 1}) {
+    Value stays = s.isZero(s.andBits(offset, s.bits(32 * step)));
+    for (int i = 0, count = 3 + step; i < count; ++i)
+      if (i + step < int(words.size()))
+        words[i] = s.select(stays, words[i], words[i + step]);
+    words.resize(3 + step);
+  }
+  return words;
+}
+
+/// With a remainder of f64, or of f32 rounded from it.
+Angle reduce(Sequence &s, Value x, bool isWide) {
+  Value absolute = s.magnitude(x);
+  Value bits = s.toBits(absolute);
+  Value significand =
+      s.orBits(s.andBits(bits, s.bits(0x007FFFFF)), s.bits(0x00800000));
+  // x is significand * 2^(e - 150). Bits of 2/pi before number e - 151 make
+  // multiples of 4 of it; number -31 is the first of the list.
+  Value offset = s.subBits(s.shiftRight(bits, s.bits(23)), s.bits(151 - 31));
+  SmallVector<Value> words = selectWords(s, offset);
+  Value shift = s.widenBits(s.andBits(offset, s.bits(31)));
+  Value half = s.wideBits(32);
+  auto getWord = [&](int i) {
+    Value pair = s.orBits(s.shiftLeft(s.widenBits(words[i]), half),
+                          s.widenBits(words[i + 1]));
+    return s.shiftRight(s.shiftLeft(pair, shift), half);
+  };
+  // The upper 64 of the product's last 96 bits: two count quadrants.
+  Value factor = s.widenBits(significand);
+  Value upper = s.shiftLeft(s.mulBits(factor, getWord(0)), half);
+  Value middle = s.mulBits(factor, getWord(1));
+  Value lower = s.shiftRight(s.mulBits(factor, getWord(2)), half);
+  Value product = s.addBits(s.addBits(upper, middle), lower);
+  Value nearest = s.shiftRight(s.addBits(product, s.wideBits(int64_t(1) << 61)),
+                               s.wideBits(62));
+  Value fraction = s.subBits(product, s.shiftLeft(nearest, s.wideBits(62)));
+  Value remainder =
+      s.mul(s.toWideNumber(fraction), s.wideNumber(kHalfPi * 0x1p-62));
+
+  Value itself = absolute, none = s.sub(x, x); // NaN of infinities
+  if (isWide) {
+    itself = s.widen(itself);
+    none = s.widen(none);
+  } else {
+    remainder = s.narrow(remainder);
+  }
+  Value isFinite =
+      s.less(absolute, s.number(std::numeric_limits<float>::infinity()));
+  Value isLarge = s.less(s.number(kQuarterPi), absolute);
+  remainder = s.select(isFinite, remainder, none);
+  return {s.select(isLarge, s.narrowBits(nearest), s.bits(0)),
+          s.select(isLarge, remainder, s.select(isFinite, itself, none))};
+}
+
+Value isOdd(Sequence &s, Value quadrant) {
+  return s.create<arith::CmpIOp>(arith::CmpIPredicate::ne,
+                                 s.andBits(quadrant, s.bits(1)), s.bits(0));
+}
+
+/// The sine of an angle and of one `quadrants` further, but for x's sign.
+Value emitSine(Sequence &s, const Angle &angle, int quadrants) {
+  Value r = angle.remainder, square = s.mul(r, r);
+  Value sine = s.fma(s.mul(r, square), s.polynomial<float>(square, kSin), r);
+  Value cosine =
+      s.fma(square, s.polynomial<float>(square, kCos), s.number(1.0f));
+  Value quadrant = angle.quadrant;
+  if (quadrants)
+    quadrant = s.addBits(quadrant, s.bits(quadrants));
+  Value value = s.select(isOdd(s, quadrant), cosine, sine);
+  Value sign = s.shiftLeft(s.andBits(quadrant, s.bits(2)), s.bits(30));
+  return s.fromBits(s.xorBits(s.toBits(value), sign));
+}
+
+/// `value` with its sign changed where x has one.
+Value flipBySign(Sequence &s, Value value, Value x) {
+  Value sign = s.andBits(s.toBits(x), s.bits(INT32_MIN));
+  return s.fromBits(s.xorBits(s.toBits(value), sign));
+}
+
+/// The angle of the point (x, y), in f64.
+Value emitWideAtan2(Sequence &s, Value y, Value x) {
+  Value width = s.magnitude(x), height = s.magnitude(y);
+  Value isSteep = s.less(width, height);
+  Value smaller = s.select(isSteep, width, height);
+  Value larger = s.select(isSteep, height, width);
+  // Infinities are equal, and zeros are.
+  Value zero = s.wideNumber(0.0);
+  Value same = s.select(s.equal(larger, zero), zero, s.wideNumber(1.0));
+  Value z = s.select(s.equal(smaller, larger), same, s.div(smaller, larger));
+  Value square = s.mul(z, z);
+  Value angle = s.fma(s.mul(z, square), s.polynomial<double>(square, kAtan), z);
+  angle = s.select(isSteep, s.sub(s.wideNumber(kHalfPi), angle), angle);
+  Value isLeft = s.create<arith::CmpIOp>(arith::CmpIPredicate::slt, s.toBits(x),
+                                         s.wideBits(0));
+  angle = s.select(isLeft, s.sub(s.wideNumber(kPi), angle), angle);
+  return s.withSignOf(angle, y);
+}
+
+/// sqrt(1 - x^2), NaN beyond 1.
+Value emitOther(Sequence &s, Value x) {
+  Value one = s.wideNumber(1.0);
+  return s.sqrt(s.mul(s.sub(one, x), s.add(one, x)));
+}
+
+} // namespace
+
+Value mx::emitSin(Sequence &s, ValueRange operands) {
+  Value x = operands[0];
+  return flipBySign(s, emitSine(s, reduce(s, x, /*isWide=*/false), 0), x);
+}
+
+Value mx::emitCos(Sequence &s, ValueRange operands) {
+  return emitSine(s, reduce(s, operands[0], /*isWide=*/false), 1);
+}
+
+Value mx::emitTan(Sequence &s, ValueRange operands) {
+  Value x = operands[0];
+  Angle angle = reduce(s, x, /*isWide=*/true);
+  Value r = angle.remainder, square = s.mul(r, r);
+  Value sine =
+      s.fma(s.mul(r, square), s.polynomial<double>(square, kWideSin), r);
+  Value cosine =
+      s.fma(square, s.polynomial<double>(square, kWideCos), s.wideNumber(1.0));
+  Value odd = isOdd(s, angle.quadrant);
+  Value numerator = s.select(odd, s.negate(cosine), sine);
+  Value denominator = s.select(odd, sine, cosine);
+  return flipBySign(s, s.narrow(s.div(numerator, denominator)), x);
+}
+
+Value mx::emitAtan2(Sequence &s, ValueRange operands) {
+  return s.narrow(emitWideAtan2(s, s.widen(operands[0]), s.widen(operands[1])));
+}
+
+Value mx::emitAtan(Sequence &s, ValueRange operands) {
+  return s.narrow(emitWideAtan2(s, s.widen(operands[0]), s.wideNumber(1.0)));
+}
+
+Value mx::emitAsin(Sequence &s, ValueRange operands) {
+  Value x = s.widen(operands[0]);
+  return s.narrow(emitWideAtan2(s, x, emitOther(s, x)));
+}
+
+Value mx::emitAcos(Sequence &s, ValueRange operands) {
+  Value x = s.widen(operands[0]);
+  return s.narrow(emitWideAtan2(s, emitOther(s, x), x));
+}
