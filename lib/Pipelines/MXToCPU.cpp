@@ -33,6 +33,7 @@ static void addHalfExpansion(OpPassManager &pm) {
   options.targetTypeStr = "f32";
   pm.addPass(arith::createArithEmulateUnsupportedFloats(options));
   pm.addPass(math::createMathExtendToSupportedTypes());
+  pm.addPass(mx::createExpandHostArith());
   pm.addPass(mx::createExpandHalfConversions());
 }
 
@@ -54,6 +55,7 @@ static void addUpstreamLowering(OpPassManager &pm) {
 }
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
+  pm.addPass(createMXDefineArith());
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
   addBufferization(pm);

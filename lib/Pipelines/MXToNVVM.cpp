@@ -38,7 +38,6 @@ static void addKernelsToLLVM(OpPassManager &pm) {
   kernels.addPass(arith::createArithEmulateUnsupportedFloats(halves));
   kernels.addPass(createMXKeepRoundings());
   kernels.addPass(math::createMathExtendToSupportedTypes());
-  kernels.addPass(arith::createArithExpandOpsPass());
   kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createConvertVectorToLLVMPass());
   kernels.addPass(createConvertToLLVMPass());
@@ -49,6 +48,7 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 
 /// From functions on tensors to functions that launch allocated kernels.
 static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
+  pm.addPass(createMXDefineArith());
   // Who owns the buffer that a call returns is decided in host memory at run
   // time, which there is none of among the device's; without calls it is known.
   // It simplifies nothing: folding comes after functions of constants.

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Division is a call with many cases, minimum and maximum are comparisons and
-// selections to upstream, and widening takes pairs apart. The GPU has
-// instructions that give the same bits.
+// Division is a call with many cases, a clamp is two instructions, and widening
+// takes pairs apart. The GPU has instructions that give the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -122,29 +121,11 @@ struct WidenPairs final : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-/// An operation of arith as the one of LLVM with the same meaning.
-template <typename ArithOp, typename LLVMOp>
-struct SameInLLVM final : OpRewritePattern<ArithOp> {
-  using OpRewritePattern<ArithOp>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(ArithOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isF32(op.getType()))
-      return failure();
-    rewriter.replaceOpWithNewOp<LLVMOp>(op, op.getLhs(), op.getRhs());
-    return success();
-  }
-};
-
 } // namespace
 
 void mx::mxgpu::lowerMath(KernelOp kernel) {
   MLIRContext *context = kernel.getContext();
-  RewritePatternSet wholes(context);
-  wholes.add<NormalReciprocal, ClampMagnitude, WidenPairs>(context);
-  walkAndApplyPatterns(kernel, std::move(wholes));
-  RewritePatternSet parts(context);
-  parts.add<SameInLLVM<arith::MaximumFOp, LLVM::MaximumOp>,
-            SameInLLVM<arith::MinimumFOp, LLVM::MinimumOp>>(context);
-  walkAndApplyPatterns(kernel, std::move(parts));
+  RewritePatternSet patterns(context);
+  patterns.add<NormalReciprocal, ClampMagnitude, WidenPairs>(context);
+  walkAndApplyPatterns(kernel, std::move(patterns));
 }

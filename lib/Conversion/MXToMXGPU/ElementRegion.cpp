@@ -203,6 +203,9 @@ LogicalResult ElementRegion::verify(Operation *op) {
     return verifyLoad(op);
   if (isa<memref::DimOp>(op) && getKind(op->getResult(0)) == Kind::Scalar)
     return success();
+  if (isa<arith::RemFOp>(op))
+    return fail(op) << "an operation that GPUs compute exactly, found "
+                       "arith.remf; subtract a multiple instead";
   bool isArith = isa_and_present<arith::ArithDialect>(op->getDialect());
   if (!op->getNumRegions() && op->getNumResults() &&
       (isArith || hasInstruction(op)) &&

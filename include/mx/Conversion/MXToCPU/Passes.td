@@ -49,6 +49,18 @@ def ExpandHalfConversions
                            "::mlir::vector::VectorDialect"];
 }
 
+def ExpandHostArith : Pass<"mx-expand-host-arith", "::mlir::ModuleOp"> {
+  let summary = "Expand what a host computes otherwise than a GPU";
+  let description = [{
+    Rewrites `arith.maxnumf` and `arith.minnumf` as comparisons around
+    `arith.maximumf` and `arith.minimumf`, which order zeros, and `math.fma` of
+    f16 and bf16 in f64, with one rounding. What LLVM makes of them on a host
+    has another zero, two roundings, or calls a function that nobody has.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 def ExpandStridedCopies : Pass<"mx-expand-strided-copies"> {
   let summary = "Turn copies between arrays that are not contiguous into loops";
   let description = [{

@@ -18,6 +18,23 @@ def MXKeepRoundings : Pass<"mx-keep-roundings"> {
   }];
 }
 
+def MXDefineArith : Pass<"mx-define-arith"> {
+  let summary = "Give what arith leaves open one meaning on all targets";
+  let description = [{
+    Writes out, in `arith` itself, what targets would answer each in their own
+    way (docs/Spec.md, Arithmetic): `arith.fptosi` and `arith.fptoui` of numbers
+    that do not fit, and of NaN; integers of more than 24 bits as f16 and bf16,
+    with one rounding; the bits of NaN, where `arith.bitcast` or the sign that
+    `math.copysign` takes would show them. Fast-math flags, which permit one
+    target what another does not do, are taken away, and a rounding mode of
+    `arith.truncf` other than `to_nearest_even` is an error.
+
+    Runs first, before anything folds, and before `mx-expand-math`, whose own
+    bit operations know what they do with NaN.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
   let summary = "Turn layout encodings into explicit physical tensors";
   let description = [{

@@ -1,0 +1,258 @@
+//===- DefineArith.cpp - One meaning for what arith leaves open -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What docs/Spec.md says under "Arithmetic" is written out here, once for all
+// targets: each of them has its own answer where a number does not fit an
+// integer, and its own NaN.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace mx {
+#define GEN_PASS_DEF_MXDEFINEARITH
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+namespace {
+
+using arith::CmpFPredicate;
+using arith::CmpIPredicate;
+
+/// A whole number of this magnitude or less is an f64.
+constexpr unsigned kDoubleBits = 53;
+/// And of so many bits, with a sign, an f32.
+constexpr unsigned kFloatBits = 24;
+
+bool isHalf(Type type) {
+  return getElementTypeOrSelf(type).isF16() ||
+         getElementTypeOrSelf(type).isBF16();
+}
+
+/// `type` with other elements.
+Type withElements(Type type, Type element) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return shaped.clone(element);
+  return element;
+}
+
+/// Builds what computes one result, of numbers and lists of numbers alike.
+class Definition {
+public:
+  explicit Definition(Operation *op)
+      : builder(op->getLoc(), op), type(op->getResult(0).getType()) {}
+
+  Value toInteger(Value x, bool isSigned);
+  Value toHalf(Value x, bool isSigned);
+  Value getBits(Value x);
+  Value getPositiveNaN(Value x);
+
+private:
+  template <typename OpT, typename... Args>
+  Value make(Args &&...args) {
+    return OpT::create(builder, std::forward<Args>(args)...).getResult();
+  }
+  Value constant(Type type, const llvm::APInt &value) {
+    return constant(type,
+                    builder.getIntegerAttr(getElementTypeOrSelf(type), value));
+  }
+  Value constant(Type type, const llvm::APFloat &value) {
+    return constant(type,
+                    builder.getFloatAttr(getElementTypeOrSelf(type), value));
+  }
+  Value constant(Type type, TypedAttr value) {
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      value = DenseElementsAttr::get(shaped, Attribute(value));
+    return make<arith::ConstantOp>(value);
+  }
+
+  ImplicitLocOpBuilder builder;
+  Type type; ///< of the result
+};
+
+} // namespace
+
+/// Towards zero, saturated; NaN is 0. Only what fits is converted, everything
+/// else is replaced by 0 first and the limits are selected behind.
+Value Definition::toInteger(Value x, bool isSigned) {
+  if (isHalf(x.getType()))
+    x = make<arith::ExtFOp>(withElements(x.getType(), builder.getF32Type()), x);
+  unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(getElementTypeOrSelf(x.getType())).getFloatSemantics();
+  // Powers of two: exact in every type.
+  auto get = [&](const llvm::APInt &limit, bool isNegative) {
+    llvm::APFloat value(semantics);
+    value.convertFromAPInt(limit, /*IsSigned=*/false,
+                           llvm::APFloat::rmNearestTiesToEven);
+    if (isNegative)
+      value.changeSign();
+    return constant(x.getType(), value);
+  };
+  unsigned bits = isSigned ? width - 1 : width;
+  Value above = get(llvm::APInt::getOneBitSet(width + 1, bits), false);
+  Value least = get(isSigned ? llvm::APInt::getOneBitSet(width + 1, bits)
+                             : llvm::APInt(width + 1, 0),
+                    isSigned);
+  Value isLarge = make<arith::CmpFOp>(CmpFPredicate::OGE, x, above);
+  Value fits = make<arith::AndIOp>(
+      make<arith::CmpFOp>(CmpFPredicate::OGE, x, least),
+      make<arith::CmpFOp>(CmpFPredicate::OLT, x, above));
+  Value zero = constant(x.getType(), llvm::APFloat::getZero(semantics));
+  Value inside = make<arith::SelectOp>(fits, x, zero);
+  Value number = isSigned ? make<arith::FPToSIOp>(type, inside)
+                          : make<arith::FPToUIOp>(type, inside);
+  llvm::APInt largest = isSigned ? llvm::APInt::getSignedMaxValue(width)
+                                 : llvm::APInt::getMaxValue(width);
+  number =
+      make<arith::SelectOp>(isLarge, constant(type, largest), number);
+  if (!isSigned)
+    return number;
+  return make<arith::SelectOp>(
+      make<arith::CmpFOp>(CmpFPredicate::OLT, x, least),
+      constant(type, llvm::APInt::getSignedMinValue(width)), number);
+}
+
+/// One rounding, of integers that an f32 does not hold: by way of f64, where a
+/// number of more than 53 bits first gets a last bit for all that it loses.
+Value Definition::toHalf(Value x, bool isSigned) {
+  Type integers = x.getType();
+  unsigned width = getElementTypeOrSelf(integers).getIntOrFloatBitWidth();
+  if (width > kDoubleBits) {
+    unsigned lost = width - kDoubleBits + 1;
+    auto number = [&](llvm::APInt value) { return constant(integers, value); };
+    llvm::APInt below = llvm::APInt::getLowBitsSet(width, lost);
+    Value rest = make<arith::AndIOp>(x, number(below));
+    Value kept = make<arith::AndIOp>(x, number(~below));
+    Value last = number(llvm::APInt::getOneBitSet(width, lost - 1));
+    Value isExact = make<arith::CmpIOp>(CmpIPredicate::eq, rest,
+                                        number(llvm::APInt(width, 0)));
+    Value shortened = make<arith::SelectOp>(
+        isExact, kept, make<arith::OrIOp>(kept, last));
+    // |x| <= 2^53, in unsigned integers.
+    auto limit = llvm::APInt::getOneBitSet(width, kDoubleBits);
+    Value magnitude = x;
+    if (isSigned) {
+      magnitude = make<arith::AddIOp>(x, number(limit));
+      limit = limit.shl(1);
+    }
+    Value isShort = make<arith::CmpIOp>(CmpIPredicate::ule, magnitude,
+                                        number(limit));
+    x = make<arith::SelectOp>(isShort, x, shortened);
+  }
+  Type doubles = withElements(integers, builder.getF64Type());
+  Value wide = isSigned ? make<arith::SIToFPOp>(doubles, x)
+                        : make<arith::UIToFPOp>(doubles, x);
+  return make<arith::TruncFOp>(type, wide);
+}
+
+/// The bits of a number, of every NaN those of one.
+Value Definition::getBits(Value x) {
+  Type element = getElementTypeOrSelf(x.getType());
+  unsigned width = element.getIntOrFloatBitWidth();
+  Type integers = withElements(x.getType(), builder.getIntegerType(width));
+  Value bits = make<arith::BitcastOp>(integers, x);
+  llvm::APInt largest = llvm::APInt::getSignedMaxValue(width);
+  Value nan = constant(integers, largest); // no sign, and all other bits
+  Value infinity = constant(
+      integers, llvm::APFloat::getInf(cast<FloatType>(element).getFloatSemantics())
+                    .bitcastToAPInt());
+  Value magnitude = make<arith::AndIOp>(bits, nan);
+  Value isNaN =
+      make<arith::CmpIOp>(CmpIPredicate::ugt, magnitude, infinity);
+  return make<arith::SelectOp>(isNaN, nan, bits);
+}
+
+Value Definition::getPositiveNaN(Value x) {
+  return make<arith::BitcastOp>(x.getType(), getBits(x));
+}
+
+namespace {
+
+struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa_and_present<arith::ArithDialect, math::MathDialect>(
+              op->getDialect()))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      takeFlags(op);
+      if (failed(verifyRounding(op)))
+        return signalPassFailure();
+      // Tensors are computed number by number before anything is lowered.
+      if (op->getNumResults() && !isa<TensorType>(op->getResult(0).getType()))
+        define(op);
+    }
+  }
+
+  /// Flags permit other bits, and nothing says where they would be taken up.
+  static void takeFlags(Operation *op) {
+    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+      op->removeAttr("fastmath");
+    else if (auto flags = dyn_cast<arith::ArithFastMathInterface>(op))
+      op->setAttr(flags.getFastMathAttrName(),
+                  arith::FastMathFlagsAttr::get(op->getContext(),
+                                                arith::FastMathFlags::none));
+  }
+
+  static LogicalResult verifyRounding(Operation *op) {
+    auto rounded = dyn_cast<arith::TruncFOp>(op);
+    if (!rounded || !rounded.getRoundingmode())
+      return success();
+    arith::RoundingMode mode = *rounded.getRoundingmode();
+    if (mode != arith::RoundingMode::to_nearest_even)
+      return op->emitOpError("expected rounding to_nearest_even, which all "
+                             "targets compute, found ")
+             << arith::stringifyRoundingMode(mode);
+    rounded.removeRoundingmodeAttr();
+    return success();
+  }
+
+  static void define(Operation *op) {
+    Definition definition(op);
+    auto replace = [&](Value value) {
+      op->getResult(0).replaceAllUsesWith(value);
+      op->erase();
+    };
+    auto isNumber = [](Value value) {
+      Type type = getElementTypeOrSelf(value.getType());
+      return isHalf(type) || type.isF32() || type.isF64();
+    };
+    // Integers that an f32 does not hold.
+    auto isRoundedTwice = [](Operation *op) {
+      Type from = getElementTypeOrSelf(op->getOperand(0).getType());
+      return isHalf(op->getResult(0).getType()) &&
+             from.getIntOrFloatBitWidth() > kFloatBits;
+    };
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto op) {
+          if (isNumber(op.getIn()))
+            replace(definition.toInteger(op.getIn(),
+                                         isa<arith::FPToSIOp>(op)));
+        })
+        .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto op) {
+          if (isRoundedTwice(op))
+            replace(
+                definition.toHalf(op.getIn(), isa<arith::SIToFPOp>(op)));
+        })
+        .Case([&](arith::BitcastOp op) {
+          if (isNumber(op.getIn()) &&
+              getElementTypeOrSelf(op.getType()).isInteger())
+            replace(definition.getBits(op.getIn()));
+        })
+        .Case([&](math::CopySignOp copy) {
+          copy.getRhsMutable().assign(definition.getPositiveNaN(copy.getRhs()));
+        });
+  }
+};
+
+} // namespace
