@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The table of chips and the checks that only need a row of it. To add a chip,
-// add a row: every message lists what the table holds.
+// add a row: every message lists what the table holds. docs/Chips.md shows it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,14 +70,14 @@ constexpr TargetInfo kTargets[] = {
 
 std::string quoted(const char *chip) { return "'" + std::string(chip) + "'"; }
 
-/// "'sm_100a', 'sm_100f'" over the rows that `pick` takes.
+/// "'sm_100a', 'sm_100f' (what)" over the rows that `pick` takes.
 template <typename Pick>
-std::string listChips(Pick pick) {
+std::string listRows(Pick pick, const char *what) {
   std::string list;
   for (const TargetInfo &target : kTargets)
     if (pick(target))
       list += (list.empty() ? "" : ", ") + quoted(target.chip);
-  return list;
+  return list + " (" + what + ")";
 }
 
 std::string exceeds(const TargetInfo &target, const char *what, uint64_t limit,
@@ -99,12 +99,23 @@ const TargetInfo *mx::target::lookupTarget(std::string_view chip) {
   return nullptr;
 }
 
+std::string mx::target::listChips() {
+  return listRows([](const TargetInfo &target) { return target.hasProducts(); },
+                  "quantizers and products") +
+         ", " +
+         listRows(
+             [](const TargetInfo &target) {
+               return target.hasQuantizers() && !target.hasProducts();
+             },
+             "quantizers");
+}
+
 const TargetInfo *mx::target::lookupTarget(std::string_view chip,
                                            std::string &error) {
   const TargetInfo *target = lookupTarget(chip);
   if (!target)
     error = "unknown chip '" + std::string(chip) + "': expected one of " +
-            listChips([](const TargetInfo &) { return true; });
+            listChips();
   return target;
 }
 
@@ -112,20 +123,17 @@ std::string mx::target::checkTcgen05(const TargetInfo &target) {
   if (target.hasTcgen05())
     return {};
   return "chip " + quoted(target.chip) +
-         " has no tcgen05 instructions: expected one of " +
-         listChips([](const TargetInfo &t) { return t.hasTcgen05(); });
+         " has no tcgen05 instructions, which products need: expected one of " +
+         listChips();
 }
 
 const TargetInfo *mx::target::lookupKernelTarget(std::string_view chip,
                                                  std::string &error) {
-  auto isSupported = [](const TargetInfo &target) {
-    return target.tensorCore != TensorCore::MmaSync;
-  };
   const TargetInfo *target = lookupTarget(chip, error);
-  if (!target || isSupported(*target))
+  if (!target || target->hasQuantizers())
     return target;
   error = "chip " + quoted(target->chip) +
-          " is not supported: expected one of " + listChips(isSupported);
+          " is not supported: expected one of " + listChips();
   return nullptr;
 }
 

@@ -63,9 +63,10 @@ TEST(TargetInfo, RowsAreDistinctAndConsistent) {
 
 TEST(TargetInfo, UnknownAndUnsupportedChips) {
   std::string error;
+  const std::string list = "expected one of 'sm_100a', 'sm_100f', 'sm_103a' "
+                           "(quantizers and products), 'sm_90a' (quantizers)";
   EXPECT_FALSE(lookupTarget("sm_100", error));
-  EXPECT_EQ(error, "unknown chip 'sm_100': expected one of 'sm_100a', "
-                   "'sm_100f', 'sm_103a', 'sm_90a', 'sm_120a'");
+  EXPECT_EQ(error, "unknown chip 'sm_100': " + list);
   EXPECT_FALSE(lookupTarget(""));
   EXPECT_FALSE(lookupTarget("sm_100a "));
   EXPECT_TRUE(lookupTarget("sm_100a", error));
@@ -73,14 +74,13 @@ TEST(TargetInfo, UnknownAndUnsupportedChips) {
   EXPECT_TRUE(lookupKernelTarget("sm_90a", error));
   EXPECT_TRUE(lookupKernelTarget("sm_100f", error));
   EXPECT_FALSE(lookupKernelTarget("sm_120a", error));
-  EXPECT_EQ(error, "chip 'sm_120a' is not supported: expected one of "
-                   "'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a'");
+  EXPECT_EQ(error, "chip 'sm_120a' is not supported: " + list);
   EXPECT_FALSE(lookupKernelTarget("sm_1", error));
   for (const char *chip : {"sm_90a", "sm_120a"})
     EXPECT_EQ(checkTcgen05(*lookupTarget(chip)),
               "chip '" + std::string(chip) +
-                  "' has no tcgen05 instructions: expected one of 'sm_100a', "
-                  "'sm_100f', 'sm_103a'");
+                  "' has no tcgen05 instructions, which products need: " +
+                  list);
 }
 
 TEST(TargetInfo, TensorMemoryIsAllocatedInPowersOfTwo) {

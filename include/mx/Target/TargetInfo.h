@@ -55,6 +55,10 @@ struct TargetInfo {
   unsigned smCount;
 
   bool hasTcgen05() const { return tensorCore == TensorCore::Tcgen05; }
+  /// What mx makes for the chip: kernels of all operations but products, and
+  /// those of products.
+  bool hasQuantizers() const { return tensorCore != TensorCore::MmaSync; }
+  bool hasProducts() const { return hasTcgen05(); }
   /// cvt to and from e2m1, e2m3, e3m2 and ue8m0 (PTX ISA, cvt, target notes).
   bool hasNarrowConversions() const { return computeCapability >= 100; }
 };
@@ -82,14 +86,16 @@ size_t numTargets();
 
 /// The row of `chip`, or null.
 const TargetInfo *lookupTarget(std::string_view chip);
-/// The same, with a message that lists the known chips.
+/// The same, with a message that says what there is.
 const TargetInfo *lookupTarget(std::string_view chip, std::string &error);
 
-/// Empty if the chip has tcgen05 instructions, else a message that names those
-/// which have.
+/// "'sm_100a', 'sm_100f', 'sm_103a' (quantizers and products), 'sm_90a'
+/// (quantizers)": the one list of all messages about chips.
+std::string listChips();
+/// Empty if the chip has tcgen05 instructions, else a message with that list.
 std::string checkTcgen05(const TargetInfo &target);
-/// The row of `chip`, for which kernels are made: it has wgmma or tcgen05; null
-/// with a message otherwise.
+/// The row of `chip`, if mx makes kernels for it; null with a message
+/// otherwise.
 const TargetInfo *lookupKernelTarget(std::string_view chip, std::string &error);
 
 /// tcgen05.alloc takes 32, 64, 128, 256 or 512 columns (PTX ISA,

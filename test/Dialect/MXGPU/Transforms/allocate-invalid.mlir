@@ -110,7 +110,7 @@ gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
 // -----
 
 gpu.module @kernels [#nvvm.target<chip = "sm_101x">] {
-  // expected-error @below {{'mxgpu.kernel' op unknown chip 'sm_101x': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a', 'sm_120a'}}
+  // expected-error @below {{'mxgpu.kernel' op unknown chip 'sm_101x': expected one of 'sm_100a', 'sm_100f', 'sm_103a' (quantizers and products), 'sm_90a' (quantizers)}}
   mxgpu.kernel @unknown_chip() {
     mxgpu.role @only warps(1) {
     }
@@ -120,7 +120,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_101x">] {
 // -----
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // expected-error @below {{'mxgpu.kernel' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'}}
+  // expected-error @below {{'mxgpu.kernel' op chip 'sm_90a' has no tcgen05 instructions, which products need: expected one of 'sm_100a', 'sm_100f', 'sm_103a' (quantizers and products), 'sm_90a' (quantizers)}}
   mxgpu.kernel @no_tensor_memory() {
     %acc = mxgpu.ring "acc" : !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
     mxgpu.role @only warps(1) {
@@ -131,7 +131,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // -----
 
 gpu.module @kernels [#nvvm.target<chip = "sm_120a">] {
-  // expected-error @below {{'mxgpu.kernel' op chip 'sm_120a' is not supported: expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a'}}
+  // expected-error @below {{'mxgpu.kernel' op chip 'sm_120a' is not supported: expected one of 'sm_100a', 'sm_100f', 'sm_103a' (quantizers and products), 'sm_90a' (quantizers)}}
   mxgpu.kernel @no_tensor_memory() {
     mxgpu.role @only warps(1) {
     }

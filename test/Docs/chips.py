@@ -1,0 +1,87 @@
+"""The table of docs/Chips.md and the limits of README.md are what the compiler
+does: every chip that messages list, and each kind of operation on it.
+
+REQUIRES: compiler
+RUN: %python %s %mx_src mx-opt
+"""
+
+import re
+import subprocess
+import sys
+
+source, mx_opt = sys.argv[1:]
+
+QUANTIZER = """
+func.func @main(%x: tensor<128x128xbf16>, %e: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU>)
+    -> (tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>) {
+  %q:2 = mx.quantize ins(%x : tensor<128x128xbf16>)
+      outs(%e, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>)
+      -> tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>
+  return %q#0, %q#1 : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>
+}
+"""
+PRODUCT = """
+!e = tensor<128x128xf8E4M3FN>
+!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @main(%a: !e, %as: !s, %b: !e, %bs: !s, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %r = mx.matmul ins(%a, %as, %b, %bs : !e, !s, !e, !s)
+      outs(%y : tensor<128x128xf32>) -> tensor<128x128xf32>
+  return %r : tensor<128x128xf32>
+}
+"""
+
+
+def compile_for(chip, program):
+    return subprocess.run(
+        [mx_opt, f"--mx-to-nvvm=chip={chip}", "-o", "/dev/null"],
+        input=program,
+        capture_output=True,
+        text=True,
+    )
+
+
+def chips_of(text):
+    return re.findall(r"\bsm_[0-9]+[a-z]?\b", text)
+
+
+def listed(done):
+    """What a message lists, without the chip that it is about."""
+    assert done.returncode != 0 and "expected one of" in done.stderr, done.stderr
+    return done.stderr.split("expected one of", 1)[1].splitlines()[0].strip()
+
+
+page = open(f"{source}/docs/Chips.md").read()
+rows = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in page.splitlines()
+    if line.startswith("| `")
+]
+table = {chip.strip("`"): cells for chip, *cells in rows}
+words = {"yes": True, "no": False}
+
+everything = listed(compile_for("sm_1", QUANTIZER))
+assert chips_of(everything) == list(table), (everything, list(table))
+refusals = {everything}
+for chip, (_, quantizers, products) in table.items():
+    for program, expected in ((QUANTIZER, quantizers), (PRODUCT, products)):
+        done = compile_for(chip, program)
+        assert (done.returncode == 0) == words[expected], (chip, expected, done.stderr)
+        if done.returncode:
+            refusals.add(listed(done))
+for chip in ("sm_90", "sm_100", "sm_120a"):
+    for program in (QUANTIZER, PRODUCT):
+        refusals.add(listed(compile_for(chip, program)))
+assert len(refusals) == 1, refusals
+
+# The list names the chips of each kind in the order of the table.
+groups = re.findall(r"((?:'sm_\w+'(?:, )?)+) \(([^)]*)\)", everything)
+kinds = {chip: kind for chips, kind in groups for chip in chips_of(chips)}
+for chip, (_, quantizers, products) in table.items():
+    kind = " and ".join(
+        k for k, cell in (("quantizers", quantizers), ("products", products)) if words[cell]
+    )
+    assert kinds[chip] == kind, (chip, kinds[chip], kind)
+
+readme = open(f"{source}/README.md").read().split("## Limits", 1)[1]
+limit = re.search(r"^- Chips: (.*?)\n(?=- )", readme, re.DOTALL | re.MULTILINE).group(1)
+assert chips_of(limit) == list(table), limit
