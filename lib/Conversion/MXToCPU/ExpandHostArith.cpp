@@ -3,8 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A GPU has instructions for the fused multiply-add of f16 and bf16, and for a
-// maximum that orders zeros and leaves out NaN. LLVM gives a host a library's
-// function, or two roundings, and a maximum of some zero.
+// maximum that orders zeros and leaves out NaN, and moves bf16 as bits. LLVM
+// gives a host a library's function, or two roundings, a maximum of some zero,
+// and numbers that a conversion has changed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,13 +109,37 @@ struct ExpandHalfFma final : OpRewritePattern<math::FmaOp> {
   }
 };
 
+/// A selection of bits. Where a host has conversions to bf16, LLVM selects among
+/// f32 and converts what is selected, which makes zeros of subnormal numbers.
+struct SelectHalfBits final : OpRewritePattern<arith::SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::SelectOp op,
+                                PatternRewriter &rewriter) const override {
+    Type element = getElementTypeOrSelf(op.getType());
+    if (!element.isF16() && !element.isBF16())
+      return failure();
+    Type integers = rewriter.getI16Type();
+    if (auto shaped = dyn_cast<ShapedType>(op.getType()))
+      integers = shaped.clone(integers);
+    auto bitsOf = [&](Value x) -> Value {
+      return arith::BitcastOp::create(rewriter, op.getLoc(), integers, x);
+    };
+    Value selected = arith::SelectOp::create(
+        rewriter, op.getLoc(), op.getCondition(), bitsOf(op.getTrueValue()),
+        bitsOf(op.getFalseValue()));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), selected);
+    return success();
+  }
+};
+
 struct ExpandHostArithPass final
     : mx::impl::ExpandHostArithBase<ExpandHostArithPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandNumber<arith::MaxNumFOp, arith::MaximumFOp>,
                  ExpandNumber<arith::MinNumFOp, arith::MinimumFOp>,
-                 ExpandHalfFma>(&getContext());
+                 ExpandHalfFma, SelectHalfBits>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -26,9 +26,7 @@ namespace {
 using arith::CmpFPredicate;
 using arith::CmpIPredicate;
 
-/// A whole number of this magnitude or less is an f64.
-constexpr unsigned kDoubleBits = 53;
-/// And of so many bits, with a sign, an f32.
+/// Integers of so many bits are exact in f32.
 constexpr unsigned kFloatBits = 24;
 
 bool isHalf(Type type) {
@@ -120,36 +118,29 @@ Value Definition::toInteger(Value x, bool isSigned) {
       constant(type, llvm::APInt::getSignedMinValue(width)), number);
 }
 
-/// One rounding, of integers that an f32 does not hold: by way of f64, where a
-/// number of more than 53 bits first gets a last bit for all that it loses.
+/// One rounding, of integers that an f32 does not hold: they are rounded to odd
+/// first, to 24 bits, so that the last one stands for all that was lost. (By way
+/// of f64 there would be as many conversions as canonicalization leaves.)
 Value Definition::toHalf(Value x, bool isSigned) {
   Type integers = x.getType();
   unsigned width = getElementTypeOrSelf(integers).getIntOrFloatBitWidth();
-  if (width > kDoubleBits) {
-    unsigned lost = width - kDoubleBits + 1;
-    auto number = [&](llvm::APInt value) { return constant(integers, value); };
-    llvm::APInt below = llvm::APInt::getLowBitsSet(width, lost);
-    Value rest = make<arith::AndIOp>(x, number(below));
-    Value kept = make<arith::AndIOp>(x, number(~below));
-    Value last = number(llvm::APInt::getOneBitSet(width, lost - 1));
-    Value isExact = make<arith::CmpIOp>(CmpIPredicate::eq, rest,
-                                        number(llvm::APInt(width, 0)));
-    Value shortened = make<arith::SelectOp>(
-        isExact, kept, make<arith::OrIOp>(kept, last));
-    // |x| <= 2^53, in unsigned integers.
-    auto limit = llvm::APInt::getOneBitSet(width, kDoubleBits);
-    Value magnitude = x;
-    if (isSigned) {
-      magnitude = make<arith::AddIOp>(x, number(limit));
-      limit = limit.shl(1);
-    }
-    Value isShort = make<arith::CmpIOp>(CmpIPredicate::ule, magnitude,
-                                        number(limit));
-    x = make<arith::SelectOp>(isShort, x, shortened);
-  }
-  Type doubles = withElements(integers, builder.getF64Type());
-  Value wide = isSigned ? make<arith::SIToFPOp>(doubles, x)
-                        : make<arith::UIToFPOp>(doubles, x);
+  auto number = [&](uint64_t value) {
+    return constant(integers, llvm::APInt(width, value));
+  };
+  Value magnitude = isSigned ? make<math::AbsIOp>(x) : x;
+  Value leading = make<math::CountLeadingZerosOp>(magnitude);
+  Value lost = make<arith::MaxSIOp>(
+      make<arith::SubIOp>(number(width - kFloatBits), leading), number(0));
+  Value last = make<arith::ShLIOp>(number(1), lost);
+  Value below = make<arith::SubIOp>(last, number(1));
+  Value rest = make<arith::AndIOp>(x, below);
+  Value isExact = make<arith::CmpIOp>(CmpIPredicate::eq, rest, number(0));
+  Value kept = make<arith::SubIOp>(x, rest);
+  Value odd = make<arith::OrIOp>(kept, last);
+  Value rounded = make<arith::SelectOp>(isExact, x, odd);
+  Type floats = withElements(integers, builder.getF32Type());
+  Value wide = isSigned ? make<arith::SIToFPOp>(floats, rounded)
+                        : make<arith::UIToFPOp>(floats, rounded);
   return make<arith::TruncFOp>(type, wide);
 }
 
