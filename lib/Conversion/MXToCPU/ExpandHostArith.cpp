@@ -92,25 +92,25 @@ struct ExpandHalfFma final : OpRewritePattern<math::FmaOp> {
     Value isRounded =
         arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, error, zero);
     Value isEven = arith::CmpIOp::create(
-        b, arith::CmpIPredicate::eq,
-        arith::AndIOp::create(b, bits, integer(1)), integer(0));
+        b, arith::CmpIPredicate::eq, arith::AndIOp::create(b, bits, integer(1)),
+        integer(0));
     // An error of the sum's sign is beyond it, and bits grow with magnitudes.
     Value isBeyond = arith::CmpIOp::create(
         b, arith::CmpIPredicate::sge,
         arith::XOrIOp::create(b, bits, bitsOf(error)), integer(0));
-    Value step =
-        arith::SelectOp::create(b, isBeyond, integer(1), integer(-1));
-    Value odd = arith::SelectOp::create(
-        b, arith::AndIOp::create(b, isRounded, isEven),
-        arith::AddIOp::create(b, bits, step), bits);
+    Value step = arith::SelectOp::create(b, isBeyond, integer(1), integer(-1));
+    Value odd =
+        arith::SelectOp::create(b, arith::AndIOp::create(b, isRounded, isEven),
+                                arith::AddIOp::create(b, bits, step), bits);
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(
         op, op.getType(), arith::BitcastOp::create(b, doubles, odd));
     return success();
   }
 };
 
-/// A selection of bits. Where a host has conversions to bf16, LLVM selects among
-/// f32 and converts what is selected, which makes zeros of subnormal numbers.
+/// A selection of bits. Where a host has conversions to bf16, LLVM selects
+/// among f32 and converts what is selected, which makes zeros of subnormal
+/// numbers.
 struct SelectHalfBits final : OpRewritePattern<arith::SelectOp> {
   using OpRewritePattern::OpRewritePattern;
 
