@@ -78,6 +78,13 @@ createHostMachine() {
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
+  // With conversions to bf16, LLVM promotes what it does not find for bf16 (a
+  // selection, say) to f32 and back, where x86 makes 0 of subnormal numbers.
+  // Without, it moves bits, and pipelines leave nothing else of bf16 to do.
+  std::vector<std::string> features = builder->getFeatures().getFeatures();
+  for (StringRef name : {"avx512bf16", "avxneconvert", "avx10.2"})
+    if (llvm::is_contained(features, "+" + name.str()))
+      builder->getFeatures().AddFeature(name, /*Enable=*/false);
   return builder->createTargetMachine();
 }
 

@@ -3,8 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A GPU has instructions for the fused multiply-add of f16 and bf16, and for a
-// maximum that orders zeros and leaves out NaN. LLVM gives a host a library's
-// function, or two roundings, and a maximum of some zero.
+// maximum that orders zeros and leaves out NaN, and moves bf16 as bits. LLVM
+// gives a host a library's function, or two roundings, a maximum of some zero,
+// and numbers that a conversion has changed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,19 +92,43 @@ struct ExpandHalfFma final : OpRewritePattern<math::FmaOp> {
     Value isRounded =
         arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, error, zero);
     Value isEven = arith::CmpIOp::create(
-        b, arith::CmpIPredicate::eq,
-        arith::AndIOp::create(b, bits, integer(1)), integer(0));
+        b, arith::CmpIPredicate::eq, arith::AndIOp::create(b, bits, integer(1)),
+        integer(0));
     // An error of the sum's sign is beyond it, and bits grow with magnitudes.
     Value isBeyond = arith::CmpIOp::create(
         b, arith::CmpIPredicate::sge,
         arith::XOrIOp::create(b, bits, bitsOf(error)), integer(0));
-    Value step =
-        arith::SelectOp::create(b, isBeyond, integer(1), integer(-1));
-    Value odd = arith::SelectOp::create(
-        b, arith::AndIOp::create(b, isRounded, isEven),
-        arith::AddIOp::create(b, bits, step), bits);
+    Value step = arith::SelectOp::create(b, isBeyond, integer(1), integer(-1));
+    Value odd =
+        arith::SelectOp::create(b, arith::AndIOp::create(b, isRounded, isEven),
+                                arith::AddIOp::create(b, bits, step), bits);
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(
         op, op.getType(), arith::BitcastOp::create(b, doubles, odd));
+    return success();
+  }
+};
+
+/// A selection of bits. Where a host has conversions to bf16, LLVM selects
+/// among f32 and converts what is selected, which makes zeros of subnormal
+/// numbers.
+struct SelectHalfBits final : OpRewritePattern<arith::SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::SelectOp op,
+                                PatternRewriter &rewriter) const override {
+    Type element = getElementTypeOrSelf(op.getType());
+    if (!element.isF16() && !element.isBF16())
+      return failure();
+    Type integers = rewriter.getI16Type();
+    if (auto shaped = dyn_cast<ShapedType>(op.getType()))
+      integers = shaped.clone(integers);
+    auto bitsOf = [&](Value x) -> Value {
+      return arith::BitcastOp::create(rewriter, op.getLoc(), integers, x);
+    };
+    Value selected = arith::SelectOp::create(
+        rewriter, op.getLoc(), op.getCondition(), bitsOf(op.getTrueValue()),
+        bitsOf(op.getFalseValue()));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), selected);
     return success();
   }
 };
@@ -114,7 +139,7 @@ struct ExpandHostArithPass final
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandNumber<arith::MaxNumFOp, arith::MaximumFOp>,
                  ExpandNumber<arith::MinNumFOp, arith::MinimumFOp>,
-                 ExpandHalfFma>(&getContext());
+                 ExpandHalfFma, SelectHalfBits>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -25,10 +25,11 @@ os.makedirs(directory, exist_ok=True)
 seconds = float(os.environ.get("MX_ELEMENT_SECONDS", "45"))
 first_seed = int(os.environ.get("MX_ELEMENT_SEED", "1"))
 
-ROWS, COLUMNS, EACH = 128, 32, 8  # EACH: rows of an expression
+ROWS, COLUMNS, EACH = 512, 32, 8  # EACH: rows of an expression
 COUNT = ROWS // EACH
 # What a region gets; "q" is the number that an element and its scale stand for.
-INPUTS = {"a": "f32", "b": "f32", "c": "bf16", "d": "bf16", "e": "f16", "f": "f16", "i": "i32", "q": "bf16"}
+INPUTS = {"a": "f32", "b": "f32", "c": "bf16", "d": "bf16", "e": "f16", "f": "f16", "i": "i32", "j": "i32",
+          "q": "bf16"}
 # As bits, and as mx-run reads them.
 DTYPES = {"f32": ("u4", "f4"), "bf16": ("u2", "u2"), "f16": ("u2", "f2"), "i32": ("u4", "i4"), "q": ("u1", "u1")}
 EDGES = {
@@ -75,7 +76,7 @@ class Expression:
         last = pool[rng.integers(len(pool))]
         for step in range(rng.integers(1, 9)):
             function, place = self.choose(rng, last[1], {t for _, t in pool})
-            operands = [self.pick(rng, pool, t) for t in function.operands]
+            operands = [self.pick(rng, pool, t, last) for t in function.operands]
             operands[place] = last
             constant = function.constants and int(rng.choice(function.constants))
             result = (f"%v{index}_{step}", function.result)
@@ -103,8 +104,12 @@ class Expression:
         return function, places[rng.integers(len(places))]
 
     @staticmethod
-    def pick(rng, pool, of):
+    def pick(rng, pool, of, last):
+        """Another one than `last`, mostly: much folds with itself."""
         fitting = [value for value in pool if value[1] == of]
+        others = [value for value in fitting if value != last]
+        if others and rng.random() < 0.9:
+            fitting = others
         return fitting[rng.integers(len(fitting))]
 
     def evaluate(self, inputs):
@@ -206,7 +211,7 @@ PRODUCT = """
 func.func @main(%x: !a, %xs: !as, %y: !b, %ys: !bs, {parameters}) -> !r {{
   %none = tensor.empty() : !r
   %0 = mx.matmul ins(%x, %xs, %y, %ys : !a, !as, !b, !bs) outs(%none : !r)
-      {{mxgpu.schedule = #mxgpu.schedule<tile = [128, 32, 128], stages = 2, epilogue = direct>}} -> !r
+      {{mxgpu.schedule = #mxgpu.schedule<tile = [128, {columns}, 128], stages = 2, epilogue = direct>}} -> !r
   epilogue {{
   ^bb0(%acc: f32, %row: index, %col: index):
     {loads}{region}
@@ -238,7 +243,7 @@ def make_program(kind, expressions):
     if kind == "product":
         types.pop("q")
     parameters = ", ".join(f"%t{name}: {t}" for name, t in types.items())
-    direct = [n for n in types if kind == "quantizer" and n != "i"]
+    direct = [n for n in types if kind == "quantizer" and n not in "ij"]
     loads = "\n    ".join(f"%{n} = tensor.extract %t{n}[%row, %col] : {t}" for n, t in types.items() if n not in direct)
     heads = f"""
 !r = {alias("f32")}
@@ -251,7 +256,7 @@ def make_program(kind, expressions):
 !qs = !es
 """
     return heads + (PRODUCT if kind == "product" else QUANTIZER).format(
-        parameters=parameters, loads=loads, region=region(expressions), hash=HASH,
+        parameters=parameters, loads=loads, columns=COLUMNS, region=region(expressions), hash=HASH,
         ins=", ".join(f"%t{n}" for n in direct) + " : " + ", ".join(types[n] for n in direct),
         arguments=", ".join(f"%{n}: {INPUTS[n]}" for n in direct))
 
@@ -283,8 +288,8 @@ def observe(kind, program, inputs, scales):
     names = [n for n in INPUTS if kind == "quantizer" or n != "q"]
     arrays = [(n, inputs[n].view(DTYPES["q" if n == "q" else INPUTS[n]][1])) for n in names]
     if kind == "product":
-        tiles = np.zeros((1, 1, 32, 4, 4), np.uint8)
-        arrays = [("x", zeros(ROWS)), ("xs", tiles), ("y", zeros(COLUMNS)), ("ys", tiles), *arrays]
+        tiles = np.zeros((ROWS // 128, 1, 32, 4, 4), np.uint8)
+        arrays = [("x", zeros(ROWS)), ("xs", tiles), ("y", zeros(COLUMNS)), ("ys", tiles[:1]), *arrays]
     else:
         arrays.append(("qs", scales))
     paths = [save(kind, n, a) for n, a in arrays]

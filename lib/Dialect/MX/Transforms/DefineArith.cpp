@@ -26,10 +26,10 @@ namespace {
 using arith::CmpFPredicate;
 using arith::CmpIPredicate;
 
-/// A whole number of this magnitude or less is an f64.
-constexpr unsigned kDoubleBits = 53;
-/// And of so many bits, with a sign, an f32.
+/// Integers of so many bits are exact in f32.
 constexpr unsigned kFloatBits = 24;
+/// A number that becomes infinity in f16, whose largest one is 65504.
+constexpr int64_t kBeyondF16 = 65535;
 
 bool isHalf(Type type) {
   return getElementTypeOrSelf(type).isF16() ||
@@ -53,6 +53,7 @@ public:
   Value toHalf(Value x, bool isSigned);
   Value getBits(Value x);
   Value getPositiveNaN(Value x);
+  Value keepRounding(Value x);
 
 private:
   template <typename OpT, typename... Args>
@@ -102,17 +103,16 @@ Value Definition::toInteger(Value x, bool isSigned) {
                              : llvm::APInt(width + 1, 0),
                     isSigned);
   Value isLarge = make<arith::CmpFOp>(CmpFPredicate::OGE, x, above);
-  Value fits = make<arith::AndIOp>(
-      make<arith::CmpFOp>(CmpFPredicate::OGE, x, least),
-      make<arith::CmpFOp>(CmpFPredicate::OLT, x, above));
+  Value fits =
+      make<arith::AndIOp>(make<arith::CmpFOp>(CmpFPredicate::OGE, x, least),
+                          make<arith::CmpFOp>(CmpFPredicate::OLT, x, above));
   Value zero = constant(x.getType(), llvm::APFloat::getZero(semantics));
   Value inside = make<arith::SelectOp>(fits, x, zero);
   Value number = isSigned ? make<arith::FPToSIOp>(type, inside)
                           : make<arith::FPToUIOp>(type, inside);
   llvm::APInt largest = isSigned ? llvm::APInt::getSignedMaxValue(width)
                                  : llvm::APInt::getMaxValue(width);
-  number =
-      make<arith::SelectOp>(isLarge, constant(type, largest), number);
+  number = make<arith::SelectOp>(isLarge, constant(type, largest), number);
   if (!isSigned)
     return number;
   return make<arith::SelectOp>(
@@ -120,37 +120,58 @@ Value Definition::toInteger(Value x, bool isSigned) {
       constant(type, llvm::APInt::getSignedMinValue(width)), number);
 }
 
-/// One rounding, of integers that an f32 does not hold: by way of f64, where a
-/// number of more than 53 bits first gets a last bit for all that it loses.
+/// One rounding, of integers that an f32 may not hold. What is beyond f16
+/// becomes the first number there. For bf16 they are rounded to odd first, to
+/// 24 bits, so that the last one stands for all that was lost. (By way of f64
+/// there would be as many conversions as canonicalization leaves.)
 Value Definition::toHalf(Value x, bool isSigned) {
   Type integers = x.getType();
   unsigned width = getElementTypeOrSelf(integers).getIntOrFloatBitWidth();
-  if (width > kDoubleBits) {
-    unsigned lost = width - kDoubleBits + 1;
-    auto number = [&](llvm::APInt value) { return constant(integers, value); };
-    llvm::APInt below = llvm::APInt::getLowBitsSet(width, lost);
-    Value rest = make<arith::AndIOp>(x, number(below));
-    Value kept = make<arith::AndIOp>(x, number(~below));
-    Value last = number(llvm::APInt::getOneBitSet(width, lost - 1));
-    Value isExact = make<arith::CmpIOp>(CmpIPredicate::eq, rest,
-                                        number(llvm::APInt(width, 0)));
-    Value shortened = make<arith::SelectOp>(
-        isExact, kept, make<arith::OrIOp>(kept, last));
-    // |x| <= 2^53, in unsigned integers.
-    auto limit = llvm::APInt::getOneBitSet(width, kDoubleBits);
-    Value magnitude = x;
-    if (isSigned) {
-      magnitude = make<arith::AddIOp>(x, number(limit));
-      limit = limit.shl(1);
-    }
-    Value isShort = make<arith::CmpIOp>(CmpIPredicate::ule, magnitude,
-                                        number(limit));
-    x = make<arith::SelectOp>(isShort, x, shortened);
+  auto number = [&](int64_t value) {
+    return constant(integers, llvm::APInt(width, value, /*isSigned=*/true));
+  };
+  Type floats = withElements(integers, builder.getF32Type());
+  auto convert = [&](Value exact) -> Value {
+    Value wide = isSigned ? make<arith::SIToFPOp>(floats, exact)
+                          : make<arith::UIToFPOp>(floats, exact);
+    return make<arith::TruncFOp>(type, wide);
+  };
+  if (getElementTypeOrSelf(type).isF16()) {
+    Value beyond = number(kBeyondF16);
+    if (!isSigned)
+      return convert(make<arith::MinUIOp>(x, beyond));
+    return convert(make<arith::MaxSIOp>(make<arith::MinSIOp>(x, beyond),
+                                        number(-kBeyondF16)));
   }
-  Type doubles = withElements(integers, builder.getF64Type());
-  Value wide = isSigned ? make<arith::SIToFPOp>(doubles, x)
-                        : make<arith::UIToFPOp>(doubles, x);
-  return make<arith::TruncFOp>(type, wide);
+  Value magnitude = isSigned ? make<math::AbsIOp>(x) : x;
+  Value leading = make<math::CountLeadingZerosOp>(magnitude);
+  Value lost = make<arith::MaxSIOp>(
+      make<arith::SubIOp>(number(width - kFloatBits), leading), number(0));
+  Value last = make<arith::ShLIOp>(number(1), lost);
+  Value below = make<arith::SubIOp>(last, number(1));
+  Value rest = make<arith::AndIOp>(x, below);
+  Value isExact = make<arith::CmpIOp>(CmpIPredicate::eq, rest, number(0));
+  Value kept = make<arith::SubIOp>(x, rest);
+  Value odd = make<arith::OrIOp>(kept, last);
+  return convert(make<arith::SelectOp>(isExact, x, odd));
+}
+
+/// Two roundings that are stated stay two: `x` is a converted integer, and
+/// canonicalization would convert it to the result's type at once. Nor does
+/// LLVM ask, where it does the same, whether the number is beyond f16.
+Value Definition::keepRounding(Value x) {
+  if (!getElementTypeOrSelf(type).isF16())
+    return make<math::CopySignOp>(x, x);
+  auto limit = [&](double value) {
+    llvm::APFloat number(value);
+    bool isInexact;
+    number.convert(
+        cast<FloatType>(getElementTypeOrSelf(x.getType())).getFloatSemantics(),
+        llvm::APFloat::rmNearestTiesToEven, &isInexact);
+    return constant(x.getType(), number);
+  };
+  return make<arith::MinimumFOp>(make<arith::MaximumFOp>(x, limit(-kBeyondF16)),
+                                 limit(kBeyondF16));
 }
 
 /// The bits of a number, of every NaN those of one.
@@ -162,11 +183,11 @@ Value Definition::getBits(Value x) {
   llvm::APInt largest = llvm::APInt::getSignedMaxValue(width);
   Value nan = constant(integers, largest); // no sign, and all other bits
   Value infinity = constant(
-      integers, llvm::APFloat::getInf(cast<FloatType>(element).getFloatSemantics())
-                    .bitcastToAPInt());
+      integers,
+      llvm::APFloat::getInf(cast<FloatType>(element).getFloatSemantics())
+          .bitcastToAPInt());
   Value magnitude = make<arith::AndIOp>(bits, nan);
-  Value isNaN =
-      make<arith::CmpIOp>(CmpIPredicate::ugt, magnitude, infinity);
+  Value isNaN = make<arith::CmpIOp>(CmpIPredicate::ugt, magnitude, infinity);
   return make<arith::SelectOp>(isNaN, nan, bits);
 }
 
@@ -233,21 +254,30 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
       return isHalf(op->getResult(0).getType()) &&
              from.getIntOrFloatBitWidth() > kFloatBits;
     };
+    // Of more bits than f16 has exponents.
+    auto isRoundedInteger = [](Value value) {
+      Operation *from = value.getDefiningOp();
+      return isa_and_present<arith::SIToFPOp, arith::UIToFPOp>(from) &&
+             getElementTypeOrSelf(from->getOperand(0).getType())
+                     .getIntOrFloatBitWidth() > 16;
+    };
     llvm::TypeSwitch<Operation *>(op)
         .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto op) {
           if (isNumber(op.getIn()))
-            replace(definition.toInteger(op.getIn(),
-                                         isa<arith::FPToSIOp>(op)));
+            replace(definition.toInteger(op.getIn(), isa<arith::FPToSIOp>(op)));
         })
         .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto op) {
           if (isRoundedTwice(op))
-            replace(
-                definition.toHalf(op.getIn(), isa<arith::SIToFPOp>(op)));
+            replace(definition.toHalf(op.getIn(), isa<arith::SIToFPOp>(op)));
         })
         .Case([&](arith::BitcastOp op) {
           if (isNumber(op.getIn()) &&
               getElementTypeOrSelf(op.getType()).isInteger())
             replace(definition.getBits(op.getIn()));
+        })
+        .Case([&](arith::TruncFOp op) {
+          if (isRoundedInteger(op.getIn()))
+            op.getInMutable().assign(definition.keepRounding(op.getIn()));
         })
         .Case([&](math::CopySignOp copy) {
           copy.getRhsMutable().assign(definition.getPositiveNaN(copy.getRhs()));

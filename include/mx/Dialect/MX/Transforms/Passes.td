@@ -32,7 +32,8 @@ def MXDefineArith : Pass<"mx-define-arith"> {
     Runs first, before anything folds, and before `mx-expand-math`, whose own
     bit operations know what they do with NaN.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
 }
 
 def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
