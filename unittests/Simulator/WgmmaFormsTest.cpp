@@ -384,10 +384,6 @@ TEST(WgmmaDescriptor, IsChecked) {
     EXPECT_NE(report.findings[0].message.find(message), std::string::npos)
         << edit << report.text();
   };
-  expect("or.b64 %rd5, %rd5, 0x400000000000;",
-         "B: matrix descriptor bits 46 to 48 must be 0, got 1");
-  expect("or.b64 %rd5, %rd5, 0x20000000000000;",
-         "matrix descriptor bits 52 to 61 must be 0");
   expect("mov.b64 %rd5, 0x4000004000003FC0;", "beyond the");
 }
 

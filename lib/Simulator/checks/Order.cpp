@@ -352,9 +352,10 @@ void Order::commitCopies(Warp &w) {
 }
 
 void Order::waitCopies(Warp &w, uint64_t pending) {
+  // The copies themselves may be done only later: wait_all asks once.
   WarpOrder &o = of(w);
-  if (o.copies)
-    o.known.generic.raise(o.copies, lastDone(o.copyCommits, pending));
+  if (uint32_t step = lastDone(o.copyCommits, pending))
+    o.known.generic.raise(agentOf(o.copies, w, AgentKind::Copies), step);
 }
 
 Knowledge Order::copiesSoFar(Warp &w) {

@@ -25,6 +25,18 @@ struct LaneCopy {
   uint8_t take = 0;
 };
 
+/// Of the source only the bytes that are taken have to exist.
+uint8_t *resolveSource(Warp &w, const Instr *i, uint64_t from, unsigned bytes,
+                       unsigned take, unsigned lane) {
+  bool isMisaligned = from & (bytes - 1);
+  if (take == bytes || isMisaligned)
+    return resolveAddress(w, i, Space::Global, from, bytes, lane, false);
+  uint8_t *first = resolveAddress(w, i, Space::Global, from, 1, lane, false);
+  bool isWhole = first && resolveAddress(w, i, Space::Global, from + take - 1,
+                                         1, lane, false);
+  return isWhole ? first : nullptr;
+}
+
 /// extra: dst, src; c: src-size or kNoSlot, b: ignore-src or kNoSlot; aux2:
 /// bytes.
 const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
@@ -47,8 +59,7 @@ const Instr *copyAsync(Warp &w, const Instr *i, uint32_t mask) {
                         std::to_string(bytes) + " bytes",
                     1u << lane);
     c.take = uint8_t(take);
-    if (take && !(c.source = resolveAddress(w, i, Space::Global, c.from, bytes,
-                                            lane, false)))
+    if (take && !(c.source = resolveSource(w, i, c.from, bytes, take, lane)))
       return nullptr;
     if (!(c.target =
               resolveAddress(w, i, Space::Shared, dst, bytes, lane, true)))

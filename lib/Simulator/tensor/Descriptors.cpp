@@ -237,10 +237,13 @@ Fault decodePlain(uint32_t bits, MmaKind kind, MmaVariant variant,
   return {};
 }
 
-Fault decodeScaled(uint32_t bits, MmaKind kind, ScaleVec vec, InstrDesc &desc) {
+Fault decodeScaled(uint32_t bits, MmaKind kind, ScaleVec vec, bool isSparse,
+                   InstrDesc &desc) {
   static constexpr Reserved reserved[] = {
       {0, 2, 0}, {3, 1, 0}, {6, 1, 0}, {24, 3, 0}};
-  if (Fault fault = checkReserved(bits, reserved, "instruction descriptor"))
+  // "Sparsity selector": it "is assumed to be 0" for these kinds.
+  if (Fault fault = checkReserved(isSparse ? bits & ~3u : bits, reserved,
+                                  "instruction descriptor"))
     return fault;
   if (field(bits, 31, 1))
     return invalid(kind == MmaKind::MXF8F6F4
@@ -458,7 +461,7 @@ Fault mx::sim::decodeInstrDesc(uint32_t bits, MmaKind kind, unsigned ctaGroup,
   if (!scaled && vec != ScaleVec::Default)
     return invalid("kind::" + std::string(name(kind)) +
                    " takes no scale vector size");
-  if (Fault fault = scaled ? decodeScaled(bits, kind, vec, desc)
+  if (Fault fault = scaled ? decodeScaled(bits, kind, vec, variant.sparse, desc)
                            : decodePlain(bits, kind, variant, desc))
     return fault;
   if (Fault fault = checkTranspose(desc, kind))
