@@ -54,6 +54,7 @@ static void addUpstreamLowering(OpPassManager &pm) {
 }
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
+  pm.addPass(createMXVerifyTensors());
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
   addBufferization(pm);
