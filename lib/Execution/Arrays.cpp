@@ -63,9 +63,19 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
   array.isScalar = !tensor;
   bool isNarrowScalar =
       !tensor && isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 16;
+  if (isa<BaseMemRefType>(type))
+    return makeError("expected a ranked tensor or a number, found " +
+                     describe() +
+                     ": write the function on tensors, which become buffers "
+                     "when it is compiled");
   if (array.dtype.empty() || isNarrowScalar)
     return makeError("expected a ranked tensor or a number, found " +
-                     describe());
+                     describe() +
+                     (element.isInteger(1)
+                          ? ": arrays have no bits, use i8"
+                          : ": arrays have integers of 8, 16, 32 and 64 bits, "
+                            "index, f16, bf16, f32, f64 and, as tensors, "
+                            "floats of 8 bits and fewer"));
   if (!tensor)
     return array;
   array.shape = llvm::to_vector(getMaterializedType(tensor).getShape());

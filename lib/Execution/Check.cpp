@@ -2,42 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Runs the function with its stages exposed, compares them one by one and
-// reports.
+// Runs the function as it is fused, with its stages exposed, compares them one
+// by one and reports.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Check.h"
+#include "mlir/Pass/PassManager.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Pipelines/Pipelines.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace mx;
-
-/// Arrays of a stage's values, from the arguments and results of a run.
-static StageArrays collect(const Stage &stage, ArrayRef<NpyArray> arguments,
-                           ArrayRef<NpyArray> results) {
-  auto find = [&](const StageValue &value) -> const NpyArray * {
-    switch (value.kind) {
-    case StageValue::Argument:
-      return &arguments[value.index];
-    case StageValue::Result:
-      return &results[value.index];
-    case StageValue::Constant:
-    case StageValue::Unread:
-      return nullptr;
-    }
-    return nullptr;
-  };
-  StageArrays arrays;
-  for (const StageValue &value : stage.operands)
-    arrays.operands.push_back(find(value));
-  for (const StageValue &value : stage.results)
-    arrays.results.push_back(find(value));
-  return arrays;
-}
 
 /// Unequal bytes among the leading ones of each array.
 static int64_t countUnequal(ArrayRef<NpyArray> a, ArrayRef<NpyArray> b,
@@ -54,93 +33,137 @@ static int64_t countUnequal(ArrayRef<NpyArray> a, ArrayRef<NpyArray> b,
   return unequal;
 }
 
-llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
-                                         const CompileOptions &options,
-                                         ArrayRef<NpyArray> arguments,
-                                         ArrayRef<NpyArray> plain) {
-  CheckReport report;
-  SmallVector<const NpyArray *> inputs;
-  for (const NpyArray &argument : arguments)
-    inputs.push_back(&argument);
+//===----------------------------------------------------------------------===//
+// The run with exposed stages
+//===----------------------------------------------------------------------===//
 
-  // The exposed module stays: its operations name the stages.
-  OwningOpRef<ModuleOp> exposed = module.clone();
-  llvm::Expected<func::FuncOp> function = lookupEntry(*exposed, entry);
+namespace {
+/// A program with exposed stages. The module stays: its operations name them.
+struct Exposed {
+  OwningOpRef<ModuleOp> module;
+  StageList list;
+  std::unique_ptr<Program> program;
+};
+} // namespace
+
+/// The module as it runs: operations are fused before another use of their
+/// results, by the stages, could keep them apart.
+static llvm::Expected<OwningOpRef<ModuleOp>>
+fuse(ModuleOp module, StringRef entry, const CompileOptions &options) {
+  OwningOpRef<ModuleOp> fused = module.clone();
+  llvm::Expected<func::FuncOp> function = lookupEntry(*fused, entry);
+  if (!function)
+    return function.takeError();
+  if (options.device == DeviceKind::CPU)
+    return fused;
+  // The inliner must not take the entry for a dead function.
+  function->setPublic();
+  MXToNVVMOptions pipeline;
+  pipeline.chip = options.chip;
+  pipeline.fuse = options.fuse;
+  PassManager pm(module.getContext());
+  buildMXFusionPipeline(pm, pipeline);
+  if (failed(pm.run(*fused)))
+    return makeError("cannot fuse the operations of '" + entry + "'");
+  return fused;
+}
+
+static llvm::Expected<Exposed>
+expose(ModuleOp fused, StringRef entry, const CompileOptions &options,
+       const std::map<unsigned, std::string> &without) {
+  Exposed exposed;
+  exposed.module = fused.clone();
+  llvm::Expected<func::FuncOp> function = lookupEntry(*exposed.module, entry);
+  if (!function)
+    return function.takeError();
+  FailureOr<StageList> list = exposeStages(*function, without);
+  if (failed(list))
+    return makeError("cannot expose the stages of '" + entry + "'");
+  exposed.list = std::move(*list);
+  CompileOptions silent = options;
+  silent.saveTemps.clear();
+  silent.explain = false;
+  silent.fuse = false;
+  OwningOpRef<ModuleOp> lowered = exposed.module->clone();
+  auto program = compileQuietly(*lowered, entry, silent);
+  if (!program)
+    return program.takeError();
+  exposed.program = std::move(*program);
+  return exposed;
+}
+
+/// Exposes as many stages as the device compiles: to return what an operation
+/// works on may be more than it takes.
+static llvm::Expected<Exposed> exposeMost(ModuleOp fused, StringRef entry,
+                                          const CompileOptions &options) {
+  std::map<unsigned, std::string> without;
+  auto all = expose(fused, entry, options, without);
+  if (all)
+    return all;
+  llvm::consumeError(all.takeError());
+  OwningOpRef<ModuleOp> copy = fused.clone();
+  llvm::Expected<func::FuncOp> function = lookupEntry(*copy, entry);
   if (!function)
     return function.takeError();
   FailureOr<StageList> list = exposeStages(*function);
   if (failed(list))
     return makeError("cannot expose the stages of '" + entry + "'");
-  auto hide = [&](Operation *op, StringRef reason) {
-    report.hidden.push_back(describeStage(op) + ": not compared alone, since " +
-                            reason.str());
-  };
-  for (Operation *op : list->hidden)
-    hide(op, readsSlices(op) ? "an operand is a slice"
-                             : "it is not in the entry's own block");
-
-  CompileOptions silent = options;
-  silent.saveTemps.clear();
-  silent.explain = false;
-  OwningOpRef<ModuleOp> lowered = exposed->clone();
-  auto program = Program::compile(*lowered, entry, silent);
-  if (!program)
-    return program.takeError();
-  auto results = (*program)->run(inputs);
-  if (!results)
-    return results.takeError();
-  // What is not defined is not compared.
-  SmallVector<size_t> definedBytes;
-  for (const NpyArray &array : plain)
-    definedBytes.push_back(array.data.size());
-  for (const Stage &stage : list->stages) {
-    const StageValue &value = stage.results.front();
-    if (value.kind == StageValue::Result && value.index < list->ownResults)
-      definedBytes[value.index] =
-          countDefinedElements(stage.op, collect(stage, arguments, *results)) *
-          npyItemSize(plain[value.index].dtype);
+  for (unsigned number : list->numbers)
+    without[number] = "what it works on cannot be returned";
+  // One more at a time.
+  for (unsigned number : list->numbers) {
+    std::map<unsigned, std::string> fewer = without;
+    fewer.erase(number);
+    auto more = expose(fused, entry, options, fewer);
+    if (more)
+      without = std::move(fewer);
+    else
+      without[number] += ": " + llvm::toString(more.takeError());
   }
-  report.unequalToPlainRun = countUnequal(plain, *results, definedBytes);
+  return expose(fused, entry, options, without);
+}
 
-  for (const Stage &stage : list->stages) {
-    // Sums of rows are added in any order, and a small error of a sum may
-    // change its scale.
-    auto product = dyn_cast<ProductOpInterface>(stage.op);
-    if (isa<CombineOp>(stage.op) || (product && product.getScatterRows())) {
-      hide(stage.op, "the order of its additions is not specified");
-      continue;
-    }
-    if (product && product.getResultScales()) {
-      hide(stage.op, "its quantized result has no bound");
-      continue;
-    }
-    if (product && product.isMasked()) {
-      hide(stage.op, "rows that no group has are not known");
-      continue;
-    }
-    // A region may do anything to the rounding error of the sum.
-    if (!isa<QuantizeOp>(stage.op) && stage.op->getNumRegions() != 0 &&
-        !stage.op->getRegion(0).empty()) {
-      hide(stage.op, "its epilogue has no bound");
-      continue;
-    }
-    auto comparison =
-        compareStage(stage, collect(stage, arguments, *results),
-                     /*isExactSum=*/options.device != DeviceKind::CUDA);
-    if (!comparison)
-      return comparison.takeError();
-    report.stages.push_back(std::move(*comparison));
-  }
+/// Why the results of a stage have no bound; empty if they have one.
+static std::string whyUnbounded(Operation *op) {
+  auto product = dyn_cast<ProductOpInterface>(op);
+  // Sums of rows are added in any order, and a small error of a sum may change
+  // its scale.
+  if (isa<CombineOp>(op) || (product && product.getScatterRows()))
+    return "the order of its additions is not specified";
+  if (!product)
+    return {};
+  if (product.getResultScales())
+    return "its quantized result has no bound";
+  if (product.isMasked())
+    return "rows that no group has are not known";
+  if (product.getNumParts() > 1)
+    return "its epilogue takes several sums and has no bound";
+  return {};
+}
 
+//===----------------------------------------------------------------------===//
+// The check
+//===----------------------------------------------------------------------===//
+
+/// Compares the results with those of the reference path from the arguments on.
+static llvm::Error compareResults(CheckReport &report, ModuleOp module,
+                                  StringRef entry,
+                                  ArrayRef<const NpyArray *> inputs,
+                                  ArrayRef<NpyArray> plain,
+                                  ArrayRef<size_t> definedBytes) {
   OwningOpRef<ModuleOp> reference = module.clone();
-  auto referenceEntry = lookupEntry(*reference, entry);
-  if (!referenceEntry)
-    return referenceEntry.takeError();
-  SmallVector<Type> types(referenceEntry->getResultTypes());
-  auto cpu = Program::compile(*reference, entry, CompileOptions());
-  if (!cpu)
-    return cpu.takeError();
-  auto expected = (*cpu)->run(inputs);
+  auto function = lookupEntry(*reference, entry);
+  if (!function)
+    return function.takeError();
+  SmallVector<Type> types(function->getResultTypes());
+  auto program = compileQuietly(*reference, entry, CompileOptions());
+  if (!program) {
+    report.hidden.push_back("results: not compared from end to end, since the "
+                            "reference path does not take the program: " +
+                            llvm::toString(program.takeError()));
+    return llvm::Error::success();
+  }
+  auto expected = (*program)->run(inputs);
   if (!expected)
     return expected.takeError();
   for (unsigned i = 0, e = types.size(); i < e; ++i) {
@@ -150,6 +173,67 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
       return found.takeError();
     report.endToEnd.push_back(*found);
   }
+  return llvm::Error::success();
+}
+
+llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
+                                         const CompileOptions &options,
+                                         ArrayRef<NpyArray> arguments,
+                                         ArrayRef<NpyArray> plain) {
+  auto fused = fuse(module, entry, options);
+  if (!fused)
+    return fused.takeError();
+  auto exposed = exposeMost(**fused, entry, options);
+  if (!exposed)
+    return exposed.takeError();
+  SmallVector<const NpyArray *> inputs;
+  for (const NpyArray &argument : arguments)
+    inputs.push_back(&argument);
+  auto results = exposed->program->run(inputs);
+  if (!results)
+    return results.takeError();
+
+  CheckReport report;
+  auto hide = [&](Operation *op, StringRef why) {
+    report.hidden.push_back(describeStage(op) + ": not compared alone, since " +
+                            why.str());
+  };
+  for (const HiddenStage &stage : exposed->list.hidden)
+    hide(stage.op, stage.why);
+  // What is not defined is not compared.
+  SmallVector<size_t> definedBytes;
+  for (const NpyArray &array : plain)
+    definedBytes.push_back(array.data.size());
+  for (const Stage &stage : exposed->list.stages) {
+    const StageValue &value = stage.results.front();
+    if (value.kind == StageValue::Result &&
+        value.index < exposed->list.ownResults)
+      definedBytes[value.index] =
+          countDefinedElements(stage.op, collectArrays(stage, arguments, *results)) *
+          npyItemSize(plain[value.index].dtype);
+  }
+  report.unequalToPlainRun = countUnequal(plain, *results, definedBytes);
+
+  for (const Stage &stage : exposed->list.stages) {
+    if (std::string why = whyUnbounded(stage.op); !why.empty()) {
+      hide(stage.op, why);
+      continue;
+    }
+    auto comparison =
+        compareStage(stage, collectArrays(stage, arguments, *results),
+                     /*isExactSum=*/options.device != DeviceKind::CUDA);
+    if (comparison) {
+      report.stages.push_back(std::move(*comparison));
+      continue;
+    }
+    if (llvm::Error error = llvm::handleErrors(
+            comparison.takeError(),
+            [&](const NoReference &none) { hide(stage.op, none.why); }))
+      return error;
+  }
+  if (llvm::Error error = compareResults(report, module, entry, inputs, plain,
+                                         definedBytes))
+    return error;
   return report;
 }
 

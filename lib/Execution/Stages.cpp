@@ -8,6 +8,7 @@
 
 #include "mx/Execution/Stages.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -33,11 +34,27 @@ static bool readsDestinations(Operation *op) {
   return isa<CombineOp>(op);
 }
 
-bool mx::readsSlices(Operation *op) {
+/// A part of an array that lies in it as it is.
+static bool canCut(tensor::ExtractSliceOp slice) {
+  RankedTensorType type = slice.getType();
+  return type.getRank() == slice.getSourceType().getRank() &&
+         slice.hasUnitStride() && !type.getEncoding() &&
+         (type.getElementType().isIndex() ||
+          type.getElementTypeBitWidth() >= 8);
+}
+
+/// Whether an operation uses part of a tensor that is in no array. Slices are
+/// not returned: that would be a copy, which a device does not make of rows
+/// that lie apart.
+static bool readsOtherSlices(Operation *op) {
   llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), used);
   return llvm::any_of(used, [](Value value) {
-    return value.getDefiningOp<tensor::ExtractSliceOp>();
+    auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
+    return slice &&
+           (!canCut(slice) ||
+            slice.getSource().getDefiningOp<tensor::ExtractSliceOp>() ||
+            matchPattern(slice.getSource(), m_Constant()));
   });
 }
 
@@ -48,25 +65,27 @@ bool mx::readsSlices(Operation *op) {
 namespace {
 class Exposer {
 public:
-  explicit Exposer(func::FuncOp entry) : entry(entry) {
-    terminator = entry.getBody().front().getTerminator();
+  Exposer(func::FuncOp entry, const std::map<unsigned, std::string> &without)
+      : entry(entry), without(without) {
+    terminator = entry.getBody().back().getTerminator();
     returned.assign(terminator->operand_begin(), terminator->operand_end());
   }
 
   StageList run() {
     StageList list;
-    list.ownResults = returned.size();
-    Block *body = &entry.getBody().front();
+    list.ownResults = entry.getNumResults();
+    unsigned number = 0;
     entry.walk([&](Operation *op) {
-      if (!isStage(op))
-        return;
-      if (op->getBlock() != body || op->getNumResults() == 0 ||
-          readsSlices(op)) {
-        list.hidden.push_back(op);
-        return;
+      if (std::string why = whyHidden(op, number); !why.empty()) {
+        list.hidden.push_back({op, why});
+      } else if (isStage(op)) {
+        list.numbers.push_back(number);
+        list.stages.push_back(expose(op));
       }
-      list.stages.push_back(expose(op));
+      number += isStage(op);
     });
+    if (list.stages.empty())
+      return list;
     terminator->setOperands(returned);
     entry.setType(FunctionType::get(entry.getContext(),
                                     entry.getArgumentTypes(),
@@ -75,6 +94,22 @@ public:
   }
 
 private:
+  /// Why an operation that computes elements is not looked at alone; empty if
+  /// it is, or if it computes none.
+  std::string whyHidden(Operation *op, unsigned number) {
+    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
+      return "it is not an operation of mx";
+    if (!isStage(op))
+      return {};
+    if (op->getBlock() != terminator->getBlock() || op->getNumResults() == 0 ||
+        !entry.getBody().hasOneBlock())
+      return "it is not in the entry's own block";
+    if (readsOtherSlices(op))
+      return "an operand is a slice with strides or a layout";
+    auto found = without.find(number);
+    return found == without.end() ? std::string() : found->second;
+  }
+
   Stage expose(Operation *op) {
     Stage stage;
     stage.op = op;
@@ -99,20 +134,38 @@ private:
       return {StageValue::Argument, argument.getArgNumber(), value};
     if (matchPattern(value, m_Constant()))
       return {StageValue::Constant, 0, value};
+    if (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
+      StageValue part = place(slice.getSource());
+      part.value = value;
+      for (OpFoldResult offset : slice.getMixedOffsets())
+        part.offsets.push_back(place(offset));
+      for (OpFoldResult size : slice.getMixedSizes())
+        part.sizes.push_back(place(size));
+      return part;
+    }
     auto *found = llvm::find(returned, value);
-    unsigned index = found - returned.begin();
+    int64_t index = found - returned.begin();
     if (found == returned.end())
       returned.push_back(value);
     return {StageValue::Result, index, value};
   }
 
+  StageValue place(OpFoldResult number) {
+    if (std::optional<int64_t> known = getConstantIntValue(number))
+      return {StageValue::Number, *known};
+    return place(cast<Value>(number));
+  }
+
   func::FuncOp entry;
+  const std::map<unsigned, std::string> &without;
   Operation *terminator;
   SmallVector<Value> returned;
 };
 } // namespace
 
-FailureOr<StageList> mx::exposeStages(func::FuncOp entry) {
+FailureOr<StageList>
+mx::exposeStages(func::FuncOp entry,
+                 const std::map<unsigned, std::string> &without) {
   auto module = entry->getParentOfType<ModuleOp>();
   std::string name = entry.getSymName().str();
   // Other functions' operations can be looked at once they are part of this
@@ -123,19 +176,84 @@ FailureOr<StageList> mx::exposeStages(func::FuncOp entry) {
   if (failed(pm.run(module)))
     return failure();
   auto inlined = cast<func::FuncOp>(module.lookupSymbol(name));
-  if (!inlined.getBody().hasOneBlock())
-    return inlined.emitError("expected one block in a function whose "
-                             "operations are compared one by one, found ")
-           << inlined.getBody().getBlocks().size();
-  StageList list = Exposer(inlined).run();
+  StageList list = Exposer(inlined, without).run();
   module.walk([&](func::FuncOp function) {
     if (function != inlined)
       function.walk([&](Operation *op) {
         if (isStage(op) && !SymbolTable::symbolKnownUseEmpty(function, module))
-          list.hidden.push_back(op);
+          list.hidden.push_back({op, "it is in a function of its own"});
       });
   });
   return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Arrays
+//===----------------------------------------------------------------------===//
+
+/// A part of an array.
+static NpyArray cut(const NpyArray &whole, ArrayRef<int64_t> offsets,
+                    ArrayRef<int64_t> sizes) {
+  NpyArray part;
+  part.dtype = whole.dtype;
+  part.shape.assign(sizes.begin(), sizes.end());
+  size_t item = npyItemSize(whole.dtype), rank = sizes.size();
+  size_t rows = 1, row = sizes.back() * item;
+  for (int64_t size : sizes.drop_back())
+    rows *= size;
+  part.data.resize(rows * row);
+  for (size_t i = 0; i < rows; ++i) {
+    // The place of row i in the whole array.
+    size_t place = offsets.back(), stride = whole.shape.back(), rest = i;
+    for (size_t dim = rank - 1; dim-- > 0;) {
+      place += (offsets[dim] + rest % sizes[dim]) * stride;
+      rest /= sizes[dim];
+      stride *= whole.shape[dim];
+    }
+    std::memcpy(part.data.data() + i * row, whole.data.data() + place * item,
+                row);
+  }
+  return part;
+}
+
+StageArrays mx::collectArrays(const Stage &stage, ArrayRef<NpyArray> arguments,
+                              ArrayRef<NpyArray> results) {
+  auto findWhole = [&](const StageValue &value) -> const NpyArray * {
+    switch (value.kind) {
+    case StageValue::Argument:
+      return &arguments[value.index];
+    case StageValue::Result:
+      return &results[value.index];
+    case StageValue::Constant:
+    case StageValue::Unread:
+    case StageValue::Number:
+      return nullptr;
+    }
+    return nullptr;
+  };
+  auto getNumbers = [&](ArrayRef<StageValue> values) {
+    SmallVector<int64_t> numbers;
+    for (const StageValue &value : values) {
+      int64_t &number = numbers.emplace_back(value.index);
+      if (const NpyArray *array = findWhole(value))
+        std::memcpy(&number, array->data.data(), sizeof(number));
+    }
+    return numbers;
+  };
+  StageArrays arrays;
+  auto find = [&](const StageValue &value) -> const NpyArray * {
+    const NpyArray *whole = findWhole(value);
+    if (!whole || value.sizes.empty())
+      return whole;
+    arrays.slices.push_back(std::make_shared<NpyArray>(
+        cut(*whole, getNumbers(value.offsets), getNumbers(value.sizes))));
+    return arrays.slices.back().get();
+  };
+  for (const StageValue &value : stage.operands)
+    arrays.operands.push_back(find(value));
+  for (const StageValue &value : stage.results)
+    arrays.results.push_back(find(value));
+  return arrays;
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,9 +266,13 @@ namespace {
 /// to, or from the scales on the other side of a relayout.
 class StageShapes {
 public:
-  StageShapes(Operation *op, const StageArrays &arrays) {
-    for (auto [value, array] : llvm::zip(op->getOperands(), arrays.operands))
-      infer(value, array);
+  StageShapes(const Stage &stage, const StageArrays &arrays) {
+    Operation *op = stage.op;
+    // After the operands comes what regions use from outside.
+    for (auto [i, array] : llvm::enumerate(arrays.operands))
+      infer(i < op->getNumOperands() ? op->getOperand(i)
+                                     : stage.operands[i].value,
+            array);
     for (auto [value, array] : llvm::zip(op->getResults(), arrays.results))
       infer(value, array);
     // Destinations that are not read have no array: they look like results.
@@ -291,7 +413,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> mx::buildStage(const Stage &stage,
   Operation *op = stage.op;
   MLIRContext *context = op->getContext();
   Location loc = op->getLoc();
-  StageShapes shapes(op, arrays);
+  StageShapes shapes(stage, arrays);
   OpBuilder builder(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());

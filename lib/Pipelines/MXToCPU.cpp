@@ -55,6 +55,7 @@ static void addUpstreamLowering(OpPassManager &pm) {
 }
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
+  pm.addPass(createMXVerifyTensors());
   pm.addPass(createMXDefineArith());
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());

@@ -46,8 +46,8 @@ static void addKernelsToLLVM(OpPassManager &pm) {
   kernels.addPass(createCSEPass());
 }
 
-/// From functions on tensors to functions that launch allocated kernels.
-static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
+void mx::buildMXFusionPipeline(OpPassManager &pm,
+                               const MXToNVVMOptions &options) {
   pm.addPass(createMXDefineArith());
   // Who owns the buffer that a call returns is decided in host memory at run
   // time, which there is none of among the device's; without calls it is known.
@@ -65,6 +65,12 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }
+}
+
+/// From functions on tensors to functions that launch allocated kernels.
+static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
+  buildMXFusionPipeline(pm, options);
+  pm.addPass(createMXVerifyTensors({/*onDevice=*/true}));
   pm.addPass(createMXExpandMath());
   pm.addPass(mxgpu::createSelectSchedulePass({options.chip, options.explain}));
   addBufferization(pm);

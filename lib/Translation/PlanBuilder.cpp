@@ -211,6 +211,19 @@ LogicalResult PlanBuilder::translateRequire(mxgpu::RequireOp op) {
   return success();
 }
 
+/// What the inliner left.
+static LogicalResult refuseCall(func::CallOp op) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+      op, op.getCalleeAttr());
+  bool isExternal = !callee || callee.isExternal();
+  return op.emitOpError("expected calls that can be inlined in a launch plan, "
+                        "found one of @")
+         << op.getCallee()
+         << (isExternal ? ", which has no body: what the host would do there "
+                          "cannot be part of a plan"
+                        : ", which is recursive or must not be inlined");
+}
+
 LogicalResult PlanBuilder::translate(Operation *op) {
   if (isa<memref::DeallocOp>(op))
     return success(); // the workspace knows when a buffer was last used
@@ -256,10 +269,17 @@ LogicalResult PlanBuilder::translate(Operation *op) {
       .Case([&](mxgpu::RequireOp op) { return translateRequire(op); })
       .Case([&](mxgpu::LaunchOp op) { return translateLaunch(op); })
       .Case([&](func::ReturnOp op) { return describeResults(op); })
+      .Case([&](func::CallOp op) { return refuseCall(op); })
+      .Case([&](RegionBranchOpInterface op) {
+        return op->emitOpError(
+            "expected launches that are known before the plan runs, found "
+            "control flow: unroll it, or compile its body as an entry and "
+            "launch that as often");
+      })
       .Default([](Operation *op) {
         return op->emitOpError(
             "expected arithmetic on sizes, allocations, copies and launches in "
-            "a launch plan, found this operation");
+            "a launch plan, found another operation");
       });
 }
 

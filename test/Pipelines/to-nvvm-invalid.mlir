@@ -7,7 +7,7 @@
 func.func @fill(%a: tensor<128x128xf8E4M3FN>, %s: !scales) -> (tensor<128x128xf32>, tensor<128x128xf32>) {
   %zero = arith.constant -0.0 : f32
   %empty = tensor.empty() : tensor<128x128xf32>
-  // expected-error @below {{'linalg.fill' op expected a constant whose bits are all 0 on the GPU, found another value}}
+  // expected-error @below {{'linalg.fill' op expected a constant whose bits are all 0 on the GPU, which fills memory with zeros; found another value: make the tensor an argument of the function, or add the value where it is used}}
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x128xf32>) -> tensor<128x128xf32>
   %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, !scales, tensor<128x128xf8E4M3FN>, !scales)
       outs(%init : tensor<128x128xf32>) -> tensor<128x128xf32>
@@ -18,7 +18,7 @@ func.func @fill(%a: tensor<128x128xf8E4M3FN>, %s: !scales) -> (tensor<128x128xf3
 
 !scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
 func.func @constant() -> tensor<128x64xf8E4M3FN> {
-  // expected-error @below {{'memref.get_global' op expected tensors in device memory, found one in the memory of the host}}
+  // expected-error @below {{'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument of the function}}
   %x = arith.constant dense<1.0> : tensor<128x64xbf16>
   %q = tensor.empty() : tensor<128x64xf8E4M3FN>
   %s = tensor.empty() : !scales
@@ -52,7 +52,7 @@ func.func @linear(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU>, %y:
 
 func.func @host(%x: tensor<?xf32>) -> f32 {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{'memref.load' op expected only mx operations on tensors in device memory, found one that the host would run}}
+  // expected-error @below {{'tensor.extract' op expected tensors to stay in device memory, where the host cannot read an element: return the tensor, and give what depends on it to another function as an argument}}
   %0 = tensor.extract %x[%c0] : tensor<?xf32>
   return %0 : f32
 }

@@ -5,7 +5,7 @@
 func.func @control(%x: memref<4xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c = arith.cmpi eq, %n, %c0 : index
-  // expected-error @below {{'scf.if' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found this operation}}
+  // expected-error @below {{'scf.if' op expected launches that are known before the plan runs, found control flow: unroll it, or compile its body as an entry and launch that as often}}
   scf.if %c {
   }
   return
@@ -30,7 +30,7 @@ func.func @number(%n: index) -> index {
 // -----
 
 func.func @floats(%f: f32) {
-  // expected-error @below {{'arith.mulf' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found this operation}}
+  // expected-error @below {{'arith.mulf' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found another operation}}
   %0 = arith.mulf %f, %f : f32
   return
 }
@@ -54,7 +54,7 @@ func.func @part(%x: memref<4x4xi16>, %y: memref<4x2xi16>) {
 // -----
 
 func.func @unknown(%x: memref<4xf32>) {
-  // expected-error @below {{'memref.get_global' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found this operation}}
+  // expected-error @below {{'memref.get_global' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found another operation}}
   %0 = memref.get_global @g : memref<4xf32>
   return
 }
@@ -86,4 +86,21 @@ module attributes {gpu.container_module} {
   // expected-error @below {{'gpu.module' op expected one #nvvm.target, the same for all modules of kernels}}
   gpu.module @kernels {
   }
+}
+
+// -----
+
+func.func private @host(memref<4xf32>)
+func.func @external(%x: memref<4xf32>) {
+  // expected-error @below {{'func.call' op expected calls that can be inlined in a launch plan, found one of @host, which has no body: what the host would do there cannot be part of a plan}}
+  func.call @host(%x) : (memref<4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @recursive(%x: memref<4xf32>) {
+  // expected-error @below {{'func.call' op expected calls that can be inlined in a launch plan, found one of @recursive, which is recursive or must not be inlined}}
+  func.call @recursive(%x) : (memref<4xf32>) -> ()
+  return
 }

@@ -67,6 +67,23 @@ struct CheckReport {
   llvm::json::Value json() const;
 };
 
+/// The reference path cannot say what a stage should give.
+class NoReference : public llvm::ErrorInfo<NoReference> {
+public:
+  static char ID;
+  explicit NoReference(std::string why) : why(std::move(why)) {}
+  void log(llvm::raw_ostream &os) const override { os << why; }
+  std::error_code convertToErrorCode() const override {
+    return llvm::inconvertibleErrorCode();
+  }
+  std::string why;
+};
+
+/// Compiles without a word: what diagnostics say first is the error.
+llvm::Expected<std::unique_ptr<Program>>
+compileQuietly(mlir::ModuleOp module, llvm::StringRef entry,
+               const CompileOptions &options);
+
 /// Runs one stage on the CPU from the device's operands and compares.
 /// `isExactSum` is the simulator's way of adding: one rounding per step.
 llvm::Expected<StageComparison>
@@ -82,9 +99,10 @@ llvm::Expected<EndToEnd> compareEndToEnd(unsigned index, mlir::Type type,
                                          const NpyArray &reference,
                                          size_t definedBytes);
 
-/// Compiles `entry` of `module` with exposed stages for `options`, runs it and
-/// compares every stage with the reference path. `plain` are the results of the
-/// function as it is.
+/// Fuses the operations of `entry` of `module` as `options` say, compiles it
+/// with exposed stages, runs it and compares every stage with the reference
+/// path. `plain` are the results of the function as it is. A function that runs
+/// is never refused: what cannot be compared is named.
 llvm::Expected<CheckReport> checkRun(mlir::ModuleOp module,
                                      llvm::StringRef entry,
                                      const CompileOptions &options,

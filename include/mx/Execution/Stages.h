@@ -6,7 +6,8 @@
 // scale looks like rounding two operations later. A run is therefore compared
 // one operation at a time, each against a reference that starts from what that
 // operation was given on the device. To that end the function is made to return
-// the operands and results of its mx operations.
+// the operands and results of its mx operations, after operations were fused:
+// another use of a tensor would keep some apart.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #define MX_EXECUTION_STAGES_H
 
 #include "mx/Execution/Program.h"
+#include <map>
 
 namespace mx {
 
@@ -24,10 +26,13 @@ struct StageValue {
     Result,   ///< result `index` of the function
     Constant, ///< defined by a constant; `value` says which
     Unread,   ///< a destination of which only the shape matters
+    Number,   ///< an index that is `index` itself
   };
   Kind kind = Unread;
-  unsigned index = 0;
-  mlir::Value value;
+  int64_t index = 0;
+  mlir::Value value = {};
+  /// Of a slice, where it lies in that array; empty for a whole one.
+  std::vector<StageValue> offsets = {}, sizes = {};
 };
 
 /// One mx operation of a function.
@@ -38,29 +43,41 @@ struct Stage {
   llvm::SmallVector<StageValue> results;
 };
 
+/// An operation that is not looked at alone, and why.
+struct HiddenStage {
+  mlir::Operation *op = nullptr;
+  std::string why;
+};
+
 /// What `exposeStages` found.
 struct StageList {
   llvm::SmallVector<Stage> stages;
+  /// The number of each stage among the operations that could be one.
+  llvm::SmallVector<unsigned> numbers;
   /// Results that the function had before.
   unsigned ownResults = 0;
-  /// Operations that cannot be looked at alone: inside control flow, on memrefs
-  /// or on slices.
-  llvm::SmallVector<mlir::Operation *> hidden;
+  llvm::SmallVector<HiddenStage> hidden;
 };
 
-/// Whether an operation uses part of a tensor: returned, that would be a copy,
-/// which a device does not make of rows that lie apart.
-bool readsSlices(mlir::Operation *op);
-
 /// Inlines calls into `entry` and appends to its results whatever the operands
-/// and results of its mx operations are.
-mlir::FailureOr<StageList> exposeStages(mlir::func::FuncOp entry);
+/// and results of its mx operations are, but for those whose number `without`
+/// has: it says why.
+mlir::FailureOr<StageList>
+exposeStages(mlir::func::FuncOp entry,
+             const std::map<unsigned, std::string> &without = {});
 
 /// A stage with the arrays it saw; arrays of constants and of unread
 /// destinations are null.
 struct StageArrays {
   llvm::SmallVector<const NpyArray *> operands, results;
+  /// Copies of slices.
+  std::vector<std::shared_ptr<const NpyArray>> slices = {};
 };
+
+/// The arrays of a stage, from the arguments and results of a run.
+StageArrays collectArrays(const Stage &stage,
+                          llvm::ArrayRef<NpyArray> arguments,
+                          llvm::ArrayRef<NpyArray> results);
 
 /// How the reference of a stage is computed.
 enum class StageVariant {

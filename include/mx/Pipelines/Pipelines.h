@@ -40,6 +40,11 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
 void buildMXToNVVMPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 
+/// How `mx-to-nvvm` begins: functions without calls, whose operations are fused
+/// as `options` say. What it leaves compiles to the same with or without `fuse`.
+void buildMXFusionPipeline(mlir::OpPassManager &pm,
+                           const MXToNVVMOptions &options);
+
 /// The first part of `mx-to-nvvm`: functions on memrefs that launch allocated
 /// `mxgpu.kernel`s. Attributes say what arguments and results were.
 void buildMXToMXGPUPipeline(mlir::OpPassManager &pm,

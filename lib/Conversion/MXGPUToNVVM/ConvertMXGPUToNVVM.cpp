@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MX/IR/VectorSizes.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -41,6 +42,8 @@ struct ConvertMXGPUToNVVMPass final
 
   static LogicalResult lower(KernelOp kernel) {
     MLIRContext *context = kernel.getContext();
+    if (failed(mx::verifyVectorSizes(kernel, mx::kMaxKernelVector)))
+      return failure();
     unrollFragments(kernel);
     lowerMath(kernel);
     KernelContext kernelContext;

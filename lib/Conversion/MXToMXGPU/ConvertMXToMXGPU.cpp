@@ -54,6 +54,17 @@ static LogicalResult verifyHost(ModuleOp module) {
                       "memory of the host");
       return WalkResult::interrupt();
     }
+    auto isPart = [](Type type) {
+      auto memref = dyn_cast<MemRefType>(type);
+      return memref && !memref.getLayout().isIdentity();
+    };
+    if (isa<memref::CopyOp>(op) && llvm::any_of(op->getOperandTypes(), isPart)) {
+      op->emitOpError("expected copies of whole tensors on the GPU, found one "
+                      "of a part, as a slice that is returned, inserted or put "
+                      "beside another is: return the whole tensor, or let the "
+                      "caller put the parts together");
+      return WalkResult::interrupt();
+    }
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
     // Copies and fills become the runtime's.
     if (!effects ||
@@ -70,6 +81,36 @@ static LogicalResult verifyHost(ModuleOp module) {
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+/// The loop or branch that gives a memref one of several buffers.
+static Operation *findCarrier(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    memref = view.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(memref);
+  Operation *op = argument ? argument.getOwner()->getParentOp()
+                           : memref.getDefiningOp();
+  return isa_and_present<RegionBranchOpInterface>(op) ? op : nullptr;
+}
+
+/// No kernel takes what only the run knows the strides of.
+static LogicalResult verifyCarriers(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    if (!type || type.getLayout().isIdentity() || mayHaveStride(type))
+      continue;
+    Operation *carrier = findCarrier(operand);
+    if (!carrier)
+      continue;
+    InFlightDiagnostic diag = carrier->emitOpError(
+        "expected each tensor that it carries to stay in one buffer on the "
+        "GPU, found one that moves to another, so that only the run knows its "
+        "layout: unroll it, or call the function once a round");
+    diag.attachNote(op->getLoc())
+        << "'" << op->getName() << "' takes the tensor";
+    return diag;
+  }
+  return success();
 }
 
 namespace {
@@ -103,6 +144,8 @@ struct ConvertMXToMXGPUPass final
               << operand.getType() << ": bufferize first";
           return signalPassFailure();
         }
+      if (failed(verifyCarriers(op)))
+        return signalPassFailure();
       if (!module)
         module = createKernelModule(getOperation(), *target);
       if (failed(convert(op, module, *target)))

@@ -34,7 +34,9 @@ LogicalResult mx::mxgpu::convertFill(linalg::FillOp op) {
   Type element = type.getElementType();
   if (!isZeroBits(op.getInputs()[0]))
     return op.emitOpError("expected a constant whose bits are all 0 on the "
-                          "GPU, found another value");
+                          "GPU, which fills memory with zeros; found another "
+                          "value: make the tensor an argument of the function, "
+                          "or add the value where it is used");
   bool isNarrow = element.getIntOrFloatBitWidth() < 8;
   if (!type.getLayout().isIdentity() || element.isInteger(1) ||
       (isNarrow && type.getRank() != 2))

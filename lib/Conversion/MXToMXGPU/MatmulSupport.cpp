@@ -94,12 +94,21 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(ProductOpInterface op) {
     // Each group of rows has a matrix b of its own.
     int64_t batch = op.getRaggedOrNone() == RaggedKind::Rows &&
                     (name[0] == 'b' || op.isMasked());
-    if (type.getRank() != 2 + batch ||
-        (isGrouped && !type.getLayout().isIdentity()))
+    if (type.getRank() != 2 + batch)
+      return emitLayoutError(op, type, name)
+             << ": multiply one matrix at a time, or by mx.grouped_matmul where "
+                "rows belong to groups";
+    if (isGrouped && !type.getLayout().isIdentity())
       return emitLayoutError(op, type, name);
-    if (scaleType.getRank() != 5 + batch || !scaleType.getLayout().isIdentity())
+    if (scaleType.getRank() != 5 + batch)
       return op->emitOpError("expected scales of ")
-             << name << " in layout tcgen05 on the GPU, found " << scaleType;
+             << name << " in layout tcgen05 on the GPU, found " << scaleType
+             << ": quantize to #mx.scale_layout<tcgen05>, or use mx.relayout";
+    if (!scaleType.getLayout().isIdentity())
+      return op->emitOpError("expected scales of ")
+             << name << " that are a tensor of their own on the GPU, found a "
+             << "slice of others, " << scaleType
+             << ": make them an argument of their own";
   }
   std::optional<MatmulProblem> problem = getMatmulProblem(op);
   if (!problem)

@@ -103,7 +103,12 @@ static LogicalResult verifySupport(linalg::GenericOp op) {
                "reduce rows of matrices, found ")
            << llvm::map_range(op.getIteratorTypesArray(),
                               utils::stringifyIteratorType)
-           << " and " << op.getNumDpsInits();
+           << " and " << op.getNumDpsInits()
+           << (op.getNumParallelLoops() == op.getNumLoops()
+                   ? "; elementwise operations become part of products and "
+                     "quantizations by mx-fuse-products and "
+                     "mx-fuse-quantize-producers"
+                   : "");
   auto out = cast<MemRefType>(op.getDpsInits()[0].getType());
   AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   if (!out.getElementType().isF32() || !out.getLayout().isIdentity() ||

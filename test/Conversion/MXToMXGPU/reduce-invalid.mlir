@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics --convert-mx-to-mxgpu
 
 func.func @unknown(%x: memref<?xf32>, %v: f32) {
-  // expected-error @below {{'linalg.fill' op expected a constant whose bits are all 0 on the GPU, found another value}}
+  // expected-error @below {{'linalg.fill' op expected a constant whose bits are all 0 on the GPU, which fills memory with zeros; found another value: make the tensor an argument of the function, or add the value where it is used}}
   linalg.fill ins(%v : f32) outs(%x : memref<?xf32>)
   return
 }
@@ -36,7 +36,7 @@ func.func @matmul(%x: memref<8x8xf32>) {
 
 #matrix = affine_map<(r, c) -> (r, c)>
 func.func @elementwise(%x: memref<8x8xf32>) {
-  // expected-error @below {{'linalg.generic' op expected iterator types parallel, reduction and one result on the GPU, where linalg operations other than fills reduce rows of matrices, found parallel, parallel and 1}}
+  // expected-error @below {{'linalg.generic' op expected iterator types parallel, reduction and one result on the GPU, where linalg operations other than fills reduce rows of matrices, found parallel, parallel and 1; elementwise operations become part of products and quantizations by mx-fuse-products and mx-fuse-quantize-producers}}
   linalg.generic {indexing_maps = [#matrix, #matrix], iterator_types = ["parallel", "parallel"]}
       ins(%x : memref<8x8xf32>) outs(%x : memref<8x8xf32>) {
   ^bb0(%a: f32, %b: f32):

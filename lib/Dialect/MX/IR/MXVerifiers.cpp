@@ -204,7 +204,9 @@ static LogicalResult verifyOperandTypes(OpTy op, const Named &a,
   Named sa{op.getAScales(), "a_scales"}, sb{op.getBScales(), "b_scales"};
   if (sa.elementType() != sb.elementType())
     return errorAt(op, sb) << "expected b_scales of type " << sa.elementType()
-                           << " like a_scales, found " << sb.elementType();
+                           << " like a_scales, found " << sb.elementType()
+                           << ": the tensor core takes one kind of scales, "
+                              "quantize one operand as the other";
   if (failed(verifyBlock(op, a, sa.elementType(), op.getBlockSize())))
     return failure();
   return verifyBlock(op, b, sb.elementType(), op.getBlockSize());

@@ -37,8 +37,9 @@ struct Use {
   SmallVector<Part> parts;
   int64_t numSums = 1; ///< of which an element is made
   int64_t width = 0;   ///< columns of a part
+  Obstacle obstacle;   ///< to any use of the product's result elsewhere
 
-  explicit operator bool() const { return user; }
+  explicit operator bool() const { return user && !obstacle; }
 };
 } // namespace
 
@@ -64,32 +65,45 @@ static std::optional<int64_t> getPart(tensor::ExtractSliceOp slice) {
 
 /// The one operation that uses the result of a product, and how.
 static Use getUse(ProductOpInterface product) {
-  if (product->getNumResults() != 1 || product.readsOuts())
-    return {};
-  Value result = product->getResult(0);
   Use use;
   use.product = product;
-  auto addUser = [&](Operation *user) {
-    bool isSame = !use.user || use.user == user;
-    use.user = user;
-    return isSame && user->getBlock() == product->getBlock();
+  auto fail = [&](const Twine &why, Operation *where) {
+    use.obstacle = {why.str(), where};
+    return use;
   };
+  if (product->getNumResults() != 1)
+    return fail("the product's result is quantized, or no tensor", product);
+  if (product.readsOuts())
+    return fail("the product adds to what its outs holds: let this operation "
+                "add that, as an input",
+                product);
+  Value result = product->getResult(0);
   for (Operation *user : result.getUsers()) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
-    if (!slice) {
-      if (!addUser(user))
-        return {};
-      continue;
+    std::optional<int64_t> number = slice ? getPart(slice) : std::nullopt;
+    if (slice && !number)
+      return fail("a slice of the product is not one of equal parts of its "
+                  "columns, with all rows",
+                  slice);
+    if (slice) {
+      use.parts.push_back({slice, *number});
+      use.width = slice.getType().getDimSize(1);
     }
-    std::optional<int64_t> number = getPart(slice);
-    if (!number || !llvm::all_of(slice->getUsers(), addUser))
-      return {};
-    use.parts.push_back({slice, *number});
-    use.width = slice.getType().getDimSize(1);
+    for (Operation *one : slice ? llvm::to_vector(slice->getUsers())
+                                : SmallVector<Operation *>{user}) {
+      if (use.user && use.user != one)
+        return fail("the product's result has another use",
+                    isa<linalg::LinalgOp>(one) ? use.user : one);
+      use.user = one;
+      if (one->getBlock() != product->getBlock())
+        return fail("the product is in another block", product);
+    }
   }
   bool isUsedWhole = llvm::is_contained(result.getUsers(), use.user);
-  if (!use.user || (isUsedWhole && !use.parts.empty()))
-    return {};
+  if (!use.user)
+    return use;
+  if (isUsedWhole && !use.parts.empty())
+    return fail("the product is used as a whole and in parts", product);
   auto type = cast<RankedTensorType>(result.getType());
   if (isUsedWhole) {
     use.parts.push_back({result, 0});
@@ -98,17 +112,19 @@ static Use getUse(ProductOpInterface product) {
     return use;
   }
   if (product.getNumParts() > 1)
-    return {};
+    return fail("the product has parts already", product);
   // All parts, of one width.
   use.numSums = type.getDimSize(1) / use.width;
   llvm::SmallDenseSet<int64_t> numbers;
   for (const Part &part : use.parts) {
     if (cast<RankedTensorType>(part.tensor.getType()).getDimSize(1) !=
         use.width)
-      return {};
+      return fail("slices of the product are not of one width", product);
     numbers.insert(part.number);
   }
-  return int64_t(numbers.size()) == use.numSums ? use : Use();
+  if (int64_t(numbers.size()) != use.numSums)
+    return fail("some columns of the product are not used", product);
+  return use;
 }
 
 /// Whether a result can have a form that only groups of rows have.
@@ -184,21 +200,45 @@ static void replaceUser(IRRewriter &rewriter, Use &use,
 // What uses a product
 //===----------------------------------------------------------------------===//
 
-static bool fuseElementwise(IRRewriter &rewriter, Use &use) {
-  auto op = dyn_cast<linalg::LinalgOp>(use.user);
-  if (!op || !isElementwise(op) || op->getNumResults() != 1 ||
-      op.getNumLoops() != 2 || !readsPartsAsInputs(use) ||
-      (use.numSums > 1 &&
-       (!isOfRows(use.product) || hasAttributes(use.product))) ||
-      !isa<Float32Type, BFloat16Type, Float16Type>(
+static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
+  if (Obstacle found = findElementwiseObstacle(op))
+    return found;
+  if (op->getNumResults() != 1)
+    return {"it has " + std::to_string(op->getNumResults()) + " results"};
+  if (op.getNumLoops() != 2)
+    return {"its result is no matrix"};
+  if (!readsPartsAsInputs(use))
+    return {"the product's result is its outs"};
+  if (use.numSums > 1 && !isOfRows(use.product))
+    return {"parts of the columns are together only in products of ragged rows",
+            use.product};
+  if (use.numSums > 1 && hasAttributes(use.product))
+    return {"the product has attributes of its own, such as a schedule",
+            use.product};
+  if (!isa<Float32Type, BFloat16Type, Float16Type>(
           getElementTypeOrSelf(op->getResult(0))))
-    return false;
+    return {"its result is neither of f32 nor of bf16 or f16"};
   // What is read along the columns alone is not an element of the product.
   for (OpOperand *input : op.getDpsInputOperands())
     for (const Part &part : use.parts)
       if (input->get() == part.tensor &&
           !op.getMatchingIndexingMap(input).isIdentity())
-        return false;
+        return {"it does not read the product element by element"};
+  return {};
+}
+
+Obstacle mx::findEpilogueObstacle(ProductOpInterface product,
+                                  linalg::LinalgOp op) {
+  if (Obstacle found = findElementwiseObstacle(op))
+    return found;
+  Use use = getUse(product);
+  return use ? ::findEpilogueObstacle(use, op) : use.obstacle;
+}
+
+static bool fuseElementwise(IRRewriter &rewriter, Use &use) {
+  auto op = dyn_cast<linalg::LinalgOp>(use.user);
+  if (!op || ::findEpilogueObstacle(use, op))
+    return false;
   ProducerBuilder builder = beginEpilogue(rewriter, use);
   builder.inlineElementwise(op);
   Value value = builder.getElement(op->getResult(0));

@@ -258,17 +258,17 @@ static bool readsNumbersOf(QuantizeOp op, Value tensor) {
   });
 }
 
-/// Whether nothing but `op` uses what `producer` computes, and as its inputs:
+/// What else than `op` uses what `producer` computes, or not as inputs:
 /// destinations that it is the last to use are none.
-static bool isOnlyInputOf(QuantizeOp op, Operation *producer) {
-  return llvm::all_of(producer->getUses(),
-                      [&](OpOperand &use) {
-                        return use.getOwner() == op &&
-                               readsNumbersOf(op, use.get());
-                      }) &&
-         llvm::none_of(producer->getResults(), [&](Value result) {
-           return llvm::is_contained(op.getOuts(), result);
-         });
+static Obstacle findOtherUse(QuantizeOp op, Operation *producer) {
+  for (OpOperand &use : producer->getUses()) {
+    if (use.getOwner() != op)
+      return {"its result has another use", use.getOwner()};
+    if (!readsNumbersOf(op, use.get()) ||
+        llvm::is_contained(op.getOuts(), use.get()))
+      return {"the quantization does not take its result as numbers", op};
+  }
+  return {};
 }
 
 /// Replaces a quantization, and what computed an input of it, by one whose
@@ -282,12 +282,23 @@ static void finishFusion(IRRewriter &rewriter, ProducerBuilder &builder,
   rewriter.eraseOp(producer);
 }
 
+Obstacle mx::findProducerObstacle(linalg::LinalgOp producer, QuantizeOp op) {
+  if (Obstacle found = findElementwiseObstacle(producer))
+    return found;
+  if (Obstacle found = findOtherUse(op, producer))
+    return found;
+  // Gathered rows have other numbers.
+  if (op.getGather() && usesPlaces(producer))
+    return {"it depends on rows or columns, which a gather renumbers", op};
+  if (!op.getNumResults())
+    return {"the quantization is one of memrefs", op};
+  return {};
+}
+
 /// Fuses an elementwise operation whose results nothing but `op` uses.
 static bool fuseElementwise(IRRewriter &rewriter, QuantizeOp op, Value input) {
-  linalg::LinalgOp producer = getElementwise(input);
-  // Gathered rows have other numbers.
-  if (!producer || !isOnlyInputOf(op, producer) ||
-      (op.getGather() && usesPlaces(producer)))
+  auto producer = input.getDefiningOp<linalg::LinalgOp>();
+  if (!producer || findProducerObstacle(producer, op))
     return false;
   ProducerBuilder builder(rewriter, op);
   builder.inlineElementwise(producer);
@@ -298,7 +309,7 @@ static bool fuseElementwise(IRRewriter &rewriter, QuantizeOp op, Value input) {
 /// quantize(dequantize(x)) -> quantize of the elements and scales of x
 static bool fuseDequantize(IRRewriter &rewriter, QuantizeOp op, Value input) {
   auto producer = input.getDefiningOp<DequantizeOp>();
-  if (!producer || !isOnlyInputOf(op, producer) || !canInline(producer) ||
+  if (!producer || findOtherUse(op, producer) || !canInline(producer) ||
       op.getOffsets())
     return false;
   ProducerBuilder builder(rewriter, op);

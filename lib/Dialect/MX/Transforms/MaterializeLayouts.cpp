@@ -94,7 +94,11 @@ static LogicalResult verifyCarriers(ModuleOp module) {
           << found
           << " to a physical tensor; expected an mx operation, func, "
              "scf.for, scf.if, scf.while, arith.select, tensor.empty or "
-             "tensor.dim";
+             "tensor.dim"
+          << (isa<OffsetSizeAndStrideOpInterface>(op)
+                  ? ": make this part a tensor of its own, an argument or what "
+                    "mx.relayout gives"
+                  : "");
       failed = true;
     }
   });

@@ -64,25 +64,54 @@ static bool isInlinable(Operation &op, unsigned numLoops) {
          op.getNumRegions() == 0;
 }
 
-bool mx::isElementwise(linalg::LinalgOp op) {
-  if (!op.hasPureTensorSemantics() || op.getNumLoops() < 2 ||
-      op.getNumParallelLoops() != op.getNumLoops())
-    return false;
+/// "input 0 is read by (d0, d1) -> (d1, d0)"
+static std::string describeAccess(linalg::LinalgOp op, OpOperand &operand,
+                                  StringRef verb) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  bool isInit = op.isDpsInit(&operand);
+  unsigned first = isInit ? op.getNumDpsInputs() : 0;
+  os << (isInit ? "result " : "input ") << operand.getOperandNumber() - first
+     << " is " << verb << " by " << op.getMatchingIndexingMap(&operand);
+  return text;
+}
+
+Obstacle mx::findElementwiseObstacle(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics())
+    return {"it does not work on tensors alone"};
+  if (op.getNumLoops() < 2)
+    return {"its results have fewer than two dimensions"};
+  if (op.getNumParallelLoops() != op.getNumLoops())
+    return {"one of its loops is a reduction"};
   bool hasElements = false;
   for (OpOperand *input : op.getDpsInputOperands()) {
     Access access = getAccess(op, input);
-    if (access == Access::None)
-      return false;
+    if (access == Access::None) {
+      auto type = cast<RankedTensorType>(input->get().getType());
+      if (type.getEncoding())
+        return {"input " + std::to_string(input->getOperandNumber()) +
+                " has a layout"};
+      return {describeAccess(op, *input, "read") +
+              ", and not by a part of its loops in their order"};
+    }
     hasElements |= access == Access::Element;
   }
-  for (OpOperand &init : op.getDpsInitsMutable())
-    if (!op.getMatchingIndexingMap(&init).isIdentity() ||
-        op.payloadUsesValueFromOperand(&init))
-      return false;
-  return hasElements &&
-         llvm::all_of(op.getBlock()->without_terminator(), [&](Operation &op2) {
-           return isInlinable(op2, op.getNumLoops());
-         });
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    if (!op.getMatchingIndexingMap(&init).isIdentity())
+      return {describeAccess(op, init, "written") +
+              ", and not element by element"};
+    if (op.payloadUsesValueFromOperand(&init))
+      return {"its region reads what outs holds: make that an input"};
+  }
+  if (!hasElements)
+    return {"no input is a tensor of f32, bf16 or f16 in the shape of its "
+            "results"};
+  for (Operation &inner : op.getBlock()->without_terminator())
+    if (!isInlinable(inner, op.getNumLoops()))
+      return {"its region has " + inner.getName().getStringRef().str() +
+              ", where only arith, math and linalg.index of the last two "
+              "dimensions can be"};
+  return {};
 }
 
 bool mx::usesPlaces(linalg::LinalgOp op) {

@@ -11,16 +11,11 @@
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_PRODUCERBUILDER_H
 #define MX_LIB_DIALECT_MX_TRANSFORMS_PRODUCERBUILDER_H
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "Fusion.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mx/Dialect/MX/IR/MX.h"
 
 namespace mx {
-
-/// Whether an operation on tensors computes each element of its results from
-/// the elements at the same place.
-bool isElementwise(mlir::linalg::LinalgOp op);
 
 /// Whether what an element becomes depends on its row or column.
 bool usesPlaces(mlir::linalg::LinalgOp op);

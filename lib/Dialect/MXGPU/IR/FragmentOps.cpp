@@ -58,6 +58,8 @@ bool DrainColumnOp::isShared() {
 }
 
 LogicalResult mxgpu::verifyBlock(Operation *op, Type type) {
+  if (failed(verifyVectorSize(op, type)))
+    return failure();
   auto vector = cast<VectorType>(type);
   Type element = vector.getElementType();
   if (vector.getRank() != 1 || vector.isScalable() || !element.isIntOrFloat() ||
@@ -178,6 +180,8 @@ LogicalResult TmaStoreOp::verify() {
 
 /// A vector of one dimension that fills 32-bit words.
 static LogicalResult verifyWords(Operation *op, Type type) {
+  if (failed(verifyVectorSize(op, type)))
+    return failure();
   auto vector = cast<VectorType>(type);
   Type element = vector.getElementType();
   bool isPadded = isa<Float6E2M3FNType, Float6E3M2FNType>(element);
@@ -219,6 +223,8 @@ LogicalResult LargestMagnitudeOp::verify() {
     return emitOpError("expected a vector or more, found none");
   for (Value value : getValues()) {
     auto type = cast<VectorType>(value.getType());
+    if (failed(verifyVectorSize(*this, type)))
+      return failure();
     if (!isa<BFloat16Type, Float16Type, Float32Type>(type.getElementType()) ||
         type.getElementType() != getElementTypeOrSelf(getValues()[0]))
       return emitOpError("expected vectors of one of bf16, f16 and f32, found ")

@@ -40,6 +40,8 @@ SmallVector<int64_t, 2> mx::mxgpu::getFragmentShape(VectorType type) {
 /// neither crosses a chunk of the swizzle.
 static LogicalResult verifyFragment(Operation *op, BufferType buffer,
                                     VectorType type) {
+  if (failed(verifyVectorSize(op, type)))
+    return failure();
   if (type.isScalable() || type.getRank() > 2)
     return op->emitOpError("expected a fragment of 1 or 2 dimensions, found ")
            << type;
@@ -197,6 +199,9 @@ LogicalResult QuantizeColumnsOp::verify() {
   auto input = cast<VectorType>(getInput().getType());
   auto elements = cast<VectorType>(getElements().getType());
   auto scales = cast<VectorType>(getScales().getType());
+  for (VectorType type : {input, elements, scales})
+    if (failed(verifyVectorSize(*this, type)))
+      return failure();
   bool nvfp4 = isa<Float8E4M3FNType>(scales.getElementType());
   int64_t block = nvfp4 ? 16 : 32;
   if (!nvfp4 && !isa<Float8E8M0FNUType>(scales.getElementType()))

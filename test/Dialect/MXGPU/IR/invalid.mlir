@@ -1683,3 +1683,36 @@ func.func @dequantize_decode(%q: vector<8xf8E5M2>, %s: f8E8M0FNU, %g: f32) {
   %x = mxgpu.dequantize_block %q by %s decode(%g) : vector<8xf8E5M2>, f8E8M0FNU -> vector<8xbf16>
   return
 }
+
+// -----
+
+func.func @f(%x: memref<128x64xbf16>, %n: index) {
+  // expected-error @below {{'mxgpu.load_block' op expected vectors of at most 1024 elements, found 'vector<1099511627776xbf16>'}}
+  %v = mxgpu.load_block %x[%n, %n] : memref<128x64xbf16> -> vector<1099511627776xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<128x64xbf16>, %n: index, %v: vector<2048xbf16>) {
+  // expected-error @below {{'mxgpu.store_block' op expected vectors of at most 1024 elements, found 'vector<2048xbf16>'}}
+  mxgpu.store_block %v, %x[%n, %n] : vector<2048xbf16>, memref<128x64xbf16>
+  return
+}
+
+// -----
+
+// Sizes whose product overflows to a small number.
+func.func @f(%v: vector<4294967296x4294967296xbf16>) {
+  // expected-error @below {{'mxgpu.largest_magnitude' op expected vectors of at most 1024 elements, found 'vector<4294967296x4294967296xbf16>'}}
+  %m = mxgpu.largest_magnitude %v : vector<4294967296x4294967296xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<128x64xbf16>, %n: index, %p: i1, %v: vector<4611686018427387904xbf16>) {
+  // expected-error @below {{'mxgpu.store_fragment' op expected vectors of at most 1024 elements, found 'vector<4611686018427387904xbf16>'}}
+  mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<4611686018427387904xbf16>, memref<128x64xbf16>
+  return
+}

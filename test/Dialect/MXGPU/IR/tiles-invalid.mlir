@@ -359,3 +359,28 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+// 2^60 + 2 columns of 16 bits are 32 bits to whoever multiplies without looking.
+func.func @f(%x: vector<32x1152921504606846978xbf16>) {
+  // expected-error @below {{'mxgpu.quantize_columns' op expected vectors of at most 1024 elements, found 'vector<32x1152921504606846978xbf16>'}}
+  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+      : vector<32x1152921504606846978xbf16>
+      -> vector<1152921504606846978x32xf8E4M3FN>, vector<1152921504606846978xf8E8M0FNU>
+  return
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (x: smem<64x64xbf16>), producer = tma, consumer = threads(32)>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %s = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.load_shared' op expected vectors of at most 1024 elements, found 'vector<64x64xbf16>'}}
+      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<64x64xbf16>
+    }
+  }
+}

@@ -146,6 +146,22 @@ def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def MXVerifyTensors : Pass<"mx-verify-tensors"> {
+  let summary = "Refuse operations on tensors that have no lowering";
+  let description = [{
+    Names the first operation on tensors that no later pass lowers, while it is
+    still what was written, and says what to do instead: operations that do not
+    bufferize, and with `on-device` what the host would do with tensors in
+    device memory, products of `linalg`, and elementwise operations that became
+    part of nothing, with what kept them apart. It runs after fusion and changes
+    nothing.
+  }];
+  let options = [
+    Option<"onDevice", "on-device", "bool", /*default=*/"false",
+           "Tensors lie in device memory">
+  ];
+}
+
 def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
   let summary = "Compute matrix products of f32, bf16 and f16 in block formats";
   let description = [{

@@ -1,0 +1,177 @@
+//===- VerifyTensors.cpp - Refuse what has no lowering, in its own words --===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Once tensors are buffers, what was written is hard to tell from what it has
+// become. Operations on tensors that no later pass can lower are therefore
+// named while they are what they were.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fusion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mx/Dialect/MX/IR/VectorSizes.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx;
+
+namespace mx {
+#define GEN_PASS_DEF_MXVERIFYTENSORS
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+static bool isTensor(Type type) { return isa<TensorType>(type); }
+
+static bool hasTensors(Operation *op) {
+  return llvm::any_of(op->getOperandTypes(), isTensor) ||
+         llvm::any_of(op->getResultTypes(), isTensor);
+}
+
+//===----------------------------------------------------------------------===//
+// On all paths
+//===----------------------------------------------------------------------===//
+
+/// Refuses what nothing makes buffers or loops of.
+static LogicalResult verifyLowering(Operation *op) {
+  if (isa<linalg::LinalgDialect>(op->getDialect()) && hasTensors(op) &&
+      !isa<linalg::LinalgOp>(op))
+    return op->emitOpError("expected an operation that becomes loops: write it "
+                           "as sums or maxima of rows and elementwise "
+                           "operations (linalg.generic)");
+  if (!hasTensors(op) || isa<bufferization::BufferizableOpInterface>(op) ||
+      isa<func::FuncOp, func::ReturnOp, func::CallOp>(op) ||
+      op->hasTrait<OpTrait::IsTerminator>())
+    return success();
+  InFlightDiagnostic diag =
+      op->emitOpError("expected an operation on tensors that bufferizes: ");
+  if (op->hasTrait<OpTrait::Elementwise>())
+    return diag << "write it as a linalg.generic on elements, which "
+                   "mlir-opt --convert-elementwise-to-linalg does";
+  return diag << "write it with linalg, tensor or mx operations";
+}
+
+//===----------------------------------------------------------------------===//
+// On the GPU
+//===----------------------------------------------------------------------===//
+
+/// The product whose result, or a slice of it, `tensor` is.
+static ProductOpInterface getProduct(Value tensor) {
+  if (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>())
+    tensor = slice.getSource();
+  return tensor.getDefiningOp<ProductOpInterface>();
+}
+
+/// What keeps an operation from its neighbours; none if it has no neighbour.
+static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
+  for (Value operand : op->getOperands())
+    if (ProductOpInterface product = getProduct(operand))
+      return findEpilogueObstacle(product, op);
+  for (Operation *user : op->getUsers())
+    if (auto quantize = dyn_cast<QuantizeOp>(user))
+      return findProducerObstacle(op, quantize);
+  return std::nullopt;
+}
+
+static LogicalResult refuseElementwise(linalg::LinalgOp op) {
+  std::optional<Obstacle> found = findObstacle(op);
+  Obstacle obstacle = found ? *found : findElementwiseObstacle(op);
+  if (!found && !obstacle)
+    obstacle = {"no product computes its inputs, and no quantization takes its "
+                "results"};
+  if (!obstacle)
+    obstacle = {"fusion is switched off, or has not been run"};
+  InFlightDiagnostic diag =
+      op->emitOpError("expected to become part of a product before it or of a "
+                      "quantization after it, as elementwise operations on the "
+                      "GPU do; it cannot, since ")
+      << obstacle.why;
+  if (obstacle.where && obstacle.where != op)
+    diag.attachNote(obstacle.where->getLoc())
+        << "this is '" << obstacle.where->getName() << "'";
+  return diag;
+}
+
+/// Fills and reductions are left to those who make kernels of them.
+static LogicalResult verifyLinalg(linalg::LinalgOp op) {
+  if (isa<linalg::FillOp>(op))
+    return success();
+  if (linalg::isaContractionOpInterface(op))
+    return op.emitOpError(
+        "expected products in block formats on the GPU: quantize both operands "
+        "for mx.matmul, or run mx-opt --mx-quantize-matmuls (docs/Linalg.md)");
+  if (op.getNumParallelLoops() == op.getNumLoops())
+    return refuseElementwise(op);
+  return success();
+}
+
+/// Device memory is the kernels', and no kernel does these.
+static LogicalResult verifyOnDevice(Operation *op) {
+  auto refuse = [&](StringRef why) -> LogicalResult {
+    return op->emitOpError("expected tensors to stay in device memory, ")
+           << why;
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](linalg::LinalgOp linalgOp) { return verifyLinalg(linalgOp); })
+      .Case([&](arith::ConstantOp constant) -> LogicalResult {
+        if (!isTensor(constant.getType()))
+          return success();
+        return refuse("where constants are not: make it an argument of the "
+                      "function");
+      })
+      .Case([&](tensor::ExtractOp) {
+        return refuse("where the host cannot read an element: return the "
+                      "tensor, and give what depends on it to another function "
+                      "as an argument");
+      })
+      .Case([&](tensor::PadOp) {
+        return refuse("where no kernel pads them: pad the argument before the "
+                      "call (products and quantizers take any number of rows)");
+      })
+      .Case<tensor::InsertOp, tensor::GenerateOp, tensor::FromElementsOp,
+            tensor::SplatOp>([&](Operation *) {
+        return refuse("where the host cannot write elements: make the tensor "
+                      "an argument of the function");
+      })
+      .Default([](Operation *) { return success(); });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
+  using MXVerifyTensorsBase::MXVerifyTensorsBase;
+
+  void runOnOperation() override {
+    if (failed(verifyVectorSizes(getOperation(), kMaxHostVector)))
+      return signalPassFailure();
+    // An operation that a neighbour keeps apart says more than one that has
+    // none.
+    SmallVector<Operation *> ops;
+    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op->getDialect() && !isOpTriviallyDead(op))
+        ops.push_back(op);
+      // Regions work on elements.
+      bool isOfElements =
+          isa_and_present<MXDialect, linalg::LinalgDialect>(op->getDialect()) ||
+          isa<tensor::GenerateOp, tensor::PadOp>(op);
+      return isOfElements ? WalkResult::skip() : WalkResult::advance();
+    });
+    std::stable_partition(ops.begin(), ops.end(), [](Operation *op) {
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      return !linalgOp || findObstacle(linalgOp);
+    });
+    for (Operation *op : ops)
+      if (failed(verifyLowering(op)) ||
+          (onDevice && failed(verifyOnDevice(op))))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,28 @@
+// RUN: mx-opt %s --split-input-file --verify-diagnostics --convert-mxgpu-to-nvvm
+
+// Operations of other dialects on vectors that no thread can hold are refused
+// before anything counts their elements.
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @widen(%n: index) smem(0) {
+    %work = mxgpu.work_source static raster = linear tile [1, 1] of(%n, %n, %n)
+    mxgpu.role @all warps(1) first_warp(0) {
+      // expected-error @below {{expected vectors of at most 1024 elements, found 'vector<1099511627776xbf16>'}}
+      %x = ub.poison : vector<1099511627776xbf16>
+      %y = arith.extf %x : vector<1099511627776xbf16> to vector<1099511627776xf32>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @splat(%n: index) smem(0) {
+    %work = mxgpu.work_source static raster = linear tile [1, 1] of(%n, %n, %n)
+    mxgpu.role @all warps(1) first_warp(0) {
+      // expected-error @below {{'arith.constant' op expected vectors of at most 1024 elements, found 'vector<4294967296x4294967296xf32>'}}
+      %x = arith.constant dense<1.0> : vector<4294967296x4294967296xf32>
+      %y = arith.divf %x, %x : vector<4294967296x4294967296xf32>
+    }
+  }
+}

@@ -1,0 +1,137 @@
+"""mx-run --check=cpu takes every entry of every file in examples/, as it is fused:
+the exit status is 0, and each operation is compared or named. A file, or an entry, that is new
+needs a line in SIZES.
+
+REQUIRES: compiler, numpy
+UNSUPPORTED: sanitizers
+RUN: rm -rf %t && mkdir -p %t && %python %s %examples %t mx-run mx-opt
+"""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+examples, directory, mx_run, mx_opt = sys.argv[1:]
+
+# Tokens, pairs of a token and an expert, and room for these along a ragged
+# reduction of 8 groups.
+T, P, CAPACITY = 24, 40, 1152
+FORWARD = {"x": [T], "tokens": [P], "probs": [P]}
+SAVED = {"xte": [CAPACITY], "xts": [CAPACITY // 32], "hte": [CAPACITY], "hts": [CAPACITY // 32]}
+LAYER = {"dy": [T], "tokens": [P], "probs": [P], "gu": [P]}
+
+# Extents of the dynamic dimensions of arguments, in their order.
+SIZES = {
+    ("grouped_matmul", "main"): {"x": [P, 256], "w": [3, 128, 256], "offsets": [3]},
+    ("grouped_schedule", "parts"): {"a": [P, 256], "as": [P, 8], "b": [256, 256], "bs": [256, 8]},
+    ("grouped_schedule", "reduction"): {
+        "a": [128, 512], "as": [128, 16], "b": [128, 512], "bs": [128, 16],
+    },
+    ("grouped_schedule", "rows"): {"a": [P, 256], "as": [P, 8], "b": [128, 256], "bs": [128, 8]},
+    ("matmul", "main"): {"x": [40, 256], "w": [24, 256]},
+    ("matmul_f32", "main"): {},
+    ("matmul_schedule", "main"): {"x": [40, 256], "w": [24, 256]},
+    ("moe_layer", "backward"): {**LAYER, **SAVED},
+    ("moe_layer", "forward"): FORWARD,
+    ("moe_layer", "quantize_weights"): {},
+    ("moe_linalg", "backward"): {**LAYER, "x": [T]},
+    ("moe_linalg", "forward"): FORWARD,
+}
+
+random = np.random.default_rng(16)
+
+
+def parse(type_, dynamic):
+    """Element type, shape and encoding of a tensor type."""
+    body, _, encoding = type_[len("tensor<") : -1].partition(", ")
+    dims = re.match(r"((?:[0-9?]+x)*)(.*)", body)
+    sizes, rest = [d for d in dims.group(1).split("x") if d], iter(dynamic)
+    return dims.group(2), [next(rest) if d == "?" else int(d) for d in sizes], encoding
+
+
+def physical(shape, encoding):
+    """The shape in memory of scales."""
+    if "tcgen05" not in encoding:
+        return shape
+    *batch, rows, blocks = shape
+    groups = re.search(r"ragged = rows, groups = (\d+)", encoding)
+    tiles = rows // 128 + int(groups.group(1)) if groups else -(-rows // 128)
+    return [*batch, tiles, -(-blocks // 4), 32, 4, 4]
+
+
+def make(name, type_, dynamic):
+    element, shape, encoding = parse(type_, dynamic)
+    if element == "i32":
+        if name in ("ends", "offsets"):  # some groups have no rows
+            ends = np.sort(random.integers(0, P + 1, shape)).astype(np.int32)
+            ends[-1] = P
+            return ends
+        return random.integers(0, T, shape).astype(np.int32)
+    if element == "f8E8M0FNU":
+        return random.integers(122, 130, physical(shape, encoding)).astype(np.uint8)
+    if element == "f8E4M3FN":
+        return (random.integers(0, 0x7F, shape) | random.integers(0, 2, shape) << 7).astype(np.uint8)
+    numbers = random.standard_normal(shape).astype(np.float32)
+    if element == "f32":
+        return numbers
+    assert element == "bf16", element
+    return (numbers.view(np.uint32) >> 16).astype(np.uint16)
+
+
+def clear_padding(array, ends):
+    """Between a group and the next one, which begins at a multiple of 128 columns."""
+    begin = first = 0
+    for end in ends:
+        last, following = first + end - begin, first + -(-(end - begin) // 128) * 128
+        array[:, last:following] = 0
+        first, begin = following, end
+
+
+def prepare(path):
+    """The file, or what the command in its first comment makes of it."""
+    head = open(path).read().split("\n\n", 1)[0]
+    command = re.search(r"^//\s+mx-opt (--mx-quantize-matmuls.*)$", head, re.MULTILINE)
+    if not command:
+        return path
+    out = f"{directory}/{os.path.basename(path)}"
+    subprocess.run([mx_opt, path, *command.group(1).split(), "-o", out], check=True)
+    return out
+
+
+seen = set()
+for path in sorted(glob.glob(f"{examples}/*.mlir")):
+    text = re.sub(r"//.*", "", open(path).read())
+    for alias, type_ in re.findall(r"^(![\w.]+) = (tensor<.*>)$", text, re.MULTILINE):
+        text = re.sub(re.escape(alias) + r"\b(?! =)", type_.replace("\\", "\\\\"), text)
+    stem = os.path.basename(path)[: -len(".mlir")]
+    program = prepare(path)
+    for entry, arguments in re.findall(
+        r"func\.func @(\w+)\((.*?)\)\s*->[^{]*\{\n", text, re.DOTALL
+    ):
+        seen.add((stem, entry))
+        if (stem, entry) not in SIZES:
+            sys.exit(f"{stem}.mlir: entry {entry} has no line in SIZES")
+        types = dict(
+            re.match(r"%(\w+): (.*)", argument, re.DOTALL).groups()
+            for argument in re.split(r",\s*(?=%)", arguments.strip())
+        )
+        arrays = {n: make(n, t, SIZES[stem, entry].get(n, [])) for n, t in types.items()}
+        files = [f"{directory}/{stem}-{entry}-{name}.npy" for name in types]
+        for file, (name, array) in zip(files, arrays.items()):
+            if "#mx.ragged" in types[name]:
+                clear_padding(array, arrays["ends"])
+            np.save(file, array)
+        command = [mx_run, program, f"--entry={entry}", "--device=sim", "--check=cpu"]
+        command += [f"--arg={file}" for file in files]
+        done = subprocess.run(command, capture_output=True, text=True)
+        print(f"{stem}.mlir, {entry}:\n{done.stdout}{done.stderr}")
+        named = re.findall(r"^check: mx\.\w+ at ", done.stdout, re.MULTILINE)
+        if done.returncode or not named or "\ncheck: passed" not in done.stdout:
+            sys.exit(f"{stem}.mlir, {entry}: exit status {done.returncode}")
+
+if missing := set(SIZES) - seen:
+    sys.exit(f"not in {examples}: {sorted(missing)}")

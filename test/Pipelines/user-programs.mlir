@@ -1,0 +1,508 @@
+// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-to-nvvm
+
+// Programs that a user would write and the GPU path does not take yet: each is
+// refused at what was written, with the reason and what to do.
+
+!a = tensor<4x128x256xf8E4M3FN>
+!as = tensor<4x128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!o = tensor<4x128x128xf32>
+func.func @rank3(%a: !a, %as: !as, %b: !a, %bs: !as) -> !o {
+  %0 = tensor.empty() : !o
+  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<4x128x256xf8E4M3FN>': multiply one matrix at a time, or by mx.grouped_matmul where rows belong to groups}}
+  %y = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !a, !as) outs(%0 : !o) -> !o
+  return %y : !o
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+func.func @weight_only(%x: !m, %e: !e, %s: !s) -> !y {
+  %w0 = tensor.empty() : !w
+  %w = mx.dequantize ins(%e, %s : !e, !s) outs(%w0 : !w) -> !w
+  %z = arith.constant 0.0 : f32
+  %y0 = tensor.empty() : !y
+  %y1 = linalg.fill ins(%z : f32) outs(%y0 : !y) -> !y
+  // expected-error @below {{'linalg.matmul' op expected products in block formats on the GPU: quantize both operands for mx.matmul, or run mx-opt --mx-quantize-matmuls (docs/Linalg.md)}}
+  %y = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+    ins(%x, %w : !m, !w) outs(%y1 : !y) -> !y
+  return %y : !y
+}
+
+// -----
+
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+!e4 = tensor<128x256xf4E2M1FN>
+!s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<tcgen05>>
+// expected-note @below {{b_scales is defined here}}
+func.func @nvfp4_mxfp8(%a: !e4, %as: !s4, %b: !e, %bs: !s) -> !y {
+  %0 = tensor.empty() : !y
+  // expected-error @below {{'mx.matmul' op expected b_scales of type 'f8E4M3FN' like a_scales, found 'f8E8M0FNU': the tensor core takes one kind of scales, quantize one operand as the other}}
+  %y = mx.matmul ins(%a, %as, %b, %bs : !e4, !s4, !e, !s) outs(%0 : !y) -> !y
+  return %y : !y
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<256x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!we = tensor<256x256xf8E4M3FN>
+!ws = tensor<256x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!stack = tensor<3x256x256xbf16>
+func.func @loop(%x: !m, %ws: !stack) -> !m {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  // expected-error @below {{'scf.for' op expected each tensor that it carries to stay in one buffer on the GPU, found one that moves to another, so that only the run knows its layout: unroll it, or call the function once a round}}
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (!m) {
+    %w = tensor.extract_slice %ws[%i, 0, 0] [1, 256, 256] [1, 1, 1] : !stack to !w
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  // expected-note @below {{'mx.quantize' takes the tensor}}
+  %q:2 = mx.quantize ins(%a : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+    %we0 = tensor.empty() : !we
+    %ws0 = tensor.empty() : !ws
+    %wq:2 = mx.quantize ins(%w : !w) outs(%we0, %ws0 : !we, !ws) -> !we, !ws
+    %0 = tensor.empty() : !m
+    %y = mx.matmul ins(%q#0, %q#1, %wq#0, %wq#1 : !e, !s, !we, !ws) outs(%0 : !m) -> !m
+    scf.yield %y : !m
+  }
+  return %r : !m
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!l = tensor<128x8xf8E8M0FNU>
+!y = tensor<128x128xf32>
+func.func @const_scales(%x: !m, %w: !e) -> !y {
+  // expected-error @below {{'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument of the function}}
+  %s = arith.constant dense<1.0> : !l
+  %t0 = tensor.empty() : !s
+  %t = mx.relayout ins(%s : !l) outs(%t0 : !s) -> !s
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %w, %t : !e, !s, !e, !s) outs(%0 : !y) -> !y
+  return %y : !y
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+func.func @const_weights(%x: !m) -> !y {
+  // expected-error @below {{'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument of the function}}
+  %w = arith.constant dense<2.0> : !w
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  %y0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
+  return %y : !y
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+!se = tensor<3x128x256xf8E4M3FN>
+!ss = tensor<3x128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @stacked_scales(%x: !m, %ws: !se, %wss: !ss) -> !y {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %w = tensor.extract_slice %ws[1, 0, 0] [1, 128, 256] [1, 1, 1] : !se to !e
+  // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.scale_layout<tcgen05> to a physical tensor; expected an mx operation, func, scf.for, scf.if, scf.while, arith.select, tensor.empty or tensor.dim: make this part a tensor of its own, an argument or what mx.relayout gives}}
+  %s = tensor.extract_slice %wss[1, 0, 0] [1, 128, 8] [1, 1, 1] : !ss to !s
+  %0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %w, %s : !e, !s, !e, !s) outs(%0 : !y) -> !y
+  return %y : !y
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+!se = tensor<3x128x256xf8E4M3FN>
+!tl = tensor<1x2x32x4x4xf8E8M0FNU>
+!ss = tensor<3x1x2x32x4x4xf8E8M0FNU>
+func.func @stacked_tiles(%x: !m, %ws: !se, %wss: !ss) -> !y {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %w = tensor.extract_slice %ws[1, 0, 0] [1, 128, 256] [1, 1, 1] : !se to !e
+  %s = tensor.extract_slice %wss[1, 0, 0, 0, 0, 0] [1, 1, 2, 32, 4, 4] [1, 1, 1, 1, 1, 1] : !ss to !tl
+  %0 = tensor.empty() : !y
+  // expected-error @below {{'mx.matmul' op expected scales of b that are a tensor of their own on the GPU, found a slice of others, 'memref<1x2x32x4x4xf8E8M0FNU, strided<[1024, 512, 16, 4, 1], offset: 1024>>': make them an argument of their own}}
+  %y = mx.matmul ins(%q#0, %q#1, %w, %s : !e, !s, !e, !tl) outs(%0 : !y) -> !y
+  return %y : !y
+}
+
+// -----
+
+!e = tensor<128x256xf8E4M3FN>
+!l = tensor<128x8xf8E8M0FNU>
+!y = tensor<128x128xf32>
+func.func @linear_scales(%x: !e, %xs: !l, %w: !e, %ws: !l) -> !y {
+  %0 = tensor.empty() : !y
+  // expected-error @below {{'mx.matmul' op expected scales of a in layout tcgen05 on the GPU, found 'memref<128x8xf8E8M0FNU>': quantize to #mx.scale_layout<tcgen05>, or use mx.relayout}}
+  %y = mx.matmul ins(%x, %xs, %w, %ws : !e, !l, !e, !l) outs(%0 : !y) -> !y
+  return %y : !y
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!e4 = tensor<128x256xf4E2M1FN>
+!s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<tcgen05>>
+func.func @nvfp4_amax(%x: !m) -> (!e4, !s4) {
+  %a0 = tensor.empty() : tensor<f32>
+  %a = mx.amax ins(%x : !m) outs(%a0 : tensor<f32>) -> tensor<f32>
+  // expected-error @below {{'tensor.extract' op expected tensors to stay in device memory, where the host cannot read an element: return the tensor, and give what depends on it to another function as an argument}}
+  %amax = tensor.extract %a[] : tensor<f32>
+  %c = arith.constant 2688.0 : f32
+  %g = arith.divf %c, %amax : f32
+  %e0 = tensor.empty() : !e4
+  %s0 = tensor.empty() : !s4
+  %q:2 = mx.quantize ins(%x : !m) global_scale(%g) outs(%e0, %s0 : !e4, !s4) block_size = 16 -> !e4, !s4
+  return %q#0, %q#1 : !e4, !s4
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+func.func @second_use(%x: !m, %w: !w) -> (!y, !y) {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  %y0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
+  %z0 = tensor.empty() : !y
+  // expected-error @below {{'linalg.generic' op expected to become part of a product before it or of a quantization after it, as elementwise operations on the GPU do; it cannot, since the product's result has another use}}
+  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%y : !y) outs(%z0 : !y) {
+  ^bb0(%in: f32, %old: f32):
+    %z = arith.constant 0.0 : f32
+    %r = arith.maximumf %in, %z : f32
+    linalg.yield %r : f32
+  } -> !y
+  // expected-note @below {{this is 'func.return'}}
+  return %y, %z : !y, !y
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+func.func @accumulate(%x: !m, %w: !w, %acc: !y) -> !y {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  // expected-note @below {{this is 'mx.matmul'}}
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%acc : !y) accumulate -> !y
+  %z0 = tensor.empty() : !y
+  // expected-error @below {{'linalg.generic' op expected to become part of a product before it or of a quantization after it, as elementwise operations on the GPU do; it cannot, since the product adds to what its outs holds: let this operation add that, as an input}}
+  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%y : !y) outs(%z0 : !y) {
+  ^bb0(%in: f32, %old: f32):
+    %z = arith.constant 0.0 : f32
+    %r = arith.maximumf %in, %z : f32
+    linalg.yield %r : f32
+  } -> !y
+  return %z : !y
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+func.func @reads_outs(%x: !m, %w: !w, %acc: !y) -> !y {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  %y0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
+  // expected-error @below {{'linalg.generic' op expected to become part of a product before it or of a quantization after it, as elementwise operations on the GPU do; it cannot, since its region reads what outs holds: make that an input}}
+  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%y : !y) outs(%acc : !y) {
+  ^bb0(%in: f32, %old: f32):
+    %r = arith.addf %in, %old : f32
+    linalg.yield %r : f32
+  } -> !y
+  return %z : !y
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+func.func @transposed(%x: !m, %w: !w) -> !y {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  %y0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
+  %z0 = tensor.empty() : !y
+  // expected-error @below {{'linalg.generic' op expected to become part of a product before it or of a quantization after it, as elementwise operations on the GPU do; it cannot, since input 0 is read by (d0, d1) -> (d1, d0), and not by a part of its loops in their order}}
+  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%y : !y) outs(%z0 : !y) {
+  ^bb0(%in: f32, %old: f32):
+    linalg.yield %in : f32
+  } -> !y
+  return %z : !y
+}
+
+// -----
+
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!f = tensor<128x256xf32>
+func.func @dequantize_scale(%e: !e, %s: !s) -> !f {
+  %0 = tensor.empty() : !f
+  %d = mx.dequantize ins(%e, %s : !e, !s) outs(%0 : !f) -> !f
+  %z0 = tensor.empty() : !f
+  // expected-error @below {{'linalg.generic' op expected to become part of a product before it or of a quantization after it, as elementwise operations on the GPU do; it cannot, since no product computes its inputs, and no quantization takes its results}}
+  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%d : !f) outs(%z0 : !f) {
+  ^bb0(%in: f32, %old: f32):
+    %c = arith.constant 2.0 : f32
+    %r = arith.mulf %in, %c : f32
+    linalg.yield %r : f32
+  } -> !f
+  return %z : !f
+}
+
+// -----
+
+!f = tensor<128x256xf32>
+func.func @elementwise_alone(%x: !f) -> !f {
+  %z0 = tensor.empty() : !f
+  // expected-error @below {{'linalg.generic' op expected to become part of a product before it or of a quantization after it, as elementwise operations on the GPU do; it cannot, since no product computes its inputs, and no quantization takes its results}}
+  %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : !f) outs(%z0 : !f) {
+  ^bb0(%in: f32, %old: f32):
+    %z = arith.constant 0.0 : f32
+    %r = arith.maximumf %in, %z : f32
+    linalg.yield %r : f32
+  } -> !f
+  return %z : !f
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+func.func @addf(%x: !m, %w: !w, %b: !y) -> !y {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  %y0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
+  // expected-error @below {{'arith.addf' op expected an operation on tensors that bufferizes: write it as a linalg.generic on elements, which mlir-opt --convert-elementwise-to-linalg does}}
+  %z = arith.addf %y, %b : !y
+  return %z : !y
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!y = tensor<128x128xf32>
+func.func @broadcast(%x: !m, %w: !w, %b: tensor<128xf32>) -> !y {
+  %0 = tensor.empty() : !y
+  // expected-error @below {{'linalg.broadcast' op expected to become part of a product before it or of a quantization after it, as elementwise operations on the GPU do; it cannot, since no input is a tensor of f32, bf16 or f16 in the shape of its results}}
+  %z = linalg.broadcast ins(%b : tensor<128xf32>) outs(%0 : !y) dimensions = [0]
+  return %z : !y
+}
+
+// -----
+
+!f = tensor<128x256xf32>
+func.func @transpose(%x: !f) -> tensor<256x128xf32> {
+  %0 = tensor.empty() : tensor<256x128xf32>
+  // expected-error @below {{'linalg.transpose' op expected to become part of a product before it or of a quantization after it, as elementwise operations on the GPU do; it cannot, since input 0 is read by (d0, d1) -> (d1, d0), and not by a part of its loops in their order}}
+  %z = linalg.transpose ins(%x : !f) outs(%0 : tensor<256x128xf32>) permutation = [1, 0]
+  return %z : tensor<256x128xf32>
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @pad(%x: tensor<100x256xbf16>) -> (!e, !s) {
+  %c = arith.constant 0.0 : bf16
+  // expected-error @below {{'tensor.pad' op expected tensors to stay in device memory, where no kernel pads them: pad the argument before the call (products and quantizers take any number of rows)}}
+  %p = tensor.pad %x low[0, 0] high[28, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %c : bf16
+  } : tensor<100x256xbf16> to !m
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%p : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!y = tensor<128x128xf32>
+func.func @fill1(%x: !m) -> !y {
+  %c = arith.constant 1.0 : f32
+  %0 = tensor.empty() : !y
+  // expected-error @below {{'linalg.fill' op expected a constant whose bits are all 0 on the GPU, which fills memory with zeros; found another value: make the tensor an argument of the function, or add the value where it is used}}
+  %z = linalg.fill ins(%c : f32) outs(%0 : !y) -> !y
+  return %z : !y
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+func.func @slice_returned(%x: !m, %w: !w) -> tensor<128x64xf32> {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  %y0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
+  // expected-error @below {{'memref.copy' op expected copies of whole tensors on the GPU, found one of a part, as a slice that is returned, inserted or put beside another is: return the whole tensor, or let the caller put the parts together}}
+  %z = tensor.extract_slice %y[0, 64] [128, 64] [1, 1] : !y to tensor<128x64xf32>
+  return %z : tensor<128x64xf32>
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+!f = tensor<128x256xf32>
+func.func @insert_slice(%x: !m, %w: !w) -> tensor<128x256xf32> {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  %y0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
+  %0 = tensor.empty() : !f
+  // expected-error @below {{'memref.copy' op expected copies of whole tensors on the GPU, found one of a part}}
+  %z = tensor.insert_slice %y into %0[0, 128] [128, 128] [1, 1] : !y into !f
+  return %z : !f
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+!f = tensor<128x256xf32>
+func.func @concat(%x: !m, %w: !w) -> tensor<128x256xf32> {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  %y0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
+  %y20 = tensor.empty() : !y
+  %y2 = mx.matmul ins(%p#0, %p#1, %q#0, %q#1 : !e, !s, !e, !s) outs(%y20 : !y) -> !y
+  // expected-error @below {{'memref.copy' op expected copies of whole tensors on the GPU, found one of a part}}
+  %z = tensor.concat dim(1) %y, %y2 : (!y, !y) -> !f
+  return %z : !f
+}
+
+// -----
+
+!m = tensor<128x256xbf16>
+!w = tensor<128x256xbf16>
+!e = tensor<128x256xf8E4M3FN>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!y = tensor<128x128xf32>
+func.func @extract(%x: !m, %w: !w) -> f32 {
+  %qe0 = tensor.empty() : !e
+  %qs0 = tensor.empty() : !s
+  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
+  %pe0 = tensor.empty() : !e
+  %ps0 = tensor.empty() : !s
+  %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
+  %y0 = tensor.empty() : !y
+  %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
+  %c = arith.constant 3 : index
+  // expected-error @below {{'tensor.extract' op expected tensors to stay in device memory, where the host cannot read an element}}
+  %z = tensor.extract %y[%c, %c] : !y
+  return %z : f32
+}
+
+// -----
+
+!f = tensor<128x256xf32>
+func.func @softmax(%x: !f) -> !f {
+  %0 = tensor.empty() : !f
+  // expected-error @below {{'linalg.softmax' op expected an operation that becomes loops: write it as sums or maxima of rows and elementwise operations (linalg.generic)}}
+  %z = linalg.softmax dimension(1) ins(%x : !f) outs(%0 : !f) -> !f
+  return %z : !f
+}
