@@ -56,6 +56,7 @@ static void addUpstreamLowering(OpPassManager &pm) {
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
+  pm.addPass(createMXVerifyDims());
   addBufferization(pm);
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createForallToForLoopPass());
@@ -64,6 +65,7 @@ void mx::buildMXToCPUPipeline(OpPassManager &pm) {
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(createExpandStridedCopies());
+  pm.addPass(createCheckAllocations());
   addHalfExpansion(pm);
   pm.addPass(createRequestEntryWrappers());
   addUpstreamLowering(pm);

@@ -54,6 +54,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createMXVerifyDims());
   if (options.fuse) {
     // What the shared memory of a kernel along both axes has room for.
     constexpr int64_t kValueBits = 48;
