@@ -35,11 +35,9 @@ using namespace mx;
 
 namespace {
 
-/// Exit statuses.
-enum { kClean = 0, kFailed = 1, kBadInput = 2 };
-
-int report(int status, const llvm::Twine &message) {
-  llvm::errs() << "mx-compile: " << message << '\n';
+int report(llvm::Error error) {
+  ExitStatus status = getExitStatus(error);
+  llvm::errs() << "mx-compile: " << llvm::toString(std::move(error)) << '\n';
   return status;
 }
 
@@ -195,21 +193,21 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
   std::unique_ptr<llvm::MemoryBuffer> file =
       openInputFile(options.inputFile, &error);
   if (!file)
-    return report(kBadInput, error);
+    return report(makeError(error));
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
-    return kBadInput;
+    return kExitBadInput;
   if (llvm::Error error = selectEntries(*module, options))
-    return report(kBadInput,
-                  options.inputFile + ": " + llvm::toString(std::move(error)));
+    return report(makeError(options.inputFile + ": " +
+                            llvm::toString(std::move(error))));
   nameArguments(*module, sources);
 
   OwningOpRef<ModuleOp> source =
       options.explain ? module->clone() : OwningOpRef<ModuleOp>();
   Output output;
   if (failed(compile(*module, options, output)))
-    return kBadInput;
+    return kExitBadInput;
   if (source)
     explainTraffic(llvm::errs(), *source,
                    {options.chip, options.fuse, options.entries, std::nullopt});
@@ -220,7 +218,7 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
     llvm::Expected<std::string> cubin =
         assemble(ptxas, options.chip, output.ptx);
     if (!cubin)
-      return report(kFailed, llvm::toString(cubin.takeError()));
+      return report(cubin.takeError());
     output.cubin = std::move(*cubin);
     output.manifest.cubin = kCubin;
   }
@@ -230,6 +228,6 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
   output.headerName = prefix + ".h";
   output.header = writeHeader(output.manifest, prefix);
   if (llvm::Error error = writeDirectory(options.outputDirectory, output))
-    return report(kBadInput, llvm::toString(std::move(error)));
-  return kClean;
+    return report(std::move(error));
+  return kExitClean;
 }

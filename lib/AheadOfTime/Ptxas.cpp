@@ -43,7 +43,8 @@ std::string readFile(StringRef path) {
 
 } // namespace
 
-/// Runs `program` and returns its exit status; what it prints goes to `output`.
+/// Runs `program` and returns its exit status, -1 if it cannot be run; what it
+/// prints goes to `output`.
 static int execute(StringRef program, ArrayRef<StringRef> arguments,
                    std::string &output) {
   TemporaryFile log("log");
@@ -105,10 +106,11 @@ Expected<std::string> mx::assemble(const std::string &ptxas,
   if (error)
     return makeError(input.path + ": cannot write: " + error.message());
   std::string log, arch = "-arch=" + chip;
-  if (execute(ptxas, {arch, input.path, "-o", output.path}, log) != 0)
-    return makeError(ptxas + ": " + StringRef(log).rtrim());
+  if (int status = execute(ptxas, {arch, input.path, "-o", output.path}, log))
+    return makeError(ptxas + ": " + StringRef(log).rtrim(),
+                     status < 0 ? kExitBadInput : kExitFault);
   std::string cubin = readFile(output.path);
   if (cubin.empty())
-    return makeError(ptxas + ": expected a cubin, found no bytes");
+    return makeError(ptxas + ": expected a cubin, found no bytes", kExitFault);
   return cubin;
 }

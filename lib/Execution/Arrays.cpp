@@ -13,8 +13,32 @@
 using namespace mlir;
 using namespace mx;
 
-llvm::Error mx::makeError(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+namespace {
+
+/// A message with the exit status that goes with it.
+class StatusError : public llvm::ErrorInfo<StatusError, llvm::StringError> {
+public:
+  static char ID;
+  StatusError(const llvm::Twine &message, ExitStatus status)
+      : ErrorInfo(message, llvm::inconvertibleErrorCode()), status(status) {}
+  const ExitStatus status;
+};
+char StatusError::ID;
+
+} // namespace
+
+llvm::Error mx::makeError(const llvm::Twine &message, ExitStatus status) {
+  return llvm::make_error<StatusError>(message, status);
+}
+
+ExitStatus mx::getExitStatus(const llvm::Error &error) {
+  ExitStatus status = kExitClean;
+  llvm::visitErrors(error, [&](const llvm::ErrorInfoBase &info) {
+    status = info.isA<StatusError>()
+                 ? static_cast<const StatusError &>(info).status
+                 : kExitBadInput;
+  });
+  return status;
 }
 
 std::string ArrayType::str() const {

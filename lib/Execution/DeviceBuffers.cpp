@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceBuffers.h"
-#include "mx_runtime.h"
+#include "mx/Launch/RuntimeStatus.h"
 #include <cstdlib>
 #include <cstring>
 
@@ -44,7 +44,8 @@ llvm::Error runtimeError() {
   mxClearError();
   // A simulator's report ends its paragraphs.
   llvm::StringRef message = llvm::StringRef(text).rtrim();
-  return makeError(message.empty() ? mxStatusName(status) : message);
+  return makeError(message.empty() ? mxStatusName(status) : message,
+                   getExitStatus(status));
 }
 
 /// Memory of the runtime's current device.

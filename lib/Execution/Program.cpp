@@ -12,6 +12,7 @@
 #include "mx/Execution/Program.h"
 #include "DeviceBuffers.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "mx/Support/Memory.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <deque>
@@ -176,7 +177,10 @@ llvm::Expected<std::vector<NpyArray>> Call::readResults() {
     size_t bytes = type.itemBytes();
     for (int64_t extent : array.shape)
       bytes *= extent;
-    array.data.resize(bytes);
+    if (!tryResize(array.data, bytes))
+      return makeError("result " + llvm::Twine(index) + ": no memory for the " +
+                       llvm::Twine(bytes) + " bytes of " +
+                       npyTypeString(array));
     char *memory =
         descriptor.aligned() + descriptor.offset() * type.itemBytes();
     if (llvm::Error error = buffers.copyOut(array.data.data(), memory, bytes))

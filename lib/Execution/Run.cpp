@@ -28,15 +28,10 @@ using namespace mx;
 
 namespace {
 
-/// Exit statuses.
-enum { kClean = 0, kFailed = 1, kBadInput = 2 };
-
-int report(int status, const llvm::Twine &message) {
-  llvm::errs() << "mx-run: " << message << '\n';
+int report(llvm::Error error) {
+  ExitStatus status = getExitStatus(error);
+  llvm::errs() << "mx-run: " << llvm::toString(std::move(error)) << '\n';
   return status;
-}
-int report(int status, llvm::Error error) {
-  return report(status, llvm::toString(std::move(error)));
 }
 
 /// Prints what took how long, where that was asked for.
@@ -135,7 +130,7 @@ int mx::run(const RunOptions &options) {
   llvm::Expected<DeviceKind> device =
       selectDevice(options.device, options.chip);
   if (!device)
-    return report(kBadInput, device.takeError());
+    return report(device.takeError());
 
   DialectRegistry registry;
   registerExecutionDialects(registry);
@@ -154,20 +149,20 @@ int mx::run(const RunOptions &options) {
   std::unique_ptr<llvm::MemoryBuffer> file =
       openInputFile(options.inputFile, &error);
   if (!file)
-    return report(kBadInput, error);
+    return report(makeError(error));
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
-    return kBadInput;
+    return kExitBadInput;
   llvm::Expected<func::FuncOp> entry = lookupEntry(*module, options.entry);
   if (!entry)
-    return report(kBadInput, makeError(options.inputFile + ": " +
+    return report(makeError(options.inputFile + ": " +
                                        llvm::toString(entry.takeError())));
   std::vector<NpyArray> arguments;
   if (llvm::Error error = readArguments(*entry, options, arguments))
-    return report(kBadInput, std::move(error));
+    return report(std::move(error));
   if (failed(verifyShapes(*entry, arguments)))
-    return kBadInput;
+    return kExitBadInput;
   watch.lap("read");
 
   CompileOptions compile;
@@ -180,7 +175,7 @@ int mx::run(const RunOptions &options) {
   auto program = Program::compile(*lowered, options.entry, compile);
   if (!program) {
     std::string message = llvm::toString(program.takeError());
-    return explained ? int(kBadInput) : report(kBadInput, message);
+    return explained ? int(kExitBadInput) : report(makeError(message));
   }
   watch.lap("compile");
   if (options.explain && *device != DeviceKind::CPU)
@@ -192,22 +187,22 @@ int mx::run(const RunOptions &options) {
     inputs.push_back(&argument);
   auto results = (*program)->run(inputs);
   if (!results)
-    return report(kFailed, results.takeError());
+    return report(results.takeError());
   watch.lap("run");
   if (options.printTiming && *device == DeviceKind::Sim)
     printSimulatorCounters();
   if (llvm::Error error = writeResults(options.resultFiles, *results))
-    return report(kBadInput, std::move(error));
+    return report(std::move(error));
   if (!options.checkWithCPU)
-    return kClean;
+    return kExitClean;
 
   auto check = checkRun(*module, options.entry, compile, arguments, *results);
   if (!check)
-    return report(kFailed, check.takeError());
+    return report(check.takeError());
   watch.lap("check");
   llvm::outs() << check->text();
   if (!options.checkReport.empty())
     if (llvm::Error error = writeReport(options.checkReport, *check))
-      return report(kBadInput, std::move(error));
-  return check->passed() ? kClean : kFailed;
+      return report(std::move(error));
+  return check->passed() ? kExitClean : kExitFault;
 }

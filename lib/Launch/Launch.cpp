@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Launch/Launch.h"
+#include "mx/Launch/RuntimeStatus.h"
+#include "mx/Support/Memory.h"
 #include "mx/Support/Npy.h"
 #include "mx/Support/ResultFiles.h"
 #include "mx_program.h"
@@ -19,22 +21,21 @@ using namespace mx;
 
 namespace {
 
-/// Exit statuses.
-enum Status { kClean = 0, kFailed = 1, kBadInput = 2 };
-
-Status report(Status status, const std::string &message) {
+ExitStatus report(const std::string &message,
+                  ExitStatus status = kExitBadInput) {
   fprintf(stderr, "mx-launch: %s\n", message.c_str());
   return status;
 }
 
 /// Reports what the runtime found.
-Status reportLastError(Status status) {
+ExitStatus reportLastError() {
   std::string text = mxGetLastError();
   int code = mxGetLastStatus();
   mxClearError();
   // A simulator's report ends its paragraphs.
   text.erase(text.find_last_not_of(" \n") + 1);
-  return report(status, text.empty() ? mxStatusName(code) : text);
+  return report(text.empty() ? mxStatusName(code) : text,
+                getExitStatus(code));
 }
 
 /// Prints what took how long, where that was asked for.
@@ -90,20 +91,20 @@ bool allocate(size_t bytes, DeviceMemory &memory) {
   return true;
 }
 
-/// One run of one entry; methods return kClean or a status that was reported.
+/// One run of one entry; methods return kExitClean or a status that was reported.
 class Run {
 public:
   Run(const LaunchOptions &options, mxEntry entry)
       : options(options), entry(entry) {}
 
-  Status run();
+  ExitStatus run();
 
 private:
-  Status readArguments();
-  Status prepareResults();
-  Status launchEntry();
-  Status writeResults();
-  Status reportCount(int32_t expected, size_t found, const char *what);
+  ExitStatus readArguments();
+  ExitStatus prepareResults();
+  ExitStatus launchEntry();
+  ExitStatus writeResults();
+  ExitStatus reportCount(int32_t expected, size_t found, const char *what);
 
   const LaunchOptions &options;
   mxEntry entry;
@@ -114,13 +115,13 @@ private:
   std::vector<void *> resultAddresses;
 };
 
-Status Run::reportCount(int32_t expected, size_t found, const char *what) {
-  return report(kBadInput, "expected " + std::to_string(expected) + " " + what +
+ExitStatus Run::reportCount(int32_t expected, size_t found, const char *what) {
+  return report("expected " + std::to_string(expected) + " " + what +
                                " of entry '" + info.name + "', found " +
                                std::to_string(found));
 }
 
-Status Run::readArguments() {
+ExitStatus Run::readArguments() {
   if (options.argumentFiles.size() != size_t(info.argumentCount))
     return reportCount(info.argumentCount, options.argumentFiles.size(),
                        "--arg, one for each argument");
@@ -129,90 +130,93 @@ Status Run::readArguments() {
     return reportCount(info.resultCount, options.resultFiles.size(),
                        "--result, one for each result");
   if (std::string why = checkResultFiles(options.resultFiles); !why.empty())
-    return report(kBadInput, why);
+    return report(why);
   for (int32_t i = 0; i < info.argumentCount; ++i) {
     const std::string &path = options.argumentFiles[size_t(i)];
     NpyArray &array = arrays.emplace_back();
     mxValueInfo expected;
     if (std::string error = readNpy(path, array); !error.empty())
-      return report(kBadInput, error);
+      return report(error);
     if (mxEntryGetArgument(entry, i, &expected))
-      return reportLastError(kBadInput);
+      return reportLastError();
     if (!isOfType(array, expected))
-      return report(kBadInput, path + ": argument " + std::to_string(i) +
+      return report(path + ": argument " + std::to_string(i) +
                                    " of type " + expected.type + ": expected " +
                                    typeString(expected) + ", found " +
                                    npyTypeString(array));
     arguments.push_back({array.data.data(), array.shape.data()});
   }
-  return kClean;
+  return kExitClean;
 }
 
-Status Run::prepareResults() {
+ExitStatus Run::prepareResults() {
   for (int32_t i = 0; i < info.resultCount; ++i) {
     mxValueInfo type;
     NpyArray &array = results.emplace_back();
     if (mxEntryGetResult(entry, i, &type))
-      return reportLastError(kBadInput);
+      return reportLastError();
     array.dtype = type.dtype;
     array.shape.resize(size_t(type.rank) + 1); // room, also for no dimension
     if (mxEntryGetResultShape(entry, arguments.data(), info.argumentCount, i,
                               array.shape.data()))
-      return reportLastError(kBadInput);
+      return reportLastError();
     array.shape.pop_back();
     size_t bytes = size_t(type.itemBytes);
     for (int64_t extent : array.shape)
       bytes *= size_t(extent);
-    array.data.resize(bytes);
     if (!allocate(bytes, memory.emplace_back()))
-      return reportLastError(kFailed);
+      return reportLastError();
+    if (!tryResize(array.data, bytes))
+      return report("result " + std::to_string(i) + ": no memory for the " +
+                    std::to_string(bytes) + " bytes of " +
+                    npyTypeString(array));
     resultAddresses.push_back(memory.back().get());
   }
-  return kClean;
+  return kExitClean;
 }
 
-Status Run::launchEntry() {
+ExitStatus Run::launchEntry() {
   size_t workspaceBytes = 0;
   if (mxEntryGetWorkspaceBytes(entry, arguments.data(), info.argumentCount,
                                &workspaceBytes))
-    return reportLastError(kBadInput);
-  if (Status status = prepareResults())
+    return reportLastError();
+  if (ExitStatus status = prepareResults())
     return status;
   DeviceMemory &workspace = memory.emplace_back();
   if (workspaceBytes && !allocate(workspaceBytes, workspace))
-    return reportLastError(kFailed);
+    return reportLastError();
   void *workspaceAddress = workspace.get();
   for (int32_t i = 0; i < info.argumentCount; ++i) {
     mxValueInfo type;
     if (mxEntryGetArgument(entry, i, &type))
-      return reportLastError(kBadInput);
+      return reportLastError();
     if (type.isNumber)
       continue;
     const std::vector<uint8_t> &data = arrays[size_t(i)].data;
     if (!allocate(data.size(), memory.emplace_back()) ||
         mxMemcpyToDevice(memory.back().get(), data.data(), data.size(),
                          nullptr))
-      return reportLastError(kFailed);
+      return reportLastError();
     arguments[size_t(i)].data = memory.back().get();
   }
   if (mxEntryLaunch(entry, arguments.data(), info.argumentCount,
                     resultAddresses.data(), info.resultCount, workspaceAddress,
                     workspaceBytes, nullptr) ||
       mxSynchronize())
-    return reportLastError(kFailed);
+    return reportLastError();
   for (size_t i = 0; i < results.size(); ++i)
     if (mxMemcpyToHost(results[i].data.data(), resultAddresses[i],
                        results[i].data.size(), nullptr))
-      return reportLastError(kFailed);
-  return kClean;
+      return reportLastError();
+  return kExitClean;
 }
 
-Status Run::writeResults() {
+ExitStatus Run::writeResults() {
   for (size_t i = 0; i < options.resultFiles.size(); ++i)
     if (std::string error = writeNpy(options.resultFiles[i], results[i]);
         !error.empty())
-      return report(kBadInput, error);
-  return kClean;
+      return report(error);
+  return kExitClean;
 }
 
 void printSimulatorCounters() {
@@ -226,14 +230,14 @@ void printSimulatorCounters() {
             counters.tmaBytes);
 }
 
-Status Run::run() {
+ExitStatus Run::run() {
   Stopwatch watch(options.printTiming);
   if (mxEntryGetInfo(entry, &info))
-    return reportLastError(kBadInput);
-  if (Status status = readArguments())
+    return reportLastError();
+  if (ExitStatus status = readArguments())
     return status;
   watch.lap("read");
-  if (Status status = launchEntry())
+  if (ExitStatus status = launchEntry())
     return status;
   watch.lap("run");
   if (options.printTiming)
@@ -242,36 +246,36 @@ Status Run::run() {
 }
 
 /// "main(x: tensor<4xf32>, n: index) -> (tensor<4xf32>)"
-Status printEntry(mxEntry entry) {
+ExitStatus printEntry(mxEntry entry) {
   mxEntryInfo info;
   mxValueInfo value;
   if (mxEntryGetInfo(entry, &info))
-    return reportLastError(kBadInput);
+    return reportLastError();
   std::string text = info.name + std::string("(");
   for (int32_t i = 0; i < info.argumentCount; ++i) {
     if (mxEntryGetArgument(entry, i, &value))
-      return reportLastError(kBadInput);
+      return reportLastError();
     text += (i ? ", " : "") + std::string(value.name) + ": " + value.type;
   }
   text += ") -> (";
   for (int32_t i = 0; i < info.resultCount; ++i) {
     if (mxEntryGetResult(entry, i, &value))
-      return reportLastError(kBadInput);
+      return reportLastError();
     text += (i ? ", " : "") + std::string(value.type);
   }
   printf("%s)\n", text.c_str());
-  return kClean;
+  return kExitClean;
 }
 
-Status printEntries(mxProgram program) {
+ExitStatus printEntries(mxProgram program) {
   for (int32_t i = 0; i < mxProgramEntryCount(program); ++i) {
     mxEntry entry;
     if (mxProgramGetEntryAt(&entry, program, i))
-      return reportLastError(kBadInput);
-    if (Status status = printEntry(entry))
+      return reportLastError();
+    if (ExitStatus status = printEntry(entry))
       return status;
   }
-  return kClean;
+  return kExitClean;
 }
 
 } // namespace
@@ -283,13 +287,13 @@ int mx::launch(const LaunchOptions &options) {
   mxProgram loaded = nullptr;
   if (mxSetDevice(options.device.c_str()) ||
       mxProgramLoad(&loaded, options.directory.c_str()))
-    return reportLastError(kBadInput);
+    return reportLastError();
   Program program(loaded);
   watch.lap("load");
   if (options.list)
     return printEntries(loaded);
   mxEntry entry;
   if (mxProgramGetEntry(&entry, loaded, options.entry.c_str()))
-    return reportLastError(kBadInput);
+    return reportLastError();
   return Run(options, entry).run();
 }

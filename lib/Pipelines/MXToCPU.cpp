@@ -59,6 +59,7 @@ void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createMXDefineArith());
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
+  pm.addPass(createMXVerifyDims());
   addBufferization(pm);
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createForallToForLoopPass());
@@ -67,6 +68,7 @@ void mx::buildMXToCPUPipeline(OpPassManager &pm) {
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(createExpandStridedCopies());
+  pm.addPass(createCheckAllocations());
   addHalfExpansion(pm);
   pm.addPass(createRequestEntryWrappers());
   addUpstreamLowering(pm);

@@ -56,6 +56,7 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
   pm.addPass(createMXExpandMath({/*beforeFolding=*/true}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createMXVerifyDims());
   if (options.fuse) {
     // What the shared memory of a kernel along both axes has room for.
     constexpr int64_t kValueBits = 48;

@@ -12,6 +12,8 @@
 #include "machine/Routines.h"
 #include "ptx/Parser.h"
 
+#include "mx/Support/ExitStatus.h"
+
 #include <cstdio>
 #include <map>
 
@@ -354,13 +356,13 @@ std::string LaunchReport::text() const {
 int LaunchReport::exitStatus() const {
   switch (status) {
   case LaunchStatus::BadInput:
-    return 2;
+    return kExitBadInput;
   case LaunchStatus::Deadlock:
-    return 3;
+    return kExitDeadlock;
   case LaunchStatus::Failed:
-    return 1;
+    return kExitFault;
   case LaunchStatus::Clean:
     break;
   }
-  return 0;
+  return kExitClean;
 }

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/Npy.h"
+#include "mx/Support/Memory.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -286,9 +288,13 @@ std::string readHeader(FILE *file, HeaderParser &parser, std::string &text,
 
 std::string readItems(FILE *file, uint64_t headerEnd, uint64_t bytes,
                       std::vector<uint8_t> &data) {
+  auto noMemory = [&] {
+    return "no memory for the " + std::to_string(bytes) + " bytes of data";
+  };
   // A regular file tells its size, so nothing is allocated for a lie.
   struct stat info;
-  if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode)) {
+  bool isRegular = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
+  if (isRegular) {
     uint64_t size = info.st_size;
     uint64_t found = size < headerEnd ? 0 : size - headerEnd;
     if (found != bytes)
@@ -297,11 +303,12 @@ std::string readItems(FILE *file, uint64_t headerEnd, uint64_t bytes,
              (found < bytes ? " (truncated file)" : " (trailing bytes)");
   }
   // Pipes do not: grow as the bytes come.
-  constexpr uint64_t kChunk = 64 << 20;
+  uint64_t chunk = isRegular ? bytes : 64 << 20;
   data.clear();
   for (uint64_t got = 0; got < bytes;) {
-    uint64_t want = bytes - got < kChunk ? bytes - got : kChunk;
-    data.resize(got + want);
+    uint64_t want = std::min(bytes - got, chunk);
+    if (!tryResize(data, got + want))
+      return noMemory();
     size_t n = fread(data.data() + got, 1, want, file);
     got += n;
     if (n < want)

@@ -79,6 +79,13 @@ class DeviceArray:
         wait(stream)
         return out
 
+    def __array__(self, dtype=None, copy=None):
+        """NumPy does not see device memory: a copy that nobody wrote down would
+        hide what it costs, and would not follow the device's memory."""
+        raise TypeError(
+            f"{self!r} is device memory, which NumPy cannot read: "
+            "x.numpy() copies it to the host")
+
     def fill(self, byte, stream=None):
         """Sets every byte."""
         call("mxMemset", self.pointer, byte, self.nbytes, stream_handle(stream))

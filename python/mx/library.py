@@ -74,6 +74,7 @@ CHECKED = {
 }
 # The others, with the types of result and arguments.
 OTHERS = {
+    "mxGetVersion": (c_char_p, []),
     "mxStatusName": (c_char_p, [c_int]),
     "mxGetThreadError": (c_char_p, []),
     "mxClearError": (None, []),

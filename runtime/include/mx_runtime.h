@@ -44,6 +44,9 @@ typedef enum mxStatus {
   MX_ERROR_DRIVER = 12       /* any other error of the driver */
 } mxStatus;
 
+/* The version and commit of the library: "0.1.0+52934cd0f1ab". */
+MX_API const char *mxGetVersion(void);
+
 /* "deadlock", "bad launch", ...; "unknown status" for other numbers. */
 MX_API const char *mxStatusName(int status);
 

@@ -9,6 +9,8 @@
 #include "Handles.h"
 #include "Selection.h"
 
+#include "mx/Support/Version.h"
+
 using namespace mx::runtime;
 
 namespace {
@@ -40,6 +42,8 @@ int copyBytes(const char *function, Copy kind, void *to, const void *from,
 }
 
 } // namespace
+
+const char *mxGetVersion() { return mx::getVersion(); }
 
 //===----------------------------------------------------------------------===//
 // Devices

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "../Tool.h"
 #include "mx/AheadOfTime/Compile.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace cl = llvm::cl;
 
@@ -40,16 +39,18 @@ static cl::opt<bool>
             cl::cat(category));
 
 int main(int argc, char **argv) {
+  mx::initTool("mx-compile");
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv, "mx: compile to a directory\n");
+  if (!mx::parseOptions(argc, argv, "mx: compile to a directory\n"))
+    return mx::kExitBadInput;
   if (inputFile.empty()) {
     llvm::errs() << "mx-compile: expected a file to compile, found none\n";
-    return 2;
+    return mx::kExitBadInput;
   }
   if (output.empty()) {
     llvm::errs() << "mx-compile: expected -o and a directory, found none\n";
-    return 2;
+    return mx::kExitBadInput;
   }
   mx::CompileToDirectoryOptions options;
   options.inputFile = inputFile;

@@ -6,10 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Launch/Launch.h"
+#include "mx/Support/ExitStatus.h"
+#include "mx/Support/Version.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string_view>
+#include <unistd.h>
 
 static const char kUsage[] =
     "usage: mx-launch DIR [options]\n"
@@ -22,7 +26,8 @@ static const char kUsage[] =
     "  --result=Y.npy    where a result goes, in order\n"
     "  --list            print the entries and their types, run nothing\n"
     "  --time            print how long each part took\n"
-    "  --help            print this\n";
+    "  --help            print this\n"
+    "  --version         print the version\n";
 
 namespace {
 
@@ -38,7 +43,7 @@ public:
         return false;
     return true;
   }
-  bool wantsHelp = false;
+  bool wantsHelp = false, wantsVersion = false;
 
 private:
   bool fail(const std::string &why) {
@@ -75,10 +80,11 @@ private:
   }
 
   bool *findFlag(std::string_view name) {
-    return name == "list"   ? &options.list
-           : name == "time" ? &options.printTiming
-           : name == "help" ? &wantsHelp
-                            : nullptr;
+    return name == "list"      ? &options.list
+           : name == "time"    ? &options.printTiming
+           : name == "help"    ? &wantsHelp
+           : name == "version" ? &wantsVersion
+                               : nullptr;
   }
   static bool isValued(std::string_view name) {
     return name == "entry" || name == "device" || name == "arg" ||
@@ -104,22 +110,34 @@ private:
   int at = 1;
 };
 
+/// Nothing that needs memory may be done here.
+void exitOutOfMemory() {
+  constexpr char kMessage[] = "mx-launch: out of memory\n";
+  (void)!write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  _exit(mx::kExitBadInput);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
+  std::set_new_handler(exitOutOfMemory);
   mx::LaunchOptions options;
   if (const char *device = std::getenv("MX_DEVICE"); device && *device)
     options.device = device;
   Parser parser(argc, argv, options);
   if (!parser.parse())
-    return 1;
+    return mx::kExitBadInput;
   if (parser.wantsHelp) {
     printf("%s", kUsage);
-    return 0;
+    return mx::kExitClean;
+  }
+  if (parser.wantsVersion) {
+    printf("mx %s\n", mx::getVersion());
+    return mx::kExitClean;
   }
   if (options.directory.empty()) {
     fprintf(stderr, "mx-launch: expected a directory to run, found none\n");
-    return 2;
+    return mx::kExitBadInput;
   }
   return mx::launch(options);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "../Tool.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -17,6 +18,7 @@ void registerBreakPasses();
 #endif
 
 int main(int argc, char **argv) {
+  mx::initTool<mx::kExitUpstream>("mx-opt");
   mlir::registerAllPasses();
   mx::registerAllPasses();
   mx::mxgpu::registerExplainOption();

@@ -12,6 +12,7 @@
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "mx/InitAll.h"
+#include "mx/Support/Version.h"
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -38,10 +39,10 @@ static void registerAll(mlir::DialectRegistry *registry) {
 
 extern "C" LLVM_ATTRIBUTE_WEAK mlir::DialectPluginLibraryInfo
 mlirGetDialectPluginInfo() {
-  return {MLIR_PLUGIN_API_VERSION, "mx", MX_VERSION, registerAll};
+  return {MLIR_PLUGIN_API_VERSION, "mx", mx::getVersion(), registerAll};
 }
 
 extern "C" LLVM_ATTRIBUTE_WEAK mlir::PassPluginLibraryInfo
 mlirGetPassPluginInfo() {
-  return {MLIR_PLUGIN_API_VERSION, "mx", MX_VERSION, registerPassesOnce};
+  return {MLIR_PLUGIN_API_VERSION, "mx", mx::getVersion(), registerPassesOnce};
 }

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "../Tool.h"
 #include "mx/Execution/Run.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 
 namespace cl = llvm::cl;
@@ -58,17 +57,19 @@ static cl::opt<bool> timing("time", cl::desc("print how long each part took"),
                             cl::cat(category));
 
 int main(int argc, char **argv) {
+  mx::initTool("mx-run");
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv, "mx: compile and run on arrays\n");
+  if (!mx::parseOptions(argc, argv, "mx: compile and run on arrays\n"))
+    return mx::kExitBadInput;
   if (inputFile.empty()) {
     llvm::errs() << "mx-run: expected a file to run, found none\n";
-    return 2;
+    return mx::kExitBadInput;
   }
   if (!check.empty() && check != "cpu") {
     llvm::errs() << "mx-run: expected --check=cpu, found --check=" << check
                  << '\n';
-    return 2;
+    return mx::kExitBadInput;
   }
   mx::RunOptions options;
   options.inputFile = inputFile;

@@ -4,14 +4,14 @@
 // The command line of the simulator: docs/Simulator.md.
 //===----------------------------------------------------------------------===//
 
+#include "../Tool.h"
+
 #include "mx/Simulator/Report.h"
 
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -67,7 +67,7 @@ static cl::opt<bool> list("list",
 
 static int badUsage(const Twine &message) {
   errs() << "mx-sim: error: " << message << "\n";
-  return 2;
+  return mx::kExitBadInput;
 }
 
 /// Empty when a file can be written there. It is not touched: a run takes long,
@@ -149,21 +149,17 @@ static int listKernels(const std::string &path) {
       outs() << "  line " << d.line << ": " << d.message << "\n";
     isSupported &= k.unsupported.empty();
   }
-  return isSupported ? 0 : 2;
+  return isSupported ? mx::kExitClean : mx::kExitBadInput;
 }
 
 int main(int argc, char **argv) {
+  mx::initTool("mx-sim");
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
-  std::string usage;
-  raw_string_ostream usageStream(usage);
-  if (!cl::ParseCommandLineOptions(argc, argv, "Runs PTX kernels on the CPU\n",
-                                   &usageStream)) {
-    errs() << usage;
-    return 2;
-  }
+  if (!mx::parseOptions(argc, argv, "Runs PTX kernels on the CPU\n"))
+    return mx::kExitBadInput;
   if (list) {
-    int status = 0;
+    int status = mx::kExitClean;
     for (const std::string &path : inputs)
       status = std::max(status, listKernels(path));
     return status;
@@ -217,11 +213,11 @@ int main(int argc, char **argv) {
   if (!timeline.empty() && !result.reports.empty())
     ok &= writeFile(timeline, mx::sim::timelineAsHtml(result));
   if (!ok)
-    return 2;
+    return mx::kExitBadInput;
   int status = result.exitStatus();
   for (const mx::sim::LaunchReport &r : result.reports)
     for (const mx::sim::Finding &f : r.findings)
       if (werror && f.isWarning && !status)
-        status = 1;
+        status = mx::kExitFault;
   return status;
 }

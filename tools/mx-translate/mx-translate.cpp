@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Tool.h"
 #include "mlir/InitAllTranslations.h"
 #include "mlir/Support/LogicalResult.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
@@ -13,6 +14,7 @@
 #include "mx/Translation/ToPTX.h"
 
 int main(int argc, char **argv) {
+  mx::initTool<mx::kExitUpstream>("mx-translate");
   mlir::registerAllTranslations();
   mx::registerToManifestTranslation();
   mx::registerToPTXTranslation();

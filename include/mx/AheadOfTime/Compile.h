@@ -29,8 +29,8 @@ struct CompileToDirectoryOptions {
 };
 
 /// Writes kernels.ptx, kernels.cubin where there is a ptxas, a C header and
-/// manifest.json. 0: all is well; 1: ptxas failed; 2: bad input. Messages go to
-/// stderr; nothing is written unless everything was compiled.
+/// manifest.json, and returns an ExitStatus: kExitFault where ptxas failed.
+/// Messages go to stderr; nothing is written unless everything was compiled.
 int compileToDirectory(const CompileToDirectoryOptions &options);
 
 } // namespace mx

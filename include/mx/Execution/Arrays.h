@@ -13,6 +13,7 @@
 #define MX_EXECUTION_ARRAYS_H
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mx/Support/ExitStatus.h"
 #include "mx/Support/Npy.h"
 #include "llvm/Support/Error.h"
 
@@ -33,8 +34,12 @@ struct ArrayType {
   std::string str() const;
 };
 
-/// An error of the kind "expected ..., found ...".
-llvm::Error makeError(const llvm::Twine &message);
+/// An error of the kind "expected ..., found ...", and how a tool ends by it.
+llvm::Error makeError(const llvm::Twine &message,
+                      ExitStatus status = kExitBadInput);
+
+/// How a tool ends by this error.
+ExitStatus getExitStatus(const llvm::Error &error);
 
 /// The array form of `type`: a ranked tensor or a scalar.
 llvm::Expected<ArrayType> getArrayType(mlir::Type type);

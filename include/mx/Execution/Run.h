@@ -33,9 +33,8 @@ struct RunOptions {
   bool printTiming = false;
 };
 
-/// 0: all is well; 1: the device reported an error or the check failed;
-/// 2: bad input. Messages go to stderr, the text of a check to stdout. Result
-/// files are written only when the run itself succeeded.
+/// Returns an ExitStatus. Messages go to stderr, the text of a check to stdout.
+/// Result files are written only when the run itself succeeded.
 int run(const RunOptions &options);
 
 } // namespace mx

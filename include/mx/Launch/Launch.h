@@ -24,8 +24,8 @@ struct LaunchOptions {
   bool printTiming = false;
 };
 
-/// 0: all is well; 1: the device reported an error; 2: bad input. Messages go
-/// to stderr. Result files are written only when the run succeeded.
+/// Returns an ExitStatus. Messages go to stderr. Result files are written only
+/// when the run succeeded.
 int launch(const LaunchOptions &options);
 
 } // namespace mx

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/ByteCounts.h"
 #include "../Utils/Constants.h"
 #include "../Utils/HostMessages.h"
 #include "../Utils/TensorMaps.h"
@@ -315,14 +316,22 @@ struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
   LogicalResult
   matchAndRewrite(memref::AllocOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (failed(mx::verifyByteCount(op, op.getType())))
+      return failure();
     NVVMBuilder builder(op.getLoc(), rewriter);
     Value isHostShared =
         builder.create<arith::ConstantOp>(builder.getI8IntegerAttr(0));
-    Value pointer =
-        callRuntime(builder, "mgpuMemAlloc",
-                    LLVM::LLVMPointerType::get(builder.getContext()),
-                    {getBytes(builder, op.getType(), adaptor.getDynamicSizes()),
-                     getDefaultStream(builder), isHostShared});
+    Value bytes = getBytes(builder, op.getType(), adaptor.getDynamicSizes());
+    if (!op.getType().hasStaticShape()) {
+      // A product that overflowed must not pass for a small size.
+      Value fits = mx::createFitsAddressSpace(
+          rewriter, op.getLoc(), op.getType(), adaptor.getDynamicSizes());
+      bytes = builder.create<arith::SelectOp>(fits, bytes, builder.i64(-1));
+    }
+    Value pointer = callRuntime(
+        builder, "mgpuMemAlloc",
+        LLVM::LLVMPointerType::get(builder.getContext()),
+        {bytes, getDefaultStream(builder), isHostShared});
     rewriter.replaceOp(op, buildMemRef(builder, op.getType(), pointer,
                                        adaptor.getDynamicSizes()));
     return success();

@@ -4,16 +4,12 @@
 //
 // Verifiers see static sizes; the rest is compared here, before the first
 // access. A failure prints one line with the operation's location and both
-// values and ends the program with exit(1): cf.assert would abort, dump core
-// and hide the values. dprintf and exit are in every C library, so that stock
-// mlir-runner finds them.
+// values and ends the program.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Utils/HostMessages.h"
 #include "Emitter.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "EndProgram.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mx/Support/ScaleLayout.h"
 
@@ -21,49 +17,14 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::cpu;
 
-/// A constant with the text, made at most once.
-Value Emitter::getMessage(llvm::Twine text) {
-  return getConstantText(builder, loc, module, "__mx_message_", text.str());
-}
-
-/// The declaration of a C function.
-static LLVM::LLVMFuncOp declare(OpBuilder &builder, ModuleOp module,
-                                StringRef name, LLVM::LLVMFunctionType type) {
-  if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return function;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(module.getBody());
-  return LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, type);
-}
-
 void Emitter::check(Int condition, llvm::Twine text, ArrayRef<Int> values) {
   if (std::optional<int64_t> known = getConstantIntValue(Value(condition));
       known && *known)
     return;
-  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Type none = LLVM::LLVMVoidType::get(builder.getContext());
-  auto print = declare(
-      builder, module, "dprintf",
-      LLVM::LLVMFunctionType::get(i32, {i32, pointer}, /*isVarArg=*/true));
-  auto exit = declare(builder, module, "exit",
-                      LLVM::LLVMFunctionType::get(none, {i32}));
-
-  auto ifOp = scf::IfOp::create(builder, loc, condition ^ 1,
-                                /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(ifOp.thenBlock());
-  // The place goes in as an argument: it may contain a '%'.
-  SmallVector<Value> arguments = {
-      Int::constant(builder, loc, i32, 2), // the standard error stream
-      getMessage("%serror: " + op->getName().getStringRef() + ": expected " +
-                 text + "\n"),
-      getMessage(getPlace(loc))};
-  for (Int value : values)
-    arguments.push_back(value.to(i64));
-  LLVM::CallOp::create(builder, loc, print, arguments);
-  LLVM::CallOp::create(builder, loc, exit,
-                       ValueRange{Int::constant(builder, loc, i32, 1)});
+  createEndProgramUnless(builder, loc, module, condition,
+                         "error: " + op->getName().getStringRef() +
+                             ": expected " + text + "\n",
+                         llvm::to_vector_of<Value>(values));
 }
 
 void Emitter::checkDim(StringRef name, const Elements &array, int64_t dimension,

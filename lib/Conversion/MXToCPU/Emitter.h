@@ -119,7 +119,6 @@ private:
   llvm::SmallVector<mlir::Value> scaleIndices(const Scales &scales,
                                               llvm::ArrayRef<mlir::Value> batch,
                                               Int row, Int block);
-  mlir::Value getMessage(llvm::Twine text);
 
   mlir::OpBuilder &builder;
   mlir::Operation *op;

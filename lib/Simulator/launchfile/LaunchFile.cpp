@@ -9,6 +9,8 @@
 #include "mx/Simulator/Report.h"
 
 #include "mx/Simulator/tensor/TensorMap.h"
+#include "mx/Support/ExitStatus.h"
+#include "mx/Support/Memory.h"
 #include "mx/Support/Npy.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -288,7 +290,11 @@ bool LaunchFile::writeOutput(const std::string &name, const JsonReader &json,
   }
   if (!write)
     return true;
-  array.data.resize(size_t(bytes));
+  if (!tryResize(array.data, size_t(bytes))) {
+    json.fail("no memory for the " + std::to_string(uint64_t(bytes)) +
+              " bytes of the file");
+    return false;
+  }
   memory.copyOut(array.data.data(), b->address, array.data.size());
   if (options.isolated)
     return true;
@@ -327,7 +333,11 @@ LaunchFileResult LaunchFile::run() {
   std::string why;
   std::optional<llvm::json::Value> parsed = parseJson(text, why);
   if (!parsed) {
-    fail(options.launchFile + ":" + why);
+    const char *kind = kindOfKernelFile(text);
+    fail(kind ? options.launchFile + ": expected a launch file in JSON as the " +
+                    "last argument, found " + kind +
+                    "; `mx-sim --list` tells what kernels there are in PTX"
+              : options.launchFile + ":" + why);
     return finish();
   }
   JsonReader json(*parsed, "", {}, jsonError);
@@ -446,7 +456,7 @@ LaunchFileResult LaunchFile::run() {
   }
   // What a run with findings has computed helps to understand them; of bad
   // input nothing comes.
-  if (result.exitStatus() != 2)
+  if (result.exitStatus() != kExitBadInput)
     for (auto &[name, o] : outputs)
       if (!writeOutput(name, o, true))
         break;
@@ -454,7 +464,7 @@ LaunchFileResult LaunchFile::run() {
 }
 
 int LaunchFileResult::exitStatus() const {
-  return error.empty() ? exitStatusOf(reports) : 2;
+  return error.empty() ? exitStatusOf(reports) : int(kExitBadInput);
 }
 
 LaunchFileResult mx::sim::runLaunchFile(const LaunchFileOptions &options) {

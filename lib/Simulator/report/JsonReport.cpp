@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Simulator/Report.h"
+#include "mx/Support/ExitStatus.h"
 #include "mx/Support/JsonWriter.h"
 
 #include <algorithm>
@@ -193,7 +194,7 @@ std::string mx::sim::reportAsJson(const std::vector<LaunchReport> &reports,
   JsonWriter w;
   w.beginObject();
   w.member("format", kReportFormat);
-  w.member("exit_status", error.empty() ? exitStatusOf(reports) : 2);
+  w.member("exit_status", error.empty() ? exitStatusOf(reports) : int(kExitBadInput));
   if (!error.empty())
     w.member("error", error);
   w.key("launches");

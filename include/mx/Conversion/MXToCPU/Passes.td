@@ -25,13 +25,27 @@ def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
 
     Sizes that are not static are compared at run time. Where they do not fit
     together the program prints `LOCATION: error: OPERATION: expected ..., found
-    ...` to the standard error stream and calls `exit(1)`.
+    ...` to the standard error stream and calls `exit(2)`.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect"];
+}
+
+def CheckAllocations : Pass<"mx-check-allocations", "::mlir::ModuleOp"> {
+  let summary = "End the program where there is no memory for an array";
+  let description = [{
+    `memref.alloc` of an array whose size does not fit into an address space, or
+    for which `malloc` has no memory, prints `LOCATION: error: expected memory
+    for an array of 1048576x1048576xf32, found less` to the standard error
+    stream and calls `exit(2)`. An array whose static extents alone are too large
+    is an error of the pass.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def ExpandHalfConversions

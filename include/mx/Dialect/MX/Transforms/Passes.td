@@ -219,6 +219,14 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
               "Number of products in block formats">];
 }
 
+def MXVerifyDims : Pass<"mx-verify-dims"> {
+  let summary = "Refuse dimensions that an array does not have";
+  let description = [{
+    `tensor.dim` and `memref.dim` of a constant dimension beyond the rank have no
+    meaning: an error at their location. Pipelines begin so.
+  }];
+}
+
 def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
   let summary = "Keep the types of arguments and results for callers";
   let description = [{

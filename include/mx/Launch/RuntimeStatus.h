@@ -1,0 +1,33 @@
+//===- RuntimeStatus.h - Exit statuses of errors of the runtime -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Of tools that run programs through libmx_runtime.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LAUNCH_RUNTIMESTATUS_H
+#define MX_LAUNCH_RUNTIMESTATUS_H
+
+#include "mx/Support/ExitStatus.h"
+#include "mx_runtime.h"
+
+namespace mx {
+
+/// How a tool ends that met an error of this mxStatus.
+inline ExitStatus getExitStatus(int runtimeStatus) {
+  switch (runtimeStatus) {
+  case MX_SUCCESS:
+    return kExitClean;
+  case MX_ERROR_CHECK:
+  case MX_ERROR_KERNEL:
+  case MX_ERROR_DRIVER:
+    return kExitFault;
+  case MX_ERROR_DEADLOCK:
+    return kExitDeadlock;
+  default:
+    return kExitBadInput;
+  }
+}
+
+} // namespace mx
+
+#endif // MX_LAUNCH_RUNTIMESTATUS_H

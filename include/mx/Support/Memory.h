@@ -1,0 +1,32 @@
+//===- Memory.h - Memory whose size comes from a user -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_SUPPORT_MEMORY_H
+#define MX_SUPPORT_MEMORY_H
+
+#include <cstdlib>
+#include <vector>
+
+namespace mx {
+
+/// Resizes, or returns false where there is no memory for that. Without
+/// exceptions nobody survives a `new` that fails, so malloc is asked first.
+template <class T>
+[[nodiscard]] bool tryResize(std::vector<T> &items, size_t count) {
+  if (count > items.max_size())
+    return false;
+  if (count > items.capacity()) {
+    void *probe = std::malloc(count * sizeof(T));
+    if (!probe)
+      return false;
+    std::free(probe);
+    items.reserve(count);
+  }
+  items.resize(count);
+  return true;
+}
+
+} // namespace mx
+
+#endif // MX_SUPPORT_MEMORY_H

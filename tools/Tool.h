@@ -1,0 +1,60 @@
+//===- Tool.h - What the mains of tools share -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The version, exit statuses of bad options, and what happens where memory is
+// short: LLVM would abort.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_TOOLS_TOOL_H
+#define MX_TOOLS_TOOL_H
+
+#include "mx/Support/ExitStatus.h"
+#include "mx/Support/Version.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstring>
+#include <unistd.h>
+
+namespace mx {
+
+/// Of upstream's drivers, whatever went wrong.
+constexpr int kExitUpstream = 1;
+
+/// The first call of the main of tool `name`, which ends so where memory is
+/// short.
+template <int kOutOfMemory = kExitBadInput>
+void initTool(const char *name) {
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "mx " << getVersion() << "\nLLVM " << LLVM_VERSION_STRING << '\n';
+  });
+  // Nothing that needs memory may be done here.
+  llvm::install_bad_alloc_error_handler(
+      [](void *name, const char *, bool) {
+        const char *parts[] = {static_cast<const char *>(name),
+                               ": out of memory\n"};
+        for (const char *part : parts)
+          if (write(STDERR_FILENO, part, strlen(part)) < 0)
+            break;
+        _exit(kOutOfMemory);
+      },
+      const_cast<char *>(name));
+}
+
+/// Whether the options can be taken; what is wrong with them goes to stderr.
+inline bool parseOptions(int argc, char **argv, const char *overview) {
+  // Without a stream of its own for errors LLVM exits with its own status.
+  std::string errors;
+  llvm::raw_string_ostream stream(errors);
+  if (llvm::cl::ParseCommandLineOptions(argc, argv, overview, &stream))
+    return true;
+  llvm::errs() << errors;
+  return false;
+}
+
+} // namespace mx
+
+#endif // MX_TOOLS_TOOL_H
