@@ -15,14 +15,25 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-/// Whether an operation takes so many instructions, for random numbers, that
-/// one round is long as it is.
+static bool isWide(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector && vector.getElementType().isF64();
+}
+
+/// Whether an operation takes so many instructions, for random numbers or as
+/// part of a function of math, that one round is long as it is.
 static bool isLong(Operation &op) {
   if (auto block = dyn_cast<QuantizeBlockOp>(op))
     return bool(block.getSeed());
   if (auto columns = dyn_cast<QuantizeColumnsOp>(op))
     return bool(columns.getSeed());
-  return false;
+  return op
+      .walk([](Operation *inner) {
+        return llvm::any_of(inner->getResultTypes(), isWide)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// The short way that most tiles take. The way of tiles at the edge of the

@@ -121,24 +121,34 @@ ElementRegion::ElementRegion(Block *block) : block(block) {
   for (Value element : block->getArguments().drop_back(2))
     kinds[element] = Kind::Vector;
   kinds[block->getArguments().back()] = Kind::Column;
-  for (Operation &op : *block) {
-    Kind kind = classify(&op);
-    for (Value result : op.getResults())
-      kinds[result] = kind;
-  }
+  classify(*block);
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(*block->getParent(), used);
   for (Value value : used)
     (matchPattern(value, m_Constant()) ? constants : captures).push_back(value);
 }
 
+void ElementRegion::classify(Block &inside) {
+  for (Operation &op : inside) {
+    Kind kind = classify(&op);
+    for (Value result : op.getResults())
+      kinds[result] = kind;
+    if (kind == Kind::Vector)
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          classify(inner);
+  }
+}
+
 ElementRegion::Kind ElementRegion::classify(Operation *op) {
   auto is = [&](unsigned operand, Kind kind) {
     return getKind(op->getOperand(operand)) == kind;
   };
-  if (llvm::all_of(op->getOperands(), [&](Value operand) {
-        return getKind(operand) == Kind::Scalar;
-      }))
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  used.insert(op->operand_begin(), op->operand_end());
+  if (llvm::all_of(used,
+                   [&](Value value) { return getKind(value) == Kind::Scalar; }))
     return Kind::Scalar;
   if (isa<arith::AddIOp>(op) && ((is(0, Kind::Column) && is(1, Kind::Scalar)) ||
                                  (is(0, Kind::Scalar) && is(1, Kind::Column))))
@@ -206,6 +216,8 @@ LogicalResult ElementRegion::verify(Operation *op) {
   if (isa<arith::RemFOp>(op))
     return fail(op) << "an operation that GPUs compute exactly, found "
                        "arith.remf; subtract a multiple instead";
+  if (auto ifOp = dyn_cast<scf::IfOp>(op); ifOp && ifOp.getNumResults())
+    return verifyBranch(ifOp);
   bool isArith = isa_and_present<arith::ArithDialect>(op->getDialect());
   if (!op->getNumRegions() && op->getNumResults() &&
       (isArith || hasInstruction(op)) &&
@@ -222,6 +234,24 @@ LogicalResult ElementRegion::verify(Operation *op) {
   return fail(op) << "elementwise operations of arith and math and memref.load "
                      "with rows and columns as indices, found an operation "
                      "that cannot be inlined";
+}
+
+LogicalResult ElementRegion::verifyBranch(scf::IfOp op) {
+  for (Type type : op.getResultTypes())
+    if (!isNumber(type))
+      return fail(op) << "branches that give numbers, found " << type;
+  for (Block *inside : {op.thenBlock(), op.elseBlock()})
+    for (Operation &inner : *inside) {
+      if (isa<memref::LoadOp, memref::DimOp>(inner))
+        return fail(&inner) << "nothing to be read in a branch: read it before";
+      if (llvm::any_of(inner.getOperands(), [&](Value operand) {
+            return getKind(operand) == Kind::Column;
+          }))
+        return fail(&inner) << "no number of a column in a branch";
+      if (!inner.hasTrait<OpTrait::IsTerminator>() && failed(verify(&inner)))
+        return failure();
+    }
+  return success();
 }
 
 LogicalResult ElementRegion::verifyLoad(Operation *op) {
@@ -324,9 +354,71 @@ Value ElementRegion::areLoadsAligned(KernelBuilder &builder, int64_t count) {
   return all;
 }
 
+bool ElementRegion::isWide() {
+  auto isWideNumber = [&](Value result) {
+    return getKind(result) == Kind::Vector && result.getType().isF64();
+  };
+  return block
+      ->walk([&](Operation *op) {
+        return llvm::any_of(op->getResults(), isWideNumber)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+Value ElementRegion::emitLoad(KernelBuilder &builder, memref::LoadOp load,
+                              const Columns &columns) {
+  SmallVector<Value> indices;
+  for (Value index : load.getIndices().drop_back())
+    indices.push_back(scalars.lookupOrDefault(index));
+  return loadColumns(builder, scalars.lookupOrDefault(load.getMemRef()),
+                     indices, columns,
+                     getOffset(builder, load.getIndices().back()));
+}
+
 SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
                                        ValueRange elements,
                                        const Columns &columns) {
+  // Of what is computed in f64, as functions of math are, the values of all
+  // columns at once would take more registers than there are.
+  constexpr int64_t kPart = 2;
+  IRMapping inputs;
+  inputs.map(block->getArguments().drop_back(2), elements);
+  if (columns.count % kPart || !isWide())
+    return emitPart(builder, inputs, columns);
+  SmallVector<Value> names(block->getArguments().drop_back(2));
+  for (auto load : block->getOps<memref::LoadOp>())
+    if (getKind(load.getResult()) == Kind::Vector) {
+      names.push_back(load.getResult());
+      inputs.map(load.getResult(), emitLoad(builder, load, columns));
+    }
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < columns.count; i += kPart) {
+    IRMapping slices;
+    for (Value name : names)
+      slices.map(name, builder.create<vector::ExtractStridedSliceOp>(
+                           inputs.lookup(name), ArrayRef<int64_t>{i},
+                           ArrayRef<int64_t>{kPart}, ArrayRef<int64_t>{1}));
+    Columns part = columns;
+    part.first = builder.add(columns.first, i);
+    part.count = kPart;
+    SmallVector<Value> values = emitPart(builder, slices, part);
+    for (auto [number, value] : llvm::enumerate(values)) {
+      Type type = cast<VectorType>(value.getType()).getElementType();
+      if (!i)
+        results.push_back(builder.create<arith::ConstantOp>(
+            builder.getZeroAttr(VectorType::get({columns.count}, type))));
+      results[number] = builder.create<vector::InsertStridedSliceOp>(
+          value, results[number], ArrayRef<int64_t>{i}, ArrayRef<int64_t>{1});
+    }
+  }
+  return results;
+}
+
+SmallVector<Value> ElementRegion::emitPart(KernelBuilder &builder,
+                                           const IRMapping &inputs,
+                                           const Columns &columns) {
   auto getVector = [&](Type type) {
     return VectorType::get({columns.count}, type);
   };
@@ -349,8 +441,7 @@ SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
     return offset ? builder.add(numbers, broadcast(offset)) : numbers;
   };
 
-  IRMapping vectors;
-  vectors.map(block->getArguments().drop_back(2), elements);
+  IRMapping vectors = inputs;
   auto getOperand = [&](Value value) -> Value {
     switch (getKind(value)) {
     case Kind::Scalar:
@@ -362,19 +453,45 @@ SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
     }
     llvm_unreachable("all kinds are listed");
   };
-  for (Operation &op : block->without_terminator()) {
-    if (getKind(op.getResult(0)) != Kind::Vector)
-      continue;
+  std::function<void(Operation &)> emitOperation;
+  auto emitBlock = [&](Block *inside) {
+    for (Operation &op : inside->without_terminator())
+      emitOperation(op);
+    return llvm::map_to_vector(inside->getTerminator()->getOperands(),
+                               getOperand);
+  };
+  // A branch that any of the columns takes; nothing in it has effects.
+  auto emitBranch = [&](scf::IfOp op) {
+    SmallVector<Value> others = emitBlock(op.elseBlock());
+    Value condition = getOperand(op.getCondition()), any;
+    for (int64_t i = 0; i < columns.count; ++i) {
+      Value one =
+          builder.create<vector::ExtractOp>(condition, ArrayRef<int64_t>{i});
+      any = any ? builder.create<arith::OrIOp>(any, one) : one;
+    }
+    auto branch = builder.create<scf::IfOp>(TypeRange(ValueRange(others)), any,
+                                            /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> values = emitBlock(op.thenBlock());
+    for (auto [value, other] : llvm::zip_equal(values, others))
+      value = builder.create<arith::SelectOp>(condition, value, other);
+    builder.create<scf::YieldOp>(values);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    builder.create<scf::YieldOp>(others);
+    vectors.map(op.getResults(), branch.getResults());
+  };
+  emitOperation = [&](Operation &op) {
+    if (getKind(op.getResult(0)) == Kind::Scalar) {
+      builder.clone(op, scalars); // in a branch
+      return;
+    }
+    if (auto ifOp = dyn_cast<scf::IfOp>(op))
+      return emitBranch(ifOp);
     if (auto load = dyn_cast<memref::LoadOp>(op)) {
-      SmallVector<Value> indices;
-      for (Value index : load.getIndices().drop_back())
-        indices.push_back(scalars.lookupOrDefault(index));
-      vectors.map(load.getResult(),
-                  loadColumns(builder,
-                              scalars.lookupOrDefault(load.getMemRef()),
-                              indices, columns,
-                              getOffset(builder, load.getIndices().back())));
-      continue;
+      if (!vectors.contains(load.getResult()))
+        vectors.map(load.getResult(), emitLoad(builder, load, columns));
+      return;
     }
     IRMapping operands;
     for (Value operand : op.getOperands())
@@ -385,6 +502,9 @@ SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
       result.setType(getVector(original.getType()));
       vectors.map(original, result);
     }
-  }
+  };
+  for (Operation &op : block->without_terminator())
+    if (getKind(op.getResult(0)) == Kind::Vector)
+      emitOperation(op);
   return llvm::map_to_vector(block->getTerminator()->getOperands(), getOperand);
 }

@@ -12,6 +12,8 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H
 
 #include "KernelBuilder.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace mx::mxgpu {
@@ -95,8 +97,18 @@ private:
     auto found = kinds.find(value);
     return found == kinds.end() ? Kind::Scalar : found->second;
   }
+  void classify(mlir::Block &inside);
   Kind classify(mlir::Operation *op);
+  /// Whether numbers of f64 are computed for each column.
+  bool isWide();
+  mlir::Value emitLoad(KernelBuilder &builder, mlir::memref::LoadOp load,
+                       const Columns &columns);
+  /// `emit` of elements, and of loads that are made, from `inputs`.
+  llvm::SmallVector<mlir::Value> emitPart(KernelBuilder &builder,
+                                          const mlir::IRMapping &inputs,
+                                          const Columns &columns);
   llvm::LogicalResult verify(mlir::Operation *op);
+  llvm::LogicalResult verifyBranch(mlir::scf::IfOp op);
   llvm::LogicalResult verifyLoad(mlir::Operation *op);
   /// The offset of a value of kind Column, null for none.
   mlir::Value getOffset(KernelBuilder &builder, mlir::Value value);

@@ -163,9 +163,9 @@ LogicalResult verify(Operation *op) {
     Type element = getElementTypeOrSelf(operand);
     if (isFloat(operand) && !element.isF16() && !element.isBF16() &&
         !element.isF32() && !(isAnyWidth && element.isF64()))
-      return op->emitOpError("is computed for f16, bf16 and f32")
-             << (isAnyWidth ? " and f64" : "") << ", found " << element
-             << "; convert it, or compute it before";
+      return op->emitOpError("is computed for ")
+             << (isAnyWidth ? "f16, bf16, f32 and f64" : "f16, bf16 and f32")
+             << ", found " << element << "; convert it, or compute it before";
     Type type = operand.getType();
     auto vector = dyn_cast<VectorType>(type);
     if ((vector && vector.isScalable()) ||
@@ -254,6 +254,11 @@ void expand(RewriterBase &rewriter, const Function &function, Operation *op) {
 
 struct ExpandMath final : mx::impl::MXExpandMathBase<ExpandMath> {
   using MXExpandMathBase::MXExpandMathBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    MXExpandMathBase::getDependentDialects(registry);
+    registry.insert<scf::SCFDialect>();
+  }
 
   void runOnOperation() override {
     if (failed(expandSigmoids()) || failed(expandFunctions()) ||

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// An angle is reduced by multiplying its 24 bits with the bits of 2/pi that
-// matter for its exponent, as integers (Payne and Hanek): exact enough for
-// every number of f32. The inverses are all of one atan2 in f64.
+// A large angle is reduced by multiplying its 24 bits with the bits of 2/pi
+// that matter for its exponent, as integers (Payne and Hanek): exact enough for
+// every number of f32. Others are reduced by pi / 2 in parts (Cody and Waite).
+// The inverses are all of one atan2 in f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,14 @@ constexpr uint32_t kTwoOverPi[] = {0,          0xA2F9836E, 0x4E441529,
                                    0xFC2757D1, 0xF534DDC0, 0xDB629599,
                                    0x3C439041, 0xFE5163AB};
 
-/// The largest f32 up to which an angle is its own remainder: pi / 4.
-constexpr float kQuarterPi = 0x1.921fb6p-1f;
+/// Up to it a quotient by pi / 2 is an integer of 17 bits, and pi / 2 in three
+/// parts is enough: the first times it leaves an exact difference.
+constexpr float kLarge = 0x1p+16f;
+constexpr float kHalfPiParts[] = {0x1.921fbp+0f, 0x1.5110b4p-22f,
+                                  0x1.846988p-48f};
+constexpr double kWideHalfPiParts[] = {0x1.921fb54442d18p+0,
+                                       0x1.1a62633145c07p-54};
+constexpr double kTwoOverPiRounded = 0x1.45f306dc9c883p-1;
 constexpr double kPi = 0x1.921fb54442d18p+1;
 constexpr double kHalfPi = 0x1.921fb54442d18p+0;
 
@@ -71,9 +78,21 @@ SmallVector<Value> selectWords(Sequence &s, Value offset) {
   return words;
 }
 
-/// With a remainder of f64, or of f32 rounded from it.
-Angle reduce(Sequence &s, Value x, bool isWide) {
-  Value absolute = s.magnitude(x);
+/// Of 0 <= x <= kLarge, and NaN: k = round(x * 2/pi), x - k * pi/2. What is
+/// added to round leaves k in the low bits.
+template <typename T>
+Angle reduceSmall(Sequence &s, Value x, ArrayRef<T> parts, double toInteger) {
+  Value rounded = s.fma(x, s.numberLike(x, T(kTwoOverPiRounded)),
+                        s.numberLike(x, toInteger));
+  Value minusK = s.sub(s.numberLike(x, toInteger), rounded);
+  Value remainder = x;
+  for (T part : parts)
+    remainder = s.fma(minusK, s.numberLike(x, part), remainder);
+  return {s.toBits(rounded), remainder};
+}
+
+/// Of any x > 1, and infinity, by the bits of 2/pi. The remainder is of f64.
+Angle reduceLarge(Sequence &s, Value absolute) {
   Value bits = s.toBits(absolute);
   Value significand =
       s.orBits(s.andBits(bits, s.bits(0x007FFFFF)), s.bits(0x00800000));
@@ -100,19 +119,35 @@ Angle reduce(Sequence &s, Value x, bool isWide) {
   Value remainder =
       s.mul(s.toWideNumber(fraction), s.wideNumber(kHalfPi * 0x1p-62));
 
-  Value itself = absolute, none = s.sub(x, x); // NaN of infinities
-  if (isWide) {
-    itself = s.widen(itself);
-    none = s.widen(none);
-  } else {
-    remainder = s.narrow(remainder);
-  }
-  Value isFinite =
-      s.less(absolute, s.number(std::numeric_limits<float>::infinity()));
-  Value isLarge = s.less(s.number(kQuarterPi), absolute);
-  remainder = s.select(isFinite, remainder, none);
-  return {s.select(isLarge, s.narrowBits(nearest), s.bits(0)),
-          s.select(isLarge, remainder, s.select(isFinite, itself, none))};
+  Value infinity = s.number(std::numeric_limits<float>::infinity());
+  Value none = s.wideNumber(std::numeric_limits<double>::quiet_NaN());
+  return {s.narrowBits(nearest),
+          s.select(s.less(absolute, infinity), remainder, none)};
+}
+
+/// With a remainder of f32, rounded. Large angles take a branch.
+Angle reduce(Sequence &s, Value x) {
+  Value absolute = s.magnitude(x);
+  Angle small = reduceSmall<float>(s, absolute, kHalfPiParts, 0x1.8p+23);
+  SmallVector<Value> results =
+      s.branch(s.less(s.number(kLarge), absolute),
+               {small.quadrant, small.remainder}, [&]() -> SmallVector<Value> {
+                 Angle large = reduceLarge(s, absolute);
+                 return {large.quadrant, s.narrow(large.remainder)};
+               });
+  return {results[0], results[1]};
+}
+
+/// With a remainder of f64. The rest of such a function takes longer than both
+/// ways to reduce an angle.
+Angle reduceWide(Sequence &s, Value x) {
+  Value absolute = s.magnitude(x);
+  Angle small =
+      reduceSmall<double>(s, s.widen(absolute), kWideHalfPiParts, 0x1.8p+52);
+  Angle large = reduceLarge(s, absolute);
+  Value isLarge = s.less(s.number(kLarge), absolute);
+  return {s.select(isLarge, large.quadrant, s.narrowBits(small.quadrant)),
+          s.select(isLarge, large.remainder, small.remainder)};
 }
 
 Value isOdd(Sequence &s, Value quadrant) {
@@ -169,16 +204,16 @@ Value emitOther(Sequence &s, Value x) {
 
 Value mx::emitSin(Sequence &s, ValueRange operands) {
   Value x = operands[0];
-  return flipBySign(s, emitSine(s, reduce(s, x, /*isWide=*/false), 0), x);
+  return flipBySign(s, emitSine(s, reduce(s, x), 0), x);
 }
 
 Value mx::emitCos(Sequence &s, ValueRange operands) {
-  return emitSine(s, reduce(s, operands[0], /*isWide=*/false), 1);
+  return emitSine(s, reduce(s, operands[0]), 1);
 }
 
 Value mx::emitTan(Sequence &s, ValueRange operands) {
   Value x = operands[0];
-  Angle angle = reduce(s, x, /*isWide=*/true);
+  Angle angle = reduceWide(s, x);
   Value r = angle.remainder, square = s.mul(r, r);
   Value sine =
       s.fma(s.mul(r, square), s.polynomial<double>(square, kWideSin), r);

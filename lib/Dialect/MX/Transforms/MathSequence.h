@@ -15,7 +15,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace mx {
 
@@ -125,6 +127,27 @@ public:
   Value magnitude(Value x) { return create<mlir::math::AbsFOp>(x); }
   Value withSignOf(Value x, Value sign) {
     return create<mlir::math::CopySignOp>(x, sign);
+  }
+
+  /// `common`, or what `rare` builds where `condition` holds: by a branch for
+  /// numbers; of vectors both are computed.
+  llvm::SmallVector<Value>
+  branch(Value condition, llvm::ArrayRef<Value> common,
+         llvm::function_ref<llvm::SmallVector<Value>()> rare) {
+    if (vector) {
+      llvm::SmallVector<Value> values = rare();
+      for (auto [value, other] : llvm::zip_equal(values, common))
+        value = select(condition, value, other);
+      return values;
+    }
+    auto ifOp = create<mlir::scf::IfOp>(mlir::TypeRange(ValueRange(common)),
+                                        condition, /*withElse=*/true);
+    InsertionGuard guard(*this);
+    setInsertionPointToStart(ifOp.elseBlock());
+    create<mlir::scf::YieldOp>(common);
+    setInsertionPointToStart(ifOp.thenBlock());
+    create<mlir::scf::YieldOp>(rare());
+    return llvm::to_vector_of<Value>(ifOp.getResults());
   }
 
   /// `limit` with the sign of x beyond it; NaN stays.

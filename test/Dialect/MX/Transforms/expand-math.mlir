@@ -118,14 +118,6 @@ func.func @halves(%x: bf16) -> bf16 {
   return %0 : bf16
 }
 
-// f64 is the library's.
-// CHECK-LABEL: func @double(
-// CHECK:         math.exp %{{.*}} : f64
-func.func @double(%x: f64) -> f64 {
-  %0 = math.exp %x : f64
-  return %0 : f64
-}
-
 // An exp that has other users is computed for them.
 // CHECK-LABEL: func @shared(
 // CHECK:         arith.shrsi

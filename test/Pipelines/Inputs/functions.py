@@ -1,0 +1,42 @@
+"""Prints a kernel for each function of docs/Math.md.
+
+usage: functions.py (epilogue | producer)
+
+An epilogue has as many columns in hand as there are, 64; a producer of a
+quantization shares its registers with what quantizes.
+"""
+
+import sys
+
+import math_oracle
+
+SECOND = {"atan2": ", %p", "powf": ", %p", "fpowi": ", %i"}
+EPILOGUE = """
+func.func @{name}(%a: memref<512x512xf8E4M3FN>, %s: memref<4x4x32x4x4xf8E8M0FNU>, %y: memref<512x512xbf16>, %bias: memref<512xf32>) {{
+  mx.matmul ins(%a, %s, %a, %s : memref<512x512xf8E4M3FN>, memref<4x4x32x4x4xf8E8M0FNU>, memref<512x512xf8E4M3FN>, memref<4x4x32x4x4xf8E8M0FNU>) outs(%y : memref<512x512xbf16>)
+      {{mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 128], stages = 2, epilogue = tma_store>}} epilogue {{
+  ^bb0(%x: f32, %row: index, %col: index):
+    %p = memref.load %bias[%col] : memref<512xf32>
+{body}
+  }}
+  return
+}}"""
+PRODUCER = """
+func.func @{name}(%x: !x, %e: !e, %s: !s) -> (!e, !s) {{
+  %q:2 = mx.quantize ins(%x, %x : !x, !x) outs(%e, %s : !e, !s) -> !e, !s producer {{
+  ^bb0(%x0: bf16, %p0: bf16, %row: index, %col: index):
+    %x = arith.extf %x0 : bf16 to f32
+    %p = arith.extf %p0 : bf16 to f32
+{body}
+  }}
+  return %q#0, %q#1 : !e, !s
+}}"""
+BODY = """    %i = arith.fptosi %p : f32 to i32
+    %v = math.{name} %x{second} : f32{integer}
+    %o = arith.truncf %v : f32 to bf16
+    mx.yield %o : bf16"""
+
+print("!x = tensor<?x?xbf16>\n!e = tensor<?x?xf8E4M3FN>\n!s = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>")
+for name in sorted(math_oracle.FUNCTIONS):
+    body = BODY.format(name=name, second=SECOND.get(name, ""), integer=", i32" * (name == "fpowi"))
+    print({"epilogue": EPILOGUE, "producer": PRODUCER}[sys.argv[1]].format(name=name, body=body))
