@@ -32,7 +32,9 @@ if can_kill and not lit_config.maxIndividualTestTime:
 
 # --- Environment -------------------------------------------------------------
 
-llvm_config.with_system_environment(["HOME", "TMPDIR", "CUDA_HOME"])
+llvm_config.with_system_environment(
+    ["HOME", "TMPDIR", "CUDA_HOME", "MX_ELEMENT_SECONDS", "MX_ELEMENT_SEED"]
+)
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
 config.environment["PYTHONPATH"] = os.pathsep.join(
     os.path.join(config.mx_src_root, d) for d in ("test/python", "python")

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A GPU has instructions for the fused multiply-add of f16 and bf16, and for a
-// maximum that orders zeros and leaves out NaN, and moves bf16 as bits. LLVM
-// gives a host a library's function, or two roundings, a maximum of some zero,
-// and numbers that a conversion has changed.
+// A GPU has instructions for the fused multiply-add of f16 and bf16, and for
+// maxima that order zeros, and moves bf16 as bits. LLVM gives a host a
+// library's function, or two roundings, a maximum of some zero, and numbers
+// that a conversion has changed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,24 +24,57 @@ using namespace mlir;
 
 namespace {
 
-/// maximumNumber and minimumNumber: of a number and NaN the number; of two
-/// numbers what `NumbersOp` gives, which orders zeros.
-template <typename OpT, typename NumbersOp>
-struct ExpandNumber final : OpRewritePattern<OpT> {
-  using OpRewritePattern<OpT>::OpRewritePattern;
+/// Of two numbers the larger or the smaller one. Equal ones differ in the sign
+/// of zero at most: the larger one has the bits of both, the smaller one those
+/// of either.
+template <typename EqualOp>
+Value getExtreme(OpBuilder &builder, Location loc, Value a, Value b,
+                 arith::CmpFPredicate isBetter) {
+  Type integers = builder.getIntegerType(
+      getElementTypeOrSelf(a.getType()).getIntOrFloatBitWidth());
+  if (auto shaped = dyn_cast<ShapedType>(a.getType()))
+    integers = shaped.clone(integers);
+  auto bitsOf = [&](Value x) -> Value {
+    return arith::BitcastOp::create(builder, loc, integers, x);
+  };
+  auto choose = [&](Value x, Value y, Value otherwise) -> Value {
+    Value condition = arith::CmpFOp::create(builder, loc, isBetter, x, y);
+    return arith::SelectOp::create(builder, loc, condition, x, otherwise);
+  };
+  Value bitsOfA = bitsOf(a), bitsOfB = bitsOf(b);
+  Value bits = EqualOp::create(builder, loc, bitsOfA, bitsOfB);
+  Value equal = arith::BitcastOp::create(builder, loc, a.getType(), bits);
+  return choose(a, b, choose(b, a, equal));
+}
+
+/// LLVM's own maximum and minimum on x86 may miss a signaling NaN, and those
+/// that leave out NaN do not order zeros.
+template <typename OpT, typename EqualOp, bool leavesOutNaN>
+struct ExpandExtreme final : OpRewritePattern<OpT> {
+  ExpandExtreme(MLIRContext *context, arith::CmpFPredicate isBetter)
+      : OpRewritePattern<OpT>(context), isBetter(isBetter) {}
 
   LogicalResult matchAndRewrite(OpT op,
                                 PatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+    Location loc = op.getLoc();
     Value a = op.getLhs(), b = op.getRhs();
-    auto isNaN = [&](Value x) -> Value {
-      return arith::CmpFOp::create(builder, arith::CmpFPredicate::UNO, x, x);
+    auto isNaN = [&](Value x, Value y) -> Value {
+      return arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::UNO, x,
+                                   y);
     };
-    Value result = NumbersOp::create(builder, a, b);
-    result = arith::SelectOp::create(builder, isNaN(b), a, result);
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNaN(a), b, result);
+    Value result = getExtreme<EqualOp>(rewriter, loc, a, b, isBetter);
+    if constexpr (leavesOutNaN) {
+      result = arith::SelectOp::create(rewriter, loc, isNaN(b, b), a, result);
+      rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNaN(a, a), b, result);
+    } else {
+      Value nan = arith::AddFOp::create(rewriter, loc, a, b);
+      rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNaN(a, b), nan,
+                                                   result);
+    }
     return success();
   }
+
+  arith::CmpFPredicate isBetter;
 };
 
 /// One rounding: the product is exact in f64. The sum is rounded to odd there,
@@ -79,29 +112,34 @@ struct ExpandHalfFma final : OpRewritePattern<math::FmaOp> {
     auto bitsOf = [&](Value x) -> Value {
       return arith::BitcastOp::create(b, integers, x);
     };
-    Value product =
-        arith::MulFOp::create(b, widen(op.getA()), widen(op.getB()));
-    Value addend = widen(op.getC());
+    // One after the other: the order of operations is that of these lines.
+    auto add = [&](Value x, Value y) -> Value {
+      return arith::AddFOp::create(b, x, y);
+    };
+    Value x = widen(op.getA()), y = widen(op.getB()), addend = widen(op.getC());
+    Value product = arith::MulFOp::create(b, x, y);
     // sum + error is exact (Knuth's TwoSum). Of infinities error is NaN.
-    Value sum = arith::AddFOp::create(b, product, addend);
+    Value sum = add(product, addend);
     Value added = sub(sum, product);
-    Value error = arith::AddFOp::create(b, sub(product, sub(sum, added)),
-                                        sub(addend, added));
+    Value lostOfProduct = sub(product, sub(sum, added));
+    Value lostOfAddend = sub(addend, added);
+    Value error = add(lostOfProduct, lostOfAddend);
     Value bits = bitsOf(sum);
     Value zero = constant(doubles, b.getF64FloatAttr(0.0));
     Value isRounded =
         arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, error, zero);
-    Value isEven = arith::CmpIOp::create(
-        b, arith::CmpIPredicate::eq, arith::AndIOp::create(b, bits, integer(1)),
-        integer(0));
+    Value one = integer(1), none = integer(0), minusOne = integer(-1);
+    Value last = arith::AndIOp::create(b, bits, one);
+    Value isEven =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last, none);
     // An error of the sum's sign is beyond it, and bits grow with magnitudes.
-    Value isBeyond = arith::CmpIOp::create(
-        b, arith::CmpIPredicate::sge,
-        arith::XOrIOp::create(b, bits, bitsOf(error)), integer(0));
-    Value step = arith::SelectOp::create(b, isBeyond, integer(1), integer(-1));
-    Value odd =
-        arith::SelectOp::create(b, arith::AndIOp::create(b, isRounded, isEven),
-                                arith::AddIOp::create(b, bits, step), bits);
+    Value signs = arith::XOrIOp::create(b, bits, bitsOf(error));
+    Value isBeyond =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, signs, none);
+    Value step = arith::SelectOp::create(b, isBeyond, one, minusOne);
+    Value next = arith::AddIOp::create(b, bits, step);
+    Value moves = arith::AndIOp::create(b, isRounded, isEven);
+    Value odd = arith::SelectOp::create(b, moves, next, bits);
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(
         op, op.getType(), arith::BitcastOp::create(b, doubles, odd));
     return success();
@@ -125,9 +163,9 @@ struct SelectHalfBits final : OpRewritePattern<arith::SelectOp> {
     auto bitsOf = [&](Value x) -> Value {
       return arith::BitcastOp::create(rewriter, op.getLoc(), integers, x);
     };
-    Value selected = arith::SelectOp::create(
-        rewriter, op.getLoc(), op.getCondition(), bitsOf(op.getTrueValue()),
-        bitsOf(op.getFalseValue()));
+    Value yes = bitsOf(op.getTrueValue()), no = bitsOf(op.getFalseValue());
+    Value selected = arith::SelectOp::create(rewriter, op.getLoc(),
+                                             op.getCondition(), yes, no);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), selected);
     return success();
   }
@@ -137,9 +175,13 @@ struct ExpandHostArithPass final
     : mx::impl::ExpandHostArithBase<ExpandHostArithPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandNumber<arith::MaxNumFOp, arith::MaximumFOp>,
-                 ExpandNumber<arith::MinNumFOp, arith::MinimumFOp>,
-                 ExpandHalfFma, SelectHalfBits>(&getContext());
+    patterns.add<ExpandExtreme<arith::MaximumFOp, arith::AndIOp, false>,
+                 ExpandExtreme<arith::MaxNumFOp, arith::AndIOp, true>>(
+        &getContext(), arith::CmpFPredicate::OGT);
+    patterns.add<ExpandExtreme<arith::MinimumFOp, arith::OrIOp, false>,
+                 ExpandExtreme<arith::MinNumFOp, arith::OrIOp, true>>(
+        &getContext(), arith::CmpFPredicate::OLT);
+    patterns.add<ExpandHalfFma, SelectHalfBits>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

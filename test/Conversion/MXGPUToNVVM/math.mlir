@@ -37,10 +37,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:    %[[C:.*]] = llvm.call_intrinsic "llvm.nvvm.fmin.nan.xorsign.abs.f"(%[[X]], %[[LIMIT]])
   // CHECK:         memref.store %[[C]]
   // Limits of two sizes, and in another order.
-  // CHECK:         %[[A:.*]] = llvm.intr.maximum(%[[X]],
-  // CHECK:         llvm.intr.minimum(%[[A]],
-  // CHECK:         %[[B:.*]] = llvm.intr.minimum(%[[X]],
-  // CHECK:         llvm.intr.maximum(%[[B]],
+  // CHECK:         %[[A:.*]] = arith.maximumf %[[X]],
+  // CHECK:         arith.minimumf %[[A]],
+  // CHECK:         %[[B:.*]] = arith.minimumf %[[X]],
+  // CHECK:         arith.maximumf %[[B]],
   // CHECK-NOT:     xorsign
   mxgpu.kernel @clamp(%m: memref<8xf32>) {
     mxgpu.role @only warps(1) {

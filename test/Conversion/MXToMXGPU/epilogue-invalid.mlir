@@ -2,6 +2,22 @@
 
 // What a kernel's epilogue cannot do is said once, at the operation.
 
+// An operation that is exact elsewhere.
+!a = memref<128x64xf8E4M3FN>
+!s = memref<1x1x32x4x4xf8E8M0FNU>
+!y = memref<128x128xf32>
+func.func @main(%a: !a, %s: !s, %y: !y, %f: f32) {
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) epilogue {
+  ^bb0(%acc: f32, %row: index, %column: index):
+    // expected-error @below {{'arith.remf' op in an epilogue on the GPU: expected an operation that GPUs compute exactly, found arith.remf; subtract a multiple instead}}
+    %v = arith.remf %acc, %f : f32
+    mx.yield %v : f32
+  }
+  return
+}
+
+// -----
+
 // A call.
 func.func private @f(f32) -> f32
 !a = memref<128x64xf8E4M3FN>

@@ -66,11 +66,10 @@ def ExpandHalfConversions
 def ExpandHostArith : Pass<"mx-expand-host-arith", "::mlir::ModuleOp"> {
   let summary = "Expand what a host computes otherwise than a GPU";
   let description = [{
-    Rewrites `arith.maxnumf` and `arith.minnumf` as comparisons around
-    `arith.maximumf` and `arith.minimumf`, which order zeros, and `math.fma` of
-    f16 and bf16 in f64, with one rounding, and `arith.select` of f16 and bf16
-    as one of bits. What LLVM makes of them on a host has another zero, two
-    roundings, calls a function that nobody has, or loses subnormal numbers.
+    Rewrites minima and maxima of `arith` as comparisons, `math.fma` of f16 and
+    bf16 in f64, with one rounding, and `arith.select` of f16 and bf16 as one of
+    bits. What LLVM makes of them on a host has another zero, two roundings,
+    calls a function that nobody has, or loses subnormal numbers.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];

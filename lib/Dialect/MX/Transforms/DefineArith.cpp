@@ -51,6 +51,7 @@ public:
 
   Value toInteger(Value x, bool isSigned);
   Value toHalf(Value x, bool isSigned);
+  Value fromBool(Value x, bool isSigned);
   Value getBits(Value x);
   Value getPositiveNaN(Value x);
   Value keepRounding(Value x);
@@ -154,6 +155,16 @@ Value Definition::toHalf(Value x, bool isSigned) {
   Value kept = make<arith::SubIOp>(x, rest);
   Value odd = make<arith::OrIOp>(kept, last);
   return convert(make<arith::SelectOp>(isExact, x, odd));
+}
+
+/// A signed i1 is 0 or -1, which LLVM makes 1 in bf16 for NVPTX.
+Value Definition::fromBool(Value x, bool isSigned) {
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics();
+  llvm::APFloat one = llvm::APFloat::getOne(semantics, /*Negative=*/isSigned);
+  Value no = constant(type, llvm::APFloat::getZero(semantics));
+  Value yes = constant(type, one);
+  return make<arith::SelectOp>(x, yes, no);
 }
 
 /// Two roundings that are stated stay two: `x` is a converted integer, and
@@ -267,6 +278,9 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
             replace(definition.toInteger(op.getIn(), isa<arith::FPToSIOp>(op)));
         })
         .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto op) {
+          if (isNumber(op) && getElementTypeOrSelf(op.getIn()).isInteger(1))
+            return replace(
+                definition.fromBool(op.getIn(), isa<arith::SIToFPOp>(op)));
           if (isRoundedTwice(op))
             replace(definition.toHalf(op.getIn(), isa<arith::SIToFPOp>(op)));
         })

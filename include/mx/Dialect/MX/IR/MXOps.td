@@ -118,8 +118,9 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     - `even`: `floor` of a rounded to the element's mantissa.
 
     Elements are `round_to_nearest_even(x * 2^(127 - byte))`, saturated; NaN
-    becomes the type's NaN, or its largest value where it has none. Slack of
-    the layout is written as 0.
+    becomes the type's NaN, or its largest value where it has none, and 0 in
+    MXINT8: its block's scale says that it was NaN. Slack of the layout is
+    written as 0.
 
     NVFP4 (`f4E2M1FN` with `f8E4M3FN` scales, block 16) takes the per-tensor
     encode factor as `global_scale`.
@@ -129,9 +130,11 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     quotient. The random number of an element is the first word that
     Philox-4x32-10 gives for the key `seed` (low word first) and, as counter,
     the element's linear index in the input (low word first): both orientations
-    draw the same one. Of a significand that loses d bits, the d low bits of the
-    word are added to it before they are cut off; saturation, NaN and the sign
-    of zero are those of the other mode, and so are the scales.
+    draw the same one. Of a significand of 24 bits that loses d bits, the d low
+    bits of the word are added to it before they are cut off; where d is above
+    32, the last d - 32 bits are cut off first, and the word is added to what
+    remains. Saturation, NaN and the sign of zero are those of the other mode,
+    and so are the scales.
 
     With `gather`, row i of what is quantized is row `gather[i]` of every input,
     or a row of zeros where that is -1: tokens in the order of their experts,

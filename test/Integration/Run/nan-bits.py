@@ -1,0 +1,84 @@
+"""NaNs of all signs and payloads: nothing that quantizers see depends on them.
+
+RUN: %python %s mx-run %t
+REQUIRES: compiler, numpy
+
+A region looks at the bits of the NaNs that it makes; MXINT8 has 0 for NaN, and
+255 as the scale of its block. --check=cpu compares every byte with the CPU path.
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+mx_run, directory = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+ROWS, COLUMNS = 64, 128
+PROGRAM = f"""
+!x = tensor<{ROWS}x{COLUMNS}xf32>
+!e = tensor<{ROWS}x{COLUMNS}xf8E4M3FN>
+!i = tensor<{ROWS}x{COLUMNS}xi8>
+!s = tensor<{ROWS}x{COLUMNS // 32}xf8E8M0FNU>
+func.func @main(%x: !x, %y: !x) -> (!e, !s, !i, !s) {{
+  %e = tensor.empty() : !e
+  %s = tensor.empty() : !s
+  // The sign and a bit of the payload of x / y, and the sign as copysign has it.
+  %q:2 = mx.quantize ins(%x, %y : !x, !x) outs(%e, %s : !e, !s) -> !e, !s
+  producer {{
+  ^bb0(%a: f32, %b: f32, %row: index, %col: index):
+    %c1 = arith.constant 1 : i32
+    %one = arith.constant 1.0 : f32
+    %c31 = arith.constant 31 : i32
+    %d = arith.divf %a, %b : f32
+    %bits = arith.bitcast %d : f32 to i32
+    %sign = arith.shrui %bits, %c31 : i32
+    %low = arith.andi %bits, %c1 : i32
+    %both = arith.addi %sign, %low : i32
+    %number = arith.uitofp %both : i32 to f32
+    %copied = math.copysign %one, %d : f32
+    %v = arith.addf %number, %copied : f32
+    mx.yield %v : f32
+  }}
+  %i = tensor.empty() : !i
+  %q8:2 = mx.quantize ins(%x : !x) outs(%i, %s : !i, !s) -> !i, !s
+  return %q#0, %q#1, %q8#0, %q8#1 : !e, !s, !i, !s
+}}
+"""
+rng = np.random.default_rng(9)
+path = lambda name: os.path.join(directory, name)
+with open(path("program.mlir"), "w") as file:
+    file.write(PROGRAM)
+x, y = rng.standard_normal((2, ROWS, COLUMNS)).astype(np.float32)
+nans = (rng.integers(0x7F800001, 0x80000000, x.shape) | rng.integers(0, 2, x.shape) << 31).astype(np.uint32)
+x = np.where(rng.random(x.shape) < 0.3, nans.view(np.float32), x)
+x[:, ::9], y[:, ::9] = 0, -0.0  # their quotient is a new NaN
+x[:, 32:64] = np.where(np.isnan(x[:, 32:64]), np.float32(1), x[:, 32:64])  # blocks without
+
+for chip in ["sm_90a", "sm_100a"]:
+    command = [mx_run, path("program.mlir"), "--device=sim", f"--chip={chip}", "--check=cpu"]
+    for name, array in {"x": x, "y": y}.items():
+        np.save(path(f"{name}.npy"), array)
+        command.append(f"--arg={path(name)}.npy")
+    command += [f"--result={path(f'out{i}.npy')}" for i in range(4)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
+    elements, scales, codes, int8_scales = (np.load(path(f"out{i}.npy")) for i in range(4))
+    isnan = np.isnan(x)
+    # Every NaN is 0x7FFFFFFF to a region: no sign, and the low bit set: 0 + 1 + 1.
+    with np.errstate(all="ignore"):
+        quotient = x / y
+    bits = quotient.view(np.uint32)
+    negative = np.signbit(quotient)
+    expected = np.where(np.isnan(quotient), 2.0, negative + (bits & 1) + np.where(negative, -1.0, 1.0))
+    power = np.exp2(np.repeat(scales, 32, axis=1).astype(np.float64) - 127)
+    magnitude = np.where(elements & 0x78, (8 + (elements & 7)) * np.exp2((elements >> 3 & 15) - 10.0),
+                         (elements & 7) * 2.0**-9)
+    found = np.where(elements & 0x80, -magnitude, magnitude) * power
+    assert np.array_equal(found, expected), np.argwhere(found != expected)[:4]
+    assert not codes[isnan].any()
+    blocks = isnan.reshape(ROWS, -1, 32).any(axis=2)
+    assert np.array_equal(int8_scales == 255, blocks)
+print("equal")
