@@ -300,6 +300,11 @@ std::string_view mx::sim::toString(LaunchStatus status) {
   return "unknown";
 }
 
+std::vector<unsigned> Finding::firstLines() const {
+  constexpr size_t kMost = 8;
+  return {lines.begin(), lines.begin() + std::min(lines.size(), kMost)};
+}
+
 std::string Finding::text() const {
   std::string s = module;
   if (ptxLine)
@@ -323,6 +328,17 @@ std::string Finding::text() const {
              std::to_string(sourceLine) + ":" + std::to_string(sourceColumn);
   if (!where.empty())
     s += "\n  at " + where;
+  if (count() > 1) {
+    s += "\n  and " + std::to_string(count() - 1) +
+         " more of this source line, at line";
+    std::vector<unsigned> first = firstLines();
+    for (size_t k = 1; k < first.size(); ++k)
+      s += (k > 1              ? ", "
+            : first.size() > 2 ? "s "
+                               : " ") +
+           std::to_string(first[k]);
+    s += count() > first.size() ? ", ..." : "";
+  }
   return s;
 }
 

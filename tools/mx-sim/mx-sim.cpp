@@ -209,6 +209,8 @@ int main(int argc, char **argv) {
   if (stats)
     errs() << "warp instructions: " << instructions << ", mma: " << mmas
            << ", seconds: " << format("%.3f", result.seconds) << "\n";
+  if (std::string s = mx::sim::closingLine(result, werror); !s.empty())
+    errs() << "mx-sim: " << s << "\n";
   bool ok = true;
   if (!report.empty())
     ok &= writeFile(report, mx::sim::reportAsJson(result));

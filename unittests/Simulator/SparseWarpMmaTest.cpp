@@ -40,8 +40,7 @@ public:
   std::vector<std::vector<unsigned>> kept;
   uint32_t metadata[32] = {};
 
-  Problem(const Config &config, std::mt19937 &random, Codes mode)
-      : c(config) {
+  Problem(const Config &config, std::mt19937 &random, Codes mode) : c(config) {
     length = c.type.bits == 32 ? 2 : c.type.bits == 4 ? 8 : 4;
     stored = length / 2;
     auto fill = [&](auto &rows, unsigned count, unsigned width) {

@@ -448,14 +448,15 @@ TEST(SparseMma, ReportsBadMetadata) {
   EXPECT_EQ(fault.kind, FaultKind::Alignment);
 }
 
-/// "Sparsity selector": it "must be 0" for kind::f8f6f4 and "is assumed to be 0"
-/// for the kinds with scales.
+/// "Sparsity selector": it "must be 0" for kind::f8f6f4 and "is assumed to be
+/// 0" for the kinds with scales.
 TEST(SparseMma, IgnoresTheSelectorOfKindsWithScales) {
   for (const Config &c : configs()) {
     if (!c.sparse || c.b.bits > 8 || c.kind == MmaKind::I8)
       continue;
     Fault fault = run(c, [](Problem &p) { p.op.idesc |= 1; });
-    EXPECT_EQ(bool(fault), c.kind == MmaKind::F8F6F4) << c.name << fault.message;
+    EXPECT_EQ(bool(fault), c.kind == MmaKind::F8F6F4)
+        << c.name << fault.message;
   }
 }
 

@@ -34,6 +34,14 @@ std::vector<Role> rolesOf(const LaunchReport &report);
 /// A table of the roles, with a title.
 std::string statisticsText(const LaunchReport &report);
 
+/// A name of a kernel for people: C++ names as in the source, without what they
+/// return and take, and long template arguments left out.
+std::string shortName(const std::string &name);
+
+/// What was run and what came of it, in one line; empty when nothing was. With
+/// `isStrict` warnings count as errors do.
+std::string closingLine(const LaunchFileResult &result, bool isStrict);
+
 /// Names of the checks of a mask, as they are given on the command line.
 std::vector<std::string> namesOfChecks(uint32_t checks);
 

@@ -330,6 +330,12 @@ enum class FindingKind {
 std::string_view toString(FindingKind kind);
 std::string_view toString(LaunchStatus status);
 
+/// What .loc says of an instruction; empty and 0 where there is none.
+struct SourcePlace {
+  std::string file;
+  unsigned line = 0, column = 0;
+};
+
 struct Finding {
   FindingKind kind = FindingKind::BadLaunch;
   /// Undefined by the PTX ISA, but right on the chips that are known: the
@@ -347,8 +353,21 @@ struct Finding {
   /// The other party, of findings that have two: who, and where.
   std::string other;
   unsigned otherLine = 0;
+  std::string otherSourceFile; ///< empty: none
+  unsigned otherSourceLine = 0;
+  /// A finding of a source line that the compiler has unrolled stands for its
+  /// copies, too: the lines of all of them, this one first. Empty: just one.
+  std::vector<unsigned> lines;
 
-  /// One paragraph: kind, message, place.
+  size_t count() const { return lines.empty() ? 1 : lines.size(); }
+  /// The first of `lines`, as many as reports name.
+  std::vector<unsigned> firstLines() const;
+  void setSource(SourcePlace place) {
+    sourceFile = std::move(place.file);
+    sourceLine = place.line;
+    sourceColumn = place.column;
+  }
+  /// One paragraph: kind, message, place, copies.
   std::string text() const;
 };
 

@@ -18,6 +18,8 @@
 
 namespace mx::sim {
 
+enum class FindingKind;
+
 enum class TrackKind : uint8_t { Warp, Engine, Barrier, Slot };
 
 enum class SpanKind : uint8_t {
@@ -89,6 +91,7 @@ struct TimelineMark {
   uint64_t step = 0;
   uint32_t line = 0;
   uint32_t text = 0; ///< index in Timeline::strings
+  FindingKind finding{};
 };
 
 struct TimelineCta {

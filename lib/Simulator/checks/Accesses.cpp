@@ -68,6 +68,11 @@ std::string Order::describeEarlier(const Conflict &c) const {
 void Order::nameOther(const Conflict &c) {
   Finding &f = cluster.findings.back().first;
   f.otherLine = lineOf(c.earlier);
+  if (c.earlier.instr() < machine.program.info.size()) {
+    SourcePlace place = sourceOf(machine.program.info[c.earlier.instr()]);
+    f.otherSourceFile = place.file;
+    f.otherSourceLine = place.line;
+  }
   f.other = describeEarlier(c);
 }
 
@@ -111,11 +116,15 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
            lanes, /*isWarning=*/true);
     return;
   }
+  // Widely used libraries let the tensor cores read what cp.async has written
+  // without this fence, and chips give the right bytes: a warning.
+  bool isCopied = !isWrite && c.cluster == ~0ull &&
+                  agents[c.earlier.agent()].kind == AgentKind::Copies;
   w.note(i, FindingKind::ProxyFence,
          text + " by the async proxy is not ordered with " +
              describeEarlier(c) +
              " of the generic proxy: expected fence.proxy.async between them",
-         lanes);
+         lanes, isCopied);
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,9 +202,9 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
 
 void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
                          uint32_t bytes, uint32_t lanes, Touch touch,
-                         bool isAtomic) {
+                         bool isAtomic, bool isAnyProxy) {
   WarpOrder &o = of(w);
-  Epoch e(o.self, o.step(), instrNumber(i), isAtomic, false);
+  Epoch e(o.self, o.step(), instrNumber(i), isAtomic, isAnyProxy);
   visitShared(w, i, lanes, e, o.known, false, cta, offset, bytes, touch);
   if (touch == Touch::Read && !answers.empty())
     noteReaderOfAnswer(cta, offset, e);
@@ -471,6 +480,8 @@ void Order::exited(Cta &cta) {
     Finding f;
     f.kind = FindingKind::CtaExit;
     f.ptxLine = lineOf(e);
+    if (e.instr() < machine.program.info.size())
+      f.setSource(sourceOf(machine.program.info[e.instr()]));
     f.hasCta = true;
     f.cta = cta.id;
     f.message = "the CTA may have ended before " + describeAgent(agent) +

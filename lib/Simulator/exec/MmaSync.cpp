@@ -60,8 +60,9 @@ constexpr ShapeRow shapes[] = {
 
 /// aux: slots of D, A, B, C in extra; aux2: types of A and B | accumulator << 8
 /// | f16 C << 10 | xor << 11 | saturate << 12 | layout of A << 13 | of B << 14;
-/// | sparse << 15 | sparsity selector << 16 | ordered metadata << 18; imm: registers of D, A, B and C, M
-/// and K, a byte each; b: metadata. For f64 aux2 is the rounding.
+/// | sparse << 15 | sparsity selector << 16 | ordered metadata << 18; imm:
+/// registers of D, A, B and C, M and K, a byte each; b: metadata. For f64 aux2
+/// is the rounding.
 struct Mma {
   unsigned numD, numA, numB, numC, m, k;
   const Slot *d, *a, *b, *c;

@@ -12,8 +12,15 @@ using ptx::Space;
 namespace {
 
 /// The PTX ISA does not name the proxy through which tcgen05.alloc writes the
-/// address. Kernels read it with ld.shared behind a barrier: it is taken for a
-/// write of the allocating warp.
+/// address. Kernels read it with ld.shared after a barrier, and let copies
+/// write over it after another: it is taken for a write of the allocating warp
+/// that neither proxy has to wait for by a fence.
+void noteAddress(Warp &w, const Instr *i, uint32_t offset, unsigned lane) {
+  if (Order *order = w.order())
+    order->accessShared(w, i, *w.cta, offset, 4, 1u << lane, Touch::Write,
+                        /*isAtomic=*/false, /*isAnyProxy=*/true);
+}
+
 void writeAddress(Cta &cta, uint32_t offset, uint32_t value) {
   std::memcpy(cta.shared.data() + offset, &value, 4);
   if (cta.tracker)
@@ -52,9 +59,7 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
     if (r.status != TensorMemory::AllocStatus::Done)
       return refuse(w, i, r, columns, mask);
     writeAddress(cta, offset, r.column);
-    if (Order *order = w.order())
-      order->accessShared(w, i, cta, offset, 4, 1u << lane, Touch::Write,
-                          false);
+    noteAddress(w, i, offset, lane);
     ++w.cta->cluster->effects;
     return i + 1;
   }
@@ -64,8 +69,8 @@ const Instr *alloc(Warp &w, const Instr *i, uint32_t mask) {
                   "cta_group::2 needs a cluster with an even number of CTAs",
                   mask);
   PairAlloc &pair = c.pairs[cta.rank / 2];
-  if (Order *order = w.order(); order && pair.waitingRank != int(cta.rank))
-    order->accessShared(w, i, cta, offset, 4, 1u << lane, Touch::Write, false);
+  if (pair.waitingRank != int(cta.rank))
+    noteAddress(w, i, offset, lane);
   if (pair.waitingRank < 0) {
     pair.waitingRank = cta.rank;
     pair.columns = columns;

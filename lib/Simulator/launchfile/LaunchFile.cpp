@@ -29,12 +29,15 @@ std::string LaunchFile::pathOf(const std::string &name) const {
   return p.str().str();
 }
 
-bool LaunchFile::loadModule(const std::string &path) {
+bool LaunchFile::loadModule(const std::string &path, bool isOfCommandLine) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return fail(path + ": " + file.getError().message());
   std::vector<Diagnostic> errors;
   StringRef text = (*file)->getBuffer();
+  for (const LoadedModule &loaded : modules)
+    if (loaded.text == text)
+      return true;
   auto m = Module::parse({text.data(), text.size()},
                          llvm::sys::path::filename(path).str(), errors);
   if (!m) {
@@ -42,8 +45,20 @@ bool LaunchFile::loadModule(const std::string &path) {
     return fail(path + ":" + std::to_string(d.line) + ":" +
                 std::to_string(d.column) + ": " + d.message);
   }
-  modules.push_back(std::move(m));
+  modules.push_back({std::move(m), path, text.str(), isOfCommandLine});
   return true;
+}
+
+/// What to do where modules do not go together.
+std::string LaunchFile::adviceOnModules() const {
+  std::string named, given;
+  for (const LoadedModule &m : modules)
+    (m.isOfCommandLine ? given : named) += " '" + m.path + "'";
+  if (named.empty() || given.empty())
+    return "";
+  return "; the launch file names its own module," + named +
+         ", and the command line" + given +
+         ": a recorded launch is run without another file";
 }
 
 /// Modules see each other's symbols, then their variables get memory.
@@ -52,12 +67,14 @@ bool LaunchFile::linkModules() {
   if (modules.size() > 1) {
     std::vector<Module *> all;
     for (auto &m : modules)
-      all.push_back(m.get());
+      all.push_back(m.module.get());
     why = Module::link(all);
+    if (!why.empty())
+      why += adviceOnModules();
   }
   for (auto &m : modules)
     if (why.empty())
-      why = m->load(memory);
+      why = m.module->load(memory);
   return why.empty() || fail(why);
 }
 
@@ -91,7 +108,7 @@ bool LaunchFile::readArguments(const JsonReader &json, const KernelInfo &kernel,
   if (json.has("args"))
     args = json["args"].elements();
   if (args.size() != kernel.parameters.size()) {
-    json.fail("kernel '" + kernel.name + "' expects " +
+    json.fail("kernel '" + shortName(kernel.name) + "' expects " +
               std::to_string(kernel.parameters.size()) + " arguments, found " +
               std::to_string(args.size()));
     return false;
@@ -134,22 +151,27 @@ bool LaunchFile::oneLaunch(const JsonReader &json) {
   if (json.has("programmatic"))
     config.programmatic = json["programmatic"].boolean();
   Module *module = nullptr;
-  std::string names;
-  for (auto &m : modules) {
-    if (m->findKernel(config.kernel)) {
+  std::string names, path;
+  for (const LoadedModule &m : modules) {
+    if (m.module->findKernel(config.kernel)) {
       if (module)
-        json["kernel"].fail("kernel '" + config.kernel +
-                            "' is in more than one module");
-      module = m.get();
+        json["kernel"].fail("kernel '" + shortName(config.kernel) +
+                            "' is in '" + path +
+                            "' and, with another text, "
+                            "in '" +
+                            m.path + "'" + adviceOnModules());
+      module = m.module.get();
+      path = m.path;
     }
-    for (const KernelInfo &k : m->kernels())
-      names += (names.empty() ? "" : ", ") + k.name;
+    for (const KernelInfo &k : m.module->kernels())
+      names += (names.empty() ? "" : ", ") + shortName(k.name);
   }
   if (json.failed())
     return false;
   if (!module) {
-    json["kernel"].fail("no kernel '" + config.kernel + "', there is " +
-                        (names.empty() ? "none" : names));
+    json["kernel"].fail("no kernel '" + shortName(config.kernel) +
+                        "', there is " + (names.empty() ? "none" : names) +
+                        adviceOnModules());
     return false;
   }
   if (!readArguments(json, *module->findKernel(config.kernel), config))
@@ -312,7 +334,7 @@ LaunchFileResult LaunchFile::run() {
   if (!checkFiles(*parsed))
     return finish();
   for (const std::string &path : options.modules)
-    if (!loadModule(path))
+    if (!loadModule(path, true))
       return finish();
   bool many = json.has("launches");
   bool ok = many ? json.onlyKeys({"format", "modules", "globals", "attributes",
@@ -333,7 +355,7 @@ LaunchFileResult LaunchFile::run() {
       std::string path = m.string();
       if (options.isolated)
         m.fail("no file may be read");
-      if (m.failed() || !loadModule(pathOf(path)))
+      if (m.failed() || !loadModule(pathOf(path), false))
         return finish();
     }
   if (modules.empty()) {

@@ -40,7 +40,12 @@ private:
   std::string directory, text;
   FileUses files;
   DeviceMemory memory;
-  std::vector<std::unique_ptr<Module>> modules;
+  struct LoadedModule {
+    std::unique_ptr<Module> module;
+    std::string path, text;
+    bool isOfCommandLine;
+  };
+  std::vector<LoadedModule> modules;
   std::map<std::string, Buffer> buffers;
   std::map<std::string, std::vector<uint8_t>> tensorMaps;
   LaunchConfig defaults;
@@ -57,7 +62,10 @@ private:
   /// with it.
   bool checkFiles();
   bool checkFiles(const llvm::json::Value &root);
-  bool loadModule(const std::string &path);
+  /// A text that is there already is not loaded again: recorded launch files
+  /// name their module themselves.
+  bool loadModule(const std::string &path, bool isOfCommandLine);
+  std::string adviceOnModules() const;
   bool linkModules();
   bool makeBuffer(const std::string &name, const JsonReader &json);
   bool makeTensorMap(const std::string &name, const JsonReader &json);

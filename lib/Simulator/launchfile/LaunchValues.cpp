@@ -323,7 +323,7 @@ bool LaunchFile::setGlobals(const JsonReader &json) {
       return false;
     const GlobalInfo *global = nullptr;
     for (auto &m : modules)
-      if (const GlobalInfo *g = m->findGlobal(name))
+      if (const GlobalInfo *g = m.module->findGlobal(name))
         global = g;
     if (!global) {
       entry.fail("no module has a variable '" + name + "'");

@@ -5,6 +5,7 @@
 // for what, what is missing, and who has contributed so far.
 //===----------------------------------------------------------------------===//
 
+#include "Limits.h"
 #include "Machine.h"
 
 #include "../report/Recorder.h"
@@ -155,15 +156,7 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
           f.message = ctaText(*cta) + " warp " + std::to_string(w.index) + " " +
                       waitText(w, g);
           f.ptxLine = at.line;
-          if (at.loc >= 0 && at.function) {
-            const ptx::SourceLocation &loc = at.function->locs[at.loc];
-            auto file = module.files.find(loc.file);
-            if (file != module.files.end() && loc.line) {
-              f.sourceFile = file->second;
-              f.sourceLine = loc.line;
-              f.sourceColumn = loc.column;
-            }
-          }
+          f.setSource(sourceOf(at));
           f.hasCta = true;
           f.cta = cta->id;
           f.warp = w.index;
@@ -179,7 +172,7 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
     if (p.warps > 1)
       p.finding.message += " (and " + plural(p.warps - 1, "more warp") +
                            " in " + plural(p.ctas, "CTA") + ")";
-    if (report.findings.size() < config.maxFindings)
+    if (report.findings.size() < kMostUngrouped)
       report.findings.push_back(std::move(p.finding));
     else
       ++report.findingsDropped;

@@ -73,6 +73,8 @@ TensorMemory &Machine::tensorOf(uint32_t sm) {
 }
 
 void Machine::add(Cluster &c, Finding finding, LaunchStatus status) {
+  if (finding.module.empty())
+    finding.module = module.name;
   if (c.recorder)
     c.recorder->finding(finding);
   c.findings.emplace_back(std::move(finding), status);
@@ -83,10 +85,7 @@ bool Machine::isReported(const Cluster &c, FindingKind kind,
   for (auto &[f, status] : c.findings)
     if (f.kind == kind && f.ptxLine == line)
       return true;
-  for (const Finding &f : report.findings)
-    if (f.kind == kind && f.ptxLine == line)
-      return true;
-  return false;
+  return reported.count({kind, line});
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,6 +152,17 @@ std::string Machine::describeShared(const Cta &own, uint64_t address,
 // Findings
 //===----------------------------------------------------------------------===//
 
+SourcePlace mx::sim::sourceOf(const InstrInfo &info) {
+  if (info.loc < 0 || !info.function)
+    return {};
+  const ptx::SourceLocation &loc = info.function->locs[info.loc];
+  const auto &files = info.function->home->files;
+  auto file = files.find(loc.file);
+  if (file == files.end() || !loc.line)
+    return {};
+  return {std::string(file->second), loc.line, loc.column};
+}
+
 static Finding place(Warp &w, const Instr *i, FindingKind kind,
                      std::string message, uint32_t lanes) {
   Finding f;
@@ -162,16 +172,7 @@ static Finding place(Warp &w, const Instr *i, FindingKind kind,
   f.ptxLine = info.line;
   if (info.function)
     f.module = info.function->home->name;
-  if (info.loc >= 0 && info.function) {
-    const ptx::SourceLocation &loc = info.function->locs[info.loc];
-    const auto &files = info.function->home->files;
-    auto file = files.find(loc.file);
-    if (file != files.end() && loc.line) {
-      f.sourceFile = file->second;
-      f.sourceLine = loc.line;
-      f.sourceColumn = loc.column;
-    }
-  }
+  f.setSource(sourceOf(info));
   f.hasCta = true;
   f.cta = w.cta->id;
   f.warp = w.index;

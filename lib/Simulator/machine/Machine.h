@@ -21,6 +21,7 @@
 #include "mx/Simulator/tensor/TensorMemory.h"
 
 #include <memory>
+#include <set>
 #include <unordered_map>
 
 namespace mx::sim {
@@ -350,6 +351,9 @@ struct Cluster {
   bool wantsTurn() const;
 };
 
+/// What .loc says of an instruction.
+SourcePlace sourceOf(const InstrInfo &info);
+
 class Machine {
 public:
   Machine(const Program &program, DeviceMemory &memory,
@@ -386,6 +390,8 @@ public:
   void add(Cluster &c, Finding finding, LaunchStatus status);
   /// Whether the kind was found at the line before: once is enough.
   bool isReported(const Cluster &c, FindingKind kind, unsigned line) const;
+  /// Kinds and lines of what is in the report.
+  std::set<std::pair<FindingKind, unsigned>> reported;
 
   /// Host pointer to shared memory, or null. `address` is rank << 24 | offset.
   uint8_t *shared(Warp &w, uint64_t address, uint64_t size, Cta *&owner);

@@ -14,6 +14,7 @@
 #include "Machine.h"
 #include "Workers.h"
 
+#include "../report/Groups.h"
 #include "../report/Recorder.h"
 
 #include <algorithm>
@@ -263,15 +264,10 @@ void Machine::retire(Cluster &c) {
 void Machine::collect(Cluster &c) {
   for (auto &[finding, status] : c.findings) {
     report.status = std::min(report.status, status);
-    bool isKnown = false;
-    for (const Finding &f : report.findings)
-      isKnown |= status >= LaunchStatus::Failed && f.kind == finding.kind &&
-                 f.ptxLine == finding.ptxLine && !c.stopped;
-    if (isKnown)
+    bool isNew = reported.insert({finding.kind, finding.ptxLine}).second;
+    if (!isNew && status >= LaunchStatus::Failed && !c.stopped)
       continue;
-    if (finding.module.empty())
-      finding.module = module.name;
-    if (report.findings.size() < config.maxFindings)
+    if (report.findings.size() < kMostUngrouped)
       report.findings.push_back(std::move(finding));
     else
       ++report.findingsDropped;
@@ -398,6 +394,7 @@ void Machine::run() {
   }
   report.isComplete = !stopped && active.empty() && waiting.empty();
   report.statistics.warpInstructions = executed;
+  groupFindings(report, config.maxFindings);
   recording->finish(report);
 }
 

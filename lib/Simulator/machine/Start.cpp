@@ -9,6 +9,7 @@
 
 #include "../report/Recorder.h"
 #include "Limits.h"
+#include "mx/Simulator/Report.h"
 
 #include <algorithm>
 #include <cstring>
@@ -266,7 +267,7 @@ bool Machine::bindShape() {
   auto bad = [&](std::string message) {
     Finding f;
     f.kind = FindingKind::BadLaunch;
-    f.message = "kernel '" + std::string(program.kernel->name) +
+    f.message = "kernel '" + shortName(std::string(program.kernel->name)) +
                 "': " + std::move(message);
     f.module = module.name;
     f.ptxLine = program.kernel->line;

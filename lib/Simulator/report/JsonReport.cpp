@@ -67,8 +67,18 @@ static void write(JsonWriter &w, const Finding &f) {
     w.beginObject();
     w.member("text", f.other);
     w.member("line", f.otherLine);
+    if (!f.otherSourceFile.empty()) {
+      w.key("source");
+      w.beginObject();
+      w.member("file", f.otherSourceFile);
+      w.member("line", f.otherSourceLine);
+      w.endObject();
+    }
     w.endObject();
   }
+  w.member("count", uint64_t(f.count()));
+  if (f.count() > 1)
+    writeList(w, "lines", f.firstLines());
   w.endObject();
 }
 

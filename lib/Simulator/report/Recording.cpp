@@ -4,6 +4,7 @@
 // Who gets a recorder, and what the report gets of all of them.
 //===----------------------------------------------------------------------===//
 
+#include "Groups.h"
 #include "OpcodeClass.h"
 #include "Recorder.h"
 
@@ -134,6 +135,7 @@ void Recording::finish(LaunchReport &report) {
   all->ptx = machine.module.text;
   for (auto &[index, t] : timelines)
     append(*all, std::move(t));
+  groupMarks(report, *all);
   std::map<std::string, uint32_t> files;
   for (const InstrInfo &info : p.info) {
     if (info.loc < 0 || !info.function || !info.source || !info.line)

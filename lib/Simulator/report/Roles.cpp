@@ -103,12 +103,12 @@ std::string mx::sim::statisticsText(const LaunchReport &report) {
     return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" +
            std::to_string(d.z);
   };
-  std::string s = "kernel " + f.kernel + ": grid " + dims(f.grid) + ", block " +
-                  dims(f.block) + ", cluster " + dims(f.cluster) + ", " +
-                  std::to_string(f.staticSharedBytes + f.dynamicSharedBytes) +
-                  " bytes of shared memory, " +
-                  std::to_string(report.statistics.residentCtas) +
-                  " CTAs resident\n";
+  std::string s =
+      "kernel " + shortName(f.kernel) + ": grid " + dims(f.grid) + ", block " +
+      dims(f.block) + ", cluster " + dims(f.cluster) + ", " +
+      std::to_string(f.staticSharedBytes + f.dynamicSharedBytes) +
+      " bytes of shared memory, " +
+      std::to_string(report.statistics.residentCtas) + " CTAs resident\n";
   std::vector<std::vector<std::string>> table = {
       {"role", "warps", "instructions", "mma", "tma load", "tma store",
        "cp.async", "ld.global", "st.global", "ld.shared", "st.shared",

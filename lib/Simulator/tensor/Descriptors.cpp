@@ -388,8 +388,8 @@ Fault mx::sim::decodeSmemDesc(uint64_t bits, SmemDesc &desc) {
 }
 
 Fault mx::sim::decodeWgmmaDesc(uint64_t bits, SmemDesc &desc) {
-  // The PTX ISA says nothing of the bits between the fields, and an H200 ignores
-  // them.
+  // The PTX ISA says nothing of the bits between the fields, and an H200
+  // ignores them.
   constexpr SmemLayout layouts[] = {SmemLayout::None, SmemLayout::B128,
                                     SmemLayout::B64, SmemLayout::B32};
   desc.layout = layouts[field(bits, 62, 2)];

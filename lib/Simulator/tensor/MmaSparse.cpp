@@ -120,12 +120,12 @@ Fault mx::sim::readMetadata(const CtaView &cta, const MetadataPlace &place,
                              ", which has not been written"};
       unsigned code = cta.tensor->row(lane)[column] >> at.bit & 15;
       if (!uninitialized && !undefined && !isMeaningful(place.kind, code))
-        undefined = undefinedCode(
-            code, "of row " + str(row) + ", elements " +
-                      str(chunk * unit.length) + " to " +
-                      str((chunk + 1) * unit.length - 1) + " (lane " +
-                      str(lane) + ", column " + str(column) + ", bit " +
-                      str(at.bit) + ")");
+        undefined =
+            undefinedCode(code, "of row " + str(row) + ", elements " +
+                                    str(chunk * unit.length) + " to " +
+                                    str((chunk + 1) * unit.length - 1) +
+                                    " (lane " + str(lane) + ", column " +
+                                    str(column) + ", bit " + str(at.bit) + ")");
       addChunk(sparsity, unit, code, chunk, row);
     }
   return {};

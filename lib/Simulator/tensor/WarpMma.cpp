@@ -143,10 +143,10 @@ Fault mx::sim::setSparsity(WarpMmaOp &op, const uint32_t *metadata,
                        : isOrdered ? first < second
                                    : first != second;
       if (!undefined && !isDefined)
-        undefined = undefinedCode(
-            code, "at bit " + std::to_string(bit) + " of lane " +
-                      std::to_string(lane) + " (row " + std::to_string(row) +
-                      " of the warp's)");
+        undefined =
+            undefinedCode(code, "at bit " + std::to_string(bit) + " of lane " +
+                                    std::to_string(lane) + " (row " +
+                                    std::to_string(row) + " of the warp's)");
       addChunk(op.sparsity, unit, code, chunk, row);
     }
   return undefined;

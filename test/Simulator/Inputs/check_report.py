@@ -52,7 +52,11 @@ FINDING = {
     "cta": Optional([COUNT]),
     "warp": Optional(COUNT),
     "lanes": Optional(COUNT),
-    "other": Optional({"text": TEXT, "line": COUNT}),
+    "other": Optional(
+        {"text": TEXT, "line": COUNT, "source": Optional({"file": TEXT, "line": COUNT})}
+    ),
+    "count": COUNT,
+    "lines": Optional([COUNT]),
 }
 LAUNCH = {
     "status": ("clean", "failed", "deadlock", "bad-input"),

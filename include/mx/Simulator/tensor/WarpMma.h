@@ -64,8 +64,9 @@ struct WarpMmaOp {
 };
 
 /// Makes A sparse: `metadata` are the registers of 32 threads, of which the
-/// selector picks some (PTX ISA, "Sparse matrix storage"). Indices that fall are
-/// defined unless they are to be ordered. A Metadata fault is made all the same.
+/// selector picks some (PTX ISA, "Sparse matrix storage"). Indices that fall
+/// are defined unless they are to be ordered. A Metadata fault is made all the
+/// same.
 Fault setSparsity(WarpMmaOp &op, const uint32_t *metadata, unsigned selector,
                   bool isOrdered);
 

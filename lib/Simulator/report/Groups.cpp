@@ -1,0 +1,80 @@
+//===- Groups.cpp - findings that are one ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Groups.h"
+
+#include "mx/Simulator/Report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+using namespace mx::sim;
+
+/// Those of an end of the run say who stands where, each for itself.
+static bool canGroup(const Finding &f) {
+  return f.ptxLine && f.kind != FindingKind::Deadlock &&
+         f.kind != FindingKind::InstructionLimit;
+}
+
+void mx::sim::groupFindings(LaunchReport &report, size_t most) {
+  std::map<int, std::string> roles;
+  for (const Role &role : rolesOf(report))
+    for (uint32_t warp : role.warps)
+      roles[int(warp)] = role.name;
+  auto keyOf = [&](const Finding &f) {
+    // Without .loc each line of the PTX is its own, and has one finding.
+    if (f.sourceFile.empty())
+      return std::make_tuple(f.kind, f.isWarning, f.module, f.sourceFile,
+                             f.ptxLine, std::string(), std::string(), 0u);
+    bool hasSource = !f.otherSourceFile.empty();
+    return std::make_tuple(f.kind, f.isWarning, f.module, f.sourceFile,
+                           f.sourceLine, roles[f.warp], f.otherSourceFile,
+                           hasSource ? f.otherSourceLine : f.otherLine);
+  };
+  std::vector<Finding> groups;
+  std::map<decltype(keyOf(Finding())), size_t> known;
+  for (Finding &f : report.findings) {
+    if (canGroup(f)) {
+      auto [it, isNew] = known.emplace(keyOf(f), groups.size());
+      if (!isNew) {
+        std::vector<unsigned> &lines = groups[it->second].lines;
+        if (lines.empty())
+          lines.push_back(groups[it->second].ptxLine);
+        if (std::find(lines.begin(), lines.end(), f.ptxLine) == lines.end())
+          lines.push_back(f.ptxLine);
+        continue;
+      }
+    }
+    groups.push_back(std::move(f));
+  }
+  if (groups.size() > most) {
+    report.findingsDropped += groups.size() - most;
+    groups.resize(most);
+  }
+  report.findings = std::move(groups);
+}
+
+void mx::sim::groupMarks(const LaunchReport &report, Timeline &timeline) {
+  std::set<const Finding *> seen;
+  std::vector<TimelineMark> marks;
+  for (TimelineMark mark : timeline.marks) {
+    auto group = std::find_if(
+        report.findings.begin(), report.findings.end(), [&](const Finding &f) {
+          return canGroup(f) && f.kind == mark.finding &&
+                 (f.ptxLine == mark.line ||
+                  std::count(f.lines.begin(), f.lines.end(), mark.line));
+        });
+    if (group != report.findings.end()) {
+      if (!seen.insert(&*group).second)
+        continue;
+      mark.line = group->ptxLine;
+      mark.text = uint32_t(timeline.strings.size());
+      timeline.strings.push_back(group->text());
+    }
+    marks.push_back(mark);
+  }
+  timeline.marks = std::move(marks);
+}
