@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mx/Dialect/MX/IR/VectorSizes.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 
 using namespace mlir;
@@ -32,6 +33,9 @@ constexpr llvm::StringLiteral kExpanded[] = {
 
 struct ExpandMath final : mx::impl::MXExpandMathBase<ExpandMath> {
   void runOnOperation() override {
+    // Upstream's patterns take vectors apart.
+    if (failed(mx::verifyVectorSizes(getOperation(), mx::kMaxHostVector)))
+      return signalPassFailure();
     RewritePatternSet sigmoids(&getContext());
     mx::populateSigmoidExpansionPatterns(sigmoids);
     RewritePatternSet patterns(&getContext());
