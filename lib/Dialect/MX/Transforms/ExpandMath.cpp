@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mx/Dialect/MX/IR/VectorSizes.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -261,6 +262,9 @@ struct ExpandMath final : mx::impl::MXExpandMathBase<ExpandMath> {
   }
 
   void runOnOperation() override {
+    // Sequences of scalars and upstream's patterns take vectors apart.
+    if (failed(verifyVectorSizes(getOperation(), kMaxHostVector)))
+      return signalPassFailure();
     if (failed(expandSigmoids()) || failed(expandFunctions()) ||
         failed(expandTanh()))
       signalPassFailure();

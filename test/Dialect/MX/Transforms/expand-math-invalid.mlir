@@ -38,3 +38,11 @@ func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
   %0 = math.log %x : tensor<*xf32>
   return %0 : tensor<*xf32>
 }
+
+// -----
+
+func.func @large(%x: vector<8x1099511627776xf32>) -> vector<8x1099511627776xf32> {
+  // expected-error @below {{'math.rsqrt' op expected vectors of at most 65536 elements, found 'vector<8x1099511627776xf32>'}}
+  %y = math.rsqrt %x : vector<8x1099511627776xf32>
+  return %y : vector<8x1099511627776xf32>
+}
