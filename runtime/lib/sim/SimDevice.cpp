@@ -425,7 +425,7 @@ void SimDevice::warn(const std::string &kernel,
   fprintf(stderr,
           "mx runtime: warning: kernel '%s' on the simulator ran to its end "
           "with findings (errors with MX_SIM_CHECKS=all)\n%s",
-          kernel.c_str(), text.c_str());
+          mx::sim::shortName(kernel).c_str(), text.c_str());
 }
 
 /// Reports are kept whole, so that the file is one whenever the host ends.
@@ -463,10 +463,10 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
   auto &function = static_cast<SimFunction &>(base);
   const mx::sim::KernelInfo &kernel = *function.kernel;
   if (count >= 0 && size_t(count) != kernel.parameters.size())
-    return {MX_ERROR_BAD_LAUNCH, "kernel '" + kernel.name + "': expected " +
-                                     std::to_string(kernel.parameters.size()) +
-                                     " parameters, found " +
-                                     std::to_string(count)};
+    return {MX_ERROR_BAD_LAUNCH,
+            "kernel '" + mx::sim::shortName(kernel.name) + "': expected " +
+                std::to_string(kernel.parameters.size()) +
+                " parameters, found " + std::to_string(count)};
   mx::sim::LaunchConfig config;
   config.kernel = kernel.name;
   config.grid = {launch.grid[0], launch.grid[1], launch.grid[2]};
@@ -478,8 +478,9 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
     const mx::sim::ParameterInfo &parameter = kernel.parameters[i];
     if (!parameters || !parameters[i])
       return {MX_ERROR_BAD_LAUNCH,
-              "kernel '" + kernel.name + "': expected a value for parameter " +
-                  std::to_string(i) + ", found a null pointer"};
+              "kernel '" + mx::sim::shortName(kernel.name) +
+                  "': expected a value for parameter " + std::to_string(i) +
+                  ", found a null pointer"};
     memcpy(config.parameters.data() + parameter.offset, parameters[i],
            parameter.bytes);
   }
@@ -516,9 +517,10 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
     warn(kernel.name, report);
     return {};
   }
-  return {statusOf(report), "kernel '" + kernel.name + "' on the simulator: " +
-                                std::string(toString(report.status)) + "\n" +
-                                report.text()};
+  return {statusOf(report),
+          "kernel '" + mx::sim::shortName(kernel.name) +
+              "' on the simulator: " + std::string(toString(report.status)) +
+              "\n" + report.text()};
 }
 
 Error SimDevice::encodeTensorMap(void *map,
