@@ -8,6 +8,7 @@ that expects an error; neither may name a constraint that the specification
 lacks. Exits 1 and lists what is missing or too much.
 """
 
+import argparse
 import pathlib
 import re
 import sys
@@ -43,7 +44,10 @@ def tests(text):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path("."))
+    root = parser.parse_args().root
     try:
         spec = spec_constraints((root / "docs/Spec.md").read_text())
         code = checks(p.read_text() for p in sorted((root / "lib/Dialect/MX/IR").glob("*.cpp")))

@@ -11,3 +11,15 @@ MX_LLVM_PREFIX=${MX_LLVM_PREFIX:-/usr/lib/llvm-22}
 say() { printf '==> %s\n' "$*"; }
 warn() { printf 'warning: %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+# Of wrong options and input (docs/ExitStatus.md).
+refuse() { printf 'error: %s\n' "$*" >&2; exit 2; }
+
+# A script without a usage text of its own shows the comment that it begins with.
+help_from_comment() {
+  local word
+  for word in "$@"; do
+    [[ $word == -h || $word == --help ]] || continue
+    awk 'NR > 1 && !/^#/ { exit } NR > 1 { sub(/^# ?/, ""); print }' "$0"
+    exit 0
+  done
+}

@@ -12,7 +12,8 @@ BLOCK = 32
 
 
 def fail(message):
-    sys.exit(f"error: {message}")
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(2)
 
 
 def make(args):

@@ -5,6 +5,7 @@ Looked for in this order: PATH, $CUDA_HOME/bin, /usr/local/cuda/bin, and the
 nvidia-cuda-nvcc package in the project's .venv. Where MX_PTXAS is set, it is the
 only place ("none": nowhere). Exit status 1 where there is none."""
 
+import argparse
 import glob
 import os
 import shutil
@@ -42,6 +43,8 @@ def find_ptxas(source_root):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     path = find_ptxas(root)
     if not path:

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Prints what each kernel uses: registers and spills as ptxas reports them,
-shared memory as the launches ask for it, tensor memory as the PTX allocates it.
+shared memory as the launches ask for it, tensor memory as the PTX allocates it."""
 
-usage: kernel_usage.py MODULE.mlir KERNELS.ptx [PTXAS.log]"""
-
+import argparse
 import re
-import sys
 
 
 def dynamic_shared_memory(ir):
@@ -87,6 +85,10 @@ def main(ir_path, ptx_path, log_path=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ir")
+    parser.add_argument("ptx")
+    parser.add_argument("log", nargs="?")
+    options = parser.parse_args()
+    main(options.ir, options.ptx, options.log)

@@ -3,6 +3,7 @@
 'N passed, N failed, N skipped'; the status is 1 where a test failed or none
 ran."""
 
+import argparse
 import collections
 import json
 import sys
@@ -31,4 +32,6 @@ def main(path):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results")
+    sys.exit(main(parser.parse_args().results))

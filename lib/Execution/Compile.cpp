@@ -18,6 +18,7 @@
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include <dlfcn.h>
 
 using namespace mlir;
 using namespace mx;
@@ -114,6 +115,22 @@ createEngine(ModuleOp module, DeviceKind device) {
   return ExecutionEngine::create(module, engineOptions, std::move(*jitMachine));
 }
 
+/// That functions without a body are functions of this process: the linker in
+/// process would say what it lacks in names that nobody wrote.
+static LogicalResult verifyDeclarations(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function.isDeclaration() ||
+        SymbolTable::symbolKnownUseEmpty(function, module))
+      continue;
+    std::string name = function.getSymName().str();
+    if (!dlsym(RTLD_DEFAULT, name.c_str()) &&
+        !dlsym(RTLD_DEFAULT, ("_mlir_ciface_" + name).c_str()))
+      return function.emitError("expected a body of '")
+             << name << "', which mx-run does not have, found a declaration";
+  }
+  return success();
+}
+
 llvm::Expected<std::unique_ptr<Program>>
 Program::compile(ModuleOp module, StringRef name,
                  const CompileOptions &options) {
@@ -135,7 +152,7 @@ Program::compile(ModuleOp module, StringRef name,
   if (!options.saveTemps.empty())
     if (llvm::Error error = saveInput(options.saveTemps, module))
       return error;
-  if (failed(lower(module, options)))
+  if (failed(verifyDeclarations(module)) || failed(lower(module, options)))
     return makeError("cannot compile '" + symbol + "' for " +
                      stringifyDeviceKind(options.device));
 

@@ -12,6 +12,7 @@
 #include "machine/Routines.h"
 #include "ptx/Parser.h"
 
+#include "mx/Simulator/ImageKind.h"
 #include "mx/Support/ExitStatus.h"
 
 #include <cstdio>
@@ -62,6 +63,14 @@ Module::~Module() = default;
 std::unique_ptr<Module> Module::parse(std::string_view text,
                                       std::string_view name,
                                       std::vector<Diagnostic> &errors) {
+  if (const char *image = describeImage(text)) {
+    errors.push_back({std::string("expected the text of PTX, found ") + image +
+                          ": the simulator does not run machine code; compile "
+                          "to PTX (nvcc --ptx), or take it out of the image "
+                          "(cuobjdump --dump-ptx)",
+                      1, 1});
+    return nullptr;
+  }
   auto impl = std::make_unique<Impl>();
   impl->ast = ptx::parse(text, name, errors);
   if (!impl->ast)

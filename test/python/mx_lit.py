@@ -9,7 +9,7 @@ import lit.Test
 # Programs whose tests are left out of a build without the compiler; in a full
 # build a missing one is a failure, not a reason to skip.
 COMPILER_PROGRAMS = re.compile(
-    r"\b(mx-(opt|translate|run|compile|lsp-server)|MXPlugin|mlir-\w+)\b"
+    r"\b(mx-(opt|test-opt|translate|run|compile|lsp-server)|MXPlugin|mlir-\w+)\b"
 )
 
 

@@ -10,12 +10,18 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/InitAll.h"
+#include "llvm/ADT/Statistic.h"
 
 #ifdef MX_INCLUDE_TESTS
 namespace mx::test {
 void registerBreakPasses();
 } // namespace mx::test
 #endif
+
+// LLVM's release packages leave out what --mlir-pass-statistics prints.
+static llvm::cl::opt<bool>
+    printStatistics("mx-statistics",
+                    llvm::cl::desc("Print what the passes of mx counted"));
 
 int main(int argc, char **argv) {
   mx::initTool<mx::kExitUpstream>("mx-opt");
@@ -30,6 +36,11 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   mlir::registerAllGPUToLLVMIRTranslations(registry); // mx-host-to-llvm
   mx::registerAllDialects(registry);
-  return mlir::asMainReturnCode(
+  // Counting costs nothing; whether to print is known after the options.
+  llvm::EnableStatistics(/*DoPrintOnExit=*/false);
+  int status = mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "mx optimizer driver\n", registry));
+  if (printStatistics)
+    llvm::PrintStatistics(llvm::errs());
+  return status;
 }

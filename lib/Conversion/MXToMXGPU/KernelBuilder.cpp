@@ -11,6 +11,12 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/Statistic.h"
+
+#define DEBUG_TYPE "convert-mx-to-mxgpu"
+
+ALWAYS_ENABLED_STATISTIC(numKernels,
+                         "Kernels made");
 
 using namespace mlir;
 using namespace mx;
@@ -96,6 +102,7 @@ KernelOp KernelBuilder::kernel(gpu::GPUModuleOp module, StringRef what,
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPointToEnd(module.getBody());
   auto kernel = KernelOp::create(*this, getLoc(), TypeRange(), ValueRange());
+  ++numKernels;
   kernel.setSymName((function.getName() + "_" + what).str());
   kernel.setFunctionType(getFunctionType(arguments, {}));
   if (schedule)

@@ -8,6 +8,7 @@
 #include "LaunchFileImpl.h"
 #include "mx/Simulator/Report.h"
 
+#include "mx/Simulator/ImageKind.h"
 #include "mx/Simulator/tensor/TensorMap.h"
 #include "mx/Support/ExitStatus.h"
 #include "mx/Support/Memory.h"
@@ -29,6 +30,19 @@ std::string LaunchFile::pathOf(const std::string &name) const {
   llvm::SmallString<128> p(directory);
   llvm::sys::path::append(p, name);
   return p.str().str();
+}
+
+/// What a file is that is given for a launch file and holds kernels; null for
+/// others.
+static const char *kindOfKernelFile(StringRef text) {
+  if (const char *image = describeImage({text.data(), text.size()}))
+    return image;
+  // The first word of PTX, after comments.
+  for (text = text.ltrim(); text.starts_with("//") || text.starts_with("/*");
+       text = text.ltrim())
+    text = text.starts_with("//") ? text.split('\n').second
+                                  : text.split("*/").second;
+  return text.starts_with(".version") ? "the text of PTX" : nullptr;
 }
 
 bool LaunchFile::loadModule(const std::string &path, bool isOfCommandLine) {

@@ -11,7 +11,7 @@
 // RUN: not mlir-runner %t -e input_blocks -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=INPUT-BLOCKS
 // RUN: mlir-runner %t -e fits -entry-point-result=void
 
-// Sizes that do not fit together end the program with exit(1) and one line:
+// Sizes that do not fit together end the program with exit(2) and one line:
 // `not` would report a crash as a failure of the test.
 
 !x = memref<?x?xf32>

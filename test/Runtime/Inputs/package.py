@@ -166,6 +166,14 @@ program.close()
 refuses(ValueError, "the program was closed", lambda: main(x, w))
 refuses(ValueError, "the program was closed", lambda: program["other"])
 
+# --- Outside of NumPy ---------------------------------------------------------
+
+with mx.empty((2, 3), "f4") as on_device:
+    for read in (np.asarray, np.array, lambda a: np.add(a, 1)):
+        refuses(TypeError, r"x\.numpy\(\) copies it to the host", lambda: read(on_device))
+assert re.fullmatch(r"\d+\.\d+\.\d+(\+[0-9a-f]{12}(\.changed)?)?", mx.__version__), mx.__version__
+refuses(AttributeError, "no attribute 'nonsense'", lambda: mx.nonsense)
+
 # --- Numbers ------------------------------------------------------------------
 
 with mx.Program(numbers) as program:

@@ -14,6 +14,12 @@
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Support/ScaleLayout.h"
+#include "llvm/ADT/Statistic.h"
+
+#define DEBUG_TYPE "mx-fuse-products"
+
+ALWAYS_ENABLED_STATISTIC(numFused,
+                         "Operations that products finish");
 
 using namespace mlir;
 using namespace mx;
@@ -190,6 +196,7 @@ static void replaceUser(IRRewriter &rewriter, Use &use,
   fused->setDiscardableAttrs(use.product->getDiscardableAttrDictionary());
   builder.finishEpilogue(value, fused->getRegion(0));
   rewriter.replaceOp(use.user, fused->getResults());
+  ++numFused;
   for (const Part &part : use.parts)
     if (auto slice = part.tensor.getDefiningOp<tensor::ExtractSliceOp>())
       rewriter.eraseOp(slice);

@@ -25,6 +25,12 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/Statistic.h"
+
+#define DEBUG_TYPE "mx-fuse-quantize-producers"
+
+ALWAYS_ENABLED_STATISTIC(numFused,
+                         "Operations computed where results are quantized");
 
 using namespace mlir;
 using namespace mx;
@@ -114,6 +120,7 @@ static void replaceByDestinations(IRRewriter &rewriter, QuantizeOp op,
         results, merged->getResults().slice(
                      merged.getMagnitudeNumber(firstValue), op.getNumValues()));
   rewriter.replaceOp(op, results);
+  ++numFused;
 }
 
 /// quantize(x) axes = [1] and quantize(x) axes = [0] -> axes = [1, 0]
@@ -243,6 +250,7 @@ static bool mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
       /*hasProducer=*/false);
   rewriter.replaceOp(amax, merged->getResults().take_back());
   rewriter.replaceOp(op, merged->getResults().take_front(op.getNumResults()));
+  ++numFused;
   return true;
 }
 
@@ -279,6 +287,7 @@ static void finishFusion(IRRewriter &rewriter, ProducerBuilder &builder,
   QuantizeOp fused = builder.finish(
       op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
   rewriter.replaceOp(op, fused->getResults());
+  ++numFused;
   rewriter.eraseOp(producer);
 }
 
@@ -403,6 +412,7 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input) {
       op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
   fused.setConcat(true);
   rewriter.replaceOp(op, fused->getResults());
+  ++numFused;
   eraseUnused(rewriter, input.getDefiningOp());
   return true;
 }

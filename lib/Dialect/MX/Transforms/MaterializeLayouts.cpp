@@ -21,6 +21,12 @@
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Support/ScaleLayout.h"
+#include "llvm/ADT/Statistic.h"
+
+#define DEBUG_TYPE "mx-materialize-layouts"
+
+ALWAYS_ENABLED_STATISTIC(numMaterialized,
+                         "Tensors whose layout became explicit");
 
 using namespace mlir;
 using namespace mx;

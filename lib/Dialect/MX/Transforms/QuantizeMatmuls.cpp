@@ -14,6 +14,12 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Support/ScaleLayout.h"
+#include "llvm/ADT/Statistic.h"
+
+#define DEBUG_TYPE "mx-quantize-matmuls"
+
+ALWAYS_ENABLED_STATISTIC(numQuantized,
+                         "Products in block formats");
 
 using namespace mlir;
 using namespace mx;

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --convert-mx-to-mxgpu --canonicalize --cse --test-mxgpu-break-each -o /dev/null | FileCheck %s --match-full-lines
+// RUN: mx-test-opt %s --convert-mx-to-mxgpu --canonicalize --cse --test-mxgpu-break-each -o /dev/null | FileCheck %s --match-full-lines
 
 // Each place of the kernel, broken: all are rejected but those that stay safe
 // (a ring of one slot; waits in an order that no other role waits for).

@@ -1,6 +1,6 @@
-// RUN: mx-opt %s --test-mxgpu-break="kind=drop-release" | FileCheck %s
-// RUN: not mx-opt %s --test-mxgpu-break="kind=drop-release n=1" 2>&1 | FileCheck %s --check-prefix=BEYOND
-// RUN: not mx-opt %s --test-mxgpu-break="kind=nothing" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: mx-test-opt %s --test-mxgpu-break="kind=drop-release" | FileCheck %s
+// RUN: not mx-test-opt %s --test-mxgpu-break="kind=drop-release n=1" 2>&1 | FileCheck %s --check-prefix=BEYOND
+// RUN: not mx-test-opt %s --test-mxgpu-break="kind=nothing" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // The pass that breaks kernels breaks the place that it is told.
 

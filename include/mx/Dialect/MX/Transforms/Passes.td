@@ -73,9 +73,6 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
-  let statistics = [
-    Statistic<"numMaterialized", "num-materialized",
-              "Number of tensors whose layout became explicit">];
 }
 
 def MXFuseProducts : Pass<"mx-fuse-products"> {
@@ -214,9 +211,6 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect",
                            "::mx::MXDialect"];
-  let statistics = [
-    Statistic<"numQuantized", "num-quantized",
-              "Number of products in block formats">];
 }
 
 def MXVerifyDims : Pass<"mx-verify-dims"> {

@@ -1,0 +1,142 @@
+"""Sizes that come from a user and that there is no memory for: a message and
+exit status 2 from every tool and the Python package, with little address space
+and with all of it.
+
+RUN: %python %s %mx_obj/bin %examples %t
+REQUIRES: compiler, numpy
+UNSUPPORTED: sanitizers
+"""
+
+import json
+import os
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+
+import numpy as np
+
+tools, examples, work = sys.argv[1:]
+shutil.rmtree(work, ignore_errors=True)
+os.makedirs(work)
+os.chdir(work)
+wrong = []
+
+
+def refuses(says, tool, *arguments, mebibytes=None):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if mebibytes:
+            resource.setrlimit(resource.RLIMIT_AS, (mebibytes << 20, mebibytes << 20))
+
+    program = os.path.join(tools, tool) if tool.startswith("mx-") else tool
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, preexec_fn=limit)
+    text = done.stdout + done.stderr
+    if done.returncode != 2 or says not in text:
+        wrong.append(f"{tool} {' '.join(arguments)}: expected status 2 and '{says}', "
+                     f"found {done.returncode}: {text[-2000:]}")
+
+
+def empty(name, shape, dtype="<u2"):
+    """Without items, whatever its other extents: NumPy would not make it."""
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    with open(name, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+    return name
+
+
+def write(name, text):
+    with open(name, "w") as file:
+        file.write(text)
+    return name
+
+
+matmul = os.path.join(examples, "matmul.mlir")
+million = empty("million.npy", (1 << 20, 0))
+most = empty("most.npy", (1 << 40, 0))
+x = "x.npy"
+np.save(x, np.ones((128, 64), np.uint16))
+
+# Products whose operands have no items and whose results have 2^40 and 2^80.
+for operand in million, most:
+    for limit in None, 4096:
+        for device, says in ("cpu", "expected memory for an array"), ("sim", "allocating"):
+            refuses(says, "mx-run", f"--device={device}", matmul, "--arg", operand, "--arg", operand,
+                    mebibytes=limit)
+fill = write("fill.mlir", """func.func @main(%n: index) -> tensor<?x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty(%n) : tensor<?x4xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<?x4xf32>) -> tensor<?x4xf32>
+  return %1 : tensor<?x4xf32>
+}
+""")
+for name, count in ("large", 1 << 45), ("overflow", 1 << 60), ("below0", -1):
+    np.save(name, np.int64(count))
+    refuses("expected memory for an array", "mx-run", "--device=cpu", fill, "--arg", f"{name}.npy")
+    refuses("allocating", "mx-run", "--device=sim", fill, "--arg", f"{name}.npy")
+static = write("static.mlir", """func.func @main() -> tensor<1099511627776x4096xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<1099511627776x4096xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<1099511627776x4096xf32>) -> tensor<1099511627776x4096xf32>
+  return %1 : tensor<1099511627776x4096xf32>
+}
+""")
+for device in "cpu", "sim":
+    refuses("static.mlir:", "mx-run", f"--device={device}", static)
+
+# Files whose header says more than the file has, and files that are too large.
+for tool, arguments in ("mx-run", ["--device=cpu", matmul]), ("mx-launch", ["matmul"]):
+    if tool == "mx-launch":
+        subprocess.run([os.path.join(tools, "mx-compile"), matmul, "-o", "matmul", "--ptxas=none"],
+                       check=True)
+    for shape in (1 << 31, 1 << 20), (1 << 62, 1 << 62), (1 << 40,) * 3:
+        refuses("expected", tool, *arguments, "--arg", empty("lies.npy", shape), "--arg", x)
+    with open(empty("huge.npy", (1 << 20, 1 << 11)), "ab") as file:
+        file.truncate(os.path.getsize("huge.npy") + (1 << 32))
+    refuses("no memory for the 4294967296 bytes", tool, *arguments, "--arg", "huge.npy", "--arg", x,
+            mebibytes=3072)
+
+# Manifests that ask for results and workspaces of any size.
+manifest = json.load(open("matmul/manifest.json"))
+entry = manifest["entries"][0]
+os.environ["MX_DEVICE"] = "sim"
+args = ["--arg", x, "--arg", x]
+for size in 1 << 33, 1 << 45, 1 << 62, (1 << 63) - 1:
+    for change in {"results": [{**entry["results"][0], "shape": [size, 1]}]}, {"workspace": size}:
+        os.makedirs("asks", exist_ok=True)
+        shutil.copy("matmul/kernels.ptx", "asks")
+        write("asks/manifest.json", json.dumps({**manifest, "entries": [{**entry, **change}]}))
+        for limit in 2048, None:
+            # What fits is poisoned, which takes long: without a limit more than any host has.
+            if limit or size > 1 << 40:
+                refuses("mx-launch: ", "mx-launch", "asks", *args, mebibytes=limit)
+
+# Launch files and kernels.
+kernel = """.version 8.8
+.target sm_100a
+.address_size 64
+.global .b8 large[%d];
+.visible .entry k() { .local .b8 mine[%d]; ret; }
+"""
+for name, of_module, of_thread in ("global", 1 << 45, 8), ("local", 8, 1 << 28):
+    write(f"{name}.ptx", kernel % (of_module, of_thread))
+    write(f"{name}.json", json.dumps({"kernel": "k", "grid": [1], "block": [1024]}))
+    refuses("mx-sim", "mx-sim", f"{name}.ptx", f"{name}.json", mebibytes=2048)
+for size in 1 << 34, 1 << 50, (1 << 64) - 1:
+    write("buffers.json", json.dumps({"buffers": {"b": {"bytes": size}}, "launches": []}))
+    refuses("buffers.json", "mx-sim", "global.ptx", "buffers.json", mebibytes=2048)
+
+# The package raises, and goes on.
+refuses("out of memory OutOfMemory\nstill here", sys.executable, "-c", """
+import mx, sys
+mx.set_device("sim")
+try:
+    mx.empty((1 << 30, 1 << 20), "f4")
+except mx.Error as error:
+    print(error.name, "OutOfMemory")
+print("still here", mx.array(__import__("numpy").ones(4)).numpy()[0])
+sys.exit(2)
+""")
+
+sys.exit("\n".join(wrong) or 0)
