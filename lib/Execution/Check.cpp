@@ -209,7 +209,8 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
     if (value.kind == StageValue::Result &&
         value.index < exposed->list.ownResults)
       definedBytes[value.index] =
-          countDefinedElements(stage.op, collectArrays(stage, arguments, *results)) *
+          countDefinedElements(stage.op,
+                               collectArrays(stage, arguments, *results)) *
           npyItemSize(plain[value.index].dtype);
   }
   report.unequalToPlainRun = countUnequal(plain, *results, definedBytes);
@@ -231,8 +232,8 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
             [&](const NoReference &none) { hide(stage.op, none.why); }))
       return error;
   }
-  if (llvm::Error error = compareResults(report, module, entry, inputs, plain,
-                                         definedBytes))
+  if (llvm::Error error =
+          compareResults(report, module, entry, inputs, plain, definedBytes))
     return error;
   return report;
 }

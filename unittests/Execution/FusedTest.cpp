@@ -132,9 +132,8 @@ TEST_F(FusedTest, FindsEveryWrongArray) {
     auto passes = [&](const StageArrays &seen) {
       auto comparison = compareStage(stage, seen, /*isExactSum=*/true);
       EXPECT_TRUE(bool(comparison));
-      return llvm::all_of(comparison->results, [](const auto &result) {
-        return result.passed();
-      });
+      return llvm::all_of(comparison->results,
+                          [](const auto &result) { return result.passed(); });
     };
     EXPECT_TRUE(passes(arrays));
     for (size_t i = 0; i < arrays.results.size(); ++i) {
@@ -161,8 +160,7 @@ TEST_F(FusedTest, FindsEveryWrongArray) {
 
 TEST_F(FusedTest, ComparesWithTheRunWithoutStages) {
   std::vector<NpyArray> plain = run(*module);
-  auto report =
-      checkRun(*module, "main", CompileOptions(), arguments, plain);
+  auto report = checkRun(*module, "main", CompileOptions(), arguments, plain);
   ASSERT_TRUE(bool(report));
   EXPECT_TRUE(report->passed()) << report->text();
   plain[0].data[400] ^= 1;

@@ -77,10 +77,10 @@ TEST(TargetInfo, UnknownAndUnsupportedChips) {
   EXPECT_EQ(error, "chip 'sm_120a' is not supported: " + list);
   EXPECT_FALSE(lookupKernelTarget("sm_1", error));
   for (const char *chip : {"sm_90a", "sm_120a"})
-    EXPECT_EQ(checkTcgen05(*lookupTarget(chip)),
-              "chip '" + std::string(chip) +
-                  "' has no tcgen05 instructions, which products need: " +
-                  list);
+    EXPECT_EQ(
+        checkTcgen05(*lookupTarget(chip)),
+        "chip '" + std::string(chip) +
+            "' has no tcgen05 instructions, which products need: " + list);
 }
 
 TEST(TargetInfo, TensorMemoryIsAllocatedInPowersOfTwo) {

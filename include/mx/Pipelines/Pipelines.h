@@ -41,7 +41,8 @@ void buildMXToNVVMPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 
 /// How `mx-to-nvvm` begins: functions without calls, whose operations are fused
-/// as `options` say. What it leaves compiles to the same with or without `fuse`.
+/// as `options` say. What it leaves compiles to the same with or without
+/// `fuse`.
 void buildMXFusionPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 

@@ -58,7 +58,8 @@ static LogicalResult verifyHost(ModuleOp module) {
       auto memref = dyn_cast<MemRefType>(type);
       return memref && !memref.getLayout().isIdentity();
     };
-    if (isa<memref::CopyOp>(op) && llvm::any_of(op->getOperandTypes(), isPart)) {
+    if (isa<memref::CopyOp>(op) &&
+        llvm::any_of(op->getOperandTypes(), isPart)) {
       op->emitOpError("expected copies of whole tensors on the GPU, found one "
                       "of a part, as a slice that is returned, inserted or put "
                       "beside another is: return the whole tensor, or let the "
@@ -88,8 +89,8 @@ static Operation *findCarrier(Value memref) {
   while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
     memref = view.getViewSource();
   auto argument = dyn_cast<BlockArgument>(memref);
-  Operation *op = argument ? argument.getOwner()->getParentOp()
-                           : memref.getDefiningOp();
+  Operation *op =
+      argument ? argument.getOwner()->getParentOp() : memref.getDefiningOp();
   return isa_and_present<RegionBranchOpInterface>(op) ? op : nullptr;
 }
 

@@ -96,7 +96,8 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(ProductOpInterface op) {
                     (name[0] == 'b' || op.isMasked());
     if (type.getRank() != 2 + batch)
       return emitLayoutError(op, type, name)
-             << ": multiply one matrix at a time, or by mx.grouped_matmul where "
+             << ": multiply one matrix at a time, or by mx.grouped_matmul "
+                "where "
                 "rows belong to groups";
     if (isGrouped && !type.getLayout().isIdentity())
       return emitLayoutError(op, type, name);

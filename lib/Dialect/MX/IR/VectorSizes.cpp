@@ -33,8 +33,8 @@ LogicalResult mx::verifyVectorSizes(Operation *root, int64_t most) {
     bool areVerified = llvm::all_of(op->getResultTypes(), isVerified);
     for (Region &region : op->getRegions())
       for (Block &block : region)
-        areVerified = areVerified &&
-                      llvm::all_of(block.getArgumentTypes(), isVerified);
+        areVerified =
+            areVerified && llvm::all_of(block.getArgumentTypes(), isVerified);
     return areVerified ? WalkResult::advance() : WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

@@ -1,0 +1,253 @@
+//===- ExposeStages.cpp - Make a function return what its operations saw --===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Exposes the mx operations of a function, and finds their arrays after a run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Execution/Stages.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace mx;
+
+static bool isStage(Operation *op) {
+  return op->getDialect() && isa<MXDialect>(op->getDialect()) &&
+         isa<DestinationStyleOpInterface>(op);
+}
+
+static bool readsDestinations(Operation *op) {
+  if (auto product = dyn_cast<ProductOpInterface>(op))
+    return product.readsOuts();
+  return isa<CombineOp>(op);
+}
+
+/// A part of an array that lies in it as it is.
+static bool canCut(tensor::ExtractSliceOp slice) {
+  RankedTensorType type = slice.getType();
+  return type.getRank() == slice.getSourceType().getRank() &&
+         slice.hasUnitStride() && !type.getEncoding() &&
+         (type.getElementType().isIndex() ||
+          type.getElementTypeBitWidth() >= 8);
+}
+
+/// Whether an operation uses part of a tensor that is in no array. Slices are
+/// not returned: that would be a copy, which a device does not make of rows
+/// that lie apart.
+static bool readsOtherSlices(Operation *op) {
+  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  return llvm::any_of(used, [](Value value) {
+    auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
+    return slice &&
+           (!canCut(slice) ||
+            slice.getSource().getDefiningOp<tensor::ExtractSliceOp>() ||
+            matchPattern(slice.getSource(), m_Constant()));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Exposing
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Exposer {
+public:
+  Exposer(func::FuncOp entry, const std::map<unsigned, std::string> &without)
+      : entry(entry), without(without) {
+    terminator = entry.getBody().back().getTerminator();
+    returned.assign(terminator->operand_begin(), terminator->operand_end());
+  }
+
+  StageList run() {
+    StageList list;
+    list.ownResults = entry.getNumResults();
+    unsigned number = 0;
+    entry.walk([&](Operation *op) {
+      if (std::string why = whyHidden(op, number); !why.empty()) {
+        list.hidden.push_back({op, why});
+      } else if (isStage(op)) {
+        list.numbers.push_back(number);
+        list.stages.push_back(expose(op));
+      }
+      number += isStage(op);
+    });
+    if (list.stages.empty())
+      return list;
+    terminator->setOperands(returned);
+    entry.setType(FunctionType::get(entry.getContext(),
+                                    entry.getArgumentTypes(),
+                                    terminator->getOperandTypes()));
+    return list;
+  }
+
+private:
+  /// Why an operation that computes elements is not looked at alone; empty if
+  /// it is, or if it computes none.
+  std::string whyHidden(Operation *op, unsigned number) {
+    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
+      return "it is not an operation of mx";
+    if (!isStage(op))
+      return {};
+    if (op->getBlock() != terminator->getBlock() || op->getNumResults() == 0 ||
+        !entry.getBody().hasOneBlock())
+      return "it is not in the entry's own block";
+    if (readsOtherSlices(op))
+      return "an operand is a slice with strides or a layout";
+    auto found = without.find(number);
+    return found == without.end() ? std::string() : found->second;
+  }
+
+  Stage expose(Operation *op) {
+    Stage stage;
+    stage.op = op;
+    auto structured = cast<DestinationStyleOpInterface>(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (structured.isDpsInit(&operand) && !readsDestinations(op))
+        stage.operands.push_back({});
+      else
+        stage.operands.push_back(place(operand.get()));
+    }
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    for (Value value : captured)
+      stage.operands.push_back(place(value));
+    for (Value value : op->getResults())
+      stage.results.push_back(place(value));
+    return stage;
+  }
+
+  StageValue place(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return {StageValue::Argument, argument.getArgNumber(), value};
+    if (matchPattern(value, m_Constant()))
+      return {StageValue::Constant, 0, value};
+    if (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
+      StageValue part = place(slice.getSource());
+      part.value = value;
+      for (OpFoldResult offset : slice.getMixedOffsets())
+        part.offsets.push_back(place(offset));
+      for (OpFoldResult size : slice.getMixedSizes())
+        part.sizes.push_back(place(size));
+      return part;
+    }
+    auto *found = llvm::find(returned, value);
+    int64_t index = found - returned.begin();
+    if (found == returned.end())
+      returned.push_back(value);
+    return {StageValue::Result, index, value};
+  }
+
+  StageValue place(OpFoldResult number) {
+    if (std::optional<int64_t> known = getConstantIntValue(number))
+      return {StageValue::Number, *known};
+    return place(cast<Value>(number));
+  }
+
+  func::FuncOp entry;
+  const std::map<unsigned, std::string> &without;
+  Operation *terminator;
+  SmallVector<Value> returned;
+};
+} // namespace
+
+FailureOr<StageList>
+mx::exposeStages(func::FuncOp entry,
+                 const std::map<unsigned, std::string> &without) {
+  auto module = entry->getParentOfType<ModuleOp>();
+  std::string name = entry.getSymName().str();
+  // Other functions' operations can be looked at once they are part of this
+  // one; the inliner must not take the entry itself for a dead function.
+  entry.setPublic();
+  PassManager pm(module->getContext());
+  pm.addPass(createInlinerPass());
+  if (failed(pm.run(module)))
+    return failure();
+  auto inlined = cast<func::FuncOp>(module.lookupSymbol(name));
+  StageList list = Exposer(inlined, without).run();
+  module.walk([&](func::FuncOp function) {
+    if (function != inlined)
+      function.walk([&](Operation *op) {
+        if (isStage(op) && !SymbolTable::symbolKnownUseEmpty(function, module))
+          list.hidden.push_back({op, "it is in a function of its own"});
+      });
+  });
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Arrays
+//===----------------------------------------------------------------------===//
+
+/// A part of an array.
+static NpyArray cut(const NpyArray &whole, ArrayRef<int64_t> offsets,
+                    ArrayRef<int64_t> sizes) {
+  NpyArray part;
+  part.dtype = whole.dtype;
+  part.shape.assign(sizes.begin(), sizes.end());
+  size_t item = npyItemSize(whole.dtype), rank = sizes.size();
+  size_t rows = 1, row = sizes.back() * item;
+  for (int64_t size : sizes.drop_back())
+    rows *= size;
+  part.data.resize(rows * row);
+  for (size_t i = 0; i < rows; ++i) {
+    // The place of row i in the whole array.
+    size_t place = offsets.back(), stride = whole.shape.back(), rest = i;
+    for (size_t dim = rank - 1; dim-- > 0;) {
+      place += (offsets[dim] + rest % sizes[dim]) * stride;
+      rest /= sizes[dim];
+      stride *= whole.shape[dim];
+    }
+    std::memcpy(part.data.data() + i * row, whole.data.data() + place * item,
+                row);
+  }
+  return part;
+}
+
+StageArrays mx::collectArrays(const Stage &stage, ArrayRef<NpyArray> arguments,
+                              ArrayRef<NpyArray> results) {
+  auto findWhole = [&](const StageValue &value) -> const NpyArray * {
+    switch (value.kind) {
+    case StageValue::Argument:
+      return &arguments[value.index];
+    case StageValue::Result:
+      return &results[value.index];
+    case StageValue::Constant:
+    case StageValue::Unread:
+    case StageValue::Number:
+      return nullptr;
+    }
+    return nullptr;
+  };
+  auto getNumbers = [&](ArrayRef<StageValue> values) {
+    SmallVector<int64_t> numbers;
+    for (const StageValue &value : values) {
+      int64_t &number = numbers.emplace_back(value.index);
+      if (const NpyArray *array = findWhole(value))
+        std::memcpy(&number, array->data.data(), sizeof(number));
+    }
+    return numbers;
+  };
+  StageArrays arrays;
+  auto find = [&](const StageValue &value) -> const NpyArray * {
+    const NpyArray *whole = findWhole(value);
+    if (!whole || value.sizes.empty())
+      return whole;
+    arrays.slices.push_back(std::make_shared<NpyArray>(
+        cut(*whole, getNumbers(value.offsets), getNumbers(value.sizes))));
+    return arrays.slices.back().get();
+  };
+  for (const StageValue &value : stage.operands)
+    arrays.operands.push_back(find(value));
+  for (const StageValue &value : stage.results)
+    arrays.results.push_back(find(value));
+  return arrays;
+}
