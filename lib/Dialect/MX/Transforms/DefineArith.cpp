@@ -28,8 +28,10 @@ using arith::CmpIPredicate;
 
 /// Integers of so many bits are exact in f32.
 constexpr unsigned kFloatBits = 24;
-/// A number that becomes infinity in f16, whose largest one is 65504.
-constexpr int64_t kBeyondF16 = 65535;
+/// A number that becomes infinity in f16, whose largest one is 65504. Integers
+/// of 16 bits may be as large.
+constexpr double kBeyondF16 = 65535;
+constexpr unsigned kBitsBeyondF16 = 16;
 
 bool isHalf(Type type) {
   return getElementTypeOrSelf(type).isF16() ||
@@ -116,42 +118,39 @@ Value Definition::toInteger(Value x, bool isSigned) {
   number = make<arith::SelectOp>(isLarge, constant(type, largest), number);
   if (!isSigned)
     return number;
-  return make<arith::SelectOp>(
-      make<arith::CmpFOp>(CmpFPredicate::OLT, x, least),
-      constant(type, llvm::APInt::getSignedMinValue(width)), number);
+  Value isSmall = make<arith::CmpFOp>(CmpFPredicate::OLT, x, least);
+  Value smallest = constant(type, llvm::APInt::getSignedMinValue(width));
+  return make<arith::SelectOp>(isSmall, smallest, number);
 }
 
-/// One rounding, of integers that an f32 may not hold. What is beyond f16
-/// becomes the first number there. For bf16 they are rounded to odd first, to
-/// 24 bits, so that the last one stands for all that was lost. (By way of f64
-/// there would be as many conversions as canonicalization leaves.)
+/// One rounding. For bf16 integers that an f32 does not hold are rounded to odd
+/// first, to 24 bits, so that the last one stands for all that was lost. (By
+/// way of f64 there would be as many conversions as canonicalization leaves.)
 Value Definition::toHalf(Value x, bool isSigned) {
   Type integers = x.getType();
   unsigned width = getElementTypeOrSelf(integers).getIntOrFloatBitWidth();
-  auto number = [&](int64_t value) {
-    return constant(integers, llvm::APInt(width, value, /*isSigned=*/true));
+  auto number = [&](uint64_t value) {
+    return constant(integers, llvm::APInt(width, value));
   };
   Type floats = withElements(integers, builder.getF32Type());
   auto convert = [&](Value exact) -> Value {
     Value wide = isSigned ? make<arith::SIToFPOp>(floats, exact)
                           : make<arith::UIToFPOp>(floats, exact);
+    if (getElementTypeOrSelf(type).isF16())
+      wide = keepRounding(wide);
     return make<arith::TruncFOp>(type, wide);
   };
-  if (getElementTypeOrSelf(type).isF16()) {
-    Value beyond = number(kBeyondF16);
-    if (!isSigned)
-      return convert(make<arith::MinUIOp>(x, beyond));
-    return convert(make<arith::MaxSIOp>(make<arith::MinSIOp>(x, beyond),
-                                        number(-kBeyondF16)));
-  }
+  // What an f32 rounds is beyond f16.
+  if (getElementTypeOrSelf(type).isF16())
+    return convert(x);
   Value magnitude = isSigned ? make<math::AbsIOp>(x) : x;
   Value leading = make<math::CountLeadingZerosOp>(magnitude);
-  Value lost = make<arith::MaxSIOp>(
-      make<arith::SubIOp>(number(width - kFloatBits), leading), number(0));
-  Value last = make<arith::ShLIOp>(number(1), lost);
-  Value below = make<arith::SubIOp>(last, number(1));
+  Value most = number(width - kFloatBits), zero = number(0), one = number(1);
+  Value lost = make<arith::MaxSIOp>(make<arith::SubIOp>(most, leading), zero);
+  Value last = make<arith::ShLIOp>(one, lost);
+  Value below = make<arith::SubIOp>(last, one);
   Value rest = make<arith::AndIOp>(x, below);
-  Value isExact = make<arith::CmpIOp>(CmpIPredicate::eq, rest, number(0));
+  Value isExact = make<arith::CmpIOp>(CmpIPredicate::eq, rest, zero);
   Value kept = make<arith::SubIOp>(x, rest);
   Value odd = make<arith::OrIOp>(kept, last);
   return convert(make<arith::SelectOp>(isExact, x, odd));
@@ -181,8 +180,8 @@ Value Definition::keepRounding(Value x) {
         llvm::APFloat::rmNearestTiesToEven, &isInexact);
     return constant(x.getType(), number);
   };
-  return make<arith::MinimumFOp>(make<arith::MaximumFOp>(x, limit(-kBeyondF16)),
-                                 limit(kBeyondF16));
+  Value least = limit(-kBeyondF16), most = limit(kBeyondF16);
+  return make<arith::MinimumFOp>(make<arith::MaximumFOp>(x, least), most);
 }
 
 /// The bits of a number, of every NaN those of one.
@@ -259,18 +258,20 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
       Type type = getElementTypeOrSelf(value.getType());
       return isHalf(type) || type.isF32() || type.isF64();
     };
-    // Integers that an f32 does not hold.
-    auto isRoundedTwice = [](Operation *op) {
-      Type from = getElementTypeOrSelf(op->getOperand(0).getType());
-      return isHalf(op->getResult(0).getType()) &&
-             from.getIntOrFloatBitWidth() > kFloatBits;
+    auto getWidth = [](Operation *op) {
+      return getElementTypeOrSelf(op->getOperand(0).getType())
+          .getIntOrFloatBitWidth();
     };
-    // Of more bits than f16 has exponents.
-    auto isRoundedInteger = [](Value value) {
+    // Integers that an f32 does not hold, or f16 has no number for.
+    auto isRoundedTwice = [&](Operation *op) {
+      Type to = getElementTypeOrSelf(op->getResult(0).getType());
+      return (to.isBF16() && getWidth(op) > kFloatBits) ||
+             (to.isF16() && getWidth(op) >= kBitsBeyondF16);
+    };
+    auto isRoundedInteger = [&](Value value) {
       Operation *from = value.getDefiningOp();
       return isa_and_present<arith::SIToFPOp, arith::UIToFPOp>(from) &&
-             getElementTypeOrSelf(from->getOperand(0).getType())
-                     .getIntOrFloatBitWidth() > 16;
+             getWidth(from) >= kBitsBeyondF16;
     };
     llvm::TypeSwitch<Operation *>(op)
         .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto op) {

@@ -13,8 +13,8 @@
 // CHECK:         %[[NUMBER:.*]] = arith.fptosi %[[INSIDE]] : f32 to i32
 // CHECK:         %[[MAX:.*]] = arith.constant 2147483647 : i32
 // CHECK:         arith.select %[[LARGE]], %[[MAX]], %[[NUMBER]]
-// CHECK:         %[[MIN:.*]] = arith.constant -2147483648 : i32
 // CHECK:         %[[SMALL:.*]] = arith.cmpf olt, %[[X]], %[[LEAST]]
+// CHECK:         %[[MIN:.*]] = arith.constant -2147483648 : i32
 // CHECK:         arith.select %[[SMALL]], %[[MIN]]
 func.func @to_signed(%x: f32) -> i32 {
   %y = arith.fptosi %x : f32 to i32
@@ -43,11 +43,12 @@ func.func @to_bf16(%x: i32) -> bf16 {
 }
 
 // CHECK-LABEL: func @to_f16(
-// CHECK:         %[[BEYOND:.*]] = arith.constant 65535 : i64
-// CHECK:         %[[LESS:.*]] = arith.minui %{{.*}}, %[[BEYOND]]
-// CHECK:         arith.uitofp %[[LESS]] : i64 to f32
-func.func @to_f16(%x: i64) -> f16 {
-  %y = arith.uitofp %x : i64 to f16
+// CHECK:         %[[WIDE:.*]] = arith.uitofp %{{.*}} : i16 to f32
+// CHECK:         %[[BEYOND:.*]] = arith.constant 6.553500e+04 : f32
+// CHECK:         %[[LESS:.*]] = arith.minimumf %{{.*}}, %[[BEYOND]]
+// CHECK:         arith.truncf %[[LESS]] : f32 to f16
+func.func @to_f16(%x: i16) -> f16 {
+  %y = arith.uitofp %x : i16 to f16
   return %y : f16
 }
 
