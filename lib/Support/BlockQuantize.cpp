@@ -55,22 +55,23 @@ uint32_t mx::absMaxBits(const float *x, size_t n, ptrdiff_t stride) {
   return max;
 }
 
-uint8_t mx::blockScale(const ScaleRecipe &recipe, ScaleRounding rounding,
-                       uint32_t absMaxBits) {
+uint8_t mx::blockScale(const ScaleRecipe &recipe,
+                       ScaleRecipe::Rounding rounding, uint32_t absMaxBits) {
   if (isNaNBits(absMaxBits))
     return kE8M0NaN;
   if (absMaxBits == kInfinityBits)
     return 0xFE;
-  if (rounding == ScaleRounding::Ceil)
+  if (rounding == ScaleRecipe::Rounding::Ceil)
     return encodeE8M0Up(mulF32(floatFromBits(absMaxBits),
                                floatFromBits(recipe.maxReciprocalBits)));
-  if (rounding == ScaleRounding::Even) // Half an ulp of the element's mantissa.
+  // Half an ulp of the element's mantissa.
+  if (rounding == ScaleRecipe::Rounding::Even)
     absMaxBits += 1u << (22 - recipe.mantissaBits);
   int exponent = int(absMaxBits >> 23) - recipe.emax;
   return uint8_t(exponent < 0 ? 0 : exponent > 0xFE ? 0xFE : exponent);
 }
 
-uint8_t mx::blockScale(FloatFormat elem, ScaleRounding rounding,
+uint8_t mx::blockScale(FloatFormat elem, ScaleRecipe::Rounding rounding,
                        uint32_t absMaxBits) {
   return blockScale(getScaleRecipe(elem), rounding, absMaxBits);
 }
@@ -90,7 +91,7 @@ int8_t mx::quantizeElementInt8(float x, float inverse) {
   return encodeInt8(mulF32(x, inverse));
 }
 
-uint8_t mx::quantizeBlock(FloatFormat elem, ScaleRounding rounding,
+uint8_t mx::quantizeBlock(FloatFormat elem, ScaleRecipe::Rounding rounding,
                           const float *x, size_t n, uint8_t *codes,
                           ptrdiff_t stride) {
   uint8_t scale = blockScale(elem, rounding, absMaxBits(x, n, stride));
@@ -100,8 +101,8 @@ uint8_t mx::quantizeBlock(FloatFormat elem, ScaleRounding rounding,
   return scale;
 }
 
-uint8_t mx::quantizeBlockInt8(ScaleRounding rounding, const float *x, size_t n,
-                              int8_t *codes, ptrdiff_t stride) {
+uint8_t mx::quantizeBlockInt8(ScaleRecipe::Rounding rounding, const float *x,
+                              size_t n, int8_t *codes, ptrdiff_t stride) {
   uint8_t scale = blockScale(kInt8Recipe, rounding, absMaxBits(x, n, stride));
   float inverse = inverseScale(scale);
   forEachElement(x, n, codes, stride,

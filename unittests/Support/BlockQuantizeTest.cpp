@@ -14,6 +14,7 @@
 #include <cfloat>
 
 using namespace mx;
+using Rounding = ScaleRecipe::Rounding;
 using namespace mx::test;
 
 namespace {
@@ -21,25 +22,25 @@ namespace {
 constexpr FloatFormat kElements[] = {FloatFormat::E4M3, FloatFormat::E5M2,
                                      FloatFormat::E3M2, FloatFormat::E2M3,
                                      FloatFormat::E2M1};
-constexpr ScaleRounding kRoundings[] = {
-    ScaleRounding::Ceil, ScaleRounding::Floor, ScaleRounding::Even};
+constexpr Rounding kRoundings[] = {Rounding::Ceil, Rounding::Floor,
+                                   Rounding::Even};
 
 constexpr uint32_t kInfinityBits = 0x7F800000u;
 
 /// The scale by the recipe's words, on doubles. Products of two binary32
 /// numbers are exact in a double, and casting rounds to nearest even.
-uint8_t scaleByDefinition(double max, unsigned mantissaBits,
-                          ScaleRounding rounding, uint32_t bits) {
+uint8_t scaleByDefinition(double max, unsigned mantissaBits, Rounding rounding,
+                          uint32_t bits) {
   double a = double(floatFromBits(bits));
   if (std::isnan(a))
     return 255;
   if (std::isinf(a))
     return 254;
-  if (rounding == ScaleRounding::Ceil) {
+  if (rounding == Rounding::Ceil) {
     float reciprocal = float(1.0 / max);
     return e8m0Search(double(float(a * double(reciprocal))), true, true);
   }
-  if (rounding == ScaleRounding::Even && bits >= 0x00800000u) {
+  if (rounding == Rounding::Even && bits >= 0x00800000u) {
     // Round a to the element's mantissa, away from zero in ties: the integer
     // add of half an ulp.
     int exponent = std::ilogb(a);
@@ -48,7 +49,7 @@ uint8_t scaleByDefinition(double max, unsigned mantissaBits,
   }
   // Binary32's exponent field, which is 0 for subnormals.
   int field = a < 0x1p-126 ? 0 : std::ilogb(a) + 127;
-  if (rounding == ScaleRounding::Even && bits < 0x00800000u)
+  if (rounding == Rounding::Even && bits < 0x00800000u)
     field = double(bits) + std::ldexp(0.5, 23 - int(mantissaBits)) >= 0x1p23;
   int byte = field - std::ilogb(max);
   return uint8_t(std::max(0, std::min(254, byte)));
@@ -94,7 +95,7 @@ TEST(BlockQuantize, ScalesOfAllMagnitudes) {
   std::vector<uint32_t> all = magnitudes();
   auto check = [&](const char *name, const ScaleRecipe &recipe, double max,
                    unsigned mantissaBits) {
-    for (ScaleRounding rounding : kRoundings)
+    for (Rounding rounding : kRoundings)
       for (uint32_t bits : all) {
         unsigned found = blockScale(recipe, rounding, bits);
         unsigned expected =
@@ -127,19 +128,19 @@ TEST(BlockQuantize, CeilInIntegersDiffersInOneValue) {
   for (FloatFormat elem : kElements) {
     const ScaleRecipe &recipe = getScaleRecipe(elem);
     uint32_t exception = exceptions[unsigned(elem)];
-    EXPECT_EQ(blockScale(elem, ScaleRounding::Ceil, exception), 0);
+    EXPECT_EQ(blockScale(elem, Rounding::Ceil, exception), 0);
     EXPECT_EQ(ceilInIntegers(recipe, exception), 1);
     for (uint32_t bits : all) {
       if (bits >= kInfinityBits || bits == exception)
         continue;
-      ASSERT_EQ(int(blockScale(elem, ScaleRounding::Ceil, bits)),
+      ASSERT_EQ(int(blockScale(elem, Rounding::Ceil, bits)),
                 ceilInIntegers(recipe, bits))
           << getInfo(elem).name << std::hex << " 0x" << bits;
     }
   }
   const ScaleRecipe &int8 = getInt8ScaleRecipe();
   for (uint32_t b = 0; b < 0x7F80; ++b)
-    EXPECT_EQ(int(blockScale(int8, ScaleRounding::Ceil, b << 16)),
+    EXPECT_EQ(int(blockScale(int8, Rounding::Ceil, b << 16)),
               ceilInIntegers(int8, b << 16));
 }
 
@@ -148,7 +149,7 @@ TEST(BlockQuantize, CeilNeverSaturates) {
     for (uint32_t bits : magnitudes()) {
       if (bits >= kInfinityBits)
         continue;
-      uint8_t scale = blockScale(elem, ScaleRounding::Ceil, bits);
+      uint8_t scale = blockScale(elem, Rounding::Ceil, bits);
       double scaled = double(floatFromBits(bits)) / e8m0Value(scale);
       // fl(1/max) may let through one ulp, which rounds back to max.
       ASSERT_LE(scaled, maxOf(elem) * (1 + 0x1p-22)) << std::hex << bits;
@@ -228,7 +229,7 @@ TEST(BlockQuantize, WholeBlocksByDefinition) {
   for (const std::vector<float> &block : blocks(32)) {
     uint32_t a = bitsOf(float(std::fabs(maxMagnitude(block))));
     for (FloatFormat elem : kElements)
-      for (ScaleRounding rounding : kRoundings) {
+      for (Rounding rounding : kRoundings) {
         const Oracle &o = oracle(elem);
         uint8_t scale =
             scaleByDefinition(o.max(), unsigned(o.mantissaBits), rounding, a);
@@ -244,8 +245,8 @@ TEST(BlockQuantize, WholeBlocksByDefinition) {
         }
       }
     int8_t codes[32];
-    uint8_t scale = scaleByDefinition(127.0 / 64, 6, ScaleRounding::Ceil, a);
-    ASSERT_EQ(quantizeBlockInt8(ScaleRounding::Ceil, block.data(), 32, codes),
+    uint8_t scale = scaleByDefinition(127.0 / 64, 6, Rounding::Ceil, a);
+    ASSERT_EQ(quantizeBlockInt8(Rounding::Ceil, block.data(), 32, codes),
               scale);
     for (int i = 0; i < 32; ++i) {
       double inverse = scale == 255 ? NAN : std::ldexp(1.0, 127 - scale);
@@ -259,23 +260,21 @@ TEST(BlockQuantize, WholeBlocksByDefinition) {
 TEST(BlockQuantize, NaNAndInfiniteBlocks) {
   float x[4] = {1.0f, NAN, -0.0f, 5.0f};
   uint8_t codes[4];
-  EXPECT_EQ(quantizeBlock(FloatFormat::E4M3, ScaleRounding::Ceil, x, 4, codes),
-            255);
+  EXPECT_EQ(quantizeBlock(FloatFormat::E4M3, Rounding::Ceil, x, 4, codes), 255);
   for (uint8_t code : codes)
     EXPECT_EQ(code, 0x7F);
-  quantizeBlock(FloatFormat::E2M3, ScaleRounding::Ceil, x, 4, codes);
+  quantizeBlock(FloatFormat::E2M3, Rounding::Ceil, x, 4, codes);
   EXPECT_EQ(codes[0], 0x1F);
-  quantizeBlock(FloatFormat::E2M1, ScaleRounding::Floor, x, 4, codes);
+  quantizeBlock(FloatFormat::E2M1, Rounding::Floor, x, 4, codes);
   EXPECT_EQ(codes[2], 0x7);
   x[1] = -INFINITY;
-  EXPECT_EQ(quantizeBlock(FloatFormat::E4M3, ScaleRounding::Ceil, x, 4, codes),
-            254);
+  EXPECT_EQ(quantizeBlock(FloatFormat::E4M3, Rounding::Ceil, x, 4, codes), 254);
   EXPECT_EQ(codes[0], 0x00);
   EXPECT_EQ(codes[1], 0xFE);
   EXPECT_EQ(codes[2], 0x80);
   // Byte 254 multiplies by the subnormal 2^-127: 3e38 * 2^-127 is 1.76.
   float big[2] = {INFINITY, 3e38f};
-  quantizeBlock(FloatFormat::E4M3, ScaleRounding::Ceil, big, 2, codes);
+  quantizeBlock(FloatFormat::E4M3, Rounding::Ceil, big, 2, codes);
   EXPECT_EQ(uint32_t(codes[1]), oracle(FloatFormat::E4M3).encode(1.763241526));
 }
 
@@ -289,10 +288,10 @@ TEST(BlockQuantize, StridesWalkColumns) {
       dense[i] = matrix[3 * i + column];
     uint8_t expected[32];
     std::vector<uint8_t> found(96, 0xAA);
-    uint8_t scale = quantizeBlock(FloatFormat::E4M3, ScaleRounding::Ceil, dense,
-                                  32, expected);
-    EXPECT_EQ(quantizeBlock(FloatFormat::E4M3, ScaleRounding::Ceil,
-                            &matrix[column], 32, &found[column], 3),
+    uint8_t scale =
+        quantizeBlock(FloatFormat::E4M3, Rounding::Ceil, dense, 32, expected);
+    EXPECT_EQ(quantizeBlock(FloatFormat::E4M3, Rounding::Ceil, &matrix[column],
+                            32, &found[column], 3),
               scale);
     for (size_t i = 0; i < 96; ++i)
       EXPECT_EQ(found[i], i % 3 == column ? expected[i / 3] : 0xAA);

@@ -16,6 +16,7 @@
 #include <vector>
 
 using namespace mx;
+using Rounding = ScaleRecipe::Rounding;
 
 namespace {
 
@@ -39,13 +40,13 @@ FloatFormat parseFormat(const std::string &name) {
   fail("unknown format '" + name + "'");
 }
 
-ScaleRounding parseRounding(const std::string &name) {
+Rounding parseRounding(const std::string &name) {
   if (name == "ceil")
-    return ScaleRounding::Ceil;
+    return Rounding::Ceil;
   if (name == "floor")
-    return ScaleRounding::Floor;
+    return Rounding::Floor;
   if (name == "even")
-    return ScaleRounding::Even;
+    return Rounding::Even;
   fail("unknown rounding '" + name + "'");
 }
 
@@ -111,7 +112,7 @@ int main(int argc, char **argv) {
     map<uint8_t>(
         [&](float x) { return up ? encodeE8M0Up(x) : encodeE8M0Down(x); });
   } else if (is("quantize", 3)) {
-    ScaleRounding rounding = parseRounding(args[2]);
+    Rounding rounding = parseRounding(args[2]);
     if (args[1] == "int8") {
       mapBlocks(32, [&](const float *x, uint8_t *codes) {
         return quantizeBlockInt8(rounding, x, 32,

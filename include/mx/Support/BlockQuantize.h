@@ -19,15 +19,15 @@
 
 namespace mx {
 
-/// How the power of two of a block is chosen from its largest magnitude a.
-enum class ScaleRounding : uint8_t {
-  Ceil,  ///< cvt.rp.ue8m0(a * fl(1 / max)): no element saturates
-  Floor, ///< OCP MX v1.0: exponent of a minus emax
-  Even   ///< floor of a rounded to the element's mantissa
-};
-
 /// What the scale recipes need to know about an element type.
 struct ScaleRecipe {
+  /// How the power of two of a block is chosen from its largest magnitude a.
+  enum class Rounding : uint8_t {
+    Ceil,  ///< cvt.rp.ue8m0(a * fl(1 / max)): no element saturates
+    Floor, ///< OCP MX v1.0: exponent of a minus emax
+    Even   ///< floor of a rounded to the element's mantissa
+  };
+
   uint32_t maxReciprocalBits; ///< fl(1 / largest element) as binary32
   int emax;                   ///< exponent of the largest element
   unsigned mantissaBits;
@@ -49,9 +49,9 @@ uint32_t absMaxBits(const float *x, size_t n, ptrdiff_t stride = 1);
 
 /// The E8M0 scale of a block whose largest magnitude has the given bits: 255
 /// for NaN, 254 for infinity.
-uint8_t blockScale(const ScaleRecipe &recipe, ScaleRounding rounding,
+uint8_t blockScale(const ScaleRecipe &recipe, ScaleRecipe::Rounding rounding,
                    uint32_t absMaxBits);
-uint8_t blockScale(FloatFormat elem, ScaleRounding rounding,
+uint8_t blockScale(FloatFormat elem, ScaleRecipe::Rounding rounding,
                    uint32_t absMaxBits);
 
 /// 2^(127 - byte), built from bits: byte 254 gives the subnormal 0x00400000,
@@ -64,10 +64,11 @@ int8_t quantizeElementInt8(float x, float inverse);
 
 /// Quantizes one block of n values (x[i * stride]); writes one code per byte to
 /// codes[i * stride] and returns the scale byte.
-uint8_t quantizeBlock(FloatFormat elem, ScaleRounding rounding, const float *x,
-                      size_t n, uint8_t *codes, ptrdiff_t stride = 1);
-uint8_t quantizeBlockInt8(ScaleRounding rounding, const float *x, size_t n,
-                          int8_t *codes, ptrdiff_t stride = 1);
+uint8_t quantizeBlock(FloatFormat elem, ScaleRecipe::Rounding rounding,
+                      const float *x, size_t n, uint8_t *codes,
+                      ptrdiff_t stride = 1);
+uint8_t quantizeBlockInt8(ScaleRecipe::Rounding rounding, const float *x,
+                          size_t n, int8_t *codes, ptrdiff_t stride = 1);
 
 //===----------------------------------------------------------------------===//
 // NVFP4: E2M1 elements, E4M3 scales, tensor-wide encode scale

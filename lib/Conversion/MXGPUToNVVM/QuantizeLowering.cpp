@@ -166,10 +166,9 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     auto type = cast<VectorType>(op.getElements().getType());
-    QuantizeRecipe recipe =
-        QuantizeRecipe::get(op, getElementTypeOrSelf(op.getInput().getType()),
-                            type.getElementType(), op.getScale().getType(),
-                            ScaleMode(op.getScaleRounding()));
+    QuantizeRecipe recipe = QuantizeRecipe::get(
+        op, getElementTypeOrSelf(op.getInput().getType()),
+        type.getElementType(), op.getScale().getType(), op.getScaleRounding());
     QuantizeMath math(builder, recipe);
     SmallVector<Value> words = splitWords(builder, adaptor.getInput());
     Value maximum = math.shareMaximum(math.getMaximum(words), op.getLanes());
@@ -262,10 +261,6 @@ struct RaiseMagnitudeLowering final : KernelPattern<RaiseMagnitudeOp> {
 };
 
 } // namespace
-
-static_assert(unsigned(ScaleMode::Ceil) == unsigned(ScaleRounding::Ceil) &&
-              unsigned(ScaleMode::Floor) == unsigned(ScaleRounding::Floor) &&
-              unsigned(ScaleMode::Even) == unsigned(ScaleRounding::Even));
 
 void mx::mxgpu::addNarrowVectorConversions(TypeConverter &converter) {
   converter.addConversion([](VectorType type) -> Type {

@@ -50,7 +50,7 @@ bool mx::mxgpu::hasNarrowConversions(Operation *op) {
 }
 
 QuantizeRecipe QuantizeRecipe::get(Operation *op, Type input, Type element,
-                                   Type scale, ScaleMode rounding) {
+                                   Type scale, ScaleRounding rounding) {
   QuantizeRecipe recipe = {input, element, rounding};
   recipe.nvfp4 = isa<Float8E4M3FNType>(scale);
   recipe.narrowConversions = hasNarrowConversions(op);
@@ -198,7 +198,7 @@ Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
 /// the largest element.
 Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
   Value rounded = bits;
-  if (recipe.rounding == ScaleMode::Even)
+  if (recipe.rounding == ScaleRounding::Even)
     rounded = builder.add(bits, builder.i32(1 << (22 - scale.mantissaBits)));
   Value exponent = builder.create<arith::ShRUIOp>(rounded, builder.i32(23));
   Value byte = builder.create<arith::SubIOp>(exponent, builder.i32(scale.emax));
@@ -217,7 +217,7 @@ BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
       recipe.element.isInteger()
           ? getInt8ScaleRecipe()
           : getScaleRecipe(getFormat(recipe.element).format);
-  Value byte = recipe.rounding == ScaleMode::Ceil
+  Value byte = recipe.rounding == ScaleRounding::Ceil
                    ? getScaleByteUp(bits, scale)
                    : getScaleByteDown(bits, scale);
   Value field = builder.create<arith::SubIOp>(builder.i32(254), byte);

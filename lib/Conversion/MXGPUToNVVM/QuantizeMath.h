@@ -17,6 +17,7 @@
 
 #include "NVVMBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include <optional>
 
 namespace mx {
@@ -29,14 +30,11 @@ namespace mx::mxgpu {
 /// of 4 and 6 bits and from and to E8M0.
 bool hasNarrowConversions(mlir::Operation *op);
 
-/// The values of the dialect's `scale_rounding`.
-enum class ScaleMode { Ceil, Floor, Even };
-
 /// What is quantized to what, and what the target does by itself.
 struct QuantizeRecipe {
   mlir::Type input;   ///< bf16, f16 or f32
   mlir::Type element; ///< one of the five float types, or i8
-  ScaleMode rounding = ScaleMode::Ceil;
+  ScaleRounding rounding = ScaleRounding::Ceil;
   bool nvfp4 = false; ///< E4M3 scales with a factor for the tensor
   /// The target has cvt to e2m1, e2m3, e3m2 and ue8m0.
   bool narrowConversions = false;
@@ -44,7 +42,7 @@ struct QuantizeRecipe {
   /// For an operation inside a gpu.module, whose target decides.
   static QuantizeRecipe get(mlir::Operation *op, mlir::Type input,
                             mlir::Type element, mlir::Type scale,
-                            ScaleMode rounding);
+                            ScaleRounding rounding);
 
   /// Numbers in a word of the input: 2 or 1.
   int64_t inWord() const { return input.isF32() ? 1 : 2; }

@@ -340,8 +340,7 @@ struct QuantizeColumnsLowering final : KernelPattern<QuantizeColumnsOp> {
     };
     QuantizeRecipe recipe = QuantizeRecipe::get(
         op, getElement(op.getInput()), getElement(op.getElements()),
-        getElement(op.getScales()),
-        static_cast<ScaleMode>(op.getScaleRounding()));
+        getElement(op.getScales()), op.getScaleRounding());
     QuantizeMath math(builder, recipe);
     SmallVector<Value> words = toWords(builder, adaptor.getInput());
     auto input = cast<VectorType>(op.getInput().getType());

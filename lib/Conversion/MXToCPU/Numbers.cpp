@@ -258,7 +258,7 @@ Value Numbers::multiply(Int xBits, Int yBits) {
 // MX blocks (OCP MX v1.0, section 6.3)
 //===----------------------------------------------------------------------===//
 
-Int Numbers::blockScale(Type element, ScaleMode mode, Int absMax) {
+Int Numbers::blockScale(Type element, ScaleRounding mode, Int absMax) {
   static constexpr llvm::StringLiteral kNames[] = {"ceil", "floor", "even"};
   return number(
       call("scale_" + nameOf(element) + "_" + kNames[unsigned(mode)], {absMax},
@@ -268,9 +268,9 @@ Int Numbers::blockScale(Type element, ScaleMode mode, Int absMax) {
                                      : getScaleRecipe(formatOf(element));
              Int a = args[0];
              auto finite = [&]() -> Int {
-               if (mode == ScaleMode::Floor)
+               if (mode == ScaleRounding::Floor)
                  return (a >> 23) - recipe.emax;
-               if (mode == ScaleMode::Even)
+               if (mode == ScaleRounding::Even)
                  return ((a + (1 << (22 - recipe.mantissaBits))) >> 23) -
                         recipe.emax;
                // cvt.rp.satfinite.ue8m0: the next power of two; 2^-127 is

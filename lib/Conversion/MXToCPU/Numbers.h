@@ -15,12 +15,10 @@
 #include "IntExpr.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mx::cpu {
-
-/// The values of the dialect's `scale_rounding`; see `Numbers::blockScale`.
-enum class ScaleMode { Ceil, Floor, Even };
 
 /// Makes and calls the number functions of one module.
 class Numbers {
@@ -40,7 +38,7 @@ public:
   mlir::Value decodeTable(mlir::Type type, bool isScale);
 
   /// The E8M0 byte (i32) of a block whose largest magnitude is `absMax`.
-  Int blockScale(mlir::Type element, ScaleMode mode, Int absMax);
+  Int blockScale(mlir::Type element, ScaleRounding mode, Int absMax);
   /// The code (i8) of x * 2^(127 - byte) in `element`, saturated; rounded to
   /// nearest even, or by a random number of 32 bits.
   Int quantize(mlir::Type element, Int xBits, Int scaleByte,

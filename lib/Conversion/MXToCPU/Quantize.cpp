@@ -26,7 +26,7 @@ struct Orientation {
   Elements elements;
   Scales scales;
   int64_t blockSize;
-  ScaleMode mode;
+  ScaleRounding mode;
   std::optional<Int> encodeBits; // NVFP4
   std::optional<Int> seed;       // rounds stochastically
   bool square;
@@ -262,7 +262,7 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
           getElements(op.getElements(i), adaptor.getOuts()[2 * i]),
           getScales(adaptor.getOuts()[2 * i + 1], rank),
           int64_t(op.getBlockSize()),
-          ScaleMode(op.getScaleRounding()),
+          op.getScaleRounding(),
           encodeBits,
           seed,
           op.getSquare()};
@@ -294,10 +294,6 @@ struct AmaxOpLowering final : OpConversionPattern<AmaxOp> {
 };
 
 } // namespace
-
-static_assert(unsigned(ScaleMode::Ceil) == unsigned(ScaleRounding::Ceil) &&
-              unsigned(ScaleMode::Floor) == unsigned(ScaleRounding::Floor) &&
-              unsigned(ScaleMode::Even) == unsigned(ScaleRounding::Even));
 
 Scales mx::cpu::getScales(Value scales, int64_t logicalRank) {
   auto type = cast<MemRefType>(scales.getType());

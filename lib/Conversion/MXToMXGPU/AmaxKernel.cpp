@@ -18,8 +18,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 static constexpr int64_t kThreads = 256;
-static constexpr int64_t kLoads = 8;
-static constexpr int64_t kLoadBytes = 16;
+static constexpr int64_t kAmaxLoads = 8;
 
 /// A matrix of one row that shows the same bytes.
 static Value toRow(KernelBuilder &host, Value memref) {
@@ -51,7 +50,7 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
   Value input = entry.getArgument(0), result = entry.getArgument(1);
   Value work = body.create<WorkSourceOp>(
       body.index(1), body.dim(input, 1), /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{1, kThreads * kLoads * vector},
+      ArrayRef<int64_t>{1, kThreads * kAmaxLoads * vector},
       RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
   body.role("amax", kThreads / 32, /*elected=*/false);
   Value first = body.mul(body.create<ThreadIdOp>(), body.index(vector));
@@ -61,7 +60,7 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
       vector, cast<MemRefType>(input.getType()).getElementType());
   Value known = body.create<ReadMagnitudeOp>(result);
   SmallVector<Value> pieces;
-  for (int64_t i = 0; i < kLoads; ++i)
+  for (int64_t i = 0; i < kAmaxLoads; ++i)
     pieces.push_back(body.create<LoadBlockOp>(
         type, input, unit.getRow(), body.add(column, i * kThreads * vector)));
   Value largest =
@@ -86,7 +85,7 @@ LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
   KernelOp kernel =
       host.kernel(module, "amax", ValueRange(arguments).getTypes());
   buildKernel(kernel, vector, op.getLoc());
-  host.launch(kernel, host.ceilDiv(elements, kThreads * kLoads * vector),
+  host.launch(kernel, host.ceilDiv(elements, kThreads * kAmaxLoads * vector),
               arguments);
   op.erase();
   return success();

@@ -19,8 +19,8 @@ using namespace mx::mxgpu;
 
 static constexpr int64_t kRows = 8; // of a CTA, a warp each
 static constexpr int64_t kVector = 4;
-static constexpr int64_t kLoads = 8;
-static constexpr int64_t kColumns = 32 * kVector * kLoads;
+static constexpr int64_t kCombineLoads = 8;
+static constexpr int64_t kColumns = 32 * kVector * kCombineLoads;
 
 namespace {
 class CombineBuilder {
@@ -100,7 +100,7 @@ private:
     Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
     Value last = body.create<arith::SubIOp>(body.dim(out, 1), body.index(1));
     SmallVector<Value> values;
-    for (int64_t i = 0; i < kLoads; ++i)
+    for (int64_t i = 0; i < kCombineLoads; ++i)
       values.push_back(
           loadColumns(body, input, row,
                       {body.add(first, i * 32 * kVector), kVector, last, {}}));

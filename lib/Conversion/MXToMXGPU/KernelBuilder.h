@@ -25,6 +25,9 @@ inline constexpr int64_t kMaxUnits = std::numeric_limits<int32_t>::max();
 inline constexpr int64_t kMaxExtent =
     std::numeric_limits<int32_t>::max() / 256 * 256;
 
+/// Threads and the copy engine read so many bytes at a multiple of as many.
+inline constexpr int64_t kLoadBytes = 16;
+
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;

@@ -24,9 +24,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Threads and the copy engine read so many bytes at a multiple of as many.
-static constexpr int64_t kLoadBytes = 16;
-
 static int64_t getRowMultiple(MemRefType type) {
   return kLoadBytes * 8 / type.getElementTypeBitWidth();
 }

@@ -25,7 +25,6 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 static constexpr int64_t kWarps = 8; // of a CTA, each with a row
-static constexpr int64_t kLoadBytes = 16;
 
 //===----------------------------------------------------------------------===//
 // What is supported

@@ -298,7 +298,7 @@ static bool fuseCombine(IRRewriter &rewriter, Use &use) {
   return true;
 }
 
-static bool fuseFirst(IRRewriter &rewriter, Operation *root) {
+static bool fuseFirstProduct(IRRewriter &rewriter, Operation *root) {
   WalkResult result = root->walk([&](ProductOpInterface product) {
     Use use = getUse(product);
     bool isFused =
@@ -313,7 +313,7 @@ namespace {
 struct FuseProducts final : mx::impl::MXFuseProductsBase<FuseProducts> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    while (fuseFirst(rewriter, getOperation())) {
+    while (fuseFirstProduct(rewriter, getOperation())) {
     }
   }
 };

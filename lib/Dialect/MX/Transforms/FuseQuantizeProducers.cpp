@@ -456,7 +456,7 @@ static bool mergeFirstAmax(IRRewriter &rewriter, Operation *root) {
   return false;
 }
 
-static bool fuseFirst(IRRewriter &rewriter, Operation *root) {
+static bool fuseFirstProducer(IRRewriter &rewriter, Operation *root) {
   WalkResult result = root->walk([&](QuantizeOp op) {
     return fuseInput(rewriter, op) ? WalkResult::interrupt()
                                    : WalkResult::advance();
@@ -481,7 +481,7 @@ struct FuseQuantizeProducers final
     while (mergeFirstAmax(rewriter, root) ||
            mergeFirst(rewriter, root, mergeAxes) ||
            mergeFirst(rewriter, root, mergeFewValues) ||
-           fuseFirst(rewriter, root)) {
+           fuseFirstProducer(rewriter, root)) {
     }
     RewritePatternSet patterns(&getContext());
     QuantizeOp::getCanonicalizationPatterns(patterns, &getContext());

@@ -19,7 +19,7 @@ using namespace mx;
 namespace {
 
 /// The tokens of a group, as the loop computes them.
-struct Range {
+struct TokenRange {
   Value start, end;
 };
 
@@ -59,7 +59,7 @@ private:
   /// Of the carried tensor.
   unsigned number = 0;
   Value offsets;
-  std::optional<Range> range;
+  std::optional<TokenRange> range;
 };
 
 } // namespace

@@ -12,6 +12,7 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace mx;
 using namespace mx::mxgpu;
 
 #define GET_TYPEDEF_CLASSES
@@ -34,7 +35,7 @@ namespace {
 struct ShapedBody {
   SmallVector<int64_t> shape;
   Type elementType;
-  Swizzle swizzle = Swizzle::None;
+  mxgpu::Swizzle swizzle = mxgpu::Swizzle::None;
   bool padded = false;
 };
 } // namespace
@@ -46,9 +47,10 @@ static ParseResult parseShapedBody(AsmParser &parser, ShapedBody &body) {
     return failure();
   while (!body.padded && succeeded(parser.parseOptionalComma())) {
     body.padded = succeeded(parser.parseOptionalKeyword("padded"));
-    if (body.padded || body.swizzle != Swizzle::None)
+    if (body.padded || body.swizzle != mxgpu::Swizzle::None)
       continue;
-    FailureOr<Swizzle> swizzle = FieldParser<Swizzle>::parse(parser);
+    FailureOr<mxgpu::Swizzle> swizzle =
+        FieldParser<mxgpu::Swizzle>::parse(parser);
     if (failed(swizzle))
       return failure();
     body.swizzle = *swizzle;
@@ -57,12 +59,13 @@ static ParseResult parseShapedBody(AsmParser &parser, ShapedBody &body) {
 }
 
 static void printShapedBody(AsmPrinter &printer, ArrayRef<int64_t> shape,
-                            Type elementType, Swizzle swizzle, bool padded) {
+                            Type elementType, mxgpu::Swizzle swizzle,
+                            bool padded) {
   printer << '<';
   for (int64_t size : shape)
     printer << size << 'x';
   printer << elementType;
-  if (swizzle != Swizzle::None)
+  if (swizzle != mxgpu::Swizzle::None)
     printer << ", " << stringifySwizzle(swizzle);
   if (padded)
     printer << ", padded";
@@ -85,7 +88,7 @@ static constexpr int64_t kMaxBytes = int64_t(1) << 30;
 
 static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type elementType,
-                                 Swizzle swizzle, bool padded) {
+                                 mxgpu::Swizzle swizzle, bool padded) {
   if (shape.empty())
     return emitError() << "expected at least 1 dimension, found none";
   for (int64_t size : shape)
@@ -115,7 +118,8 @@ static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
                           "found "
                        << shape.back();
   int64_t rowBytes = rowBits / 8;
-  if (swizzle != Swizzle::None && rowBytes > static_cast<int64_t>(swizzle))
+  if (swizzle != mxgpu::Swizzle::None &&
+      rowBytes > static_cast<int64_t>(swizzle))
     return emitError() << "expected rows of at most "
                        << static_cast<int64_t>(swizzle)
                        << " bytes under swizzle " << stringifySwizzle(swizzle)
@@ -143,8 +147,8 @@ void TensorMapType::print(AsmPrinter &printer) const {
 
 LogicalResult
 TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
-                      ArrayRef<int64_t> box, Type elementType, Swizzle swizzle,
-                      bool padded) {
+                      ArrayRef<int64_t> box, Type elementType,
+                      mxgpu::Swizzle swizzle, bool padded) {
   if (failed(verifyShape(emitError, box, elementType, swizzle, padded)))
     return failure();
   // Limits of the driver's cuTensorMapEncodeTiled.
@@ -162,7 +166,8 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (padded && box.back() != 128)
     return emitError() << "expected padded box rows of 128 elements, found "
                        << box.back();
-  if (padded && swizzle != Swizzle::None && swizzle != Swizzle::Sw128)
+  if (padded && swizzle != mxgpu::Swizzle::None &&
+      swizzle != mxgpu::Swizzle::Sw128)
     return emitError() << "expected no swizzle or sw128 with padded, found "
                        << stringifySwizzle(swizzle);
   int64_t rowBytes = box.back() * getSlotBits(elementType, padded) / 8;
@@ -173,7 +178,7 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 TensorMapType TensorMapType::get(MLIRContext *context, ArrayRef<int64_t> box,
-                                 Type elementType, Swizzle swizzle,
+                                 Type elementType, mxgpu::Swizzle swizzle,
                                  bool padded) {
   return Base::get(context, box, elementType, swizzle, padded);
 }
@@ -181,7 +186,8 @@ TensorMapType TensorMapType::get(MLIRContext *context, ArrayRef<int64_t> box,
 TensorMapType
 TensorMapType::getChecked(function_ref<InFlightDiagnostic()> emitError,
                           MLIRContext *context, ArrayRef<int64_t> box,
-                          Type elementType, Swizzle swizzle, bool padded) {
+                          Type elementType, mxgpu::Swizzle swizzle,
+                          bool padded) {
   return Base::getChecked(emitError, context, box, elementType, swizzle,
                           padded);
 }
@@ -230,13 +236,13 @@ void BufferType::print(AsmPrinter &printer) const {
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  Space space, ArrayRef<int64_t> shape,
-                                 Type elementType, Swizzle swizzle,
+                                 Type elementType, mxgpu::Swizzle swizzle,
                                  bool padded) {
   if (failed(verifyShape(emitError, shape, elementType, swizzle, padded)))
     return failure();
   if (space == Space::Smem)
     return success();
-  if (swizzle != Swizzle::None)
+  if (swizzle != mxgpu::Swizzle::None)
     return emitError() << "expected no swizzle in tensor memory, found "
                        << stringifySwizzle(swizzle);
   if (!elementType.isF32())
@@ -251,14 +257,14 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 BufferType BufferType::get(MLIRContext *context, Space space,
                            ArrayRef<int64_t> shape, Type elementType,
-                           Swizzle swizzle, bool padded) {
+                           mxgpu::Swizzle swizzle, bool padded) {
   return Base::get(context, space, shape, elementType, swizzle, padded);
 }
 
 BufferType BufferType::getChecked(function_ref<InFlightDiagnostic()> emitError,
                                   MLIRContext *context, Space space,
                                   ArrayRef<int64_t> shape, Type elementType,
-                                  Swizzle swizzle, bool padded) {
+                                  mxgpu::Swizzle swizzle, bool padded) {
   return Base::getChecked(emitError, context, space, shape, elementType,
                           swizzle, padded);
 }
