@@ -84,6 +84,6 @@ def measure(dtype, exact, found):
 def read_bounds(kind):
     """Function -> largest error of f32, from the table in docs/Math.md."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-    rows = re.findall(r"^\| `(\w+)` \|[^|]*\| *([\d.]+) *\| *([\d.]+) *\|", open(f"{root}/docs/Math.md").read(), re.M)
+    rows = re.findall(r"^\| `(\w+)` \|(?:\\\||[^|])*\| *([\d.]+) *\| *([\d.]+) *\|", open(f"{root}/docs/Math.md").read(), re.M)
     column = {"f32": 1, "bf16": 2, "f16": 2}[kind]
     return {row[0]: float(row[column]) for row in rows}

@@ -2,8 +2,8 @@
 
 usage: functions.py (epilogue | producer)
 
-An epilogue has as many columns in hand as there are, 64; a producer of a
-quantization shares its registers with what quantizes.
+An epilogue has 32 columns in hand; a producer of a quantization shares its
+registers with what quantizes.
 """
 
 import sys
@@ -12,29 +12,30 @@ import math_oracle
 
 SECOND = {"atan2": ", %p", "powf": ", %p", "fpowi": ", %i"}
 EPILOGUE = """
-func.func @{name}(%a: memref<512x512xf8E4M3FN>, %s: memref<4x4x32x4x4xf8E8M0FNU>, %y: memref<512x512xbf16>, %bias: memref<512xf32>) {{
-  mx.matmul ins(%a, %s, %a, %s : memref<512x512xf8E4M3FN>, memref<4x4x32x4x4xf8E8M0FNU>, memref<512x512xf8E4M3FN>, memref<4x4x32x4x4xf8E8M0FNU>) outs(%y : memref<512x512xbf16>)
+func.func @{name}(%a: memref<512x512xf8E4M3FN>, %s: memref<4x4x32x4x4xf8E8M0FNU>, %y: memref<512x512xf32>, %bias: memref<512xf32>) {{
+  mx.matmul ins(%a, %s, %a, %s : memref<512x512xf8E4M3FN>, memref<4x4x32x4x4xf8E8M0FNU>, memref<512x512xf8E4M3FN>, memref<4x4x32x4x4xf8E8M0FNU>) outs(%y : memref<512x512xf32>)
       {{mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 128], stages = 2, epilogue = tma_store>}} epilogue {{
   ^bb0(%x: f32, %row: index, %col: index):
     %p = memref.load %bias[%col] : memref<512xf32>
 {body}
+    mx.yield %v : f32
   }}
   return
 }}"""
 PRODUCER = """
-func.func @{name}(%x: !x, %e: !e, %s: !s) -> (!e, !s) {{
-  %q:2 = mx.quantize ins(%x, %x : !x, !x) outs(%e, %s : !e, !s) -> !e, !s producer {{
+func.func @{name}(%input: !x, %e: !e, %s: !s) -> (!e, !s) {{
+  %q:2 = mx.quantize ins(%input, %input : !x, !x) outs(%e, %s : !e, !s) -> !e, !s producer {{
   ^bb0(%x0: bf16, %p0: bf16, %row: index, %col: index):
     %x = arith.extf %x0 : bf16 to f32
     %p = arith.extf %p0 : bf16 to f32
 {body}
+    %o = arith.truncf %v : f32 to bf16
+    mx.yield %o : bf16
   }}
   return %q#0, %q#1 : !e, !s
 }}"""
 BODY = """    %i = arith.fptosi %p : f32 to i32
-    %v = math.{name} %x{second} : f32{integer}
-    %o = arith.truncf %v : f32 to bf16
-    mx.yield %o : bf16"""
+    %v = math.{name} %x{second} : f32{integer}"""
 
 print("!x = tensor<?x?xbf16>\n!e = tensor<?x?xf8E4M3FN>\n!s = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>")
 for name in sorted(math_oracle.FUNCTIONS):
