@@ -128,7 +128,7 @@ kernel = """.version 8.8
 for name, of_module, of_thread in ("global", 1 << 35, 8), ("local", 8, 1 << 28):
     write(f"{name}.ptx", kernel % (of_module, of_thread))
     write(f"{name}.json", json.dumps({"kernel": "k", "grid": [1], "block": [1024]}))
-    refuses("mx-sim", "mx-sim", f"{name}.ptx", f"{name}.json", mebibytes=2048)
+    refuses(f"{name}.ptx", "mx-sim", f"{name}.ptx", f"{name}.json", mebibytes=2048)
 write("small.ptx", kernel % (8, 8))
 for size in 1 << 34, 1 << 50, (1 << 64) - 1:
     write("buffers.json", json.dumps({"buffers": {"b": {"bytes": size}}, "launches": []}))
