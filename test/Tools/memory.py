@@ -125,10 +125,11 @@ kernel = """.version 8.8
   ret;
 }
 """
-for name, of_module, of_thread in ("global", 1 << 35, 8), ("local", 8, 1 << 28):
+for name, of_module, of_thread, says in [("global", 1 << 35, 8, "no memory for variable 'large'"),
+                                         ("local", 8, 1 << 28, "more than 1 MiB of local memory")]:
     write(f"{name}.ptx", kernel % (of_module, of_thread))
     write(f"{name}.json", json.dumps({"kernel": "k", "grid": [1], "block": [1024]}))
-    refuses(f"{name}.ptx", "mx-sim", f"{name}.ptx", f"{name}.json", mebibytes=2048)
+    refuses(says, "mx-sim", f"{name}.ptx", f"{name}.json", mebibytes=2048)
 write("small.ptx", kernel % (8, 8))
 for size in 1 << 34, 1 << 50, (1 << 64) - 1:
     write("buffers.json", json.dumps({"buffers": {"b": {"bytes": size}}, "launches": []}))
