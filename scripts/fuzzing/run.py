@@ -30,7 +30,11 @@ ABNORMAL = re.compile(
 # Faults of LLVM and MLIR themselves, in code that runs before ours or that we
 # cannot keep the input from: what their output or stack has, and why it is not
 # ours to mend.
-UPSTREAM = []
+UPSTREAM = [
+    (r"mlir::Attribute::getContext.*mlir::linalg::\w+Op::parse",
+     "linalg's parser of the short form of reduce and map takes an operation without a "
+     "name or with operands that do not resolve (mlir-opt crashes too)"),
+]
 
 
 @dataclasses.dataclass
