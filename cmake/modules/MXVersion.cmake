@@ -5,6 +5,7 @@
 # in cmake/commit.txt (.gitattributes: export-subst); other copies have none.
 
 if(CMAKE_SCRIPT_MODE_FILE)
+  cmake_minimum_required(VERSION 3.25)
   set(commit "")
   # A copy may lie within the repository of another project.
   if(EXISTS ${SOURCE_DIR}/.git AND GIT)

@@ -199,8 +199,8 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
   if (!module)
     return kExitBadInput;
   if (llvm::Error error = selectEntries(*module, options))
-    return report(makeError(options.inputFile + ": " +
-                            llvm::toString(std::move(error))));
+    return report(
+        makeError(options.inputFile + ": " + llvm::toString(std::move(error))));
   nameArguments(*module, sources);
 
   OwningOpRef<ModuleOp> source =

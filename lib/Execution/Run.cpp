@@ -157,7 +157,7 @@ int mx::run(const RunOptions &options) {
   llvm::Expected<func::FuncOp> entry = lookupEntry(*module, options.entry);
   if (!entry)
     return report(makeError(options.inputFile + ": " +
-                                       llvm::toString(entry.takeError())));
+                            llvm::toString(entry.takeError())));
   std::vector<NpyArray> arguments;
   if (llvm::Error error = readArguments(*entry, options, arguments))
     return report(std::move(error));

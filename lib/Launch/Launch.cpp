@@ -34,8 +34,7 @@ ExitStatus reportLastError() {
   mxClearError();
   // A simulator's report ends its paragraphs.
   text.erase(text.find_last_not_of(" \n") + 1);
-  return report(text.empty() ? mxStatusName(code) : text,
-                getExitStatus(code));
+  return report(text.empty() ? mxStatusName(code) : text, getExitStatus(code));
 }
 
 /// Prints what took how long, where that was asked for.
@@ -91,7 +90,8 @@ bool allocate(size_t bytes, DeviceMemory &memory) {
   return true;
 }
 
-/// One run of one entry; methods return kExitClean or a status that was reported.
+/// One run of one entry; methods return kExitClean or a status that was
+/// reported.
 class Run {
 public:
   Run(const LaunchOptions &options, mxEntry entry)
@@ -117,8 +117,8 @@ private:
 
 ExitStatus Run::reportCount(int32_t expected, size_t found, const char *what) {
   return report("expected " + std::to_string(expected) + " " + what +
-                               " of entry '" + info.name + "', found " +
-                               std::to_string(found));
+                " of entry '" + info.name + "', found " +
+                std::to_string(found));
 }
 
 ExitStatus Run::readArguments() {
@@ -140,10 +140,9 @@ ExitStatus Run::readArguments() {
     if (mxEntryGetArgument(entry, i, &expected))
       return reportLastError();
     if (!isOfType(array, expected))
-      return report(path + ": argument " + std::to_string(i) +
-                                   " of type " + expected.type + ": expected " +
-                                   typeString(expected) + ", found " +
-                                   npyTypeString(array));
+      return report(path + ": argument " + std::to_string(i) + " of type " +
+                    expected.type + ": expected " + typeString(expected) +
+                    ", found " + npyTypeString(array));
     arguments.push_back({array.data.data(), array.shape.data()});
   }
   return kExitClean;

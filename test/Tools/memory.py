@@ -117,15 +117,23 @@ kernel = """.version 8.8
 .target sm_100a
 .address_size 64
 .global .b8 large[%d];
-.visible .entry k() { .local .b8 mine[%d]; ret; }
+.visible .entry k()
+{
+  .local .b8 mine[%d];
+  .reg .b64 %%rd1;
+  mov.u64 %%rd1, mine; st.local.u8 [%%rd1], 1;
+  ret;
+}
 """
-for name, of_module, of_thread in ("global", 1 << 45, 8), ("local", 8, 1 << 28):
+for name, of_module, of_thread, says in [("global", 1 << 35, 8, "no memory for variable 'large'"),
+                                         ("local", 8, 1 << 28, "more than 1 MiB of local memory")]:
     write(f"{name}.ptx", kernel % (of_module, of_thread))
     write(f"{name}.json", json.dumps({"kernel": "k", "grid": [1], "block": [1024]}))
-    refuses("mx-sim", "mx-sim", f"{name}.ptx", f"{name}.json", mebibytes=2048)
+    refuses(says, "mx-sim", f"{name}.ptx", f"{name}.json", mebibytes=2048)
+write("small.ptx", kernel % (8, 8))
 for size in 1 << 34, 1 << 50, (1 << 64) - 1:
     write("buffers.json", json.dumps({"buffers": {"b": {"bytes": size}}, "launches": []}))
-    refuses("buffers.json", "mx-sim", "global.ptx", "buffers.json", mebibytes=2048)
+    refuses("buffers.json", "mx-sim", "small.ptx", "buffers.json", mebibytes=2048)
 
 # The package raises, and goes on.
 refuses("out of memory OutOfMemory\nstill here", sys.executable, "-c", """

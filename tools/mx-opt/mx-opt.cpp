@@ -11,6 +11,7 @@
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/InitAll.h"
 #include "llvm/ADT/Statistic.h"
+#include "llvm/Support/ManagedStatic.h"
 
 #ifdef MX_INCLUDE_TESTS
 namespace mx::test {
@@ -22,6 +23,18 @@ void registerBreakPasses();
 static llvm::cl::opt<bool>
     printStatistics("mx-statistics",
                     llvm::cl::desc("Print what the passes of mx counted"));
+
+// MlirOptMain shuts LLVM down, and with it what was counted: in reverse order
+// of creation, so that this comes first.
+namespace {
+struct StatisticsPrinter {
+  ~StatisticsPrinter() {
+    if (printStatistics)
+      llvm::PrintStatistics(llvm::errs());
+  }
+};
+} // namespace
+static llvm::ManagedStatic<StatisticsPrinter> statisticsPrinter;
 
 int main(int argc, char **argv) {
   mx::initTool<mx::kExitUpstream>("mx-opt");
@@ -38,9 +51,8 @@ int main(int argc, char **argv) {
   mx::registerAllDialects(registry);
   // Counting costs nothing; whether to print is known after the options.
   llvm::EnableStatistics(/*DoPrintOnExit=*/false);
-  int status = mlir::asMainReturnCode(
+  (void)llvm::GetStatistics(); // makes LLVM's list, before the printer
+  *statisticsPrinter;
+  return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "mx optimizer driver\n", registry));
-  if (printStatistics)
-    llvm::PrintStatistics(llvm::errs());
-  return status;
 }

@@ -7,9 +7,9 @@
 
 namespace mx {
 
-/// "0.1.0+52934cd0f1ab": the project's version and the commit it was built from,
-/// with ".changed" where files of the commit were changed. The commit is left
-/// out where the sources lie in no repository and do not name it.
+/// "0.1.0+52934cd0f1ab": the project's version and the commit it was built
+/// from, with ".changed" where files of the commit were changed. The commit is
+/// left out where the sources lie in no repository and do not name it.
 const char *getVersion();
 
 } // namespace mx

@@ -328,10 +328,10 @@ struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
           rewriter, op.getLoc(), op.getType(), adaptor.getDynamicSizes());
       bytes = builder.create<arith::SelectOp>(fits, bytes, builder.i64(-1));
     }
-    Value pointer = callRuntime(
-        builder, "mgpuMemAlloc",
-        LLVM::LLVMPointerType::get(builder.getContext()),
-        {bytes, getDefaultStream(builder), isHostShared});
+    Value pointer =
+        callRuntime(builder, "mgpuMemAlloc",
+                    LLVM::LLVMPointerType::get(builder.getContext()),
+                    {bytes, getDefaultStream(builder), isHostShared});
     rewriter.replaceOp(op, buildMemRef(builder, op.getType(), pointer,
                                        adaptor.getDynamicSizes()));
     return success();

@@ -66,8 +66,7 @@ struct CheckAllocationsPass final
     : mx::impl::CheckAllocationsBase<CheckAllocationsPass> {
   void runOnOperation() override {
     SmallVector<memref::AllocOp> allocations;
-    getOperation().walk(
-        [&](memref::AllocOp op) { allocations.push_back(op); });
+    getOperation().walk([&](memref::AllocOp op) { allocations.push_back(op); });
     for (memref::AllocOp op : allocations)
       if (failed(check(op, getOperation())))
         return signalPassFailure();

@@ -54,8 +54,8 @@ void mx::createEndProgramUnless(OpBuilder &builder, Location loc,
   builder.setInsertionPointToStart(ifOp.thenBlock());
   constexpr int32_t kStandardError = 2;
   // The place goes in as an argument: it may contain a '%'.
-  SmallVector<Value> arguments = {constant(kStandardError),
-                                  text("%s" + format), text(getPlace(loc))};
+  SmallVector<Value> arguments = {constant(kStandardError), text("%s" + format),
+                                  text(getPlace(loc))};
   for (Value value : values) {
     if (value.getType() != i64)
       value = value.getType().isIndex()

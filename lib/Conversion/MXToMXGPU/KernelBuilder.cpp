@@ -15,8 +15,7 @@
 
 #define DEBUG_TYPE "convert-mx-to-mxgpu"
 
-ALWAYS_ENABLED_STATISTIC(numKernels,
-                         "Kernels made");
+ALWAYS_ENABLED_STATISTIC(numKernels, "Kernels made");
 
 using namespace mlir;
 using namespace mx;

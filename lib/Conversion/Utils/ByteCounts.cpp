@@ -17,8 +17,9 @@ static constexpr double kMostBytes = double(int64_t(1) << 47);
 
 static double countStaticBytes(MemRefType type) {
   Type element = type.getElementType();
-  double bytes =
-      element.isIndex() ? 8 : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  double bytes = element.isIndex()
+                     ? 8
+                     : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
   for (int64_t extent : type.getShape())
     if (!ShapedType::isDynamic(extent))
       bytes *= double(extent);
@@ -41,9 +42,11 @@ Value mx::createFitsAddressSpace(OpBuilder &builder, Location loc,
   };
   Value bytes = constant(countStaticBytes(type));
   for (Value size : sizes) {
-    Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
+    Value wide =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
     // Taken for unsigned, an extent below 0 is too large.
-    Value factor = arith::UIToFPOp::create(builder, loc, builder.getF64Type(), wide);
+    Value factor =
+        arith::UIToFPOp::create(builder, loc, builder.getF64Type(), wide);
     bytes = arith::MulFOp::create(builder, loc, bytes, factor);
   }
   return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, bytes,

@@ -348,10 +348,11 @@ LaunchFileResult LaunchFile::run() {
   std::optional<llvm::json::Value> parsed = parseJson(text, why);
   if (!parsed) {
     const char *kind = kindOfKernelFile(text);
-    fail(kind ? options.launchFile + ": expected a launch file in JSON as the " +
-                    "last argument, found " + kind +
-                    "; `mx-sim --list` tells what kernels there are in PTX"
-              : options.launchFile + ":" + why);
+    fail(kind
+             ? options.launchFile + ": expected a launch file in JSON as the " +
+                   "last argument, found " + kind +
+                   "; `mx-sim --list` tells what kernels there are in PTX"
+             : options.launchFile + ":" + why);
     return finish();
   }
   JsonReader json(*parsed, "", {}, jsonError);

@@ -194,7 +194,8 @@ std::string mx::sim::reportAsJson(const std::vector<LaunchReport> &reports,
   JsonWriter w;
   w.beginObject();
   w.member("format", kReportFormat);
-  w.member("exit_status", error.empty() ? exitStatusOf(reports) : int(kExitBadInput));
+  w.member("exit_status",
+           error.empty() ? exitStatusOf(reports) : int(kExitBadInput));
   if (!error.empty())
     w.member("error", error);
   w.key("launches");

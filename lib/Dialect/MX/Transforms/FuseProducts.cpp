@@ -18,8 +18,7 @@
 
 #define DEBUG_TYPE "mx-fuse-products"
 
-ALWAYS_ENABLED_STATISTIC(numFused,
-                         "Operations that products finish");
+ALWAYS_ENABLED_STATISTIC(numFused, "Operations that products finish");
 
 using namespace mlir;
 using namespace mx;

@@ -18,8 +18,7 @@
 
 #define DEBUG_TYPE "mx-quantize-matmuls"
 
-ALWAYS_ENABLED_STATISTIC(numQuantized,
-                         "Products in block formats");
+ALWAYS_ENABLED_STATISTIC(numQuantized, "Products in block formats");
 
 using namespace mlir;
 using namespace mx;
