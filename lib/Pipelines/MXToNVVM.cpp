@@ -51,9 +51,11 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
   pm.addPass(createMXDefineArith());
   // Who owns the buffer that a call returns is decided in host memory at run
   // time, which there is none of among the device's; without calls it is known.
-  // It simplifies nothing: folding comes after functions of constants.
+  // It simplifies nothing: folding would compute functions of constants.
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
-  pm.addPass(createMXExpandMath({/*beforeFolding=*/true}));
+  // Before fusion, as on the CPU: what stands in operations of its own must not
+  // become a sigmoid on one path only.
+  pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createMXVerifyDims());
@@ -62,7 +64,6 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
     constexpr int64_t kValueBits = 48;
     pm.addPass(createMXFuseQuantizeProducers({kValueBits}));
     pm.addPass(createMXFuseProducts());
-    pm.addPass(createMXExpandMath({/*beforeFolding=*/true}));
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }
@@ -72,7 +73,6 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
 static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
   buildMXFusionPipeline(pm, options);
   pm.addPass(createMXVerifyTensors({/*onDevice=*/true}));
-  pm.addPass(createMXExpandMath());
   pm.addPass(mxgpu::createSelectSchedulePass({options.chip, options.explain}));
   addBufferization(pm);
   bufferization::buildBufferDeallocationPipeline(

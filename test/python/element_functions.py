@@ -28,7 +28,10 @@ TYPES = [*FLOATS, "f64"]
 Function = collections.namedtuple("Function", "text operands result model constants")
 
 # Functions that mx-expand-math computes, by a sequence that all paths share.
-FUNCTIONS_OF_MATH = ["exp", "tanh"]
+FUNCTIONS_OF_MATH = """
+acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 log log10 log1p log2 round
+rsqrt sin sinh tan tanh""".split()
+FUNCTIONS_OF_TWO = ["atan2", "powf"]
 MATH_TYPES = ["f32", "bf16", "f16"]
 
 
@@ -183,8 +186,14 @@ def count_zeros(x, of, leading):
 
 
 def divide(kind, of):
-    """By a constant, which is not 0."""
+    """By 0 all ones, or the dividend; the least number by -1 is itself."""
     def model(a, b):
+        isZero = b == 0
+        with np.errstate(over="ignore"):
+            found = defined(a, np.where(isZero, 1, b))
+        return np.where(isZero, a if kind[:3] == "rem" else wrap(np.full_like(a, -1), of), found)
+
+    def defined(a, b):
         if kind[-2:] == "ui":
             a, b = (unsigned(v, of) for v in (a, b))
             quotient, rest = a // b, a % b
@@ -252,7 +261,16 @@ def integers(t):
     yield add("arith.shrsi {0}, {k}", [t], lambda a, k: wrap(a >> k, t), t, shifts)
     yield add("arith.shrui {0}, {k}", [t],
               lambda a, k: wrap((unsigned(a, t) >> np.uint64(k)).view(np.int64), t), t, shifts)
+    width = np.uint64(BITS[t])
+    within = lambda k: np.minimum(unsigned(k, t), width - np.uint64(1))
+    inside = lambda k, found: np.where(unsigned(k, t) < width, found, 0)
+    yield add("arith.shli {0}, {1}", [t, t],
+              lambda a, k: inside(k, wrap((unsigned(a, t) << within(k)).view(np.int64), t)))
+    yield add("arith.shrsi {0}, {1}", [t, t], lambda a, k: wrap(a >> within(k).view(np.int64), t))
+    yield add("arith.shrui {0}, {1}", [t, t],
+              lambda a, k: inside(k, wrap((unsigned(a, t) >> within(k)).view(np.int64), t)))
     for name in ["divsi", "remsi", "floordivsi", "ceildivsi", "divui", "remui", "ceildivui"]:
+        yield add(f"arith.{name} {{0}}, {{1}}", [t, t], divide(name, t))
         yield add(f"arith.{name} {{0}}, {{k}}", [t],
                   lambda a, k, m=divide(name, t): m(a, np.full_like(a, k)), t, [1, 2, 3, 7, 10, 100, 127, -2, -3, -128])
     for name in ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]:
@@ -295,6 +313,8 @@ def functions_of_math():
     for t in MATH_TYPES:
         for name in FUNCTIONS_OF_MATH:
             yield Function(f"math.{name} {{0}} : {t}", [t], t, None, None)
+        for name in FUNCTIONS_OF_TWO:
+            yield Function(f"math.{name} {{0}}, {{1}} : {t}", [t, t], t, None, None)
 
 
 FUNCTIONS = [*(f for t in TYPES for f in floats(t)), *(f for t in INTEGERS for f in integers(t)),

@@ -4,13 +4,14 @@
 //
 // What docs/Spec.md says under "Arithmetic" is written out here, once for all
 // targets: each of them has its own answer where a number does not fit an
-// integer, and its own NaN.
+// integer, for a division by 0 or a shift by too much, and its own NaN.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -49,7 +50,7 @@ Type withElements(Type type, Type element) {
 class Definition {
 public:
   explicit Definition(Operation *op)
-      : builder(op->getLoc(), op), type(op->getResult(0).getType()) {}
+      : op(op), builder(op->getLoc(), op), type(op->getResult(0).getType()) {}
 
   Value toInteger(Value x, bool isSigned);
   Value toHalf(Value x, bool isSigned);
@@ -57,6 +58,8 @@ public:
   Value getBits(Value x);
   Value getPositiveNaN(Value x);
   Value keepRounding(Value x);
+  void guardDivision(bool isSigned, bool isRemainder);
+  void guardShift(bool isArithmetic);
 
 private:
   template <typename OpT, typename... Args>
@@ -77,6 +80,28 @@ private:
     return make<arith::ConstantOp>(value);
   }
 
+  /// The constant that `value` is everywhere, if there is one.
+  static std::optional<llvm::APInt> getConstant(Value value) {
+    llvm::APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return constant;
+    return std::nullopt;
+  }
+  unsigned getWidth() const {
+    Type element = getElementTypeOrSelf(type);
+    return element.isIndex() ? IndexType::kInternalStorageBitWidth
+                             : element.getIntOrFloatBitWidth();
+  }
+  /// `op` goes on with another second operand, and its result is `other` where
+  /// `isOther` holds.
+  void replaceUnless(Value isOther, Value other) {
+    builder.setInsertionPointAfter(op);
+    Value result = op->getResult(0);
+    auto select = arith::SelectOp::create(builder, isOther, other, result);
+    result.replaceAllUsesExcept(select, select);
+  }
+
+  Operation *op;
   ImplicitLocOpBuilder builder;
   Type type; ///< of the result
 };
@@ -205,6 +230,47 @@ Value Definition::getPositiveNaN(Value x) {
   return make<arith::BitcastOp>(x.getType(), getBits(x));
 }
 
+/// By 0 all bits of the quotient are ones and the rest is the dividend; the
+/// least number by -1 is itself, and leaves nothing (as RISC-V has it). Neither
+/// is divided: hosts stop there.
+void Definition::guardDivision(bool isSigned, bool isRemainder) {
+  Value a = op->getOperand(0), b = op->getOperand(1);
+  std::optional<llvm::APInt> divisor = getConstant(b);
+  if (divisor && !divisor->isZero() && !(isSigned && divisor->isAllOnes()))
+    return;
+  unsigned width = getWidth();
+  auto number = [&](llvm::APInt value) { return constant(type, value); };
+  auto isEqual = [&](Value x, Value y) {
+    return make<arith::CmpIOp>(CmpIPredicate::eq, x, y);
+  };
+  Value one = number(llvm::APInt(width, 1));
+  Value isZero = isEqual(b, number(llvm::APInt::getZero(width)));
+  Value safe = make<arith::SelectOp>(isZero, one, b);
+  Value ones = number(llvm::APInt::getAllOnes(width));
+  if (isSigned) {
+    Value least = number(llvm::APInt::getSignedMinValue(width));
+    Value isBeyond = make<arith::AndIOp>(isEqual(a, least), isEqual(b, ones));
+    safe = make<arith::SelectOp>(isBeyond, one, safe);
+  }
+  op->setOperand(1, safe);
+  replaceUnless(isZero, isRemainder ? a : ones);
+}
+
+/// By the width or more every bit is shifted out.
+void Definition::guardShift(bool isArithmetic) {
+  Value by = op->getOperand(1);
+  unsigned width = getWidth();
+  std::optional<llvm::APInt> amount = getConstant(by);
+  if (amount && amount->ult(width))
+    return;
+  Value most = constant(type, llvm::APInt(width, width - 1));
+  op->setOperand(1, make<arith::MinUIOp>(by, most));
+  if (isArithmetic)
+    return; // the sign is all that is left
+  Value isTooMuch = make<arith::CmpIOp>(CmpIPredicate::ugt, by, most);
+  replaceUnless(isTooMuch, constant(type, llvm::APInt::getZero(width)));
+}
+
 namespace {
 
 struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
@@ -296,7 +362,23 @@ struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
         })
         .Case([&](math::CopySignOp copy) {
           copy.getRhsMutable().assign(definition.getPositiveNaN(copy.getRhs()));
-        });
+        })
+        .Case<arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(
+            [&](Operation *) {
+              definition.guardDivision(/*isSigned=*/true,
+                                       /*isRemainder=*/false);
+            })
+        .Case<arith::DivUIOp, arith::CeilDivUIOp>([&](Operation *) {
+          definition.guardDivision(/*isSigned=*/false, /*isRemainder=*/false);
+        })
+        .Case<arith::RemSIOp, arith::RemUIOp>([&](Operation *op) {
+          definition.guardDivision(isa<arith::RemSIOp>(op),
+                                   /*isRemainder=*/true);
+        })
+        .Case<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(
+            [&](Operation *op) {
+              definition.guardShift(isa<arith::ShRSIOp>(op));
+            });
   }
 };
 

@@ -23,7 +23,7 @@ def MXDefineArith : Pass<"mx-define-arith"> {
   let description = [{
     Writes out, in `arith` itself, what targets would answer each in their own
     way (docs/Spec.md, Arithmetic): `arith.fptosi` and `arith.fptoui` of numbers
-    that do not fit, and of NaN; integers of more than 24 bits as f16 and bf16,
+    that do not fit, and of NaN; integer divisions by 0, shifts by too much; integers of more than 24 bits as f16 and bf16,
     with one rounding; the bits of NaN, where `arith.bitcast` or the sign that
     `math.copysign` takes would show them. Fast-math flags, which permit one
     target what another does not do, are taken away, and a rounding mode of
