@@ -115,20 +115,41 @@ createEngine(ModuleOp module, DeviceKind device) {
   return ExecutionEngine::create(module, engineOptions, std::move(*jitMachine));
 }
 
+/// Whether this process has a function, which is where the linker looks.
+static bool isKnown(StringRef name) {
+  return dlsym(RTLD_DEFAULT, name.str().c_str());
+}
+
 /// That functions without a body are functions of this process: the linker in
 /// process would say what it lacks in names that nobody wrote.
 static LogicalResult verifyDeclarations(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
+    StringRef name = function.getSymName();
     if (!function.isDeclaration() ||
-        SymbolTable::symbolKnownUseEmpty(function, module))
+        SymbolTable::symbolKnownUseEmpty(function, module) || isKnown(name) ||
+        isKnown(("_mlir_ciface_" + name).str()))
       continue;
-    std::string name = function.getSymName().str();
-    if (!dlsym(RTLD_DEFAULT, name.c_str()) &&
-        !dlsym(RTLD_DEFAULT, ("_mlir_ciface_" + name).c_str()))
-      return function.emitError("expected a body of '")
-             << name << "', which mx-run does not have, found a declaration";
+    return function.emitError("expected a body of '")
+           << name << "', which mx-run does not have, found a declaration";
   }
   return success();
+}
+
+/// The same of functions that operations became calls of.
+static LogicalResult verifyCalls(ModuleOp module) {
+  WalkResult result = module.walk([&](LLVM::CallOp call) {
+    std::optional<StringRef> name = call.getCallee();
+    auto function = name ? module.lookupSymbol<LLVM::LLVMFuncOp>(*name)
+                         : LLVM::LLVMFuncOp();
+    if (!function || !function.isExternal() || name->starts_with("llvm.") ||
+        isKnown(*name))
+      return WalkResult::advance();
+    call.emitError("expected operations that mx-run can execute, found one "
+                   "that calls '")
+        << *name << "', which it does not have; leave it out";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 llvm::Expected<std::unique_ptr<Program>>
@@ -152,7 +173,8 @@ Program::compile(ModuleOp module, StringRef name,
   if (!options.saveTemps.empty())
     if (llvm::Error error = saveInput(options.saveTemps, module))
       return error;
-  if (failed(verifyDeclarations(module)) || failed(lower(module, options)))
+  if (failed(verifyDeclarations(module)) || failed(lower(module, options)) ||
+      failed(verifyCalls(module)))
     return makeError("cannot compile '" + symbol + "' for " +
                      stringifyDeviceKind(options.device));
 
