@@ -61,6 +61,7 @@ void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createMXVerifyDims());
   addBufferization(pm);
+  pm.addPass(createCheckAccesses());
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createForallToForLoopPass());
   pm.addPass(createConvertMXToCPU());

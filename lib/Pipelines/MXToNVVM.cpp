@@ -36,8 +36,8 @@ static void addKernelsToLLVM(OpPassManager &pm) {
   halves.sourceTypeStrs = {"f16", "bf16"};
   halves.targetTypeStr = "f32";
   kernels.addPass(arith::createArithEmulateUnsupportedFloats(halves));
-  kernels.addPass(createMXKeepRoundings());
   kernels.addPass(math::createMathExtendToSupportedTypes());
+  kernels.addPass(createMXKeepRoundings());
   kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createConvertVectorToLLVMPass());
   kernels.addPass(createConvertToLLVMPass());

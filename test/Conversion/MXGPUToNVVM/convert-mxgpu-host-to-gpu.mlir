@@ -171,7 +171,10 @@ module attributes {gpu.container_module} {
 // CHECK-DAG:     %[[STREAM:.*]] = llvm.mlir.zero : !llvm.ptr
 // CHECK:         %[[ROWS:.*]] = arith.index_cast %[[N]] : index to i64
 // CHECK:         %[[BYTES:.*]] = arith.muli %[[ROWS]], %[[C8]]
-// CHECK:         llvm.call @mgpuMemAlloc(%[[BYTES]], %[[STREAM]], %{{.*}})
+// More than an address space has is asked for as the largest number.
+// CHECK:         %[[FITS:.*]] = arith.cmpf olt
+// CHECK:         %[[SIZE:.*]] = arith.select %[[FITS]], %[[BYTES]], %c-1_i64
+// CHECK:         llvm.call @mgpuMemAlloc(%[[SIZE]], %[[STREAM]], %{{.*}})
 // CHECK:         llvm.call @mgpuMemcpy(%{{.*}}, %{{.*}}, %{{.*}}, %[[STREAM]])
 // CHECK:         llvm.call @mgpuMemFree(%{{.*}}, %[[STREAM]])
 // CHECK-NOT:     memref.{{alloc|dealloc|copy}}

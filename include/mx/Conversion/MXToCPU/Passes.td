@@ -34,6 +34,21 @@ def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
     "::mlir::vector::VectorDialect"];
 }
 
+def CheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
+  let summary = "End the program where an access is outside of an array";
+  let description = [{
+    Asks before loads, stores, slices and operations of linalg on arrays, at run
+    time, whether the elements are there (MLIR's RuntimeVerifiableOpInterface).
+    Where they are not, and where a `cf.assert` does not hold, the program prints
+    one line with the location to the standard error stream and calls `exit(2)`.
+    Runs before operations become loops, whose indices need no question.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def CheckAllocations : Pass<"mx-check-allocations", "::mlir::ModuleOp"> {
   let summary = "End the program where there is no memory for an array";
   let description = [{

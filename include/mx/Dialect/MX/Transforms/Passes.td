@@ -10,8 +10,9 @@ include "mlir/Pass/PassBase.td"
 def MXKeepRoundings : Pass<"mx-keep-roundings"> {
   let summary = "Take back the permission to leave out conversions";
   let description = [{
-    `arith-emulate-unsupported-floats` computes f16 and bf16 in f32 and marks
-    the conversions that it makes so that a number rounded to the type and
+    `arith-emulate-unsupported-floats` and `math-extend-to-supported-types`
+    compute f16 and bf16 in f32 and mark
+    the conversions that they make so that a number rounded to the type and
     widened again may become the number as it was. A rounding that the types
     state is never removed: this pass takes the marks away from `arith.extf`
     and `arith.truncf`. It runs before anything folds.

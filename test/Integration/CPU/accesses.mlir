@@ -1,0 +1,46 @@
+// Indices, slices and sizes that come from data and lie outside of an array end
+// the program with a message, on the reference path too; empty slices may begin
+// at the end.
+
+// REQUIRES: numpy
+// RUN: mkdir -p %t
+// RUN: %python -c "import numpy as np; save = lambda n, a: np.save(r'%t/' + n, a); [save(f'n{n}.npy', np.int64(n)) for n in (0, 4, 16)]; save('x.npy', np.ones((16, 8), 'f4')); save('y.npy', np.ones((15, 8), 'f4'))"
+// RUN: mx-run %s --entry=slice --device=cpu --arg %t/x.npy --arg %t/n16.npy --arg %t/n0.npy --result %t/r.npy
+// RUN: mx-run %s --entry=slice --device=cpu --arg %t/x.npy --arg %t/n4.npy --arg %t/n4.npy --result %t/r.npy
+// RUN: not mx-run %s --entry=slice --device=cpu --arg %t/x.npy --arg %t/n4.npy --arg %t/n16.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=LONG
+// RUN: not mx-run %s --entry=element --device=cpu --arg %t/x.npy --arg %t/n16.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=ELEMENT
+// RUN: not mx-run %s --entry=add --device=cpu --arg %t/x.npy --arg %t/y.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: not mx-run %s --entry=promise --device=cpu --arg %t/n4.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=PROMISE
+
+// LONG: accesses.mlir:[[#]]:[[#]]: error: 'memref.subview' op expected an access inside of its array: subview runs out-of-bounds along dimension 0
+// ELEMENT: accesses.mlir:[[#]]:[[#]]: error: 'memref.load' op expected an access inside of its array: out-of-bounds access
+// SIZE: accesses.mlir:[[#]]:[[#]]: error: 'linalg.add' op {{.*}} 16, but found 15
+// PROMISE: accesses.mlir:[[#]]:[[#]]: error: 100% of what was promised
+
+func.func @slice(%x: tensor<?x8xf32>, %first: index, %n: index) -> tensor<?x8xf32> {
+  %s = tensor.extract_slice %x[%first, 0] [%n, 8] [1, 1] : tensor<?x8xf32> to tensor<?x8xf32>
+  %e = tensor.empty(%n) : tensor<?x8xf32>
+  %r = linalg.exp ins(%s : tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %r : tensor<?x8xf32>
+}
+
+func.func @element(%x: tensor<?x8xf32>, %row: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %r = tensor.extract %x[%row, %c0] : tensor<?x8xf32>
+  return %r : f32
+}
+
+func.func @add(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x8xf32>
+  %e = tensor.empty(%n) : tensor<?x8xf32>
+  %r = linalg.add ins(%x, %y : tensor<?x8xf32>, tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %r : tensor<?x8xf32>
+}
+
+func.func @promise(%n: index) -> index {
+  %c5 = arith.constant 5 : index
+  %holds = arith.cmpi eq, %n, %c5 : index
+  cf.assert %holds, "100% of what was promised"
+  return %n : index
+}
