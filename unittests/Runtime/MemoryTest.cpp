@@ -29,13 +29,13 @@ bool isRefused() {
 }
 } // namespace
 
-void *operator new(size_t bytes) {
+[[gnu::noinline]] void *operator new(size_t bytes) {
   void *memory = isRefused() ? nullptr : std::malloc(bytes ? bytes : 1);
   if (!memory)
     throw std::bad_alloc();
   return memory;
 }
-void *operator new(size_t bytes, std::align_val_t align) {
+[[gnu::noinline]] void *operator new(size_t bytes, std::align_val_t align) {
   size_t unit = size_t(align), size = (bytes + unit) / unit * unit;
   void *memory = isRefused() ? nullptr : std::aligned_alloc(unit, size);
   if (!memory)
