@@ -16,7 +16,9 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <unistd.h>
 
 namespace mx {
@@ -42,6 +44,13 @@ void initTool(const char *name) {
         _exit(kOutOfMemory);
       },
       const_cast<char *>(name));
+  // What the C++ library throws where a size or a thread is more than it can
+  // give; mx throws nothing.
+  std::set_terminate([] {
+    if (std::current_exception())
+      llvm::report_bad_alloc_error("a size or a thread beyond all limits");
+    abort();
+  });
 }
 
 /// Whether the options can be taken; what is wrong with them goes to stderr.

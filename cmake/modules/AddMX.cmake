@@ -47,6 +47,15 @@ function(mx_add_library name)
   set_property(GLOBAL APPEND PROPERTY MX_LIBRARIES ${name})
 endfunction()
 
+# mx_use_exceptions(targets...): what the runtime is made of. Where the host of
+# libmx_runtime has no memory for what a call needs, the exception is caught at
+# the C interface; LLVM's and MLIR's code has none, and its tools end.
+function(mx_use_exceptions)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE -fexceptions)
+  endforeach()
+endfunction()
+
 # mx_precompile_headers(target): MLIR's headers take most of the time that a file
 # of the compiler takes. What a file uses it includes nevertheless: it must
 # compile without this, too.

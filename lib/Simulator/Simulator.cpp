@@ -30,6 +30,7 @@ struct Module::Impl {
   /// This one and those that it is linked with.
   std::vector<Impl *> linked = {this};
   std::string allocate(DeviceMemory &device);
+  void release(DeviceMemory &device);
   /// Fills in addresses in initialisers.
   std::string patch(DeviceMemory &device);
   /// A trial decoding tells of static shared memory and of instructions that
@@ -124,6 +125,16 @@ std::string Module::link(const std::vector<Module *> &modules) {
 std::string Module::load(DeviceMemory &memory) {
   if (self->memory == &memory)
     return {};
+  // All of them or none, also where there is no memory to go on.
+  struct Undo {
+    ~Undo() {
+      for (Impl *impl : linked)
+        if (!impl->memory)
+          impl->release(memory);
+    }
+    const std::vector<Impl *> &linked;
+    DeviceMemory &memory;
+  } undo = {self->linked, memory};
   // Initialisers may hold addresses in any of them.
   for (bool patches : {false, true})
     for (Impl *impl : self->linked) {
@@ -188,16 +199,20 @@ std::string Module::Impl::patch(DeviceMemory &device) {
 void Module::unload() {
   if (!self->memory)
     return;
-  for (ptx::Variable *v : self->ast->globals)
+  self->release(*self->memory);
+  self->memory = nullptr;
+  self->programs.clear();
+}
+
+void Module::Impl::release(DeviceMemory &device) {
+  for (ptx::Variable *v : ast->globals)
     if (v->placed) {
-      self->memory->free(v->address);
+      device.free(v->address);
       v->placed = false;
       v->address = 0;
     }
-  for (GlobalInfo &g : self->globals)
+  for (GlobalInfo &g : globals)
     g.address = 0;
-  self->memory = nullptr;
-  self->programs.clear();
 }
 
 LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
@@ -227,9 +242,11 @@ LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
     return bad(std::move(error));
   std::unique_ptr<Program> &program = impl.programs[it->second];
   if (!program) {
-    program = std::make_unique<Program>();
+    // Kept when it is whole.
+    auto decoded = std::make_unique<Program>();
     std::vector<Diagnostic> errors, unsupported;
-    Decoder(*impl.ast, *program).decode(*it->second, errors, unsupported);
+    Decoder(*impl.ast, *decoded).decode(*it->second, errors, unsupported);
+    program = std::move(decoded);
   }
   report.facts = {config.kernel,
                   impl.ast->name,

@@ -39,11 +39,13 @@ static State &state() {
 int mx::runtime::report(const Error &error) {
   if (!error)
     return MX_SUCCESS;
+  // Copies may find no memory; from there on nothing can fail.
+  Error first = error;
   threadText() = error.text;
   State &s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   if (!s.error)
-    s.error = error;
+    s.error = std::move(first);
   if (s.policy == MX_ERRORS_ABORT) {
     fflush(stdout);
     fprintf(stderr, "mx runtime: %s: %s\n", mxStatusName(error.status),
@@ -54,6 +56,32 @@ int mx::runtime::report(const Error &error) {
     abort();
   }
   return error.status;
+}
+
+int mx::runtime::reportThrown(const char *function,
+                              const std::exception &thrown) {
+  try {
+    return report({MX_ERROR_OUT_OF_MEMORY,
+                   std::string(function) +
+                       ": out of memory: expected the memory and threads that "
+                       "the call needs, found none left (" +
+                       thrown.what() +
+                       "); use smaller sizes, or raise the limits of the "
+                       "process (ulimit)"});
+  } catch (const std::exception &) {
+    // So short that a string holds it in itself.
+    return report({MX_ERROR_OUT_OF_MEMORY, "out of memory"});
+  }
+}
+
+int mx::runtime::reportNull(const char *argument, const char *function) {
+  return attempt(
+      [&]() -> Error {
+        return {MX_ERROR_INVALID_VALUE, std::string(function) + ": expected " +
+                                            argument +
+                                            ", found a null pointer"};
+      },
+      function);
 }
 
 bool mx::runtime::hasError() { return mxGetLastStatus() != MX_SUCCESS; }
@@ -74,7 +102,11 @@ const char *mxGetLastError() {
   static thread_local std::string text;
   State &s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
-  text = s.error.text;
+  try {
+    text = s.error.text;
+  } catch (const std::exception &) {
+    return "out of memory";
+  }
   return text.c_str();
 }
 
@@ -97,18 +129,22 @@ void mxReportError(const char *format, ...) {
   va_start(values, format);
   va_list again;
   va_copy(again, values);
-  std::string text(std::max(vsnprintf(nullptr, 0, format, values), 0), '\0');
-  vsnprintf(text.data(), text.size() + 1, format, again);
+  attempt([&]() -> Error {
+    std::string text(std::max(vsnprintf(nullptr, 0, format, values), 0), '\0');
+    vsnprintf(text.data(), text.size() + 1, format, again);
+    return {MX_ERROR_INVALID_VALUE, text};
+  });
   va_end(again);
   va_end(values);
-  mx::runtime::report({MX_ERROR_INVALID_VALUE, text});
 }
 
 void mxSetErrorPolicy(int policy) {
   if (policy != MX_ERRORS_ABORT && policy != MX_ERRORS_RETURN) {
-    report({MX_ERROR_INVALID_VALUE,
-            "expected error policy 0 (abort) or 1 (return), found " +
-                std::to_string(policy)});
+    attempt([&]() -> Error {
+      return {MX_ERROR_INVALID_VALUE,
+              "expected error policy 0 (abort) or 1 (return), found " +
+                  std::to_string(policy)};
+    });
     return;
   }
   State &s = state();

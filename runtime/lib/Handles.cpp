@@ -61,8 +61,8 @@ Error mx::runtime::loadModule(const void *data, size_t bytes, const char *name,
     return error;
   Handles &h = handles();
   std::lock_guard<std::mutex> lock(h.mutex);
+  h.modules.insert(module.get());
   result = module.release();
-  h.modules.insert(result);
   return {};
 }
 

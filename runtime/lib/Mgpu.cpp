@@ -10,6 +10,7 @@
 #include "Handles.h"
 #include "Selection.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -22,42 +23,52 @@ using namespace mx::runtime;
 
 namespace {
 
+/// Calls a method of the device in use, after an error too.
+template <typename Call>
+void always(Call call, const char *function = __builtin_FUNCTION()) {
+  attempt(
+      [&]() -> Error {
+        Device *device;
+        Error error = getDevice(device);
+        return error ? error : call(*device);
+      },
+      function);
+}
+
 /// Does nothing after an error; else calls a method of the device in use.
 template <typename Call>
-void onDevice(Call call) {
-  if (hasError())
-    return;
-  Device *device;
-  Error error = getDevice(device);
-  report(error ? error : call(*device));
+void onDevice(Call call, const char *function = __builtin_FUNCTION()) {
+  if (!hasError())
+    always(call, function);
 }
 
 /// After an error too: what was acquired before it is still released.
 template <typename Call>
-void release(void *handle, Call call) {
-  Device *device;
-  if (!handle)
-    return;
-  Error error = getDevice(device);
-  report(error ? error : call(*device));
+void release(void *handle, Call call,
+             const char *function = __builtin_FUNCTION()) {
+  if (handle)
+    always(call, function);
 }
 
 /// Of mxNextLaunchFlags.
 thread_local int32_t nextFlags = 0;
 
 void launchKernel(void *function, mxLaunchConfig config, void **parameters,
-                  void **extra, int64_t count) {
+                  void **extra, int64_t count,
+                  const char *caller = __builtin_FUNCTION()) {
   config.flags = std::exchange(nextFlags, 0);
   if (hasError())
     return;
-  if (extra) {
-    report({MX_ERROR_UNSUPPORTED,
-            "expected kernel parameters as an array of pointers, found the "
-            "driver's `extra` form"});
-    return;
-  }
-  report(launch(static_cast<mxFunction>(function), config, parameters, count,
-                /*isForeign=*/true));
+  attempt(
+      [&]() -> Error {
+        if (extra)
+          return {MX_ERROR_UNSUPPORTED,
+                  "expected kernel parameters as an array of pointers, found "
+                  "the driver's `extra` form"};
+        return launch(static_cast<mxFunction>(function), config, parameters,
+                      count, /*isForeign=*/true);
+      },
+      caller);
 }
 
 } // namespace
@@ -66,10 +77,13 @@ void launchKernel(void *function, mxLaunchConfig config, void **parameters,
 // Modules and launches
 //===----------------------------------------------------------------------===//
 
-static void *load(const void *data, size_t bytes, int optLevel) {
+static void *load(const void *data, size_t bytes, int optLevel,
+                  const char *function = __builtin_FUNCTION()) {
   mxModule module = nullptr;
   if (!hasError())
-    report(loadModule(data, bytes, "gpu.binary", optLevel, module));
+    attempt(
+        [&] { return loadModule(data, bytes, "gpu.binary", optLevel, module); },
+        function);
   return module;
 }
 
@@ -83,13 +97,15 @@ MX_MGPU void *mgpuModuleLoadJIT(void *data, int optLevel) {
 
 MX_MGPU void mgpuModuleUnload(void *module) {
   if (module)
-    report(unloadModule(static_cast<mxModule>(module)));
+    attempt([&] { return unloadModule(static_cast<mxModule>(module)); });
 }
 
 MX_MGPU void *mgpuModuleGetFunction(void *module, const char *name) {
   mxFunction function = nullptr;
   if (!hasError())
-    report(getFunction(static_cast<mxModule>(module), name, function));
+    attempt([&] {
+      return getFunction(static_cast<mxModule>(module), name, function);
+    });
   return function;
 }
 
@@ -107,7 +123,7 @@ MX_MGPU void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
                 sharedMemory,
                 stream,
                 0},
-               parameters, extra, count);
+               parameters, extra, int64_t(std::min<size_t>(count, INT64_MAX)));
 }
 
 // No count: the kernel's own parameters say how many pointers are read.
@@ -145,9 +161,7 @@ MX_MGPU void mgpuStreamDestroy(void *stream) {
 // After an error too: kernels that were launched before it may still use what
 // is released next.
 MX_MGPU void mgpuStreamSynchronize(void *stream) {
-  Device *device;
-  Error error = getDevice(device);
-  report(error ? error : device->synchronizeStream(stream));
+  always([&](Device &device) { return device.synchronizeStream(stream); });
 }
 
 MX_MGPU void mgpuStreamWaitEvent(void *stream, void *event) {
@@ -226,7 +240,7 @@ MX_MGPU void mgpuMemHostUnregister(void *memory) {
 
 MX_MGPU void mgpuSetDefaultDevice(int32_t ordinal) {
   if (!hasError())
-    report(setOrdinal(ordinal));
+    attempt([&] { return setOrdinal(ordinal); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,10 +261,18 @@ struct MemRef {
   const int64_t *strides(int64_t rank) const { return sizesAndStrides + rank; }
 };
 
+Error tooLarge(const char *what) {
+  return {MX_ERROR_INVALID_VALUE,
+          std::string(what) + ": expected at most 2^63-1 bytes, found more"};
+}
+
 /// The bytes of a dense memref.
 Error denseRange(int64_t rank, const MemRef &memref, int64_t elementBytes,
                  char *&begin, uint64_t &bytes) {
-  begin = memref.aligned + memref.offset * elementBytes;
+  int64_t offset = 0, size = 0;
+  if (__builtin_mul_overflow(memref.offset, elementBytes, &offset))
+    return tooLarge("host memref");
+  begin = memref.aligned + offset;
   int64_t stride = 1;
   for (int64_t i = rank - 1; i >= 0; --i) {
     if (memref.sizes()[i] > 1 && memref.strides(rank)[i] != stride)
@@ -258,9 +280,17 @@ Error denseRange(int64_t rank, const MemRef &memref, int64_t elementBytes,
               "host memref: expected stride " + std::to_string(stride) +
                   " in dimension " + std::to_string(i) + ", found " +
                   std::to_string(memref.strides(rank)[i])};
-    stride *= memref.sizes()[i];
+    if (memref.sizes()[i] < 0)
+      return {MX_ERROR_INVALID_VALUE,
+              "host memref: expected a size from 0 in dimension " +
+                  std::to_string(i) + ", found " +
+                  std::to_string(memref.sizes()[i])};
+    if (__builtin_mul_overflow(stride, memref.sizes()[i], &stride))
+      return tooLarge("host memref");
   }
-  bytes = stride * elementBytes;
+  if (__builtin_mul_overflow(stride, elementBytes, &size) || size < 0)
+    return tooLarge("host memref");
+  bytes = uint64_t(size);
   return {};
 }
 
@@ -310,57 +340,70 @@ MX_MGPU void mgpuTensorMapEncodeTiled(
     const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
     const uint32_t *elementStrides, int32_t interleave, int32_t swizzle,
     int32_t l2Promotion, int32_t oobFill) {
-  if (!hasError())
-    report(
-        encodeTensorMap(map, {dataType, rank, globalAddress,
-                              reinterpret_cast<const int64_t *>(dims),
-                              reinterpret_cast<const int64_t *>(strides),
-                              reinterpret_cast<const int32_t *>(box),
-                              reinterpret_cast<const int32_t *>(elementStrides),
-                              interleave, swizzle, l2Promotion, oobFill}));
+  if (hasError())
+    return;
+  attempt([&] {
+    return encodeTensorMap(map,
+                           {dataType, rank, globalAddress,
+                            reinterpret_cast<const int64_t *>(dims),
+                            reinterpret_cast<const int64_t *>(strides),
+                            reinterpret_cast<const int32_t *>(box),
+                            reinterpret_cast<const int32_t *>(elementStrides),
+                            interleave, swizzle, l2Promotion, oobFill});
+  });
 }
 
-// Dimensions of the memref and the box come outermost first. Enumerations are
-// passed as i64.
-MX_MGPU void *mgpuTensorMapEncodeTiledMemref(
-    int64_t rank, const MemRef *memref, int64_t dataType, int64_t interleave,
-    int64_t swizzle, int64_t l2Promotion, int64_t oobFill, int64_t *boxDims) {
-  if (hasError())
-    return nullptr;
+// Dimensions of the memref and the box come outermost first.
+static Error encodeMemRef(int64_t rank, const MemRef &memref, int64_t dataType,
+                          int64_t interleave, int64_t swizzle,
+                          int64_t l2Promotion, int64_t oobFill,
+                          const int64_t *boxDims, void *&result) {
   constexpr int64_t maxRank = mx::sim::maxTensorRank;
   constexpr auto maxType = int64_t(mx::sim::TmapType::U6Align16);
-  if (rank < 1 || rank > maxRank) {
-    report({MX_ERROR_INVALID_VALUE,
+  if (rank < 1 || rank > maxRank)
+    return {MX_ERROR_INVALID_VALUE,
             "tensor map: expected a rank from 1 to 5, found " +
-                std::to_string(rank)});
-    return nullptr;
-  }
+                std::to_string(rank)};
   int64_t dims[maxRank] = {}, strides[maxRank] = {};
   int32_t box[maxRank] = {};
   int64_t bits = dataType < 0 || dataType > maxType
                      ? 8
                      : mx::sim::elementBits(mx::sim::TmapType(dataType));
+  auto toBytes = [&](int64_t elements, int64_t &bytes) {
+    bool isGood = !__builtin_mul_overflow(elements, bits, &bytes);
+    bytes /= 8;
+    return isGood;
+  };
   for (int64_t i = 0; i < rank; ++i) {
     int64_t outer = rank - 1 - i;
-    dims[i] = memref->sizes()[outer];
-    if (i)
-      strides[i - 1] = memref->strides(rank)[outer] * bits / 8;
-    if (boxDims[outer] < 1 || boxDims[outer] > INT32_MAX) {
-      report({MX_ERROR_INVALID_VALUE,
+    dims[i] = memref.sizes()[outer];
+    if (i && !toBytes(memref.strides(rank)[outer], strides[i - 1]))
+      return tooLarge("tensor map: a stride");
+    if (boxDims[outer] < 1 || boxDims[outer] > INT32_MAX)
+      return {MX_ERROR_INVALID_VALUE,
               "tensor map: expected box dimensions from 1 to 256, found " +
-                  std::to_string(boxDims[outer])});
-      return nullptr;
-    }
+                  std::to_string(boxDims[outer])};
     box[i] = int32_t(boxDims[outer]);
   }
+  int64_t offset = 0;
+  if (!toBytes(memref.offset, offset))
+    return tooLarge("tensor map: the offset");
   std::array<uint8_t, 128> image = {};
   Error error = encodeTensorMap(
-      image.data(),
-      {dataType, rank, memref->aligned + memref->offset * bits / 8, dims,
-       strides, box, nullptr, interleave, swizzle, l2Promotion, oobFill});
+      image.data(), {dataType, rank, memref.aligned + offset, dims, strides,
+                     box, nullptr, interleave, swizzle, l2Promotion, oobFill});
+  return error ? error : placeOnDevice(image, result);
+}
+
+// Enumerations are passed as i64.
+MX_MGPU void *mgpuTensorMapEncodeTiledMemref(
+    int64_t rank, const MemRef *memref, int64_t dataType, int64_t interleave,
+    int64_t swizzle, int64_t l2Promotion, int64_t oobFill, int64_t *boxDims) {
   void *result = nullptr;
-  if (!error)
-    error = placeOnDevice(image, result);
-  report(error);
+  if (!hasError())
+    attempt([&] {
+      return encodeMemRef(rank, *memref, dataType, interleave, swizzle,
+                          l2Promotion, oobFill, boxDims, result);
+    });
   return result;
 }

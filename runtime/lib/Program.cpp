@@ -14,11 +14,16 @@
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <utility>
 
 using namespace mx;
 using namespace mx::runtime;
 
 struct mxProgramImpl {
+  ~mxProgramImpl() {
+    if (module)
+      (void)unloadModule(module);
+  }
   plan::Manifest manifest;
   mxModule module = nullptr;
   std::vector<mxFunction> kernels;
@@ -104,17 +109,18 @@ Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
     }
     program->entries.push_back(std::move(impl));
   }
-  if (Error error = loadKernels(directory, *program)) {
-    if (program->module)
-      (void)unloadModule(program->module);
+  if (Error error = loadKernels(directory, *program))
     return error;
-  }
+  // All of it or, where memory is short, nothing becomes known.
+  std::set<mxProgram> made = {program.get()};
+  std::set<mxEntry> entries;
+  for (mxEntryImpl &entry : program->entries)
+    entries.insert(&entry);
   Programs &p = programs();
   std::lock_guard<std::mutex> lock(p.mutex);
+  p.programs.merge(made);
+  p.entries.merge(entries);
   result = program.release();
-  p.programs.insert(result);
-  for (mxEntryImpl &entry : result->entries)
-    p.entries.insert(&entry);
   return {};
 }
 
@@ -134,7 +140,8 @@ Error mx::runtime::unloadProgram(mxProgram program) {
   for (mxEntryImpl &entry : program->entries)
     p.entries.erase(&entry);
   std::unique_ptr<mxProgramImpl> owned(program);
-  return owned->module ? unloadModule(owned->module) : Error();
+  mxModule module = std::exchange(owned->module, nullptr);
+  return module ? unloadModule(module) : Error();
 }
 
 Error mx::runtime::getEntry(mxProgram program, const char *name,

@@ -10,53 +10,60 @@
 using namespace mx;
 using namespace mx::runtime;
 
-static Error nullArgument(const char *function, const char *argument) {
-  return {MX_ERROR_INVALID_VALUE, std::string(function) + ": expected " +
-                                      argument + ", found a null pointer"};
+/// Calls what needs an entry that is alive, and reports.
+template <class F>
+static int onEntry(mxEntry entry, F call,
+                   const char *function = __builtin_FUNCTION()) {
+  return attempt(
+      [&]() -> Error {
+        Error error = checkEntry(entry);
+        return error ? error : call();
+      },
+      function);
 }
 
 int mxProgramLoad(mxProgram *program, const char *directory) {
   if (!program)
-    return report(nullArgument("mxProgramLoad", "a place for the program"));
+    return reportNull("a place for the program");
   *program = nullptr;
   if (!directory)
-    return report(nullArgument("mxProgramLoad", "a directory"));
-  return report(loadProgram(directory, *program));
+    return reportNull("a directory");
+  return attempt([&] { return loadProgram(directory, *program); });
 }
 
 int mxProgramUnload(mxProgram program) {
-  return program ? report(unloadProgram(program)) : int(MX_SUCCESS);
+  return program ? attempt([&] { return unloadProgram(program); })
+                 : int(MX_SUCCESS);
 }
 
 int mxProgramGetEntry(mxEntry *entry, mxProgram program, const char *name) {
   if (!entry || !name)
-    return report(nullArgument("mxProgramGetEntry",
-                               entry ? "a name" : "a place for the entry"));
+    return reportNull(entry ? "a name" : "a place for the entry");
   *entry = nullptr;
-  return report(getEntry(program, name, *entry));
+  return attempt([&] { return getEntry(program, name, *entry); });
 }
 
 int32_t mxProgramEntryCount(mxProgram program) {
   int32_t count = 0;
-  (void)report(countEntries(program, count));
+  attempt([&] { return countEntries(program, count); });
   return count;
 }
 
 int mxProgramGetEntryAt(mxEntry *entry, mxProgram program, int32_t index) {
   if (!entry)
-    return report(nullArgument("mxProgramGetEntryAt", "a place for the entry"));
+    return reportNull("a place for the entry");
   *entry = nullptr;
-  return report(getEntry(program, index, *entry));
+  return attempt([&] { return getEntry(program, index, *entry); });
 }
 
 int mxEntryGetInfo(mxEntry entry, mxEntryInfo *info) {
   if (!info)
-    return report(nullArgument("mxEntryGetInfo", "a place for the answer"));
-  if (Error error = checkEntry(entry))
-    return report(error);
-  *info = {entry->plan->name.c_str(), int32_t(entry->plan->arguments.size()),
-           int32_t(entry->plan->results.size())};
-  return MX_SUCCESS;
+    return reportNull("a place for the answer");
+  return onEntry(entry, [&] {
+    *info = {entry->plan->name.c_str(), int32_t(entry->plan->arguments.size()),
+             int32_t(entry->plan->results.size())};
+    return Error();
+  });
 }
 
 /// Answers for value `index` of `values`; `shapeOf` gives its shape.
@@ -65,22 +72,23 @@ static int getValue(const char *function, mxEntry entry, int32_t index,
                     mxValueInfo *info, std::vector<T> plan::Entry::*values,
                     F shapeOf) {
   if (!info)
-    return report(nullArgument(function, "a place for the answer"));
-  if (Error error = checkEntry(entry))
-    return report(error);
-  const std::vector<T> &list = entry->plan->*values;
-  if (index < 0 || size_t(index) >= list.size())
-    return report({MX_ERROR_INVALID_VALUE,
-                   std::string(function) + ": expected a number below " +
-                       std::to_string(list.size()) + ", found " +
-                       std::to_string(index)});
-  const T &value = list[size_t(index)];
-  const std::vector<int64_t> &shape = shapeOf(size_t(index));
-  *info = {value.name.c_str(),  value.type.c_str(),
-           value.dtype.c_str(), int32_t(plan::getItemBytes(value.dtype)),
-           value.isNumber,      int32_t(shape.size()),
-           shape.data()};
-  return MX_SUCCESS;
+    return reportNull("a place for the answer", function);
+  auto answer = [&]() -> Error {
+    const std::vector<T> &list = entry->plan->*values;
+    if (index < 0 || size_t(index) >= list.size())
+      return {MX_ERROR_INVALID_VALUE, std::string(function) +
+                                          ": expected a number below " +
+                                          std::to_string(list.size()) +
+                                          ", found " + std::to_string(index)};
+    const T &value = list[size_t(index)];
+    const std::vector<int64_t> &shape = shapeOf(size_t(index));
+    *info = {value.name.c_str(),  value.type.c_str(),
+             value.dtype.c_str(), int32_t(plan::getItemBytes(value.dtype)),
+             value.isNumber,      int32_t(shape.size()),
+             shape.data()};
+    return {};
+  };
+  return onEntry(entry, answer, function);
 }
 
 int mxEntryGetArgument(mxEntry entry, int32_t index, mxValueInfo *info) {
@@ -102,30 +110,27 @@ int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
                           int32_t argumentCount, int32_t result,
                           int64_t *shape) {
   if (!shape)
-    return report(nullArgument("mxEntryGetResultShape", "room for the shape"));
-  if (Error error = checkEntry(entry))
-    return report(error);
-  return report(
-      getResultShape(*entry, {arguments, argumentCount}, result, shape));
+    return reportNull("room for the shape");
+  return onEntry(entry, [&] {
+    return getResultShape(*entry, {arguments, argumentCount}, result, shape);
+  });
 }
 
 int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
                              int32_t argumentCount, size_t *bytes) {
   if (!bytes)
-    return report(
-        nullArgument("mxEntryGetWorkspaceBytes", "a place for the answer"));
-  if (Error error = checkEntry(entry))
-    return report(error);
-  return report(getWorkspaceBytes(*entry, {arguments, argumentCount}, *bytes));
+    return reportNull("a place for the answer");
+  return onEntry(entry, [&] {
+    return getWorkspaceBytes(*entry, {arguments, argumentCount}, *bytes);
+  });
 }
 
 int mxEntryLaunch(mxEntry entry, const mxArgument *arguments,
                   int32_t argumentCount, void *const *results,
                   int32_t resultCount, void *workspace, size_t workspaceBytes,
                   mxStream stream) {
-  if (Error error = checkEntry(entry))
-    return report(error);
-  return report(
-      launchEntry(*entry, {arguments, argumentCount, results, resultCount,
-                           workspace, workspaceBytes, stream}));
+  return onEntry(entry, [&] {
+    return launchEntry(*entry, {arguments, argumentCount, results, resultCount,
+                                workspace, workspaceBytes, stream});
+  });
 }

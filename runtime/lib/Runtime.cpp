@@ -17,28 +17,27 @@ namespace {
 
 /// Calls a method of the device in use and reports.
 template <typename Call>
-int onDevice(Call call) {
-  Device *device;
-  if (Error error = getDevice(device))
-    return report(error);
-  return report(call(*device));
+int onDevice(Call call, const char *function = __builtin_FUNCTION()) {
+  return attempt(
+      [&]() -> Error {
+        Device *device;
+        Error error = getDevice(device);
+        return error ? error : call(*device);
+      },
+      function);
 }
 
-int nullArgument(const char *function, const char *argument) {
-  return report({MX_ERROR_INVALID_VALUE, std::string(function) + ": expected " +
-                                             argument +
-                                             ", found a null pointer"});
-}
-
-int copyBytes(const char *function, Copy kind, void *to, const void *from,
-              size_t bytes, void *stream) {
+int copyBytes(Copy kind, void *to, const void *from, size_t bytes, void *stream,
+              const char *function = __builtin_FUNCTION()) {
   if (bytes == 0)
     return MX_SUCCESS;
   if (!to || !from)
-    return nullArgument(function, !to ? "a destination" : "a source");
-  return onDevice([&](Device &device) {
-    return device.copy(kind, to, from, bytes, stream);
-  });
+    return reportNull(!to ? "a destination" : "a source", function);
+  return onDevice(
+      [&](Device &device) {
+        return device.copy(kind, to, from, bytes, stream);
+      },
+      function);
 }
 
 } // namespace
@@ -51,18 +50,20 @@ const char *mxGetVersion() { return mx::getVersion(); }
 
 int mxSetDevice(const char *name) {
   if (!name)
-    return nullArgument("mxSetDevice", "a device name");
+    return reportNull("a device name");
   // A device that was named must be there; auto may wait for a module.
-  return report(setDevice(name, {}, std::string_view(name) != "auto"));
+  return attempt(
+      [&] { return setDevice(name, {}, std::string_view(name) != "auto"); });
 }
 
 int mxSetDeviceForTarget(const char *name, const char *target) {
-  return report(setDevice(name ? name : "", target ? target : "", true));
+  return attempt(
+      [&] { return setDevice(name ? name : "", target ? target : "", true); });
 }
 
 int mxGetDeviceInfo(mxDeviceInfo *info) {
   if (!info)
-    return nullArgument("mxGetDeviceInfo", "a place for the answer");
+    return reportNull("a place for the answer");
   return onDevice([&](Device &device) {
     *info = device.info();
     return Error();
@@ -75,19 +76,27 @@ int32_t mxMultiprocessorCount() {
 }
 
 int mxCanRunTarget(const char *target) {
-  Device *device;
-  return target && !getDevice(device, target) && device->canRun(target);
+  bool can = false;
+  attempt([&]() -> Error {
+    Device *device;
+    can = target && !getDevice(device, target) && device->canRun(target);
+    return {};
+  });
+  return can;
 }
 
 int mxSetSimulatorOption(const char *option, const char *value) {
   if (!option || !value)
-    return nullArgument("mxSetSimulatorOption", "an option and a value");
-  return report(setSimOption(option, value));
+    return reportNull("an option and a value");
+  return attempt([&] { return setSimOption(option, value); });
 }
 
 void mxGetSimulatorCounters(mxSimulatorCounters *counters) {
   if (counters)
-    *counters = getSimCounters();
+    attempt([&]() -> Error {
+      *counters = getSimCounters();
+      return {};
+    });
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,14 +105,14 @@ void mxGetSimulatorCounters(mxSimulatorCounters *counters) {
 
 int mxStreamCreate(mxStream *stream) {
   if (!stream)
-    return nullArgument("mxStreamCreate", "a place for the stream");
+    return reportNull("a place for the stream");
   *stream = nullptr;
   return onDevice([&](Device &device) { return device.createStream(*stream); });
 }
 
 int mxStreamDestroy(mxStream stream) {
   if (!stream)
-    return nullArgument("mxStreamDestroy", "a stream");
+    return reportNull("a stream");
   return onDevice([&](Device &device) { return device.destroyStream(stream); });
 }
 
@@ -118,7 +127,7 @@ int mxSynchronize() {
 
 int mxMemAlloc(void **memory, size_t bytes) {
   if (!memory)
-    return nullArgument("mxMemAlloc", "a place for the address");
+    return reportNull("a place for the address");
   *memory = nullptr;
   return onDevice(
       [&](Device &device) { return device.alloc(bytes, false, *memory); });
@@ -132,23 +141,23 @@ int mxMemFree(void *memory) {
 
 int mxMemcpyToDevice(void *to, const void *from, size_t bytes,
                      mxStream stream) {
-  return copyBytes("mxMemcpyToDevice", Copy::ToDevice, to, from, bytes, stream);
+  return copyBytes(Copy::ToDevice, to, from, bytes, stream);
 }
 
 int mxMemcpyToHost(void *to, const void *from, size_t bytes, mxStream stream) {
-  return copyBytes("mxMemcpyToHost", Copy::ToHost, to, from, bytes, stream);
+  return copyBytes(Copy::ToHost, to, from, bytes, stream);
 }
 
 int mxMemcpyOnDevice(void *to, const void *from, size_t bytes,
                      mxStream stream) {
-  return copyBytes("mxMemcpyOnDevice", Copy::OnDevice, to, from, bytes, stream);
+  return copyBytes(Copy::OnDevice, to, from, bytes, stream);
 }
 
 int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream) {
   if (bytes == 0)
     return MX_SUCCESS;
   if (!memory)
-    return nullArgument("mxMemset", "memory");
+    return reportNull("memory");
   return onDevice([&](Device &device) {
     return device.fill(memory, byte, 1, bytes, stream);
   });
@@ -161,28 +170,30 @@ int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream) {
 int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
                  const char *name) {
   if (!module)
-    return nullArgument("mxModuleLoad", "a place for the module");
+    return reportNull("a place for the module");
   *module = nullptr;
-  return report(loadModule(image, bytes, name, /*optLevel=*/-1, *module));
+  return attempt(
+      [&] { return loadModule(image, bytes, name, /*optLevel=*/-1, *module); });
 }
 
 int mxModuleUnload(mxModule module) {
-  return module ? report(unloadModule(module)) : int(MX_SUCCESS);
+  return module ? attempt([&] { return unloadModule(module); })
+                : int(MX_SUCCESS);
 }
 
 int mxModuleGetFunction(mxFunction *function, mxModule module,
                         const char *name) {
   if (!function)
-    return nullArgument("mxModuleGetFunction", "a place for the function");
+    return reportNull("a place for the function");
   *function = nullptr;
-  return report(getFunction(module, name, *function));
+  return attempt([&] { return getFunction(module, name, *function); });
 }
 
 int mxLaunch(mxFunction function, const mxLaunchConfig *config,
              void **parameters, int64_t count) {
   if (!config)
-    return nullArgument("mxLaunch", "a configuration");
-  return report(launch(function, *config, parameters, count));
+    return reportNull("a configuration");
+  return attempt([&] { return launch(function, *config, parameters, count); });
 }
 
 int mxTensorMapEncodeTiled(void *map, int32_t dataType, int32_t rank,
@@ -191,7 +202,9 @@ int mxTensorMapEncodeTiled(void *map, int32_t dataType, int32_t rank,
                            const int32_t *elementStrides, int32_t interleave,
                            int32_t swizzle, int32_t l2Promotion,
                            int32_t oobFill) {
-  return report(encodeTensorMap(map, {dataType, rank, globalAddress, dims,
-                                      strides, box, elementStrides, interleave,
-                                      swizzle, l2Promotion, oobFill}));
+  return attempt([&] {
+    return encodeTensorMap(map, {dataType, rank, globalAddress, dims, strides,
+                                 box, elementStrides, interleave, swizzle,
+                                 l2Promotion, oobFill});
+  });
 }

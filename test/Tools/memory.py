@@ -135,6 +135,14 @@ for size in 1 << 34, 1 << 50, (1 << 64) - 1:
     write("buffers.json", json.dumps({"buffers": {"b": {"bytes": size}}, "launches": []}))
     refuses("buffers.json", "mx-sim", "small.ptx", "buffers.json", mebibytes=2048)
 
+# More than one thread's stack has no room: slower, and nothing else.
+write("blocks.json", json.dumps({"kernel": "k", "grid": [64], "block": [128]}))
+done = subprocess.run(["sh", "-c", 'ulimit -s 1048576; ulimit -v 1048576; exec "$@"', "sh",
+                       os.path.join(tools, "mx-sim"), "small.ptx", "blocks.json"],
+                      capture_output=True, text=True)
+if done.returncode:
+    wrong.append(f"mx-sim without threads: {done.returncode}: {done.stderr[-2000:]}")
+
 # The package raises, and goes on.
 refuses("out of memory OutOfMemory\nstill here", sys.executable, "-c", """
 import mx, sys

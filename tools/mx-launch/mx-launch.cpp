@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <new>
 #include <string_view>
 #include <unistd.h>
@@ -121,6 +122,12 @@ void exitOutOfMemory() {
 
 int main(int argc, char **argv) {
   std::set_new_handler(exitOutOfMemory);
+  // The same for a size that no memory has.
+  std::set_terminate([] {
+    if (std::current_exception())
+      exitOutOfMemory();
+    abort();
+  });
   mx::LaunchOptions options;
   if (const char *device = std::getenv("MX_DEVICE"); device && *device)
     options.device = device;

@@ -184,8 +184,8 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
       {"checks", "all,none",
        "simulator option checks: expected default, all, none or a list of "
        "uninit-tmem ld-before-wait uninit-smem tmem-leak descriptor mbarrier "
-       "race proxy-fence tcgen05-fence cta-exit phase-overrun, found "
-       "'all,none'"},
+       "race proxy-fence tcgen05-fence cta-exit phase-overrun "
+       "sparse-metadata, found 'all,none'"},
       {"speed", "9",
        "expected a simulator option out of seed, checks, sm-count, "
        "instruction-limit, tensor-sums, report and record, found 'speed'"},

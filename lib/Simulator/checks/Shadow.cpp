@@ -4,6 +4,8 @@
 
 #include "Shadow.h"
 
+#include <new>
+
 using namespace mx::sim;
 
 GlobalShadow::GlobalShadow(uint64_t maxBytes)
@@ -14,6 +16,8 @@ uint32_t GlobalShadow::record(uint64_t cluster, Epoch epoch) {
   // Zeros from the system cost nothing until they are touched.
   std::call_once(isMade, [&] {
     ring.reset(static_cast<Slot *>(std::calloc(kRing, sizeof(Slot))));
+    if (!ring)
+      throw std::bad_alloc();
   });
   uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
   if (!number) // wrapped around: 0 is nobody

@@ -81,9 +81,10 @@ uint64_t DeviceMemory::alloc(uint64_t bytes, uint64_t align,
   block->host = static_cast<uint8_t *>(std::malloc(bytes ? bytes : 1));
   if (!block->host)
     return 0;
+  // Before anything has changed: these may find no memory.
+  pages.resize((end - kBase) / kPageBytes, 0);
   poison(block->host, bytes);
   blocks.push_back(std::move(block));
-  pages.resize((end - kBase) / kPageBytes, 0);
   for (uint64_t p = 0; p < pagesNeeded; ++p)
     pages[(address - kBase) / kPageBytes + p] = blocks.size();
   // One page stays unmapped between allocations.

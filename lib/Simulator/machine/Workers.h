@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls a function for 0 to n-1 on a few threads that live as long as a launch.
+// What a call throws, where memory is short, goes to the one who asked for it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_MACHINE_WORKERS_H
@@ -10,9 +11,12 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace mx::sim {
@@ -45,8 +49,8 @@ public:
       return;
     }
     // Threads begin when there is first something for them to do.
-    while (threads.size() + 1 < limit)
-      threads.emplace_back([this] { work(); });
+    while (threads.size() + 1 < limit && addThread())
+      ;
     {
       std::lock_guard<std::mutex> lock(mutex);
       task = &fn;
@@ -60,12 +64,31 @@ public:
     std::unique_lock<std::mutex> lock(mutex);
     finished.wait(lock, [&] { return !running; });
     task = nullptr;
+    if (thrown)
+      std::rethrow_exception(std::exchange(thrown, nullptr));
   }
 
 private:
+  /// A host that has no more threads to give is as good as one with few cores.
+  bool addThread() {
+    try {
+      threads.emplace_back([this] { work(); });
+      return true;
+    } catch (const std::system_error &) {
+      limit = unsigned(threads.size()) + 1;
+      return false;
+    }
+  }
+  /// Others end what they have begun, and begin nothing more.
   void take() {
-    for (size_t k = next++; k < size; k = next++)
-      (*task)(k);
+    try {
+      for (size_t k = next++; k < size; k = next++)
+        (*task)(k);
+    } catch (...) {
+      next = size;
+      std::lock_guard<std::mutex> lock(mutex);
+      thrown = std::current_exception();
+    }
   }
   void work() {
     uint64_t seen = 0;
@@ -90,6 +113,7 @@ private:
   const std::function<void(size_t)> *task = nullptr;
   size_t size = 0, running = 0;
   std::atomic<size_t> next{0};
+  std::exception_ptr thrown;
   uint64_t generation = 0;
   bool isDone = false;
 };

@@ -214,14 +214,18 @@ Error CudaDevice::free(void *memory) {
 Error CudaDevice::allocInOrder(size_t bytes, void *&memory) {
   if (!hasPools)
     return alloc(bytes, false, memory);
+  // Made first, so that nothing can fail once there is memory to lose.
+  std::set<void *> noted = {nullptr};
+  auto note = noted.extract(noted.begin());
   CUdeviceptr pointer = 0;
   Error error = run("allocating " + std::to_string(bytes) + " bytes", [&]() {
     return driver.memAllocAsync(&pointer, bytes ? bytes : 1, nullptr);
   });
   memory = reinterpret_cast<void *>(pointer);
+  note.value() = memory;
   std::lock_guard<std::mutex> lock(mutex);
   if (!error)
-    inOrder.insert(memory);
+    inOrder.insert(std::move(note));
   return error;
 }
 

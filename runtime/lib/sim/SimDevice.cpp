@@ -185,20 +185,29 @@ Error SimDevice::allocShared(size_t bytes, void *&result) {
   constexpr size_t align = 256;
   // An address of its own also for no bytes.
   size_t size = (std::max<size_t>(bytes, 1) + align - 1) / align * align;
-  void *host = bytes > memory.bytesCapacity() ? nullptr
-                                              : std::aligned_alloc(align, size);
+  std::unique_ptr<void, void (*)(void *)> host(
+      bytes > memory.bytesCapacity() ? nullptr
+                                     : std::aligned_alloc(align, size),
+      std::free);
   if (!host)
     return {MX_ERROR_OUT_OF_MEMORY, "allocating " + std::to_string(bytes) +
                                         " bytes of shared memory failed"};
   std::lock_guard<std::mutex> lock(mutex);
-  if (!memory.mapHost(host, bytes)) {
-    std::free(host);
+  auto entry = shared.insert(host.get()).first;
+  bool isMapped = false;
+  try {
+    isMapped = memory.mapHost(host.get(), bytes);
+  } catch (...) {
+    shared.erase(entry);
+    throw;
+  }
+  if (!isMapped) {
+    shared.erase(entry);
     return {MX_ERROR_OUT_OF_MEMORY,
             "the host's memory lies where the device has its addresses"};
   }
-  memory.fillPoison(address(host), bytes);
-  shared.insert(host);
-  result = host;
+  memory.fillPoison(address(host.get()), bytes);
+  result = host.release();
   return {};
 }
 
@@ -280,10 +289,14 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
     return error;
   std::lock_guard<std::mutex> lock(mutex);
   memory.settle();
-  auto *bytes =
-      static_cast<uint8_t *>(memory.translate(address(to), count * width));
+  size_t size = 0;
+  uint8_t *bytes = nullptr;
+  if (__builtin_mul_overflow(count, width, &size))
+    size = SIZE_MAX; // more than anybody has
+  else
+    bytes = static_cast<uint8_t *>(memory.translate(address(to), size));
   if (!bytes)
-    return notAllocated("fill", to, count * width);
+    return notAllocated("fill", to, size);
   if (width == 1)
     memset(bytes, int(value), count);
   else
@@ -298,8 +311,9 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
 
 Error SimDevice::create(Handle kind, void *&handle) {
   std::lock_guard<std::mutex> lock(mutex);
-  handle = new char;
-  handles[handle] = kind;
+  auto made = std::make_unique<char>();
+  handles[made.get()] = kind;
+  handle = made.release();
   return {};
 }
 
@@ -368,6 +382,7 @@ SimModule::~SimModule() {
   if (!module)
     return;
   std::lock_guard<std::mutex> lock(device.mutex);
+  module->unload();
   module.reset();
 }
 

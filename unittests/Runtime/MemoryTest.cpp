@@ -1,0 +1,231 @@
+//===- MemoryTest.cpp - Every allocation fails once -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The library asks this program's operator new, which refuses the first
+// request, then the second, and so on until the call has all that it needs:
+// each time the call returns an error, and the library goes on.
+//===----------------------------------------------------------------------===//
+
+#include "Mgpu.h"
+#include "ProgramFiles.h"
+
+#include "mx_program.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+namespace {
+/// How many requests are still granted.
+std::atomic<int64_t> granted{INT64_MAX};
+/// How many are refused after them.
+std::atomic<int64_t> refused{0};
+
+bool isRefused() {
+  return granted.load(std::memory_order_relaxed) != INT64_MAX &&
+         granted.fetch_sub(1) <= 0 && refused.fetch_sub(1) > 0;
+}
+} // namespace
+
+[[gnu::noinline]] void *operator new(size_t bytes) {
+  void *memory = isRefused() ? nullptr : std::malloc(bytes ? bytes : 1);
+  if (!memory)
+    throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void *operator new(size_t bytes, std::align_val_t align) {
+  size_t unit = size_t(align), size = (bytes + unit) / unit * unit;
+  void *memory = isRefused() ? nullptr : std::aligned_alloc(unit, size);
+  if (!memory)
+    throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+void operator delete(void *memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void *memory, size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace {
+
+class Memory : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
+    mxSetErrorPolicy(MX_ERRORS_RETURN);
+    std::ifstream file(MX_TEST_KERNELS);
+    kernels = std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  void SetUp() override {
+    mxClearError();
+    ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS);
+  }
+
+  /// Refuses `count` requests after the first, the second, ... in turn; `call`
+  /// returns a status, and leaves nothing where that is an error. The number of
+  /// requests that were refused, so that a test can tell that there were any.
+  template <class Call>
+  int64_t refuseInTurn(int64_t count, Call call) {
+    for (int64_t n = 0;; ++n) {
+      refused = count;
+      granted = n;
+      int status = call();
+      int64_t left = granted.exchange(INT64_MAX);
+      if (left >= 0) { // there was no request too many
+        EXPECT_EQ(status, MX_SUCCESS) << mxGetLastError();
+        return n;
+      }
+      EXPECT_EQ(status, MX_ERROR_OUT_OF_MEMORY) << "request " << n;
+      EXPECT_EQ(mxGetLastStatus(), MX_ERROR_OUT_OF_MEMORY) << "request " << n;
+      EXPECT_NE(strstr(mxGetLastError(), "out of memory"), nullptr)
+          << mxGetLastError();
+      mxClearError();
+      if (status != MX_ERROR_OUT_OF_MEMORY)
+        return -1;
+    }
+  }
+  /// One request alone, and all from one on.
+  template <class Call>
+  void refuseAll(Call call) {
+    for (int64_t count : {int64_t(1), INT64_MAX})
+      EXPECT_GT(refuseInTurn(count, call), 0);
+  }
+
+  static std::string kernels;
+};
+std::string Memory::kernels;
+
+TEST_F(Memory, OfModules) {
+  refuseAll([&] {
+    mxModule module = nullptr;
+    mxFunction function = nullptr;
+    int status =
+        mxModuleLoad(&module, kernels.c_str(), 0, "a/long/kernels.ptx");
+    if (!status)
+      status = mxModuleGetFunction(&function, module, "vector_add");
+    EXPECT_EQ(status == MX_SUCCESS, function != nullptr);
+    mxModuleUnload(module);
+    return status;
+  });
+}
+
+TEST_F(Memory, OfStreamsAndAllocations) {
+  refuseAll([] {
+    mxStream stream = nullptr;
+    void *memory = nullptr;
+    int status = mxStreamCreate(&stream);
+    if (!status)
+      status = mxMemAlloc(&memory, 1 << 20);
+    EXPECT_EQ(status == MX_SUCCESS, memory != nullptr);
+    mxMemFree(memory);
+    if (stream)
+      mxStreamDestroy(stream);
+    return status;
+  });
+}
+
+TEST_F(Memory, OfTheDriversNames) {
+  refuseAll([] {
+    void *shared = mgpuMemAlloc(1000, nullptr, true);
+    int status = mxGetLastStatus();
+    EXPECT_EQ(status == MX_SUCCESS, shared != nullptr);
+    mgpuMemFree(shared, nullptr);
+    return status;
+  });
+}
+
+TEST_F(Memory, OfPrograms) {
+  ProgramFiles files("vector_add", "false");
+  files.write("kernels.ptx", kernels);
+  constexpr int64_t n = 1024;
+  void *buffers[3], *workspace;
+  std::vector<float> x(n, 1.5f), z(n);
+  for (void *&buffer : buffers) {
+    ASSERT_EQ(mxMemAlloc(&buffer, n * 4), MX_SUCCESS);
+    ASSERT_EQ(mxMemcpyToDevice(buffer, x.data(), n * 4, nullptr), MX_SUCCESS);
+  }
+  ASSERT_EQ(mxMemAlloc(&workspace, n * 8), MX_SUCCESS);
+  // Eight blocks: what threads of the simulator are refused counts too.
+  refuseAll([&] {
+    mxProgram program = nullptr;
+    mxEntry entry = nullptr;
+    int32_t count = n;
+    mxArgument arguments[] = {
+        {buffers[0], &n}, {buffers[1], &n}, {&count, nullptr}};
+    int status = mxProgramLoad(&program, files.path.c_str());
+    if (!status)
+      status = mxProgramGetEntry(&entry, program, "sum");
+    if (!status)
+      status = mxEntryLaunch(entry, arguments, 3, &buffers[2], 1, workspace,
+                             n * 8, nullptr);
+    mxProgramUnload(program);
+    return status;
+  });
+  ASSERT_EQ(mxMemcpyToHost(z.data(), buffers[2], n * 4, nullptr), MX_SUCCESS);
+  EXPECT_EQ(z, std::vector<float>(n, 3.0f));
+  for (void *buffer : buffers)
+    EXPECT_EQ(mxMemFree(buffer), MX_SUCCESS);
+  EXPECT_EQ(mxMemFree(workspace), MX_SUCCESS);
+}
+
+/// "allocating ... failed: N of M bytes are in use"
+std::string bytesInUse() {
+  void *memory = nullptr;
+  EXPECT_EQ(mxMemAlloc(&memory, SIZE_MAX), MX_ERROR_OUT_OF_MEMORY);
+  std::string text = mxGetLastError();
+  mxClearError();
+  return text;
+}
+
+TEST_F(Memory, OfVariablesComesBack) {
+  std::string before = bytesInUse();
+  for (const char *image :
+       {".version 8.8\n.target sm_100a\n.address_size 64\n"
+        ".global .b8 large[1048576];\n.visible .entry k() { ret; }\n",
+        ".version 8.8\n.target sm_100a\n.address_size 64\n"
+        ".global .b8 first[1048576];\n"
+        ".global .b8 second[1152921504606846976];\n"
+        ".visible .entry k() { ret; }\n"}) {
+    mxModule module = nullptr;
+    mxModuleLoad(&module, image, 0, "variables.ptx");
+    mxModuleUnload(module);
+    mxClearError();
+    EXPECT_EQ(bytesInUse(), before);
+  }
+}
+
+TEST_F(Memory, SizesThatOverflow) {
+  void *memory = nullptr;
+  ASSERT_EQ(mxMemAlloc(&memory, 64), MX_SUCCESS);
+  for (size_t count : {size_t(1) << 62, size_t(1) << 63, ~size_t(0)}) {
+    mgpuMemset32(memory, 1, count, nullptr);
+    EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE) << count;
+    mxClearError();
+    mgpuMemset16(memory, 1, count, nullptr);
+    EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE) << count;
+    mxClearError();
+    EXPECT_NE(mxMemset(memory, 1, count, nullptr), MX_SUCCESS);
+    mxClearError();
+    void *other = nullptr;
+    EXPECT_EQ(mxMemAlloc(&other, count), MX_ERROR_OUT_OF_MEMORY);
+    mxClearError();
+    EXPECT_EQ(mgpuMemAlloc(count, nullptr, true), nullptr);
+    EXPECT_EQ(mxGetLastStatus(), MX_ERROR_OUT_OF_MEMORY) << count;
+    mxClearError();
+    mxModule module = nullptr;
+    EXPECT_EQ(mxModuleLoad(&module,
+                           "\x7f"
+                           "ELF...",
+                           count, "huge.cubin"),
+              MX_ERROR_OUT_OF_MEMORY);
+    mxClearError();
+  }
+  EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+}
+
+} // namespace
