@@ -195,9 +195,9 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   if (ok)
     return;
   // Out of line: its strings would cost those that are in order registers.
-  auto fail = [ this, &known, &conflict, &
-                cta ](Warp & w, const Instr *i, uint32_t lanes, uint32_t offset,
-                      bool isWrite) __attribute__((noinline, cold)) {
+  auto fail = [this, &known, &conflict,
+               &cta](Warp &w, const Instr *i, uint32_t lanes, uint32_t offset,
+                     bool isWrite) __attribute__((noinline, cold)) {
     uint32_t at = std::max<uint32_t>(offset, uint32_t(conflict.granule * 4));
     report(w, i, lanes, known, false, isWrite, conflict,
            "shared memory at " + machine.describeSharedOffset(at) +

@@ -52,7 +52,8 @@ void decodeBulkTensor(Decoder &d, bool isReduce);
 /// whose operands (`key` of a lane) are the same, the first. GPUs make one copy
 /// for all of them, while loads and reductions are made once a lane (measured:
 /// docs/Simulator.md).
-template <class F> uint32_t firstOfEach(uint32_t mask, F &&key) {
+template <class F>
+uint32_t firstOfEach(uint32_t mask, F &&key) {
   if (!(mask & (mask - 1)))
     return mask;
   std::set<decltype(key(0u))> seen;
