@@ -14,6 +14,7 @@
 #include "mx/Execution/Check.h"
 #include "mx/Execution/Traffic.h"
 #include "mx/Support/ResultFiles.h"
+#include "mx/Target/TargetInfo.h"
 #include "mx_runtime.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -78,7 +79,10 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
       options.resultFiles.size() != entry.getNumResults())
     return count(entry.getNumResults(), options.resultFiles.size(),
                  "--result, one for each result");
-  if (std::string why = checkResultFiles(options.resultFiles); !why.empty())
+  std::vector<std::string> written = options.resultFiles;
+  if (!options.checkReport.empty())
+    written.push_back(options.checkReport);
+  if (std::string why = checkResultFiles(written); !why.empty())
     return makeError(why);
   for (auto [index, path] : llvm::enumerate(options.argumentFiles)) {
     NpyArray array;
@@ -127,6 +131,10 @@ llvm::Error writeReport(const std::string &path, const CheckReport &check) {
 
 int mx::run(const RunOptions &options) {
   Stopwatch watch(options.printTiming);
+  // Of a CPU too, which needs none: a name is right or wrong.
+  std::string unknown;
+  if (!target::lookupTarget(options.chip, unknown))
+    return report(makeError(unknown));
   llvm::Expected<DeviceKind> device =
       selectDevice(options.device, options.chip);
   if (!device)
@@ -204,5 +212,9 @@ int mx::run(const RunOptions &options) {
   if (!options.checkReport.empty())
     if (llvm::Error error = writeReport(options.checkReport, *check))
       return report(std::move(error));
-  return check->passed() ? kExitClean : kExitFault;
+  if (check->passed())
+    return kExitClean;
+  return report(makeError("the device's results deviate from the reference "
+                          "path, see the report of the check",
+                          kExitFault));
 }

@@ -297,6 +297,9 @@ def conversions():
             if BITS[a] == BITS[b]:
                 yield add("bitcast", a, b, lambda x, a=a: get_bits(x, a))
                 yield add("bitcast", b, a, lambda x, a=a: from_bits(x, a))
+        # A bit is 0 or 1, and as a signed number 0 or -1; NaN is 0.
+        yield add("fptosi", a, "i1", lambda x: (x <= -1).astype(np.int64))
+        yield add("fptoui", a, "i1", lambda x: (x >= 1).astype(np.int64))
         for b in ["i1", *INTEGERS]:
             # i1 as signed is 0 or -1.
             yield add("sitofp", b, a, lambda x, a=a, b=b: round_to(wrap(x, b).astype(np.longdouble), a))

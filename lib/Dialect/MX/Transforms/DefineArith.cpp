@@ -116,6 +116,12 @@ Value Definition::toInteger(Value x, bool isSigned) {
   unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
   const llvm::fltSemantics &semantics =
       cast<FloatType>(getElementTypeOrSelf(x.getType())).getFloatSemantics();
+  // A bit is 0 or 1, or -1: LLVM's conversion to it is wrong for NVPTX.
+  if (width == 1)
+    return make<arith::CmpFOp>(
+        isSigned ? CmpFPredicate::OLE : CmpFPredicate::OGE, x,
+        constant(x.getType(),
+                 llvm::APFloat::getOne(semantics, /*Negative=*/isSigned)));
   // Powers of two: exact in every type.
   auto get = [&](const llvm::APInt &limit, bool isNegative) {
     llvm::APFloat value(semantics);

@@ -10,6 +10,7 @@
 #include "ProducerBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -60,6 +61,16 @@ static Access getAccess(linalg::LinalgOp op, OpOperand *operand) {
 static bool isInlinable(Operation &op, unsigned numLoops) {
   if (auto index = dyn_cast<linalg::IndexOp>(op))
     return index.getDim() + 2 >= numLoops;
+  // Functions of math that need one for some numbers are branches.
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return branch.getNumResults() &&
+           llvm::all_of(branch->getRegions(), [&](Region &region) {
+             return llvm::all_of(region.getOps(), [&](Operation &inner) {
+               return isa<scf::YieldOp>(inner) ||
+                      (!isa<linalg::IndexOp>(inner) &&
+                       isInlinable(inner, numLoops));
+             });
+           });
   return isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
          op.getNumRegions() == 0;
 }
@@ -109,8 +120,8 @@ Obstacle mx::findElementwiseObstacle(linalg::LinalgOp op) {
   for (Operation &inner : op.getBlock()->without_terminator())
     if (!isInlinable(inner, op.getNumLoops()))
       return {"its region has " + inner.getName().getStringRef().str() +
-              ", where only arith, math and linalg.index of the last two "
-              "dimensions can be"};
+              ", where only arith, math, linalg.index of the last two "
+              "dimensions, and branches of arith and math can be"};
   return {};
 }
 
