@@ -15,6 +15,7 @@
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Execution/Program.h"
 #include "mx/Pipelines/Pipelines.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -89,6 +90,16 @@ createHostMachine() {
   return builder->createTargetMachine();
 }
 
+/// compiler-rt's f32 to bf16, which LLVM calls where a host has no conversion
+/// and vectors of bf16 are selected or moved by way of f32: to nearest even,
+/// NaN stays NaN. The low 16 bits of a register for floats are the result.
+static float truncateToBF16(float x) {
+  uint32_t bits = llvm::bit_cast<uint32_t>(x);
+  bool isNaN = (bits & 0x7FFFFFFF) > 0x7F800000;
+  uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+  return llvm::bit_cast<float>(isNaN ? bits >> 16 | 0x40 : rounded);
+}
+
 /// Compiles a module of the LLVM dialect in process.
 static llvm::Expected<std::unique_ptr<ExecutionEngine>>
 createEngine(ModuleOp module, DeviceKind device) {
@@ -112,7 +123,17 @@ createEngine(ModuleOp module, DeviceKind device) {
   auto jitMachine = createHostMachine();
   if (!jitMachine)
     return jitMachine.takeError();
-  return ExecutionEngine::create(module, engineOptions, std::move(*jitMachine));
+  auto engine =
+      ExecutionEngine::create(module, engineOptions, std::move(*jitMachine));
+  if (engine)
+    (*engine)->registerSymbols([](llvm::orc::MangleAndInterner intern) {
+      llvm::orc::SymbolMap symbols;
+      symbols[intern("__truncsfbf2")] = {
+          llvm::orc::ExecutorAddr::fromPtr(&truncateToBF16),
+          llvm::JITSymbolFlags::Exported};
+      return symbols;
+    });
+  return engine;
 }
 
 /// Whether this process has a function, which is where the linker looks.
