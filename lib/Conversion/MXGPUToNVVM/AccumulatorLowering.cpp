@@ -29,14 +29,14 @@ struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
     Value column =
         getFieldColumn(builder, kernel, ring, op.getField(), adaptor.getSlot());
     Value warp = builder.warpInCta();
-    Value quarter = builder.create<arith::AndIOp>(warp, builder.i32(3));
+    Value quarter = arith::AndIOp::create(builder, warp, builder.i32(3));
     Value lane = builder.mul(quarter, builder.i32(32));
     Value start = builder.add(column, builder.toI32(adaptor.getColumn()));
     Value address = builder.add(
-        start, builder.create<arith::ShLIOp>(lane, builder.i32(16)));
+        start, arith::ShLIOp::create(builder, lane, builder.i32(16)));
     auto load = [&] {
       Value words = builder.loadTensorMemory(address, type.getNumElements());
-      return builder.create<arith::BitcastOp>(type, words).getResult();
+      return arith::BitcastOp::create(builder, type, words).getResult();
     };
     if (!adaptor.getEmpty()) {
       rewriter.replaceOp(op, load());
@@ -45,13 +45,13 @@ struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
     // Tensor memory that nobody wrote is not read. All warps of the role take
     // the same way, since they have the same unit of work.
     auto ifOp =
-        builder.create<scf::IfOp>(type, adaptor.getEmpty(), /*withElse=*/true);
+        scf::IfOp::create(builder, type, adaptor.getEmpty(), /*withElse=*/true);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    Value zero = builder.create<arith::ConstantOp>(builder.getZeroAttr(type));
-    builder.create<scf::YieldOp>(zero);
+    Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(type));
+    scf::YieldOp::create(builder, zero);
     builder.setInsertionPointToStart(ifOp.elseBlock());
     Value loaded = load();
-    builder.create<scf::YieldOp>(loaded);
+    scf::YieldOp::create(builder, loaded);
     rewriter.replaceOp(op, ifOp.getResults());
     return success();
   }
@@ -69,11 +69,11 @@ struct DrainColumnLowering final : KernelPattern<DrainColumnOp> {
     RingType ring = op.getSlot().getType().getRing();
     Value place = builder.add(adaptor.getPlace(),
                               builder.index(op.getPart() * op.getWidth()));
-    Value isFirst = builder.create<arith::CmpIOp>(
-        arith::CmpIPredicate::eq, adaptor.getSlot(), builder.i32(0));
+    Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                          adaptor.getSlot(), builder.i32(0));
     auto inFirst = [&](int64_t shift) -> Value {
-      Value shiftInSlot = builder.create<arith::SelectOp>(
-          isFirst, builder.index(shift), builder.index(0));
+      Value shiftInSlot = arith::SelectOp::create(
+          builder, isFirst, builder.index(shift), builder.index(0));
       return builder.add(place, shiftInSlot);
     };
     int64_t toShared = op.getWidth() - ring.getOverlap();

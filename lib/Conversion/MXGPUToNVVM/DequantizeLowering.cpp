@@ -52,20 +52,21 @@ private:
 Value DequantizeMath::shiftRight(Value word, int64_t bits) {
   if (bits == 0)
     return word;
-  return builder.create<arith::ShRUIOp>(word, builder.i32(bits));
+  return arith::ShRUIOp::create(builder, word, builder.i32(bits));
 }
 
 /// A byte beside 0x4B0000 is 2^23 more than it in f32; without its sign bit
 /// upside down it is 128 too large.
 void DequantizeMath::decodeInt8(Value word, Values &numbers) {
   Value biased =
-      builder.create<arith::XOrIOp>(word, builder.i32(int32_t(0x80808080)));
-  Value offset = builder.create<arith::ConstantOp>(
-      builder.getF32FloatAttr(-(0x1p23f + 128)));
+      arith::XOrIOp::create(builder, word, builder.i32(int32_t(0x80808080)));
+  Value offset = arith::ConstantOp::create(
+      builder, builder.getF32FloatAttr(-(0x1p23f + 128)));
   for (uint32_t i = 0; i < 4; ++i) {
     Value bits = builder.permute(biased, builder.i32(0x4B000000), 0x7440 | i);
-    numbers.push_back(builder.create<arith::AddFOp>(
-        builder.create<arith::BitcastOp>(builder.getF32Type(), bits), offset));
+    numbers.push_back(arith::AddFOp::create(
+        builder, arith::BitcastOp::create(builder, builder.getF32Type(), bits),
+        offset));
   }
 }
 
@@ -79,34 +80,35 @@ Value DequantizeMath::widenOnBits(Value codes) {
   int64_t magnitude = (1 << (info.bits - 1)) - 1, sign = 1 << (info.bits - 1);
   auto place = [&](int64_t mask, int64_t shift) -> Value {
     Value field =
-        builder.create<arith::AndIOp>(codes, builder.i32(mask * 0x10001));
-    return builder.create<arith::ShLIOp>(field, builder.i32(shift));
+        arith::AndIOp::create(builder, codes, builder.i32(mask * 0x10001));
+    return arith::ShLIOp::create(builder, field, builder.i32(shift));
   };
   Value number = place(magnitude, 10 - info.mantissaBits);
-  Value bits = builder.create<arith::OrIOp>(
-      number, place(sign, 16 - int64_t(info.bits)));
+  Value bits = arith::OrIOp::create(builder, number,
+                                    place(sign, 16 - int64_t(info.bits)));
   auto type = VectorType::get({2}, builder.getF16Type());
   auto factor =
       builder.getFloatAttr(builder.getF16Type(), double(1 << (15 - info.bias)));
-  Value factors = builder.create<LLVM::ConstantOp>(
-      type, DenseElementsAttr::get(type, Attribute(factor)));
-  return builder.create<LLVM::FMulOp>(
-      builder.create<LLVM::BitcastOp>(type, bits).getResult(), factors);
+  Value factors = LLVM::ConstantOp::create(
+      builder, type, DenseElementsAttr::get(type, Attribute(factor)));
+  return LLVM::FMulOp::create(
+      builder, LLVM::BitcastOp::create(builder, type, bits).getResult(),
+      factors);
 }
 
 /// The two lowest codes of a word as two f16.
 Value DequantizeMath::widen(Value codes) {
   if (hasConversions || element.getIntOrFloatBitWidth() == 8) {
     Type pair = builder.getIntegerType(isFour() ? 8 : 16);
-    return builder.widenNarrow(builder.create<arith::TruncIOp>(pair, codes),
+    return builder.widenNarrow(arith::TruncIOp::create(builder, pair, codes),
                                element);
   }
   if (!isFour())
     return widenOnBits(builder.permute(codes, builder.i32(0), 0x4140));
-  Value low = builder.create<arith::AndIOp>(codes, builder.i32(0xF));
-  Value high = builder.create<arith::AndIOp>(codes, builder.i32(0xF0));
-  high = builder.create<arith::ShLIOp>(high, builder.i32(12));
-  return widenOnBits(builder.create<arith::OrIOp>(low, high));
+  Value low = arith::AndIOp::create(builder, codes, builder.i32(0xF));
+  Value high = arith::AndIOp::create(builder, codes, builder.i32(0xF0));
+  high = arith::ShLIOp::create(builder, high, builder.i32(12));
+  return widenOnBits(arith::OrIOp::create(builder, low, high));
 }
 
 Values DequantizeMath::decode(ArrayRef<Value> words) {
@@ -119,13 +121,13 @@ Values DequantizeMath::decode(ArrayRef<Value> words) {
     }
     // Bytes of 6 bits have two that say nothing.
     if (element.getIntOrFloatBitWidth() == 6 && hasConversions)
-      word = builder.create<arith::AndIOp>(word, builder.i32(0x3F3F3F3F));
+      word = arith::AndIOp::create(builder, word, builder.i32(0x3F3F3F3F));
     for (int64_t bits = 0; bits < 32; bits += step) {
       Value pair = widen(shiftRight(word, bits));
       for (int64_t i : {0, 1})
-        numbers.push_back(builder.create<LLVM::FPExtOp>(
-            builder.getF32Type(),
-            builder.create<LLVM::ExtractElementOp>(pair, builder.i32(i))
+        numbers.push_back(LLVM::FPExtOp::create(
+            builder, builder.getF32Type(),
+            LLVM::ExtractElementOp::create(builder, pair, builder.i32(i))
                 .getResult()));
     }
   }
@@ -133,40 +135,40 @@ Values DequantizeMath::decode(ArrayRef<Value> words) {
 }
 
 Value DequantizeMath::decodeScale(Value byte, bool nvfp4) {
-  Value code = builder.create<arith::ExtUIOp>(builder.getI32Type(), byte);
+  Value code = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);
   if (nvfp4) { // without a sign
-    code = builder.create<arith::AndIOp>(code, builder.i32(0x7F));
+    code = arith::AndIOp::create(builder, code, builder.i32(0x7F));
     return builder.widenE4M3(
-        builder.create<arith::TruncIOp>(builder.getI16Type(), code));
+        arith::TruncIOp::create(builder, builder.getI16Type(), code));
   }
   // 2^-127, byte 0, is the subnormal 0x00400000.
-  Value bits = builder.create<arith::ShLIOp>(code, builder.i32(23));
-  bits = builder.create<arith::MaxSIOp>(bits, builder.i32(0x00400000));
-  Value isNaN = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, code,
-                                              builder.i32(255));
-  bits = builder.create<arith::SelectOp>(isNaN, builder.i32(0x7FC00000), bits);
-  Value scale = builder.create<arith::BitcastOp>(builder.getF32Type(), bits);
+  Value bits = arith::ShLIOp::create(builder, code, builder.i32(23));
+  bits = arith::MaxSIOp::create(builder, bits, builder.i32(0x00400000));
+  Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, code,
+                                      builder.i32(255));
+  bits = arith::SelectOp::create(builder, isNaN, builder.i32(0x7FC00000), bits);
+  Value scale = arith::BitcastOp::create(builder, builder.getF32Type(), bits);
   if (!element.isInteger())
     return scale;
-  return builder.create<arith::MulFOp>(
-      scale,
-      builder.create<arith::ConstantOp>(builder.getF32FloatAttr(1.0f / 64)));
+  return arith::MulFOp::create(
+      builder, scale,
+      arith::ConstantOp::create(builder, builder.getF32FloatAttr(1.0f / 64)));
 }
 
 /// The product towards zero, with the last bit set where it is not exact: where
 /// those downwards and upwards differ.
 static Value multiplyToOdd(NVVMBuilder &builder, Value a, Value b) {
   auto getBits = [&](Direction direction) -> Value {
-    return builder.create<arith::BitcastOp>(builder.getI32Type(),
-                                            builder.multiply(a, b, direction));
+    return arith::BitcastOp::create(builder, builder.getI32Type(),
+                                    builder.multiply(a, b, direction));
   };
   Value down = getBits(Direction::Down), up = getBits(Direction::Up);
   Value isInexact =
-      builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, down, up);
-  Value last = builder.create<arith::ExtUIOp>(builder.getI32Type(), isInexact);
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, down, up);
+  Value last = arith::ExtUIOp::create(builder, builder.getI32Type(), isInexact);
   Value odd =
-      builder.create<arith::OrIOp>(getBits(Direction::TowardsZero), last);
-  return builder.create<arith::BitcastOp>(builder.getF32Type(), odd);
+      arith::OrIOp::create(builder, getBits(Direction::TowardsZero), last);
+  return arith::BitcastOp::create(builder, builder.getF32Type(), odd);
 }
 
 /// Words of the result's type.
@@ -175,7 +177,7 @@ static Values pack(NVVMBuilder &builder, ArrayRef<Value> numbers, Type type) {
   if (type.isF32()) {
     for (Value number : numbers)
       words.push_back(
-          builder.create<arith::BitcastOp>(builder.getI32Type(), number));
+          arith::BitcastOp::create(builder, builder.getI32Type(), number));
     return words;
   }
   for (size_t i = 0; i < numbers.size(); i += 2)
@@ -194,18 +196,19 @@ struct DequantizeBlockLowering final : KernelPattern<DequantizeBlockOp> {
     auto type = cast<VectorType>(op.getType());
     DequantizeMath math(builder, getElementTypeOrSelf(op.getInput().getType()),
                         hasNarrowConversions(op));
-    Value byte = builder.create<arith::BitcastOp>(builder.getI8Type(),
-                                                  adaptor.getScale());
+    Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
+                                          adaptor.getScale());
     Value scale =
         math.decodeScale(byte, isa<Float8E4M3FNType>(op.getScale().getType()));
     Value decode = adaptor.getDecode();
     Values numbers = math.decode(splitWords(builder, adaptor.getInput()));
     for (Value &number : numbers) {
-      number = builder.create<arith::MulFOp>(number, scale);
+      number = arith::MulFOp::create(builder, number, scale);
       if (decode)
-        number = type.getElementType().isF32()
-                     ? builder.create<arith::MulFOp>(number, decode).getResult()
-                     : multiplyToOdd(builder, number, decode);
+        number =
+            type.getElementType().isF32()
+                ? arith::MulFOp::create(builder, number, decode).getResult()
+                : multiplyToOdd(builder, number, decode);
     }
     rewriter.replaceOp(
         op, joinWords(builder, pack(builder, numbers, type.getElementType()),

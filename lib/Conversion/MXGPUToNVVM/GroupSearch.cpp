@@ -25,17 +25,17 @@ using namespace mx::mxgpu;
 GroupSearch::GroupSearch(NVVMBuilder &builder, Value offsets, Value rows,
                          int64_t tileRows, Value columns, Value stride)
     : builder(builder), offsets(offsets), tileRows(tileRows), columns(columns),
-      count(builder.toI32(builder.create<memref::DimOp>(offsets, 0))),
-      rows(builder.create<arith::IndexCastOp>(getOffsetType(),
-                                              stride ? stride : rows)),
+      count(builder.toI32(memref::DimOp::create(builder, offsets, 0))),
+      rows(arith::IndexCastOp::create(builder, getOffsetType(),
+                                      stride ? stride : rows)),
       stride(stride ? builder.toI32(stride) : Value()) {}
 
 Value GroupSearch::sub(Value a, Value b) {
-  return builder.create<arith::SubIOp>(a, b);
+  return arith::SubIOp::create(builder, a, b);
 }
 
 Value GroupSearch::isBelow(Value a, Value b) {
-  return builder.create<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, a, b);
 }
 
 Type GroupSearch::getOffsetType() {
@@ -46,44 +46,45 @@ Type GroupSearch::getOffsetType() {
 Value GroupSearch::loadNumber(Value known) {
   Type type = getOffsetType();
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
-  Value place = getGlobalAddress(builder, offsets,
-                                 builder.mul(builder.create<arith::IndexCastOp>(
-                                                 builder.getIndexType(), known),
-                                             builder.index(bytes)));
-  Value loaded = builder.create<LLVM::LoadOp>(type, place);
+  Value place =
+      getGlobalAddress(builder, offsets,
+                       builder.mul(arith::IndexCastOp::create(
+                                       builder, builder.getIndexType(), known),
+                                   builder.index(bytes)));
+  Value loaded = LLVM::LoadOp::create(builder, type, place);
   return builder.toI32(
-      builder.create<arith::MinUIOp>(loaded, rows).getResult());
+      arith::MinUIOp::create(builder, loaded, rows).getResult());
 }
 
 /// The end of a group; 0 for number -1, and of the last one behind it.
 Value GroupSearch::loadOffset(Value group) {
   Value last = sub(count, builder.i32(1));
-  Value known = builder.create<arith::MinSIOp>(group, last);
-  known = builder.create<arith::MaxSIOp>(known, builder.i32(0));
+  Value known = arith::MinSIOp::create(builder, group, last);
+  known = arith::MaxSIOp::create(builder, known, builder.i32(0));
   Value offset = loadNumber(known);
-  Value isGroup = builder.create<arith::CmpIOp>(arith::CmpIPredicate::sge,
-                                                group, builder.i32(0));
-  return builder.create<arith::SelectOp>(isGroup, offset, builder.i32(0));
+  Value isGroup = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge,
+                                        group, builder.i32(0));
+  return arith::SelectOp::create(builder, isGroup, offset, builder.i32(0));
 }
 
 /// Begin and end of a group.
 std::pair<Value, Value> GroupSearch::loadGroup(Value group) {
   if (stride) {
     Value last = sub(count, builder.i32(1));
-    Value known = builder.create<arith::MinSIOp>(group, last);
+    Value known = arith::MinSIOp::create(builder, group, last);
     Value begin = builder.mul(known, stride);
-    Value size = builder.create<arith::SelectOp>(
-        isGroup(group), loadNumber(known), builder.i32(0));
+    Value size = arith::SelectOp::create(builder, isGroup(group),
+                                         loadNumber(known), builder.i32(0));
     return {begin, builder.add(begin, size)};
   }
   Value begin = loadOffset(sub(group, builder.i32(1)));
-  Value end = builder.create<arith::MaxSIOp>(loadOffset(group), begin);
+  Value end = arith::MaxSIOp::create(builder, loadOffset(group), begin);
   return {begin, end};
 }
 
 Value GroupSearch::getTilesOf(Value begin, Value end) {
   Value rounded = builder.add(sub(end, begin), builder.i32(tileRows - 1));
-  return builder.create<arith::DivUIOp>(rounded, builder.i32(tileRows));
+  return arith::DivUIOp::create(builder, rounded, builder.i32(tileRows));
 }
 
 /// The 32 groups from `first` on, one a lane.
@@ -97,9 +98,9 @@ GroupSearch::Groups GroupSearch::look(Value first) {
   Value sum = groups.units;
   for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2) {
     Value below = builder.shuffleUp(sum, distance);
-    Value has = builder.create<arith::CmpIOp>(arith::CmpIPredicate::sge, lane,
-                                              builder.i32(distance));
-    Value addend = builder.create<arith::SelectOp>(has, below, builder.i32(0));
+    Value has = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, lane,
+                                      builder.i32(distance));
+    Value addend = arith::SelectOp::create(builder, has, below, builder.i32(0));
     sum = builder.add(sum, addend);
   }
   groups.before = sub(sum, groups.units);
@@ -113,28 +114,28 @@ FoundUnit GroupSearch::find(Value unit) {
   Value zero = builder.i32(0);
   // First group, units left; and behind the loop which lanes have the unit,
   // and what the lane knows.
-  auto loop = builder.create<scf::WhileOp>(
-      TypeRange{i32, i32, i32, i32, i32, i32}, ValueRange{zero, unit},
+  auto loop = scf::WhileOp::create(
+      builder, TypeRange{i32, i32, i32, i32, i32, i32}, ValueRange{zero, unit},
       [&](OpBuilder &nested, Location loc, ValueRange state) {
         OpBuilder::InsertionGuard guard(builder);
         builder.setInsertionPoint(nested.getInsertionBlock(),
                                   nested.getInsertionPoint());
         Groups groups = look(state[0]);
         Value left = sub(state[1], groups.before);
-        Value isHere = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ult,
-                                                     left, groups.units);
+        Value isHere = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult,
+                                             left, groups.units);
         Value lanes = builder.ballot(isHere);
         Value all = builder.add(groups.before, groups.units);
         Value last = builder.i32(mx::target::kWarpSize - 1);
         Value next = builder.add(state[0], builder.i32(mx::target::kWarpSize));
-        Value isNone = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                     lanes, zero);
+        Value isNone = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                             lanes, zero);
         Value goesOn =
-            builder.create<arith::AndIOp>(isNone, isBelow(next, count));
+            arith::AndIOp::create(builder, isNone, isBelow(next, count));
         Value rest = sub(state[1], builder.shuffleFrom(all, last));
-        Value first = builder.create<arith::SelectOp>(goesOn, next, state[0]);
-        builder.create<scf::ConditionOp>(
-            goesOn,
+        Value first = arith::SelectOp::create(builder, goesOn, next, state[0]);
+        scf::ConditionOp::create(
+            builder, goesOn,
             ValueRange{first, rest, lanes, groups.begin, groups.end, left});
       },
       [](OpBuilder &nested, Location loc, ValueRange state) {
@@ -142,9 +143,9 @@ FoundUnit GroupSearch::find(Value unit) {
       });
   ValueRange state = loop.getResults();
   Value exists =
-      builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, state[2], zero);
-  Value lane = builder.create<LLVM::CountTrailingZerosOp>(
-      i32, state[2], /*is_zero_poison=*/false);
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, state[2], zero);
+  Value lane = LLVM::CountTrailingZerosOp::create(builder, i32, state[2],
+                                                  /*is_zero_poison=*/false);
   return {builder.add(state[0], lane), builder.shuffleFrom(state[3], lane),
           builder.shuffleFrom(state[4], lane),
           builder.shuffleFrom(state[5], lane), exists};
@@ -155,8 +156,9 @@ Value GroupSearch::isGroup(Value group) { return isBelow(group, count); }
 /// Each lane adds the tiles of every 32nd group before.
 std::pair<Value, Value> GroupSearch::getPackedRange(Value group) {
   Type i32 = builder.getI32Type();
-  auto loop = builder.create<scf::WhileOp>(
-      TypeRange{i32, i32}, ValueRange{builder.laneId(), builder.i32(0)},
+  auto loop = scf::WhileOp::create(
+      builder, TypeRange{i32, i32},
+      ValueRange{builder.laneId(), builder.i32(0)},
       [&](OpBuilder &nested, Location loc, ValueRange state) {
         Value goesOn = arith::CmpIOp::create(
             nested, loc, arith::CmpIPredicate::slt, state[0], group);
@@ -169,7 +171,7 @@ std::pair<Value, Value> GroupSearch::getPackedRange(Value group) {
         auto [begin, end] = loadGroup(state[0]);
         Value sum = builder.add(state[1], getTilesOf(begin, end));
         Value next = builder.add(state[0], builder.i32(mx::target::kWarpSize));
-        builder.create<scf::YieldOp>(ValueRange{next, sum});
+        scf::YieldOp::create(builder, ValueRange{next, sum});
       });
   // Lanes that are done wait for the others in the first exchange.
   Value sum = loop.getResult(1);
@@ -186,8 +188,8 @@ std::pair<Value, Value> mx::mxgpu::getTileRows(NVVMBuilder &builder,
                                                Value tile, int64_t tileRows) {
   Value start =
       builder.add(found.begin, builder.mul(tile, builder.i32(tileRows)));
-  Value end = builder.create<arith::MinSIOp>(
-      builder.add(start, builder.i32(tileRows)), found.end);
+  Value end = arith::MinSIOp::create(
+      builder, builder.add(start, builder.i32(tileRows)), found.end);
   return {start, end};
 }
 

@@ -41,7 +41,7 @@ private:
   Value mul(Value a, int64_t b) { return builder.mul(a, builder.i32(b)); }
   GroupUnit finish(Value number, Value exists, ArrayRef<Value> arguments) {
     return {SmallVector<Value>(arguments),
-            builder.create<arith::SelectOp>(exists, number, builder.i32(-1))};
+            arith::SelectOp::create(builder, exists, number, builder.i32(-1))};
   }
 
   NVVMBuilder &builder;
@@ -71,9 +71,9 @@ GroupUnit UnitSearch::findOfRows(Value number) {
 GroupUnit UnitSearch::findOfReduction(Value number) {
   Value rows = getTiles(builder, source.getRows(), tileRows);
   Value each = builder.mul(rows, columns);
-  Value group = builder.create<arith::DivUIOp>(number, each);
+  Value group = arith::DivUIOp::create(builder, number, each);
   Value inGroup =
-      builder.create<arith::SubIOp>(number, builder.mul(group, each));
+      arith::SubIOp::create(builder, number, builder.mul(group, each));
   Tiles tile = buildTile(builder, source.getRaster(), {rows, columns}, inGroup);
   GroupSearch groups(builder, source.getOffsets(), source.getReduction(),
                      mx::kRaggedReductionAlign);

@@ -47,36 +47,37 @@ static Value callRuntime(NVVMBuilder &builder, StringRef name, Type result,
     builder.setInsertionPointToStart(module.getBody());
     Type none = LLVM::LLVMVoidType::get(builder.getContext());
     ValueRange fixed = isVariadic ? arguments.take_front() : arguments;
-    function = builder.create<LLVM::LLVMFuncOp>(
-        name, LLVM::LLVMFunctionType::get(result ? result : none,
-                                          llvm::to_vector(fixed.getTypes()),
-                                          isVariadic));
+    function = LLVM::LLVMFuncOp::create(
+        builder, name,
+        LLVM::LLVMFunctionType::get(result ? result : none,
+                                    llvm::to_vector(fixed.getTypes()),
+                                    isVariadic));
   }
-  auto call = builder.create<LLVM::CallOp>(function, arguments);
+  auto call = LLVM::CallOp::create(builder, function, arguments);
   return result ? call.getResult() : Value();
 }
 
 static Value toPointer(NVVMBuilder &builder, Value address) {
   Value wide =
-      builder.create<arith::IndexCastUIOp>(builder.getI64Type(), address);
-  return builder.create<LLVM::IntToPtrOp>(
-      LLVM::LLVMPointerType::get(builder.getContext()), wide);
+      arith::IndexCastUIOp::create(builder, builder.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(
+      builder, LLVM::LLVMPointerType::get(builder.getContext()), wide);
 }
 
 /// Pointer to where the offset of a memref counts from.
 static Value getBasePointer(NVVMBuilder &builder, Value memref) {
   return toPointer(
-      builder, builder.create<memref::ExtractAlignedPointerAsIndexOp>(memref));
+      builder, memref::ExtractAlignedPointerAsIndexOp::create(builder, memref));
 }
 
 /// Pointer to the first element of a memref.
 static Value getPointer(NVVMBuilder &builder, Value memref) {
   Value address =
-      builder.create<memref::ExtractAlignedPointerAsIndexOp>(memref);
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, memref);
   auto type = dyn_cast<MemRefType>(memref.getType());
   if (type && !type.getLayout().isIdentity()) {
     Value offset =
-        builder.create<memref::ExtractStridedMetadataOp>(memref).getOffset();
+        memref::ExtractStridedMetadataOp::create(builder, memref).getOffset();
     Value bytes = builder.index(type.getElementTypeBitWidth() / 8);
     address = builder.add(address, builder.mul(offset, bytes));
   }
@@ -84,28 +85,29 @@ static Value getPointer(NVVMBuilder &builder, Value memref) {
 }
 
 static Value getSize(NVVMBuilder &builder, Value memref, int64_t dim) {
-  return builder.create<arith::IndexCastOp>(
-      builder.getI64Type(), builder.create<memref::DimOp>(memref, dim));
+  return arith::IndexCastOp::create(
+      builder, builder.getI64Type(),
+      memref::DimOp::create(builder, memref, dim));
 }
 
 static Value getDefaultStream(NVVMBuilder &builder) {
-  return builder.create<LLVM::ZeroOp>(
-      LLVM::LLVMPointerType::get(builder.getContext()));
+  return LLVM::ZeroOp::create(builder,
+                              LLVM::LLVMPointerType::get(builder.getContext()));
 }
 
 /// Values in an array on the stack, as the runtime takes them.
 static Value storeArray(NVVMBuilder &builder, ArrayRef<Value> values,
                         Type type) {
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Value array = builder.create<LLVM::AllocaOp>(
-      pointer, type,
-      builder.create<LLVM::ConstantOp>(builder.getI64Type(),
-                                       std::max<int64_t>(values.size(), 1)));
+  Value array = LLVM::AllocaOp::create(
+      builder, pointer, type,
+      LLVM::ConstantOp::create(builder, builder.getI64Type(),
+                               std::max<int64_t>(values.size(), 1)));
   for (auto [index, value] : llvm::enumerate(values)) {
-    Value address = builder.create<LLVM::GEPOp>(
-        pointer, type, array,
+    Value address = LLVM::GEPOp::create(
+        builder, pointer, type, array,
         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
-    builder.create<LLVM::StoreOp>(value, address);
+    LLVM::StoreOp::create(builder, value, address);
   }
   return array;
 }
@@ -129,22 +131,21 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
     // and begin with the second.
     SmallVector<Value> dims, strides, box, elementStrides, apart;
     if (!source.getLayout().isIdentity())
-      llvm::append_range(
-          apart,
-          builder.create<memref::ExtractStridedMetadataOp>(op.getSource())
-              .getStrides());
+      llvm::append_range(apart, memref::ExtractStridedMetadataOp::create(
+                                    builder, op.getSource())
+                                    .getStrides());
     Value stride = builder.i64(bytes);
     for (int64_t dim = rank - 1; dim >= 0; --dim) {
       Value size = getSize(builder, op.getSource(), dim);
       Value elements = size;
       if (dim + 1 == rank && bits < 8)
-        elements = builder.create<arith::DivUIOp>(
-            builder.mul(size, builder.i64(8)), builder.i64(bits));
+        elements = arith::DivUIOp::create(
+            builder, builder.mul(size, builder.i64(8)), builder.i64(bits));
       dims.push_back(elements);
       stride = builder.mul(stride, size);
       if (dim > 0 && !apart.empty())
-        stride = builder.mul(builder.create<arith::IndexCastOp>(
-                                 builder.getI64Type(), apart[dim - 1]),
+        stride = builder.mul(arith::IndexCastOp::create(
+                                 builder, builder.getI64Type(), apart[dim - 1]),
                              builder.i64(bytes));
       if (dim > 0)
         strides.push_back(stride);
@@ -154,9 +155,9 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
     Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
     Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
     auto mapType = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
-    Value map = builder.create<LLVM::AllocaOp>(
-        pointer, mapType,
-        builder.create<LLVM::ConstantOp>(builder.getI64Type(), 1),
+    Value map = LLVM::AllocaOp::create(
+        builder, pointer, mapType,
+        LLVM::ConstantOp::create(builder, builder.getI64Type(), 1),
         /*alignment=*/64);
     auto enumerator = [&](auto value) {
       return builder.i32(static_cast<int64_t>(value));
@@ -200,16 +201,16 @@ struct RequireLowering final : OpConversionPattern<RequireOp> {
   matchAndRewrite(RequireOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value fails =
-        builder.create<arith::XOrIOp>(adaptor.getCondition(), builder.i1(true));
-    auto ifOp = builder.create<scf::IfOp>(fails, /*withElse=*/false);
+    Value fails = arith::XOrIOp::create(builder, adaptor.getCondition(),
+                                        builder.i1(true));
+    auto ifOp = scf::IfOp::create(builder, fails, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     SmallVector<Value> arguments = {mx::getConstantText(
         builder, op.getLoc(), op->getParentOfType<ModuleOp>(), kTextName,
         getPlaceInFormat(op.getLoc()) + op.getMessage().str())};
     for (Value value : adaptor.getValues())
       arguments.push_back(
-          builder.create<arith::IndexCastOp>(builder.getI64Type(), value));
+          arith::IndexCastOp::create(builder, builder.getI64Type(), value));
     callRuntime(builder, "mxReportError", Type(), arguments,
                 /*isVariadic=*/true);
     rewriter.eraseOp(op);
@@ -251,21 +252,21 @@ struct LaunchLowering final : OpConversionPattern<LaunchOp> {
       auto memref = dyn_cast<MemRefType>(original.getType());
       if (!memref) {
         parameters.push_back(original.getType().isIndex()
-                                 ? builder.create<arith::IndexCastOp>(
-                                       builder.getI64Type(), value)
+                                 ? arith::IndexCastOp::create(
+                                       builder, builder.getI64Type(), value)
                                  : value);
         continue;
       }
       parameters.push_back(getBasePointer(builder, original));
       for (Value number : getDynamicNumbers(builder, original))
         parameters.push_back(
-            builder.create<arith::IndexCastOp>(builder.getI64Type(), number));
+            arith::IndexCastOp::create(builder, builder.getI64Type(), number));
     }
     // Sizes are i64, for gpu-to-llvm keeps the stream only where it has nothing
     // to convert.
     Value one = builder.i64(1);
-    Value ctas = builder.create<arith::IndexCastOp>(builder.getI64Type(),
-                                                    adaptor.getGrid());
+    Value ctas = arith::IndexCastOp::create(builder, builder.getI64Type(),
+                                            adaptor.getGrid());
     Value threads = builder.i64(kernel.getNumThreads());
     Value bytes = builder.i32(*kernel.getSmemBytes());
     Value stream = getDefaultStream(builder);
@@ -274,8 +275,8 @@ struct LaunchLowering final : OpConversionPattern<LaunchOp> {
     if (!kernel.getBody().getOps<WaitDependenciesOp>().empty())
       callRuntime(builder, "mxNextLaunchFlags", Type(),
                   {builder.i32(kLaunchProgrammatic)});
-    builder.create<gpu::LaunchFuncOp>(
-        op.getKernelAttr(), gpu::KernelDim3{ctas, one, one},
+    gpu::LaunchFuncOp::create(
+        builder, op.getKernelAttr(), gpu::KernelDim3{ctas, one, one},
         gpu::KernelDim3{threads, one, one}, bytes, parameters, stream);
     rewriter.eraseOp(op);
     return success();
@@ -289,8 +290,8 @@ static Value getBytes(NVVMBuilder &builder, MemRefType type,
   for (int64_t size : type.getShape()) {
     Value factor;
     if (ShapedType::isDynamic(size)) {
-      factor = builder.create<arith::IndexCastOp>(builder.getI64Type(),
-                                                  dynamicSizes.front());
+      factor = arith::IndexCastOp::create(builder, builder.getI64Type(),
+                                          dynamicSizes.front());
       dynamicSizes = dynamicSizes.drop_front();
     } else {
       factor = builder.i64(size);
@@ -306,7 +307,7 @@ static Value getBytes(NVVMBuilder &builder, Value memref) {
   SmallVector<Value> sizes;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (type.isDynamicDim(dim))
-      sizes.push_back(builder.create<memref::DimOp>(memref, dim));
+      sizes.push_back(memref::DimOp::create(builder, memref, dim));
   return getBytes(builder, type, sizes);
 }
 
@@ -320,13 +321,13 @@ struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
       return failure();
     NVVMBuilder builder(op.getLoc(), rewriter);
     Value isHostShared =
-        builder.create<arith::ConstantOp>(builder.getI8IntegerAttr(0));
+        arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
     Value bytes = getBytes(builder, op.getType(), adaptor.getDynamicSizes());
     if (!op.getType().hasStaticShape()) {
       // A product that overflowed must not pass for a small size.
       Value fits = mx::createFitsAddressSpace(
           rewriter, op.getLoc(), op.getType(), adaptor.getDynamicSizes());
-      bytes = builder.create<arith::SelectOp>(fits, bytes, builder.i64(-1));
+      bytes = arith::SelectOp::create(builder, fits, bytes, builder.i64(-1));
     }
     Value pointer =
         callRuntime(builder, "mgpuMemAlloc",
@@ -366,7 +367,8 @@ struct DeviceMemsetLowering final : OpConversionPattern<gpu::MemsetOp> {
     if (!type.getLayout().isIdentity())
       return rewriter.notifyMatchFailure(op, "expected an identity layout");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value zero = builder.create<arith::ConstantOp>(builder.getI8IntegerAttr(0));
+    Value zero =
+        arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
     callRuntime(builder, kMemset, builder.getI32Type(),
                 {getPointer(builder, adaptor.getDst()), zero,
                  getBytes(builder, adaptor.getDst()),

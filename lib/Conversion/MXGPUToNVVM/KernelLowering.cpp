@@ -64,8 +64,8 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
     if (auto memref = dyn_cast<MemRefType>(argument.getType())) {
       SmallVector<Value> numbers;
       for (Value number : ArrayRef(parameters).drop_front())
-        numbers.push_back(
-            builder.create<arith::IndexCastOp>(builder.getIndexType(), number));
+        numbers.push_back(arith::IndexCastOp::create(
+            builder, builder.getIndexType(), number));
       value = buildMemRef(builder, memref, parameters[0], numbers);
     } else if (isa<TensorMapType>(argument.getType())) {
       auto map = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
@@ -75,12 +75,12 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
                           builder.getI64IntegerAttr(64));
       function.setArgAttr(next, NVVM::NVVMDialect::getGridConstantAttrName(),
                           builder.getUnitAttr());
-      value = builder
-                  .create<UnrealizedConversionCastOp>(
-                      TypeRange(argument.getType()), parameters)
+      value = UnrealizedConversionCastOp::create(
+                  builder, TypeRange(argument.getType()), parameters)
                   .getResult(0);
     } else if (argument.getType().isIndex()) {
-      value = builder.create<arith::IndexCastOp>(builder.getIndexType(), value);
+      value =
+          arith::IndexCastOp::create(builder, builder.getIndexType(), value);
     }
     argument.replaceAllUsesWith(value);
     next += parameterTypes.size();
@@ -117,8 +117,8 @@ static Value getEmptyingArrivals(NVVMBuilder &builder, RingOp ring) {
   Value all = builder.i32(arrivals);
   if (!ofLeader)
     return all;
-  return builder.create<arith::SelectOp>(builder.isLeader(), all,
-                                         builder.i32(arrivals - ofLeader));
+  return arith::SelectOp::create(builder, builder.isLeader(), all,
+                                 builder.i32(arrivals - ofLeader));
 }
 
 /// Initializes all barriers by one thread and makes them visible to the copy
@@ -126,9 +126,9 @@ static Value getEmptyingArrivals(NVVMBuilder &builder, RingOp ring) {
 static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
                          ArrayRef<Value> maps) {
   Value thread = builder.threadId();
-  Value isFirst = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                thread, builder.i32(0));
-  auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                        thread, builder.i32(0));
+  auto ifOp = scf::IfOp::create(builder, isFirst, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   for (Value map : maps)
@@ -161,9 +161,9 @@ static int64_t getAllocatingWarp(KernelOp kernel) {
 
 static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
   Value current = builder.warpInCta();
-  Value isWarp = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                               current, builder.i32(warp));
-  return builder.create<scf::IfOp>(isWarp, /*withElse=*/false);
+  Value isWarp = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                       current, builder.i32(warp));
+  return scf::IfOp::create(builder, isWarp, /*withElse=*/false);
 }
 
 /// The next slot and parity of each ring wherever a role takes its slots.
@@ -173,7 +173,7 @@ static void createStates(NVVMBuilder &builder, KernelOp kernel,
   kernel.walk([&](Operation *op) {
     if (auto copy = dyn_cast<CopyScalesOp>(op); copy && copy.getSlots() > 1) {
       Value place = builder.variable(builder.getI32Type());
-      builder.create<LLVM::StoreOp>(builder.i32(0), place);
+      LLVM::StoreOp::create(builder, builder.i32(0), place);
       context.places[op] = place;
     }
     if (isa<TmaStoreOp, BulkStoreOp, StoreRowsOp>(op)) {
@@ -253,8 +253,8 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
     appendParameterTypes(type, parameters);
   NVVMBuilder builder(kernel.getLoc(), kernel.getContext());
   builder.setInsertionPoint(kernel);
-  auto function = builder.create<LLVM::LLVMFuncOp>(
-      kernel.getSymName(),
+  auto function = LLVM::LLVMFuncOp::create(
+      builder, kernel.getSymName(),
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
                                   parameters));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
@@ -304,8 +304,8 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
   }
   if (columns) {
     builder.fenceAfterSync();
-    context.tensorMemory = builder.create<LLVM::LoadOp>(
-        builder.getI32Type(), builder.shared(*kernel.getTmemSlot()));
+    context.tensorMemory = LLVM::LoadOp::create(
+        builder, builder.getI32Type(), builder.shared(*kernel.getTmemSlot()));
   }
 
   divideRegisters(builder, kernel, function, context);
@@ -339,7 +339,7 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
     builder.setInsertionPointToStart(ifOp.thenBlock());
     builder.freeTensorMemory(context.tensorMemory, *columns, pair);
   }
-  builder.create<LLVM::ReturnOp>(ValueRange());
+  LLVM::ReturnOp::create(builder, ValueRange());
   kernel.erase();
   return function;
 }

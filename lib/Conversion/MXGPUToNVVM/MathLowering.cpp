@@ -33,8 +33,8 @@ static Value map(NVVMBuilder &builder, Value value,
   SmallVector<Value> results;
   for (int64_t i = 0; i < vector.getNumElements(); ++i)
     results.push_back(function(
-        builder.create<vector::ExtractOp>(value, ArrayRef<int64_t>{i})));
-  return builder.create<vector::FromElementsOp>(vector, results);
+        vector::ExtractOp::create(builder, value, ArrayRef<int64_t>{i})));
+  return vector::FromElementsOp::create(builder, vector, results);
 }
 
 static std::optional<APFloat> getConstant(Value value) {
@@ -61,8 +61,8 @@ struct NormalReciprocal final : OpRewritePattern<arith::DivFOp> {
     Value guess = map(builder, x, [&](Value element) {
       return builder.approximateReciprocal(element);
     });
-    Value minusX = builder.create<LLVM::FNegOp>(x);
-    Value error = builder.create<LLVM::FMAOp>(minusX, guess, op.getLhs());
+    Value minusX = LLVM::FNegOp::create(builder, x);
+    Value error = LLVM::FMAOp::create(builder, minusX, guess, op.getLhs());
     rewriter.replaceOpWithNewOp<LLVM::FMAOp>(op, guess, error, guess);
     return success();
   }
@@ -83,8 +83,8 @@ struct ClampMagnitude final : OpRewritePattern<arith::MinimumFOp> {
         neg(*low) != *high)
       return failure();
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value limit = builder.create<arith::ConstantOp>(
-        builder.getFloatAttr(builder.getF32Type(), *high));
+    Value limit = arith::ConstantOp::create(
+        builder, builder.getFloatAttr(builder.getF32Type(), *high));
     rewriter.replaceOp(op, map(builder, above.getLhs(), [&](Value x) {
                          return builder.clampMagnitude(x, limit);
                        }));
@@ -107,16 +107,16 @@ struct WidenPairs final : OpRewritePattern<arith::ExtFOp> {
     auto number = [&](int32_t value) -> Value {
       auto type =
           VectorType::get(from.getNumElements() / 2, builder.getI32Type());
-      return builder.create<arith::ConstantOp>(
-          DenseElementsAttr::get(type, value));
+      return arith::ConstantOp::create(builder,
+                                       DenseElementsAttr::get(type, value));
     };
     Value low16 = number(16), upper = number(int32_t(0xFFFF0000));
     Value words =
-        builder.create<vector::BitCastOp>(low16.getType(), op.getIn());
-    Value low = builder.create<arith::ShLIOp>(words, low16);
-    Value high = builder.create<arith::AndIOp>(words, upper);
+        vector::BitCastOp::create(builder, low16.getType(), op.getIn());
+    Value low = arith::ShLIOp::create(builder, words, low16);
+    Value high = arith::AndIOp::create(builder, words, upper);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(
-        op, op.getType(), builder.create<vector::InterleaveOp>(low, high));
+        op, op.getType(), vector::InterleaveOp::create(builder, low, high));
     return success();
   }
 };

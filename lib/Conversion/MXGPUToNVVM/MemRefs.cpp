@@ -32,10 +32,10 @@ SmallVector<Value> mx::mxgpu::getDynamicNumbers(NVVMBuilder &builder,
   SmallVector<Value> numbers;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
     if (ShapedType::isDynamic(size))
-      numbers.push_back(builder.create<memref::DimOp>(memref, dim));
+      numbers.push_back(memref::DimOp::create(builder, memref, dim));
   if (type.getLayout().isIdentity())
     return numbers;
-  auto view = builder.create<memref::ExtractStridedMetadataOp>(memref);
+  auto view = memref::ExtractStridedMetadataOp::create(builder, memref);
   auto [strides, offset] = type.getStridesAndOffset();
   for (auto [stride, value] : llvm::zip_equal(strides, view.getStrides()))
     if (ShapedType::isDynamic(stride))
@@ -58,7 +58,7 @@ Value mx::mxgpu::buildMemRef(NVVMBuilder &builder, MemRefType type,
       return builder.i64(number);
     Value first = numbers.front();
     numbers = numbers.drop_front();
-    return builder.create<arith::IndexCastOp>(builder.getI64Type(), first);
+    return arith::IndexCastOp::create(builder, builder.getI64Type(), first);
   };
   SmallVector<Value> sizes = llvm::map_to_vector(type.getShape(), take);
   SmallVector<Value> strides(sizes.size());
@@ -79,8 +79,7 @@ Value mx::mxgpu::buildMemRef(NVVMBuilder &builder, MemRefType type,
     descriptor.setSize(builder, loc, dim, sizes[dim]);
     descriptor.setStride(builder, loc, dim, strides[dim]);
   }
-  return builder
-      .create<UnrealizedConversionCastOp>(TypeRange(type),
-                                          ValueRange(Value(descriptor)))
+  return UnrealizedConversionCastOp::create(builder, TypeRange(type),
+                                            ValueRange(Value(descriptor)))
       .getResult(0);
 }

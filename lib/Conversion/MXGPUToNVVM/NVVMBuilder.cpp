@@ -24,63 +24,68 @@ static NVVM::CTAGroupKind toGroup(bool pair) {
 //===----------------------------------------------------------------------===//
 
 Value NVVMBuilder::i1(bool value) {
-  return create<arith::ConstantOp>(getBoolAttr(value));
+  return arith::ConstantOp::create(*this, getBoolAttr(value));
 }
 Value NVVMBuilder::i32(int64_t value) {
-  return create<arith::ConstantOp>(getI32IntegerAttr(value));
+  return arith::ConstantOp::create(*this, getI32IntegerAttr(value));
 }
 Value NVVMBuilder::i64(uint64_t value) {
-  return create<arith::ConstantOp>(
-      getI64IntegerAttr(static_cast<int64_t>(value)));
+  return arith::ConstantOp::create(
+      *this, getI64IntegerAttr(static_cast<int64_t>(value)));
 }
 Value NVVMBuilder::index(int64_t value) {
-  return create<arith::ConstantOp>(getIndexAttr(value));
+  return arith::ConstantOp::create(*this, getIndexAttr(value));
 }
-Value NVVMBuilder::add(Value a, Value b) { return create<arith::AddIOp>(a, b); }
-Value NVVMBuilder::mul(Value a, Value b) { return create<arith::MulIOp>(a, b); }
+Value NVVMBuilder::add(Value a, Value b) {
+  return arith::AddIOp::create(*this, a, b);
+}
+Value NVVMBuilder::mul(Value a, Value b) {
+  return arith::MulIOp::create(*this, a, b);
+}
 Value NVVMBuilder::isBelow(Value a, Value b) {
-  return create<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
+  return arith::CmpIOp::create(*this, arith::CmpIPredicate::ult, a, b);
 }
 Value NVVMBuilder::both(Value a, Value b) {
-  return create<arith::AndIOp>(a, b);
+  return arith::AndIOp::create(*this, a, b);
 }
 
 Value NVVMBuilder::toI32(Value value) {
   if (value.getType().isIndex())
-    return create<arith::IndexCastOp>(getI32Type(), value);
+    return arith::IndexCastOp::create(*this, getI32Type(), value);
   if (value.getType().isInteger(64))
-    return create<arith::TruncIOp>(getI32Type(), value);
+    return arith::TruncIOp::create(*this, getI32Type(), value);
   return value;
 }
 
 Value NVVMBuilder::shared(Value offset) {
   auto type = LLVM::LLVMPointerType::get(getContext(), 3);
-  Value base = create<LLVM::AddressOfOp>(type, kDynamicSharedName);
-  return create<LLVM::GEPOp>(type, getI8Type(), base,
+  Value base = LLVM::AddressOfOp::create(*this, type, kDynamicSharedName);
+  return LLVM::GEPOp::create(*this, type, getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
 Value NVVMBuilder::offset(Value pointer, int64_t bytes) {
-  return create<LLVM::GEPOp>(
-      pointer.getType(), getI8Type(), pointer,
+  return LLVM::GEPOp::create(
+      *this, pointer.getType(), getI8Type(), pointer,
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
 }
 
 Value NVVMBuilder::shared(int64_t offset) { return shared(i32(offset)); }
 
 Value NVVMBuilder::sharedAddress(Value pointer) {
-  return create<LLVM::PtrToIntOp>(getI32Type(), pointer);
+  return LLVM::PtrToIntOp::create(*this, getI32Type(), pointer);
 }
 
 Value NVVMBuilder::variable(Type type) {
-  Value one = create<LLVM::ConstantOp>(getI32Type(), 1);
-  return create<LLVM::AllocaOp>(LLVM::LLVMPointerType::get(getContext()), type,
-                                one);
+  Value one = LLVM::ConstantOp::create(*this, getI32Type(), 1);
+  return LLVM::AllocaOp::create(*this, LLVM::LLVMPointerType::get(getContext()),
+                                type, one);
 }
 
 Value NVVMBuilder::keep(Value pointer) {
-  return create<LLVM::InlineAsmOp>(
-             pointer.getType(), ValueRange(pointer), "mov.b64 $0, $1;", "=l,l",
+  return LLVM::InlineAsmOp::create(
+             *this, pointer.getType(), ValueRange(pointer), "mov.b64 $0, $1;",
+             "=l,l",
              /*has_side_effects=*/false, /*is_align_stack=*/false,
              LLVM::TailCallKind::None, /*asm_dialect=*/LLVM::AsmDialectAttr(),
              /*operand_attrs=*/ArrayAttr())
@@ -88,19 +93,19 @@ Value NVVMBuilder::keep(Value pointer) {
 }
 
 Value NVVMBuilder::after(Value value, Value earlier) {
-  Value zero = create<LLVM::InlineAsmOp>(
-                   getI32Type(), ValueRange(earlier), "shr.u32 $0, $1, 31;",
-                   "=r,r", /*has_side_effects=*/false, /*is_align_stack=*/false,
-                   LLVM::TailCallKind::None,
+  Value zero = LLVM::InlineAsmOp::create(
+                   *this, getI32Type(), ValueRange(earlier),
+                   "shr.u32 $0, $1, 31;", "=r,r", /*has_side_effects=*/false,
+                   /*is_align_stack=*/false, LLVM::TailCallKind::None,
                    /*asm_dialect=*/LLVM::AsmDialectAttr(),
                    /*operand_attrs=*/ArrayAttr())
                    .getRes();
-  return add(value, create<arith::ExtUIOp>(value.getType(), zero));
+  return add(value, arith::ExtUIOp::create(*this, value.getType(), zero));
 }
 
 Value NVVMBuilder::tensorPointer(Value address) {
-  return create<LLVM::IntToPtrOp>(LLVM::LLVMPointerType::get(getContext(), 6),
-                                  address);
+  return LLVM::IntToPtrOp::create(
+      *this, LLVM::LLVMPointerType::get(getContext(), 6), address);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,53 +113,61 @@ Value NVVMBuilder::tensorPointer(Value address) {
 //===----------------------------------------------------------------------===//
 
 Value NVVMBuilder::threadId() {
-  return create<NVVM::ThreadIdXOp>(getI32Type());
+  return NVVM::ThreadIdXOp::create(*this, getI32Type());
 }
 Value NVVMBuilder::warpInCta() {
   Value thread = threadId();
-  return create<arith::ShRUIOp>(thread,
+  return arith::ShRUIOp::create(*this, thread,
                                 i32(llvm::Log2_32(mx::target::kWarpSize)));
 }
-Value NVVMBuilder::ctaId() { return create<NVVM::BlockIdXOp>(getI32Type()); }
-Value NVVMBuilder::ctaCount() { return create<NVVM::GridDimXOp>(getI32Type()); }
+Value NVVMBuilder::ctaId() {
+  return NVVM::BlockIdXOp::create(*this, getI32Type());
+}
+Value NVVMBuilder::ctaCount() {
+  return NVVM::GridDimXOp::create(*this, getI32Type());
+}
 Value NVVMBuilder::clusterId() {
-  return create<NVVM::ClusterIdXOp>(getI32Type());
+  return NVVM::ClusterIdXOp::create(*this, getI32Type());
 }
 Value NVVMBuilder::clusterCount() {
-  return create<NVVM::ClusterDimXOp>(getI32Type());
+  return NVVM::ClusterDimXOp::create(*this, getI32Type());
 }
-Value NVVMBuilder::ctaRank() { return create<NVVM::ClusterId>(getI32Type()); }
+Value NVVMBuilder::ctaRank() {
+  return NVVM::ClusterId::create(*this, getI32Type());
+}
 Value NVVMBuilder::isLeader() {
-  return create<arith::CmpIOp>(arith::CmpIPredicate::eq, ctaRank(), i32(0));
+  return arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, ctaRank(),
+                               i32(0));
 }
 
 // Not nvvm.barrier: printed with locations it does not parse in LLVM 22.
-void NVVMBuilder::syncCta() { create<NVVM::Barrier0Op>(); }
-void NVVMBuilder::syncWarp() { create<NVVM::SyncWarpOp>(i32(-1)); }
+void NVVMBuilder::syncCta() { NVVM::Barrier0Op::create(*this); }
+void NVVMBuilder::syncWarp() { NVVM::SyncWarpOp::create(*this, i32(-1)); }
 
 void NVVMBuilder::syncThreads(int64_t number, int64_t count) {
-  create<LLVM::CallIntrinsicOp>(
-      getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.count"),
+  LLVM::CallIntrinsicOp::create(
+      *this, getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.count"),
       ValueRange{i32(number), i32(count)});
 }
 
 void NVVMBuilder::syncCluster() {
-  create<NVVM::ClusterArriveOp>(getUnitAttr());
-  create<NVVM::ClusterWaitOp>(getUnitAttr());
+  NVVM::ClusterArriveOp::create(*this, getUnitAttr());
+  NVVM::ClusterWaitOp::create(*this, getUnitAttr());
 }
 
 void NVVMBuilder::setRegisters(int64_t count, bool more) {
-  create<NVVM::SetMaxRegisterOp>(count,
+  NVVM::SetMaxRegisterOp::create(*this, count,
                                  more ? NVVM::SetMaxRegisterAction::increase
                                       : NVVM::SetMaxRegisterAction::decrease);
 }
 
 void NVVMBuilder::waitForGrids() {
-  create<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::wait);
+  NVVM::GriddepcontrolOp::create(*this, NVVM::GridDepActionKind::wait);
 }
 
 void NVVMBuilder::launchDependentGrids() {
-  create<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::launch_dependents);
+  NVVM::GriddepcontrolOp::create(*this,
+                                 NVVM::GridDepActionKind::launch_dependents);
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,60 +175,63 @@ void NVVMBuilder::launchDependentGrids() {
 //===----------------------------------------------------------------------===//
 
 void NVVMBuilder::initBarrier(Value barrier, Value count) {
-  create<NVVM::MBarrierInitOp>(barrier, count, /*predicate=*/Value());
+  NVVM::MBarrierInitOp::create(*this, barrier, count, /*predicate=*/Value());
 }
 
-void NVVMBuilder::fenceBarrierInit() { create<NVVM::FenceMbarrierInitOp>(); }
+void NVVMBuilder::fenceBarrierInit() {
+  NVVM::FenceMbarrierInitOp::create(*this);
+}
 
 void NVVMBuilder::arrive(Value barrier) {
-  create<NVVM::MBarrierArriveOp>(getI64Type(), barrier, /*count=*/Value());
+  NVVM::MBarrierArriveOp::create(*this, getI64Type(), barrier,
+                                 /*count=*/Value());
 }
 
 void NVVMBuilder::arriveExpectBytes(Value barrier, int64_t bytes) {
-  create<NVVM::MBarrierArriveExpectTxOp>(
-      /*res=*/Type(), barrier, i32(bytes), NVVM::MemScopeKind::CTA,
+  NVVM::MBarrierArriveExpectTxOp::create(
+      *this, /*res=*/Type(), barrier, i32(bytes), NVVM::MemScopeKind::CTA,
       /*relaxed=*/false, /*predicate=*/Value());
 }
 
 Value NVVMBuilder::inCluster(Value pointer) {
-  Value address = create<LLVM::PtrToIntOp>(getI64Type(), pointer);
-  return create<LLVM::IntToPtrOp>(LLVM::LLVMPointerType::get(getContext(), 7),
-                                  address);
+  Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), pointer);
+  return LLVM::IntToPtrOp::create(
+      *this, LLVM::LLVMPointerType::get(getContext(), 7), address);
 }
 
 Value NVVMBuilder::atLeader(Value pointer) {
   // Bit 24 of a shared-memory address is bit 0 of the CTA's rank (measured on
   // hardware; CUTLASS calls the mask Sm100MmaPeerBitMask).
-  Value address = create<LLVM::PtrToIntOp>(getI64Type(), pointer);
-  Value leader = create<arith::AndIOp>(address, i64(0xFEFFFFFF));
-  return create<LLVM::IntToPtrOp>(LLVM::LLVMPointerType::get(getContext(), 3),
-                                  leader);
+  Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), pointer);
+  Value leader = arith::AndIOp::create(*this, address, i64(0xFEFFFFFF));
+  return LLVM::IntToPtrOp::create(
+      *this, LLVM::LLVMPointerType::get(getContext(), 3), leader);
 }
 
 void NVVMBuilder::arriveInCluster(Value barrier) {
-  create<NVVM::MBarrierArriveOp>(/*res=*/Type(), inCluster(barrier),
+  NVVM::MBarrierArriveOp::create(*this, /*res=*/Type(), inCluster(barrier),
                                  /*count=*/Value(), NVVM::MemScopeKind::CLUSTER,
                                  /*relaxed=*/false);
 }
 
 void NVVMBuilder::arriveExpectBytesInCluster(Value barrier, int64_t bytes) {
-  create<NVVM::MBarrierArriveExpectTxOp>(
-      /*res=*/Type(), inCluster(barrier), i32(bytes),
+  NVVM::MBarrierArriveExpectTxOp::create(
+      *this, /*res=*/Type(), inCluster(barrier), i32(bytes),
       NVVM::MemScopeKind::CLUSTER, /*relaxed=*/false, /*predicate=*/Value());
 }
 
 void NVVMBuilder::arriveAt(Value barrier, int64_t rank) {
-  Value remote = create<NVVM::MapaOp>(
-      LLVM::LLVMPointerType::get(getContext(), 7), barrier, i32(rank));
-  create<NVVM::MBarrierArriveOp>(/*res=*/Type(), remote, /*count=*/Value(),
-                                 NVVM::MemScopeKind::CLUSTER,
+  Value remote = NVVM::MapaOp::create(
+      *this, LLVM::LLVMPointerType::get(getContext(), 7), barrier, i32(rank));
+  NVVM::MBarrierArriveOp::create(*this, /*res=*/Type(), remote,
+                                 /*count=*/Value(), NVVM::MemScopeKind::CLUSTER,
                                  /*relaxed=*/false);
 }
 
 void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
   // try_wait may give up before the phase completes, so it stands in a loop.
-  create<scf::WhileOp>(
-      TypeRange(), ValueRange(),
+  scf::WhileOp::create(
+      *this, TypeRange(), ValueRange(),
       [&](OpBuilder &builder, Location loc, ValueRange) {
         Value done = NVVM::MBarrierTryWaitOp::create(
             builder, loc, builder.getI1Type(), barrier, parity,
@@ -236,26 +252,30 @@ void NVVMBuilder::wait(Value barrier, Value parity, bool cluster) {
 //===----------------------------------------------------------------------===//
 
 void NVVMBuilder::requestCluster(Value answer, Value barrier, bool multicast) {
-  create<NVVM::ClusterLaunchControlTryCancelOp>(multicast, answer, barrier);
+  NVVM::ClusterLaunchControlTryCancelOp::create(*this, multicast, answer,
+                                                barrier);
 }
 
 Value NVVMBuilder::loadAnswer(Value address) {
-  return create<LLVM::LoadOp>(getIntegerType(128), address, /*alignment=*/16);
+  return LLVM::LoadOp::create(*this, getIntegerType(128), address,
+                              /*alignment=*/16);
 }
 
 Value NVVMBuilder::isCluster(Value answer) {
-  return create<NVVM::ClusterLaunchControlQueryCancelOp>(
-      getI1Type(), NVVM::ClusterLaunchControlQueryType::IS_CANCELED, answer);
-}
-
-Value NVVMBuilder::getFirstCta(Value answer) {
-  return create<NVVM::ClusterLaunchControlQueryCancelOp>(
-      getI32Type(), NVVM::ClusterLaunchControlQueryType::GET_FIRST_CTA_ID_X,
+  return NVVM::ClusterLaunchControlQueryCancelOp::create(
+      *this, getI1Type(), NVVM::ClusterLaunchControlQueryType::IS_CANCELED,
       answer);
 }
 
+Value NVVMBuilder::getFirstCta(Value answer) {
+  return NVVM::ClusterLaunchControlQueryCancelOp::create(
+      *this, getI32Type(),
+      NVVM::ClusterLaunchControlQueryType::GET_FIRST_CTA_ID_X, answer);
+}
+
 void NVVMBuilder::fenceAsyncShared() {
-  create<NVVM::FenceProxyOp>(
+  NVVM::FenceProxyOp::create(
+      *this,
       NVVM::ProxyKindAttr::get(getContext(), NVVM::ProxyKind::async_shared),
       NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
 }
@@ -265,12 +285,13 @@ void NVVMBuilder::fenceAsyncShared() {
 //===----------------------------------------------------------------------===//
 
 Value NVVMBuilder::maskOf(bool both) {
-  return both ? create<arith::ConstantOp>(getI16IntegerAttr(0b11)).getResult()
+  return both ? arith::ConstantOp::create(*this, getI16IntegerAttr(0b11))
+                    .getResult()
               : Value();
 }
 
 void NVVMBuilder::prefetchTensorMap(Value map) {
-  create<NVVM::PrefetchOp>(/*cacheLevel=*/NVVM::PrefetchCacheLevelAttr(),
+  NVVM::PrefetchOp::create(*this, /*cacheLevel=*/NVVM::PrefetchCacheLevelAttr(),
                            /*evictPriority=*/NVVM::CacheEvictionPriorityAttr(),
                            map, /*predicate=*/Value(), /*tensormap=*/true,
                            /*uniform=*/false, /*in_param_space=*/false);
@@ -278,8 +299,8 @@ void NVVMBuilder::prefetchTensorMap(Value map) {
 
 void NVVMBuilder::loadTensor(Value dest, Value map, ArrayRef<Value> coords,
                              Value barrier, Value policy) {
-  create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
-      dest, map, coords, barrier, /*im2colOffsets=*/ValueRange(),
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      *this, dest, map, coords, barrier, /*im2colOffsets=*/ValueRange(),
       /*multicastMask=*/Value(), policy, NVVM::TMALoadMode::TILE,
       /*isCTAOnly=*/true,
       /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
@@ -289,8 +310,8 @@ void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
                                    ArrayRef<Value> coords, Value barrier,
                                    Value policy, bool multicast) {
   Value mask = maskOf(multicast);
-  create<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
-      inCluster(dest), map, coords, barrier,
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      *this, inCluster(dest), map, coords, barrier,
       /*im2colOffsets=*/ValueRange(), mask, policy, NVVM::TMALoadMode::TILE,
       /*isCTAOnly=*/false,
       NVVM::CTAGroupKindAttr::get(getContext(), toGroup(/*pair=*/true)),
@@ -300,51 +321,58 @@ void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
 void NVVMBuilder::storeTensor(Value source, Value map, ArrayRef<Value> coords,
                               bool add) {
   if (add)
-    create<NVVM::CpAsyncBulkTensorReduceOp>(
-        map, source, NVVM::TMAReduxKind::ADD, NVVM::TMAStoreMode::TILE, coords,
-        /*l2CacheHint=*/Value());
+    NVVM::CpAsyncBulkTensorReduceOp::create(*this, map, source,
+                                            NVVM::TMAReduxKind::ADD,
+                                            NVVM::TMAStoreMode::TILE, coords,
+                                            /*l2CacheHint=*/Value());
   else
-    create<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(
-        map, source, coords, /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE,
+    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+        *this, map, source, coords, /*l2CacheHint=*/Value(),
+        NVVM::TMAStoreMode::TILE,
         /*predicate=*/Value());
 }
 
 void NVVMBuilder::storeBulk(Value source, Value address, int64_t bytes) {
   Type global = LLVM::LLVMPointerType::get(getContext(), 1);
-  create<NVVM::CpAsyncBulkSharedCTAToGlobalOp>(
-      create<LLVM::IntToPtrOp>(global, address), source, i32(bytes),
+  NVVM::CpAsyncBulkSharedCTAToGlobalOp::create(
+      *this, LLVM::IntToPtrOp::create(*this, global, address), source,
+      i32(bytes),
       /*l2CacheHint=*/Value(), /*byteMask=*/Value());
 }
 
-void NVVMBuilder::commitStores() { create<NVVM::CpAsyncBulkCommitGroupOp>(); }
+void NVVMBuilder::commitStores() {
+  NVVM::CpAsyncBulkCommitGroupOp::create(*this);
+}
 
 void NVVMBuilder::waitStores(int64_t groups, bool read) {
-  create<NVVM::CpAsyncBulkWaitGroupOp>(getI32IntegerAttr(groups),
+  NVVM::CpAsyncBulkWaitGroupOp::create(*this, getI32IntegerAttr(groups),
                                        read ? getUnitAttr() : UnitAttr());
 }
 
 SmallVector<Value> NVVMBuilder::loadShared(Value pointer, int64_t words) {
   if (words == 1)
-    return {create<LLVM::LoadOp>(getI32Type(), pointer, /*alignment=*/4)};
-  Value vector = create<LLVM::LoadOp>(VectorType::get({words}, getI32Type()),
-                                      pointer, /*alignment=*/words * 4);
+    return {
+        LLVM::LoadOp::create(*this, getI32Type(), pointer, /*alignment=*/4)};
+  Value vector =
+      LLVM::LoadOp::create(*this, VectorType::get({words}, getI32Type()),
+                           pointer, /*alignment=*/words * 4);
   SmallVector<Value> loaded;
   for (int64_t i = 0; i < words; ++i)
-    loaded.push_back(create<LLVM::ExtractElementOp>(vector, i32(i)));
+    loaded.push_back(LLVM::ExtractElementOp::create(*this, vector, i32(i)));
   return loaded;
 }
 
 void NVVMBuilder::storeShared(Value pointer, ArrayRef<Value> words) {
   if (words.size() == 1) {
-    create<LLVM::StoreOp>(words[0], pointer, /*alignment=*/4);
+    LLVM::StoreOp::create(*this, words[0], pointer, /*alignment=*/4);
     return;
   }
   auto type =
       VectorType::get({static_cast<int64_t>(words.size())}, getI32Type());
-  Value vector = create<LLVM::PoisonOp>(type);
+  Value vector = LLVM::PoisonOp::create(*this, type);
   for (auto [i, word] : llvm::enumerate(words))
-    vector = create<LLVM::InsertElementOp>(vector, word, i32(i));
-  create<LLVM::StoreOp>(vector, pointer, /*alignment=*/words.size() * 4);
+    vector = LLVM::InsertElementOp::create(*this, vector, word, i32(i));
+  LLVM::StoreOp::create(*this, vector, pointer, /*alignment=*/words.size() * 4);
 }
 
 //===----------------------------------------------------------------------===//
@@ -352,26 +380,28 @@ void NVVMBuilder::storeShared(Value pointer, ArrayRef<Value> words) {
 //===----------------------------------------------------------------------===//
 
 void NVVMBuilder::allocTensorMemory(Value slot, int64_t columns, bool pair) {
-  create<NVVM::Tcgen05AllocOp>(slot, i32(columns), toGroup(pair));
-  create<NVVM::Tcgen05RelinquishAllocPermitOp>(toGroup(pair));
+  NVVM::Tcgen05AllocOp::create(*this, slot, i32(columns), toGroup(pair));
+  NVVM::Tcgen05RelinquishAllocPermitOp::create(*this, toGroup(pair));
 }
 
 void NVVMBuilder::freeTensorMemory(Value address, int64_t columns, bool pair) {
   Value start = tensorPointer(address);
-  create<NVVM::Tcgen05DeallocOp>(start, i32(columns), toGroup(pair));
+  NVVM::Tcgen05DeallocOp::create(*this, start, i32(columns), toGroup(pair));
 }
 
 void NVVMBuilder::fenceBeforeSync() {
-  create<NVVM::Tcgen05FenceOp>(NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
+  NVVM::Tcgen05FenceOp::create(*this,
+                               NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
 }
 
 void NVVMBuilder::fenceAfterSync() {
-  create<NVVM::Tcgen05FenceOp>(NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
+  NVVM::Tcgen05FenceOp::create(*this,
+                               NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
 }
 
 void NVVMBuilder::copyScaleTile(Value address, Value descriptor, bool pair) {
-  create<NVVM::Tcgen05CpOp>(NVVM::Tcgen05CpShape::SHAPE_32x128b, toGroup(pair),
-                            NVVM::Tcgen05CpMulticast::WARPX4,
+  NVVM::Tcgen05CpOp::create(*this, NVVM::Tcgen05CpShape::SHAPE_32x128b,
+                            toGroup(pair), NVVM::Tcgen05CpMulticast::WARPX4,
                             NVVM::Tcgen05CpSrcFormatAttr(),
                             tensorPointer(address), descriptor);
 }
@@ -398,22 +428,23 @@ void NVVMBuilder::mmaBlockScaled(const mx::target::InstrDescriptor &instruction,
   Value word = i32(static_cast<int32_t>(mx::target::encode(instruction)));
   Value aScalesStart = tensorPointer(aScales);
   Value bScalesStart = tensorPointer(bScales);
-  create<NVVM::Tcgen05MMABlockScaleOp>(
-      getBlockScaleKind(instruction.kind), toGroup(instruction.ctaGroup == 2),
-      blockScale, NVVM::Tcgen05MMACollectorOp::DISCARD, accumulator, a, b, word,
-      accumulate, aScalesStart, bScalesStart);
+  NVVM::Tcgen05MMABlockScaleOp::create(
+      *this, getBlockScaleKind(instruction.kind),
+      toGroup(instruction.ctaGroup == 2), blockScale,
+      NVVM::Tcgen05MMACollectorOp::DISCARD, accumulator, a, b, word, accumulate,
+      aScalesStart, bScalesStart);
 }
 
 void NVVMBuilder::commit(Value barrier, bool pair) {
-  create<NVVM::Tcgen05CommitOp>(barrier, maskOf(pair), toGroup(pair));
+  NVVM::Tcgen05CommitOp::create(*this, barrier, maskOf(pair), toGroup(pair));
 }
 
 Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
   auto type = VectorType::get({columns}, getI32Type());
-  Value loaded = create<NVVM::Tcgen05LdOp>(
-      type, /*pack=*/false, NVVM::Tcgen05LdStShape::SHAPE_32X32B,
+  Value loaded = NVVM::Tcgen05LdOp::create(
+      *this, type, /*pack=*/false, NVVM::Tcgen05LdStShape::SHAPE_32X32B,
       tensorPointer(address), /*offset=*/Value());
-  create<NVVM::Tcgen05WaitOp>(NVVM::Tcgen05WaitKind::LOAD);
+  NVVM::Tcgen05WaitOp::create(*this, NVVM::Tcgen05WaitKind::LOAD);
   // LLVM does not know that the registers are filled by the wait, and would
   // pack or even use them between the two. An empty asm that takes and gives
   // each register stands behind the wait, since both have side effects; what
@@ -422,26 +453,27 @@ Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
   SmallVector<Type> types(columns, getI32Type());
   std::string constraints;
   for (int64_t i = 0; i < columns; ++i)
-    words.push_back(create<LLVM::ExtractElementOp>(loaded, i32(i)));
+    words.push_back(LLVM::ExtractElementOp::create(*this, loaded, i32(i)));
   for (int64_t i = 0; i < columns; ++i)
     constraints += "=r,";
   for (int64_t i = 0; i < columns; ++i)
     constraints += std::to_string(i) + (i + 1 < columns ? "," : "");
   Type structType = LLVM::LLVMStructType::getLiteral(getContext(), types);
-  Value tied = create<LLVM::InlineAsmOp>(
-                   columns == 1 ? Type(getI32Type()) : structType, words, "",
-                   constraints, /*has_side_effects=*/true,
+  Value tied = LLVM::InlineAsmOp::create(
+                   *this, columns == 1 ? Type(getI32Type()) : structType, words,
+                   "", constraints, /*has_side_effects=*/true,
                    /*is_align_stack=*/false, LLVM::TailCallKind::None,
                    /*asm_dialect=*/LLVM::AsmDialectAttr(),
                    /*operand_attrs=*/ArrayAttr())
                    .getRes();
-  Value result = create<LLVM::PoisonOp>(type);
+  Value result = LLVM::PoisonOp::create(*this, type);
   for (int64_t i = 0; i < columns; ++i) {
-    Value word = columns == 1
-                     ? tied
-                     : create<LLVM::ExtractValueOp>(tied, ArrayRef<int64_t>{i})
-                           .getResult();
-    result = create<LLVM::InsertElementOp>(result, word, i32(i));
+    Value word =
+        columns == 1
+            ? tied
+            : LLVM::ExtractValueOp::create(*this, tied, ArrayRef<int64_t>{i})
+                  .getResult();
+    result = LLVM::InsertElementOp::create(*this, result, word, i32(i));
   }
   return result;
 }
@@ -477,8 +509,8 @@ void NVVMBuilder::accessGlobal(StringRef instruction, StringRef type,
     operands.push_back(condition);
     constraints += ",b";
   }
-  create<LLVM::InlineAsmOp>(
-      TypeRange(), operands, text, constraints + ",~{memory}",
+  LLVM::InlineAsmOp::create(
+      *this, TypeRange(), operands, text, constraints + ",~{memory}",
       /*has_side_effects=*/true, /*is_align_stack=*/false,
       LLVM::TailCallKind::None, /*asm_dialect=*/LLVM::AsmDialectAttr(),
       /*operand_attrs=*/ArrayAttr());
@@ -501,8 +533,8 @@ void NVVMBuilder::addGlobal(Value pointer, int64_t offset,
 }
 
 Value NVVMBuilder::loadGlobal(Value pointer, VectorType type) {
-  return create<LLVM::LoadOp>(
-      type, pointer,
+  return LLVM::LoadOp::create(
+      *this, type, pointer,
       /*alignment=*/type.getNumElements() * type.getElementTypeBitWidth() / 8,
       /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true);
 }
@@ -512,12 +544,13 @@ Value NVVMBuilder::loadGlobal(Value pointer, VectorType type) {
 //===----------------------------------------------------------------------===//
 
 Value NVVMBuilder::approximateReciprocal(Value x) {
-  return create<NVVM::RcpApproxFtzF32Op>(getF32Type(), x);
+  return NVVM::RcpApproxFtzF32Op::create(*this, getF32Type(), x);
 }
 
 Value NVVMBuilder::clampMagnitude(Value x, Value limit) {
-  return create<LLVM::CallIntrinsicOp>(
-             getF32Type(), getStringAttr("llvm.nvvm.fmin.nan.xorsign.abs.f"),
+  return LLVM::CallIntrinsicOp::create(
+             *this, getF32Type(),
+             getStringAttr("llvm.nvvm.fmin.nan.xorsign.abs.f"),
              ValueRange{x, limit})
       .getResult(0);
 }

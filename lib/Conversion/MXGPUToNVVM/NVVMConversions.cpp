@@ -16,69 +16,70 @@ using namespace mx::mxgpu;
 
 Value NVVMBuilder::convertToNarrow(Value hi, Value lo, Type type) {
   if (isa<Float6E2M3FNType, Float6E3M2FNType>(type))
-    return create<NVVM::ConvertF32x2ToF6x2Op>(getI16Type(), hi, lo,
+    return NVVM::ConvertF32x2ToF6x2Op::create(*this, getI16Type(), hi, lo,
                                               /*relu=*/false, type);
-  return create<NVVM::ConvertF32x2ToF8x2Op>(
-      getI16Type(), hi, lo, NVVM::FPRoundingMode::RN,
+  return NVVM::ConvertF32x2ToF8x2Op::create(
+      *this, getI16Type(), hi, lo, NVVM::FPRoundingMode::RN,
       NVVM::SaturationMode::SATFINITE, /*relu=*/false, type);
 }
 
 Value NVVMBuilder::widenNarrow(Value pair, Type type) {
   auto halves = VectorType::get({2}, getF16Type());
   if (isa<Float4E2M1FNType>(type))
-    return create<NVVM::ConvertF4x2ToF16x2Op>(halves, pair, /*relu=*/false,
-                                              type);
+    return NVVM::ConvertF4x2ToF16x2Op::create(*this, halves, pair,
+                                              /*relu=*/false, type);
   Value bytes =
-      create<LLVM::BitcastOp>(VectorType::get({2}, getI8Type()), pair);
+      LLVM::BitcastOp::create(*this, VectorType::get({2}, getI8Type()), pair);
   if (isa<Float6E2M3FNType, Float6E3M2FNType>(type))
-    return create<NVVM::ConvertF6x2ToF16x2Op>(halves, bytes, /*relu=*/false,
-                                              type);
-  return create<NVVM::ConvertF8x2ToF16x2Op>(halves, bytes, /*relu=*/false,
-                                            type);
+    return NVVM::ConvertF6x2ToF16x2Op::create(*this, halves, bytes,
+                                              /*relu=*/false, type);
+  return NVVM::ConvertF8x2ToF16x2Op::create(*this, halves, bytes,
+                                            /*relu=*/false, type);
 }
 
 Value NVVMBuilder::widenE4M3(Value pair) {
   Value wide = widenNarrow(pair, Float8E4M3FNType::get(getContext()));
-  return create<LLVM::FPExtOp>(
-      getF32Type(), create<LLVM::ExtractElementOp>(wide, i32(0)).getResult());
+  return LLVM::FPExtOp::create(
+      *this, getF32Type(),
+      LLVM::ExtractElementOp::create(*this, wide, i32(0)).getResult());
 }
 
 Value NVVMBuilder::multiply(Value a, Value b, Direction direction) {
   static constexpr llvm::StringLiteral kNames[] = {
       "llvm.nvvm.mul.rz.f", "llvm.nvvm.mul.rm.f", "llvm.nvvm.mul.rp.f"};
-  return create<LLVM::CallIntrinsicOp>(
-             getF32Type(),
+  return LLVM::CallIntrinsicOp::create(
+             *this, getF32Type(),
              getStringAttr(kNames[static_cast<unsigned>(direction)]),
              ValueRange{a, b})
       .getResult(0);
 }
 
 Value NVVMBuilder::reciprocal(Value f32) {
-  return create<NVVM::RcpApproxFtzF32Op>(getF32Type(), f32);
+  return NVVM::RcpApproxFtzF32Op::create(*this, getF32Type(), f32);
 }
 
 Value NVVMBuilder::permute(Value lo, Value hi, uint32_t selector) {
-  return create<NVVM::PermuteOp>(getI32Type(), lo, hi, i32(selector),
+  return NVVM::PermuteOp::create(*this, getI32Type(), lo, hi, i32(selector),
                                  NVVM::PermuteMode::DEFAULT);
 }
 
 Value NVVMBuilder::largerMagnitude(Value a, Value b, Type type) {
   StringRef suffix = type.isF32() ? "f" : type.isBF16() ? "bf16x2" : "f16x2";
   Type operand = type.isF32() ? type : VectorType::get({2}, type);
-  Value result =
-      create<LLVM::CallIntrinsicOp>(
-          operand, getStringAttr("llvm.nvvm.fmax.nan.xorsign.abs." + suffix),
-          ValueRange{create<LLVM::BitcastOp>(operand, a),
-                     create<LLVM::BitcastOp>(operand, b)})
-          .getResult(0);
-  return create<LLVM::BitcastOp>(getI32Type(), result);
+  Value result = LLVM::CallIntrinsicOp::create(
+                     *this, operand,
+                     getStringAttr("llvm.nvvm.fmax.nan.xorsign.abs." + suffix),
+                     ValueRange{LLVM::BitcastOp::create(*this, operand, a),
+                                LLVM::BitcastOp::create(*this, operand, b)})
+                     .getResult(0);
+  return LLVM::BitcastOp::create(*this, getI32Type(), result);
 }
 
 static Value joinPair(NVVMBuilder &builder, Value lo, Value hi) {
   Value pair =
-      builder.create<LLVM::UndefOp>(VectorType::get({2}, lo.getType()));
-  pair = builder.create<LLVM::InsertElementOp>(pair, lo, builder.i32(0));
-  return builder.create<LLVM::InsertElementOp>(pair, hi, builder.i32(1));
+      LLVM::UndefOp::create(builder, VectorType::get({2}, lo.getType()));
+  pair = LLVM::InsertElementOp::create(builder, pair, lo, builder.i32(0));
+  return LLVM::InsertElementOp::create(builder, pair, hi, builder.i32(1));
 }
 
 Value NVVMBuilder::joinFloats(Value lo, Value hi) {
@@ -86,7 +87,7 @@ Value NVVMBuilder::joinFloats(Value lo, Value hi) {
 }
 
 Value NVVMBuilder::joinHalves(Value lo, Value hi) {
-  return create<LLVM::BitcastOp>(getI32Type(), joinPair(*this, lo, hi));
+  return LLVM::BitcastOp::create(*this, getI32Type(), joinPair(*this, lo, hi));
 }
 
 /// In PTX, as registers of 8 bits, which ptxas joins in the conversions
@@ -97,8 +98,8 @@ Value NVVMBuilder::convertToE2M1(ValueRange eight) {
     text += llvm::formatv(" cvt.rn.satfinite.e2m1x2.f32 pair{0}, ${1}, ${2};",
                           i, 2 * i + 2, 2 * i + 1);
   text += " mov.b32 $0, {pair0, pair1, pair2, pair3}; }";
-  return create<LLVM::InlineAsmOp>(
-             getI32Type(), eight, text, "=r,f,f,f,f,f,f,f,f",
+  return LLVM::InlineAsmOp::create(
+             *this, getI32Type(), eight, text, "=r,f,f,f,f,f,f,f,f",
              /*has_side_effects=*/false, /*is_align_stack=*/false,
              LLVM::TailCallKind::None, /*asm_dialect=*/LLVM::AsmDialectAttr(),
              /*operand_attrs=*/ArrayAttr())
@@ -109,19 +110,19 @@ Value NVVMBuilder::convertToHalves(Value hi, Value lo, Type type) {
   auto pairType = VectorType::get({2}, type);
   Value pair;
   if (type.isBF16())
-    pair = create<NVVM::ConvertF32x2ToBF16x2Op>(
-        pairType, hi, lo, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN,
-        NVVM::SaturationMode::NONE, /*relu=*/false);
+    pair = NVVM::ConvertF32x2ToBF16x2Op::create(
+        *this, pairType, hi, lo, /*random_bits=*/Value(),
+        NVVM::FPRoundingMode::RN, NVVM::SaturationMode::NONE, /*relu=*/false);
   else
-    pair = create<NVVM::ConvertF32x2ToF16x2Op>(
-        pairType, hi, lo, /*random_bits=*/Value(), NVVM::FPRoundingMode::RN,
-        NVVM::SaturationMode::NONE, /*relu=*/false);
-  return create<LLVM::BitcastOp>(getI32Type(), pair);
+    pair = NVVM::ConvertF32x2ToF16x2Op::create(
+        *this, pairType, hi, lo, /*random_bits=*/Value(),
+        NVVM::FPRoundingMode::RN, NVVM::SaturationMode::NONE, /*relu=*/false);
+  return LLVM::BitcastOp::create(*this, getI32Type(), pair);
 }
 
 Value NVVMBuilder::convertToE8M0Up(Value hi, Value lo) {
-  return create<NVVM::ConvertF32x2ToF8x2Op>(
-      getI16Type(), hi, lo, NVVM::FPRoundingMode::RP,
+  return NVVM::ConvertF32x2ToF8x2Op::create(
+      *this, getI16Type(), hi, lo, NVVM::FPRoundingMode::RP,
       NVVM::SaturationMode::SATFINITE, /*relu=*/false,
       Float8E8M0FNUType::get(getContext()));
 }

@@ -14,17 +14,19 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-Value NVVMBuilder::laneId() { return create<NVVM::LaneIdOp>(getI32Type()); }
+Value NVVMBuilder::laneId() {
+  return NVVM::LaneIdOp::create(*this, getI32Type());
+}
 
 Value NVVMBuilder::isFirstLane(int64_t lanes) {
   Value lane = laneId();
   if (lanes < mx::target::kWarpSize)
-    lane = create<arith::AndIOp>(lane, i32(lanes - 1));
-  return create<arith::CmpIOp>(arith::CmpIPredicate::eq, lane, i32(0));
+    lane = arith::AndIOp::create(*this, lane, i32(lanes - 1));
+  return arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, lane, i32(0));
 }
 
 Value NVVMBuilder::electOne() {
-  return create<NVVM::ElectSyncOp>(getI1Type(), /*membermask=*/Value());
+  return NVVM::ElectSyncOp::create(*this, getI1Type(), /*membermask=*/Value());
 }
 
 /// All 32 lanes take part. The last operand of shfl bounds the lanes that are
@@ -32,8 +34,8 @@ Value NVVMBuilder::electOne() {
 static Value shuffle(NVVMBuilder &builder, NVVM::ShflKind kind, Value value,
                      Value lane) {
   Value bound = builder.i32(kind == NVVM::ShflKind::up ? 0 : 31);
-  return builder.create<NVVM::ShflOp>(builder.getI32Type(), builder.i32(-1),
-                                      value, lane, bound, kind, UnitAttr());
+  return NVVM::ShflOp::create(builder, builder.getI32Type(), builder.i32(-1),
+                              value, lane, bound, kind, UnitAttr());
 }
 
 Value NVVMBuilder::shuffleXor(Value value, int64_t lanes) {
@@ -49,28 +51,29 @@ Value NVVMBuilder::shuffleFrom(Value value, Value lane) {
 }
 
 Value NVVMBuilder::ballot(Value condition) {
-  return create<NVVM::VoteSyncOp>(getI32Type(), i32(-1), condition,
+  return NVVM::VoteSyncOp::create(*this, getI32Type(), i32(-1), condition,
                                   NVVM::VoteSyncKind::ballot);
 }
 
 Value NVVMBuilder::largestInWarp(Value value) {
-  return create<NVVM::ReduxOp>(getI32Type(), value, NVVM::ReduxKind::UMAX,
-                               i32(-1));
+  return NVVM::ReduxOp::create(*this, getI32Type(), value,
+                               NVVM::ReduxKind::UMAX, i32(-1));
 }
 
 Value NVVMBuilder::loadRelaxed(Value pointer) {
-  return create<LLVM::LoadOp>(getI32Type(), pointer, /*alignment=*/4,
+  return LLVM::LoadOp::create(*this, getI32Type(), pointer, /*alignment=*/4,
                               /*isVolatile=*/false, /*isNonTemporal=*/false,
                               /*isInvariant=*/false, /*isInvariantGroup=*/false,
                               LLVM::AtomicOrdering::monotonic, "device");
 }
 
 void NVVMBuilder::raiseGlobal(Value pointer, Value value) {
-  create<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::umax, pointer, value,
+  LLVM::AtomicRMWOp::create(*this, LLVM::AtomicBinOp::umax, pointer, value,
                             LLVM::AtomicOrdering::monotonic, "device");
 }
 
 Value NVVMBuilder::drawTicket(Value counter, Value last) {
-  return create<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::uinc_wrap, counter, last,
-                                   LLVM::AtomicOrdering::monotonic, "device");
+  return LLVM::AtomicRMWOp::create(*this, LLVM::AtomicBinOp::uinc_wrap, counter,
+                                   last, LLVM::AtomicOrdering::monotonic,
+                                   "device");
 }

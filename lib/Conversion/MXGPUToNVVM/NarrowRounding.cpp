@@ -20,11 +20,11 @@ using namespace mx::mxgpu;
 
 Value NarrowRounding::number(float value) {
   if (!pairs)
-    return builder.create<LLVM::ConstantOp>(builder.getF32FloatAttr(value));
+    return LLVM::ConstantOp::create(builder, builder.getF32FloatAttr(value));
   auto type = VectorType::get({2}, builder.getBF16Type());
   Attribute one = builder.getFloatAttr(builder.getBF16Type(), value);
-  return builder.create<LLVM::ConstantOp>(type,
-                                          DenseElementsAttr::get(type, one));
+  return LLVM::ConstantOp::create(builder, type,
+                                  DenseElementsAttr::get(type, one));
 }
 
 /// The same bits for every number of a word.
@@ -36,31 +36,31 @@ Value NarrowRounding::toNumber(Value bits) {
   Type type = builder.getF32Type();
   if (pairs)
     type = VectorType::get({2}, builder.getBF16Type());
-  return builder.create<LLVM::BitcastOp>(type, bits);
+  return LLVM::BitcastOp::create(builder, type, bits);
 }
 
 Value NarrowRounding::toBits(Value number) {
-  return builder.create<LLVM::BitcastOp>(builder.getI32Type(), number);
+  return LLVM::BitcastOp::create(builder, builder.getI32Type(), number);
 }
 
 Value NarrowRounding::scaleAndAdd(Value y, float factor, float addend) {
-  return builder.create<LLVM::FMAOp>(y, number(factor), number(addend));
+  return LLVM::FMAOp::create(builder, y, number(factor), number(addend));
 }
 
 /// The larger or smaller ones of unsigned integers where numbers stood.
 template <typename MinMaxOp>
 Value NarrowRounding::compareBits(Value a, Value b) {
   if (!pairs)
-    return builder.create<MinMaxOp>(a, b);
+    return MinMaxOp::create(builder, a, b);
   Type halves = VectorType::get({2}, builder.getI16Type());
-  return toBits(builder.create<MinMaxOp>(
-      builder.create<LLVM::BitcastOp>(halves, a).getResult(),
-      builder.create<LLVM::BitcastOp>(halves, b).getResult()));
+  return toBits(MinMaxOp::create(
+      builder, LLVM::BitcastOp::create(builder, halves, a).getResult(),
+      LLVM::BitcastOp::create(builder, halves, b).getResult()));
 }
 
 /// Of a number and NaN, the number.
 Value NarrowRounding::min(Value a, Value b) {
-  return builder.create<LLVM::MinNumOp>(a, b);
+  return LLVM::MinNumOp::create(builder, a, b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,18 +81,18 @@ Value NarrowRounding::roundTwoExponentBits(const FloatFormatInfo &format,
     least = min(scaleAndAdd(y, 1 / ulp, integers() + first), least);
   }
   uint32_t all = (1u << (format.bits - 1)) - 1;
-  return builder.create<arith::AndIOp>(toBits(least), repeat(all));
+  return arith::AndIOp::create(builder, toBits(least), repeat(all));
 }
 
 /// Positive floats are in the order of their bits, and NaN is above them all.
 Value NarrowRounding::roundE2M1(Value number) {
   const FloatFormatInfo &format = getInfo(FloatFormat::E2M1);
-  Value y = builder.create<LLVM::FAbsOp>(number);
+  Value y = LLVM::FAbsOp::create(builder, number);
   Value least = builder.i32(kIntegerBits + format.maxCode);
   for (int binade = 2; binade >= 0; --binade) {
     Value sum = scaleAndAdd(y, 1 / (format.minSubnormal * float(1 << binade)),
                             integers() + float(binade << format.mantissaBits));
-    least = builder.create<LLVM::UMinOp>(toBits(sum), least);
+    least = LLVM::UMinOp::create(builder, toBits(sum), least);
   }
   return least;
 }
@@ -109,13 +109,13 @@ Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
   // Half a unit less one, plus the last bit kept: to nearest even. No carry
   // leaves a number, whose sign bit is 0.
   Value shift = builder.i32(dropped);
-  Value last = builder.create<arith::AndIOp>(
-      builder.create<arith::ShRUIOp>(magnitude, shift), repeat(1));
+  Value last = arith::AndIOp::create(
+      builder, arith::ShRUIOp::create(builder, magnitude, shift), repeat(1));
   Value rounded = builder.add(
       builder.add(magnitude, repeat((1u << (dropped - 1)) - 1)), last);
   uint32_t width = pairs ? 16 : 32;
-  Value normal = builder.create<arith::AndIOp>(
-      builder.create<arith::ShRUIOp>(rounded, shift),
+  Value normal = arith::AndIOp::create(
+      builder, arith::ShRUIOp::create(builder, rounded, shift),
       repeat(uint32_t((uint64_t(1) << (width - dropped)) - 1)));
 
   Value multiple =
@@ -125,7 +125,7 @@ Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
   Value subnormal = builder.add(toBits(multiple), repeat(bias - base));
   Value code = compareBits<LLVM::UMaxOp>(normal, subnormal);
   code = compareBits<LLVM::UMinOp>(code, repeat(bias + format.maxCode));
-  return builder.create<arith::SubIOp>(code, repeat(bias));
+  return arith::SubIOp::create(builder, code, repeat(bias));
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,21 +135,21 @@ Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
 Value NarrowRounding::round(const FloatFormatInfo &format, Value bits,
                             Value signs) {
   uint32_t width = pairs ? 16 : 32;
-  Value magnitude =
-      builder.create<arith::AndIOp>(bits, builder.i32(int32_t(~getSignMask())));
+  Value magnitude = arith::AndIOp::create(builder, bits,
+                                          builder.i32(int32_t(~getSignMask())));
   Value code = format.exponentBits == 2
                    ? roundTwoExponentBits(format, magnitude)
                    : roundOnBits(format, magnitude);
-  Value sign =
-      builder.create<arith::ShRUIOp>(builder.create<arith::AndIOp>(bits, signs),
-                                     builder.i32(width - format.bits));
-  return builder.create<arith::OrIOp>(code, sign);
+  Value sign = arith::ShRUIOp::create(
+      builder, arith::AndIOp::create(builder, bits, signs),
+      builder.i32(width - format.bits));
+  return arith::OrIOp::create(builder, code, sign);
 }
 
 Value NarrowRounding::roundInt8(Value value) {
   Value least = number(-127.0f / 64), largest = number(127.0f / 64);
-  Value bounded = builder.create<LLVM::MaxNumOp>(min(value, largest), least);
+  Value bounded = LLVM::MaxNumOp::create(builder, min(value, largest), least);
   // 1.5 * 2^23: an ulp of 1 on both sides of 0, and zeros in the low byte.
   Value sum = scaleAndAdd(bounded, 64, 0x1.8p23f);
-  return builder.create<arith::AndIOp>(toBits(sum), builder.i32(0xFF));
+  return arith::AndIOp::create(builder, toBits(sum), builder.i32(0xFF));
 }

@@ -32,8 +32,8 @@ static int64_t getPacking(Type element) {
 /// Whether an element of `type` is inside the matrix that holds it.
 static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
                       Value column, Type type) {
-  Value rows = builder.create<memref::DimOp>(matrix, 0);
-  Value bytes = builder.create<memref::DimOp>(matrix, 1);
+  Value rows = memref::DimOp::create(builder, matrix, 0);
+  Value bytes = memref::DimOp::create(builder, matrix, 1);
   Value columns = builder.mul(bytes, builder.index(getPacking(type)));
   Value isRow = builder.isBelow(row, rows);
   return builder.both(isRow, builder.isBelow(column, columns));
@@ -43,8 +43,8 @@ static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
 static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
                       Value column, Type type) {
   if (getPacking(type) > 1)
-    column =
-        builder.create<arith::DivUIOp>(column, builder.index(getPacking(type)));
+    column = arith::DivUIOp::create(builder, column,
+                                    builder.index(getPacking(type)));
   int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
   return getGlobalAddress(builder, matrix, row, column, bytes);
 }
@@ -54,32 +54,33 @@ SmallVector<Value> mx::mxgpu::splitWords(NVVMBuilder &builder, Value vector) {
   Type element = type.getElementType();
   int64_t bits = element.getIntOrFloatBitWidth();
   if (!element.isInteger())
-    vector = builder.create<arith::BitcastOp>(
-        VectorType::get(type.getShape(), builder.getIntegerType(bits)), vector);
+    vector = arith::BitcastOp::create(
+        builder, VectorType::get(type.getShape(), builder.getIntegerType(bits)),
+        vector);
   int64_t count = type.getNumElements() * bits / 32;
   auto wordType = VectorType::get(count, builder.getI32Type());
   if (vector.getType() != wordType)
-    vector = builder.create<vector::BitCastOp>(wordType, vector);
+    vector = vector::BitCastOp::create(builder, wordType, vector);
   SmallVector<Value> words;
   for (int64_t i = 0; i < count; ++i)
     words.push_back(
-        builder.create<vector::ExtractOp>(vector, ArrayRef<int64_t>{i}));
+        vector::ExtractOp::create(builder, vector, ArrayRef<int64_t>{i}));
   return words;
 }
 
 Value mx::mxgpu::joinWords(NVVMBuilder &builder, ArrayRef<Value> words,
                            VectorType type) {
   auto wordType = VectorType::get(int64_t(words.size()), builder.getI32Type());
-  Value vector = builder.create<vector::FromElementsOp>(wordType, words);
+  Value vector = vector::FromElementsOp::create(builder, wordType, words);
   Type element = type.getElementType();
   int64_t bits = element.getIntOrFloatBitWidth();
   auto integers =
       VectorType::get(type.getShape(), builder.getIntegerType(bits));
   if (integers != wordType)
-    vector = builder.create<vector::BitCastOp>(integers, vector);
+    vector = vector::BitCastOp::create(builder, integers, vector);
   return integers == type
              ? vector
-             : builder.create<arith::BitcastOp>(type, vector).getResult();
+             : arith::BitcastOp::create(builder, type, vector).getResult();
 }
 
 namespace {
@@ -118,15 +119,15 @@ private:
     auto type = VectorType::get(size, builder.getI32Type());
     if (!condition)
       return builder.loadGlobal(builder.offset(place, offset), type);
-    auto ifOp = builder.create<scf::IfOp>(type, condition, /*withElse=*/true);
+    auto ifOp = scf::IfOp::create(builder, type, condition, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.create<scf::YieldOp>(
-        builder.loadGlobal(builder.offset(place, offset), type));
+    scf::YieldOp::create(
+        builder, builder.loadGlobal(builder.offset(place, offset), type));
     builder.setInsertionPointToStart(ifOp.elseBlock());
-    builder.create<scf::YieldOp>(
-        builder.create<arith::ConstantOp>(builder.getZeroAttr(type))
-            .getResult());
+    scf::YieldOp::create(
+        builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
+                     .getResult());
     return ifOp.getResult(0);
   }
 };
@@ -143,14 +144,14 @@ struct StoreBlockLowering final : KernelPattern<StoreBlockOp> {
     Value inside = isInside(builder, op.getDest(), row, column, element);
     Value place = getPlace(builder, op.getDest(), row, column, element);
     SmallVector<Value> words = splitWords(builder, adaptor.getValue());
-    auto ifOp = builder.create<scf::IfOp>(inside, /*withElse=*/false);
+    auto ifOp = scf::IfOp::create(builder, inside, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     for (size_t i = 0; i < words.size(); i += kWordsAtOnce) {
       ArrayRef<Value> some = ArrayRef(words).slice(
           i, std::min<size_t>(kWordsAtOnce, words.size() - i));
       auto type = VectorType::get(int64_t(some.size()), builder.getI32Type());
-      builder.create<LLVM::StoreOp>(
-          builder.create<vector::FromElementsOp>(type, some),
+      LLVM::StoreOp::create(
+          builder, vector::FromElementsOp::create(builder, type, some),
           builder.offset(place, 4 * i), /*alignment=*/4 * some.size());
     }
     rewriter.eraseOp(op);
@@ -178,15 +179,16 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
     std::optional<RandomNumbers> random;
     if (op.getSeed())
       random = {adaptor.getSeed(),
-                builder.create<arith::IndexCastUIOp>(builder.getI64Type(),
-                                                     adaptor.getFirst()),
+                arith::IndexCastUIOp::create(builder, builder.getI64Type(),
+                                             adaptor.getFirst()),
                 builder.i64(1)};
     Value elements =
         joinWords(builder, math.convertRow(words, scale, random), converted);
     Value byte =
-        builder.create<arith::TruncIOp>(builder.getI8Type(), scale.byte);
-    rewriter.replaceOp(op, {elements, builder.create<arith::BitcastOp>(
-                                          op.getScale().getType(), byte)});
+        arith::TruncIOp::create(builder, builder.getI8Type(), scale.byte);
+    rewriter.replaceOp(
+        op, {elements,
+             arith::BitcastOp::create(builder, op.getScale().getType(), byte)});
     return success();
   }
 };
@@ -207,16 +209,17 @@ struct LargestMagnitudeLowering final : KernelPattern<LargestMagnitudeOp> {
     for (Value value : adaptor.getValues()) {
       auto type = cast<VectorType>(value.getType());
       if (type.getRank() != 1)
-        value = builder.create<vector::ShapeCastOp>(
+        value = vector::ShapeCastOp::create(
+            builder,
             VectorType::get(type.getNumElements(), type.getElementType()),
             value);
       llvm::append_range(words, splitWords(builder, value));
     }
     Value bits = math.getRowMaximum(math.getMaximum(words));
-    Value isNaN = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ugt, bits,
-                                                builder.i32(0x7F800000));
-    bits = builder.create<arith::SelectOp>(isNaN, builder.i32(kF32CanonicalNaN),
-                                           bits);
+    Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt,
+                                        bits, builder.i32(0x7F800000));
+    bits = arith::SelectOp::create(builder, isNaN,
+                                   builder.i32(kF32CanonicalNaN), bits);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, builder.getF32Type(),
                                                   bits);
     return success();
@@ -246,12 +249,13 @@ struct RaiseMagnitudeLowering final : KernelPattern<RaiseMagnitudeOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     auto toBits = [&](Value f32) -> Value {
-      return builder.create<arith::BitcastOp>(builder.getI32Type(), f32);
+      return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
     };
     Value largest = builder.largestInWarp(toBits(adaptor.getValue()));
     Value isHigher = builder.isBelow(toBits(adaptor.getKnown()), largest);
-    auto ifOp = builder.create<scf::IfOp>(
-        builder.both(builder.isFirstLane(), isHigher), /*withElse=*/false);
+    auto ifOp = scf::IfOp::create(builder,
+                                  builder.both(builder.isFirstLane(), isHigher),
+                                  /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     builder.raiseGlobal(
         getGlobalAddress(builder, op.getDest(), builder.index(0)), largest);

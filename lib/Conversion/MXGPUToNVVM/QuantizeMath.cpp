@@ -86,12 +86,12 @@ Value QuantizeMath::combine(Value a, Value b) {
   if (!recipe.nvfp4)
     return builder.largerMagnitude(a, b, recipe.input);
   if (recipe.inWord() == 1)
-    return builder.create<arith::MaxUIOp>(a, b);
+    return arith::MaxUIOp::create(builder, a, b);
   Type halves = VectorType::get({2}, builder.getI16Type());
-  Value max = builder.create<LLVM::UMaxOp>(
-      builder.create<LLVM::BitcastOp>(halves, a).getResult(),
-      builder.create<LLVM::BitcastOp>(halves, b).getResult());
-  return builder.create<LLVM::BitcastOp>(builder.getI32Type(), max);
+  Value max = LLVM::UMaxOp::create(
+      builder, LLVM::BitcastOp::create(builder, halves, a).getResult(),
+      LLVM::BitcastOp::create(builder, halves, b).getResult());
+  return LLVM::BitcastOp::create(builder, builder.getI32Type(), max);
 }
 
 /// Without the sign, the bits of floats are ordered as unsigned integers: NaN,
@@ -101,12 +101,12 @@ Value QuantizeMath::getMaximum(ArrayRef<Value> words) {
   Value maximum;
   for (Value word : words) {
     if (recipe.nvfp4)
-      word = builder.create<arith::AndIOp>(word, mask);
+      word = arith::AndIOp::create(builder, word, mask);
     maximum = maximum ? combine(maximum, word) : word;
   }
   if (recipe.nvfp4)
     return maximum;
-  return builder.create<arith::AndIOp>(maximum, mask);
+  return arith::AndIOp::create(builder, maximum, mask);
 }
 
 Value QuantizeMath::shareMaximum(Value maximum, uint64_t lanes) {
@@ -119,29 +119,30 @@ Value QuantizeMath::shareMaximum(Value maximum, uint64_t lanes) {
 Value QuantizeMath::toFloat(Value word, unsigned half) {
   if (recipe.input.isF16()) {
     Type pair = VectorType::get({2}, recipe.input);
-    Value number = builder.create<LLVM::ExtractElementOp>(
-        builder.create<LLVM::BitcastOp>(pair, word), builder.i32(half));
-    return builder.create<LLVM::FPExtOp>(builder.getF32Type(), number);
+    Value number = LLVM::ExtractElementOp::create(
+        builder, LLVM::BitcastOp::create(builder, pair, word),
+        builder.i32(half));
+    return LLVM::FPExtOp::create(builder, builder.getF32Type(), number);
   }
   if (recipe.input.isBF16())
     word =
         half == 0
-            ? builder.create<arith::ShLIOp>(word, builder.i32(16)).getResult()
-            : builder
-                  .create<arith::AndIOp>(word, builder.i32(int32_t(0xFFFF0000)))
+            ? arith::ShLIOp::create(builder, word, builder.i32(16)).getResult()
+            : arith::AndIOp::create(builder, word,
+                                    builder.i32(int32_t(0xFFFF0000)))
                   .getResult();
-  return builder.create<arith::BitcastOp>(builder.getF32Type(), word);
+  return arith::BitcastOp::create(builder, builder.getF32Type(), word);
 }
 
 Value QuantizeMath::getColumnMaximum(Value maximum, unsigned half) {
-  return builder.create<arith::BitcastOp>(builder.getI32Type(),
-                                          toFloat(maximum, half));
+  return arith::BitcastOp::create(builder, builder.getI32Type(),
+                                  toFloat(maximum, half));
 }
 
 Value QuantizeMath::getRowMaximum(Value maximum) {
   if (recipe.inWord() == 2)
-    maximum = combine(maximum,
-                      builder.create<arith::ShRUIOp>(maximum, builder.i32(16)));
+    maximum = combine(
+        maximum, arith::ShRUIOp::create(builder, maximum, builder.i32(16)));
   return getColumnMaximum(maximum, 0);
 }
 
@@ -150,25 +151,26 @@ Value QuantizeMath::getRowMaximum(Value maximum) {
 //===----------------------------------------------------------------------===//
 
 Value QuantizeMath::select(Value condition, Value yes, Value no) {
-  return builder.create<arith::SelectOp>(condition, yes, no);
+  return arith::SelectOp::create(builder, condition, yes, no);
 }
 
 Value QuantizeMath::compare(arith::CmpIPredicate predicate, Value a,
                             int64_t b) {
-  return builder.create<arith::CmpIOp>(predicate, a, builder.i32(b));
+  return arith::CmpIOp::create(builder, predicate, a, builder.i32(b));
 }
 
 Value QuantizeMath::toFloatBits(Value f32) {
-  return builder.create<arith::BitcastOp>(builder.getI32Type(), f32);
+  return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
 }
 
 Value QuantizeMath::fromBits(Value bits) {
-  return builder.create<arith::BitcastOp>(builder.getF32Type(), bits);
+  return arith::BitcastOp::create(builder, builder.getF32Type(), bits);
 }
 
 Value QuantizeMath::multiply(Value a, float b) {
-  return builder.create<arith::MulFOp>(
-      a, builder.create<arith::ConstantOp>(builder.getF32FloatAttr(b)));
+  return arith::MulFOp::create(
+      builder, a,
+      arith::ConstantOp::create(builder, builder.getF32FloatAttr(b)));
 }
 
 /// a * fl(1 / max), rounded up to a power of two: 255 for NaN, 254 for
@@ -178,18 +180,18 @@ Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
       multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
   if (recipe.narrowConversions) {
     Value zero =
-        builder.create<arith::ConstantOp>(builder.getF32FloatAttr(0.0f));
+        arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0f));
     Value pair = builder.convertToE8M0Up(zero, quotient);
-    return builder.create<arith::AndIOp>(
-        builder.create<arith::ExtUIOp>(builder.getI32Type(), pair),
+    return arith::AndIOp::create(
+        builder, arith::ExtUIOp::create(builder, builder.getI32Type(), pair),
         builder.i32(0xFF));
   }
   quotient = toFloatBits(quotient);
-  Value up = builder.create<arith::ShRUIOp>(
-      builder.add(quotient, builder.i32(0x7FFFFF)), builder.i32(23));
+  Value up = arith::ShRUIOp::create(
+      builder, builder.add(quotient, builder.i32(0x7FFFFF)), builder.i32(23));
   Value isSmallest = compare(arith::CmpIPredicate::ule, quotient, 0x00400000);
   Value byte = select(isSmallest, builder.i32(0), up);
-  byte = builder.create<arith::MinUIOp>(byte, builder.i32(254));
+  byte = arith::MinUIOp::create(builder, byte, builder.i32(254));
   Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
   return select(isNaN, builder.i32(255), byte);
 }
@@ -200,10 +202,11 @@ Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
   Value rounded = bits;
   if (recipe.rounding == ScaleRounding::Even)
     rounded = builder.add(bits, builder.i32(1 << (22 - scale.mantissaBits)));
-  Value exponent = builder.create<arith::ShRUIOp>(rounded, builder.i32(23));
-  Value byte = builder.create<arith::SubIOp>(exponent, builder.i32(scale.emax));
-  byte = builder.create<arith::MaxSIOp>(byte, builder.i32(0));
-  byte = builder.create<arith::MinSIOp>(byte, builder.i32(254));
+  Value exponent = arith::ShRUIOp::create(builder, rounded, builder.i32(23));
+  Value byte =
+      arith::SubIOp::create(builder, exponent, builder.i32(scale.emax));
+  byte = arith::MaxSIOp::create(builder, byte, builder.i32(0));
+  byte = arith::MinSIOp::create(builder, byte, builder.i32(254));
   Value isInfinity = compare(arith::CmpIPredicate::eq, bits, kInfinity);
   Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
   byte = select(isInfinity, builder.i32(254), byte);
@@ -220,9 +223,9 @@ BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
   Value byte = recipe.rounding == ScaleRounding::Ceil
                    ? getScaleByteUp(bits, scale)
                    : getScaleByteDown(bits, scale);
-  Value field = builder.create<arith::SubIOp>(builder.i32(254), byte);
-  Value factor = builder.create<arith::MaxSIOp>(
-      builder.create<arith::ShLIOp>(field, builder.i32(23)),
+  Value field = arith::SubIOp::create(builder, builder.i32(254), byte);
+  Value factor = arith::MaxSIOp::create(
+      builder, arith::ShLIOp::create(builder, field, builder.i32(23)),
       builder.i32(0x00400000));
   Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
   factor = select(isNaN, builder.i32(0x7FC00000), factor);
@@ -235,26 +238,26 @@ BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
 Value QuantizeMath::divideByScale(Value encode, Value scale) {
   Value bits = toFloatBits(encode);
   // From 2^-64 to below 2^64.
-  Value offset = builder.create<arith::SubIOp>(bits, builder.i32(63 << 23));
+  Value offset = arith::SubIOp::create(builder, bits, builder.i32(63 << 23));
   Value isUsual =
       compare(arith::CmpIPredicate::ult, offset, int64_t(128) << 23);
-  auto ifOp = builder.create<scf::IfOp>(TypeRange(builder.getF32Type()),
-                                        isUsual, /*withElse=*/true);
+  auto ifOp = scf::IfOp::create(builder, TypeRange(builder.getF32Type()),
+                                isUsual, /*withElse=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   auto fma = [&](Value a, Value b, Value c) -> Value {
-    return builder.create<LLVM::FMAOp>(a, b, c);
+    return LLVM::FMAOp::create(builder, a, b, c);
   };
-  Value one = builder.create<arith::ConstantOp>(builder.getF32FloatAttr(1.0f));
-  Value negated = builder.create<arith::NegFOp>(scale);
+  Value one = arith::ConstantOp::create(builder, builder.getF32FloatAttr(1.0f));
+  Value negated = arith::NegFOp::create(builder, scale);
   Value inverse = builder.reciprocal(scale);
   inverse = fma(inverse, fma(negated, inverse, one), inverse);
-  Value quotient = builder.create<arith::MulFOp>(encode, inverse);
+  Value quotient = arith::MulFOp::create(builder, encode, inverse);
   quotient = fma(fma(negated, quotient, encode), inverse, quotient);
-  builder.create<scf::YieldOp>(quotient);
+  scf::YieldOp::create(builder, quotient);
   builder.setInsertionPointToStart(ifOp.elseBlock());
-  Value divided = builder.create<arith::DivFOp>(encode, scale);
-  builder.create<scf::YieldOp>(divided);
+  Value divided = arith::DivFOp::create(builder, encode, scale);
+  scf::YieldOp::create(builder, divided);
   return ifOp.getResult(0);
 }
 
@@ -263,11 +266,12 @@ BlockScale QuantizeMath::getNVFP4Scale(Value bits, Value encode) {
   const ScaleRecipe &scale = getScaleRecipe(FloatFormat::E2M1);
   Value sixth =
       multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
-  Value target = builder.create<arith::MulFOp>(sixth, encode);
-  Value zero = builder.create<arith::ConstantOp>(builder.getF32FloatAttr(0.0f));
+  Value target = arith::MulFOp::create(builder, sixth, encode);
+  Value zero =
+      arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0f));
   Type e4m3 = Float8E4M3FNType::get(builder.getContext());
   Value pair = builder.convertToNarrow(zero, target, e4m3);
-  Value byte = builder.create<arith::ExtUIOp>(builder.getI32Type(), pair);
+  Value byte = arith::ExtUIOp::create(builder, builder.getI32Type(), pair);
   Value quotient = toFloatBits(divideByScale(encode, builder.widenE4M3(pair)));
   Value isInfinity = compare(arith::CmpIPredicate::eq, quotient, kInfinity);
   quotient = select(isInfinity, builder.i32(kMaxFinite), quotient);
@@ -292,13 +296,13 @@ QuantizeMath::scalePairs(ArrayRef<Value> words,
   Value both =
       builder.permute(toFloatBits(factors[0]), toFloatBits(factors[1]), 0x7632);
   Type type = VectorType::get({2}, recipe.input);
-  Value factor = builder.create<LLVM::BitcastOp>(type, both);
+  Value factor = LLVM::BitcastOp::create(builder, type, both);
   Values scaled;
   for (Value word : words) {
-    Value pair = builder.create<LLVM::BitcastOp>(type, word);
-    Value product = builder.create<LLVM::FMulOp>(pair, factor);
+    Value pair = LLVM::BitcastOp::create(builder, type, word);
+    Value product = LLVM::FMulOp::create(builder, pair, factor);
     scaled.push_back(
-        builder.create<LLVM::BitcastOp>(builder.getI32Type(), product));
+        LLVM::BitcastOp::create(builder, builder.getI32Type(), product));
   }
   return scaled;
 }
@@ -310,16 +314,16 @@ void QuantizeMath::scaleNumbers(MutableArrayRef<Value> numbers, Value factor) {
     return;
   if (recipe.nvfp4) {
     for (Value &number : numbers)
-      number = builder.create<arith::MulFOp>(number, factor);
+      number = arith::MulFOp::create(builder, number, factor);
     return;
   }
   Value factors = builder.joinFloats(factor, factor);
   for (size_t i = 0; i < numbers.size(); i += 2) {
-    Value product = builder.create<LLVM::FMulOp>(
-        builder.joinFloats(numbers[i], numbers[i + 1]), factors);
+    Value product = LLVM::FMulOp::create(
+        builder, builder.joinFloats(numbers[i], numbers[i + 1]), factors);
     for (unsigned k : {0, 1})
       numbers[i + k] =
-          builder.create<LLVM::ExtractElementOp>(product, builder.i32(k));
+          LLVM::ExtractElementOp::create(builder, product, builder.i32(k));
   }
 }
 
@@ -395,7 +399,7 @@ QuantizeMath::roundPairs(ArrayRef<Value> words,
   Value none = builder.i32(0);
   Value low = select(scales[0].isNaN, none, builder.i32(0x8000));
   Value high = select(scales[1].isNaN, none, builder.i32(int32_t(0x80000000)));
-  Value signs = builder.create<arith::OrIOp>(low, high);
+  Value signs = arith::OrIOp::create(builder, low, high);
   Values codes;
   for (Value word : words)
     codes.push_back(rounding.round(getFormat(recipe.element), word, signs));
@@ -463,16 +467,16 @@ QuantizeMath::Values QuantizeMath::packE2M1(ArrayRef<Value> numbers,
                                toFloatBits(numbers[j + 2]), 0x0073);
       };
       Value four = builder.permute(two(i + first), two(i + first + 4), 0x5410);
-      return builder.create<arith::AndIOp>(four, builder.i32(0x80808080));
+      return arith::AndIOp::create(builder, four, builder.i32(0x80808080));
     };
-    Value even = builder.create<arith::ShRUIOp>(signsOf(0), builder.i32(4));
-    Value word = builder.create<arith::OrIOp>(even, signsOf(1));
+    Value even = arith::ShRUIOp::create(builder, signsOf(0), builder.i32(4));
+    Value word = arith::OrIOp::create(builder, even, signsOf(1));
     constexpr uint32_t kHighBits = NarrowRounding::kIntegerBits;
     word = builder.add(word, builder.i32(-(kHighBits + (kHighBits << 4))));
     for (size_t j = 0; j < 8; ++j)
-      word = builder.add(
-          word, builder.create<arith::ShLIOp>(
-                    rounding.roundE2M1(numbers[i + j]), builder.i32(4 * j)));
+      word = builder.add(word, arith::ShLIOp::create(
+                                   builder, rounding.roundE2M1(numbers[i + j]),
+                                   builder.i32(4 * j)));
     words.push_back(select(scale.isNaN, builder.i32(0x77777777), word));
   }
   return words;
@@ -496,9 +500,10 @@ QuantizeMath::Values QuantizeMath::packByTarget(ArrayRef<Value> numbers) {
 Value QuantizeMath::merge(ArrayRef<Value> words, int64_t bits) {
   Value merged = words[0];
   for (size_t i = 1; i < words.size(); ++i)
-    merged = builder.create<arith::OrIOp>(
-        merged, builder.create<arith::ShLIOp>(words[i],
-                                              builder.i32(int64_t(i) * bits)));
+    merged = arith::OrIOp::create(
+        builder, merged,
+        arith::ShLIOp::create(builder, words[i],
+                              builder.i32(int64_t(i) * bits)));
   return merged;
 }
 
@@ -513,8 +518,8 @@ QuantizeMath::Values QuantizeMath::packRow(ArrayRef<Value> codes) {
   // Two words of codes become four elements in the low half.
   auto four = [&](size_t i) -> Value {
     Value both = merge(codes.slice(i, 2), 8);
-    return builder.create<arith::OrIOp>(
-        both, builder.create<arith::ShRUIOp>(both, builder.i32(12)));
+    return arith::OrIOp::create(
+        builder, both, arith::ShRUIOp::create(builder, both, builder.i32(12)));
   };
   for (size_t i = 0; i < codes.size(); i += 4)
     packed.push_back(builder.permute(four(i), four(i + 2), 0x5410));

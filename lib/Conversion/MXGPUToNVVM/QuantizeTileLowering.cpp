@@ -43,19 +43,19 @@ public:
     Value inRow = column;
     if (buffer.getShape().size() == 3) {
       Value elements = builder.i32(rowElements);
-      inRow = builder.create<arith::RemUIOp>(column, elements);
-      Value panel = builder.create<arith::DivUIOp>(column, elements);
+      inRow = arith::RemUIOp::create(builder, column, elements);
+      Value panel = arith::DivUIOp::create(builder, column, elements);
       int64_t panelBytes = buffer.getShape()[1] * rowBytes;
       base = builder.add(line, builder.mul(panel, builder.i32(panelBytes)));
     } else {
       base = line;
     }
-    Value byte = builder.create<arith::DivUIOp>(
-        builder.mul(inRow, builder.i32(bits)), builder.i32(8));
-    Value permutation = builder.create<arith::AndIOp>(
-        builder.create<arith::ShRUIOp>(line, builder.i32(3)),
+    Value byte = arith::DivUIOp::create(
+        builder, builder.mul(inRow, builder.i32(bits)), builder.i32(8));
+    Value permutation = arith::AndIOp::create(
+        builder, arith::ShRUIOp::create(builder, line, builder.i32(3)),
         builder.i32(mask));
-    inLine = builder.create<arith::XOrIOp>(byte, permutation);
+    inLine = arith::XOrIOp::create(builder, byte, permutation);
   }
 
   int64_t getRows() const { return shape[0]; }
@@ -70,9 +70,9 @@ public:
     int64_t change = ((row * rowBytes >> 3) & mask) ^ (chunk * 16);
     Value &pointer = pointers[change];
     if (!pointer) {
-      Value place = builder.create<arith::XOrIOp>(inLine, builder.i32(change));
-      pointer = builder.create<LLVM::GEPOp>(
-          start.getType(), builder.getI8Type(), start,
+      Value place = arith::XOrIOp::create(builder, inLine, builder.i32(change));
+      pointer = LLVM::GEPOp::create(
+          builder, start.getType(), builder.getI8Type(), start,
           ArrayRef<LLVM::GEPArg>{builder.add(base, place)});
     }
     return builder.offset(pointer, row * rowBytes);
@@ -106,25 +106,26 @@ VectorType flatten(Type type) {
 /// A vector of `type` from its words, and back.
 Value fromWords(NVVMBuilder &builder, ArrayRef<Value> words, VectorType type) {
   Value vector = joinWords(builder, words, flatten(type));
-  return builder.create<vector::ShapeCastOp>(type, vector);
+  return vector::ShapeCastOp::create(builder, type, vector);
 }
 
 SmallVector<Value> toWords(NVVMBuilder &builder, Value value) {
-  return splitWords(builder, builder.create<vector::ShapeCastOp>(
-                                 flatten(value.getType()), value));
+  return splitWords(builder, vector::ShapeCastOp::create(
+                                 builder, flatten(value.getType()), value));
 }
 
 /// The lowest `bits` of a word, all or none where there are more or fewer.
 Value getLowBits(NVVMBuilder &builder, Value bits) {
-  Value some = builder.create<arith::SubIOp>(
-      builder.create<arith::ShLIOp>(builder.i32(1), bits), builder.i32(1));
+  Value some = arith::SubIOp::create(
+      builder, arith::ShLIOp::create(builder, builder.i32(1), bits),
+      builder.i32(1));
   auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
-    return builder.create<arith::CmpIOp>(predicate, bits, builder.i32(bound));
+    return arith::CmpIOp::create(builder, predicate, bits, builder.i32(bound));
   };
-  Value low = builder.create<arith::SelectOp>(
-      compare(arith::CmpIPredicate::slt, 32), some, builder.i32(-1));
-  return builder.create<arith::SelectOp>(compare(arith::CmpIPredicate::sgt, 0),
-                                         low, builder.i32(0));
+  Value low = arith::SelectOp::create(
+      builder, compare(arith::CmpIPredicate::slt, 32), some, builder.i32(-1));
+  return arith::SelectOp::create(builder, compare(arith::CmpIPredicate::sgt, 0),
+                                 low, builder.i32(0));
 }
 
 /// The words are lines of so many elements: in each, those from number `left`
@@ -132,14 +133,14 @@ Value getLowBits(NVVMBuilder &builder, Value bits) {
 /// as they are.
 void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words, Value left,
                  int64_t lines, int64_t elementBits, int64_t elements) {
-  auto ifOp = builder.create<scf::IfOp>(
-      ValueRange(words).getTypes(),
-      builder.create<arith::CmpIOp>(arith::CmpIPredicate::sge, left,
-                                    builder.i32(elements)),
+  auto ifOp = scf::IfOp::create(
+      builder, ValueRange(words).getTypes(),
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, left,
+                            builder.i32(elements)),
       /*withElse=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
-  builder.create<scf::YieldOp>(words);
+  scf::YieldOp::create(builder, words);
   builder.setInsertionPointToStart(ifOp.elseBlock());
   SmallVector<Value> cleared;
   size_t inLine = words.size() / lines;
@@ -148,9 +149,9 @@ void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words, Value left,
     Value bits = builder.mul(builder.add(left, builder.i32(-before)),
                              builder.i32(elementBits));
     cleared.push_back(
-        builder.create<arith::AndIOp>(word, getLowBits(builder, bits)));
+        arith::AndIOp::create(builder, word, getLowBits(builder, bits)));
   }
-  builder.create<scf::YieldOp>(cleared);
+  scf::YieldOp::create(builder, cleared);
   llvm::copy(ifOp.getResults(), words.begin());
 }
 
@@ -174,8 +175,9 @@ struct LoadSharedLowering final : KernelPattern<LoadSharedOp> {
                            builder.loadShared(fragment.getPointer(row, chunk),
                                               fragment.getWords()));
     if (op.getRows()) {
-      Value left = builder.create<arith::SubIOp>(
-          builder.toI32(adaptor.getRows()), builder.toI32(adaptor.getRow()));
+      Value left =
+          arith::SubIOp::create(builder, builder.toI32(adaptor.getRows()),
+                                builder.toI32(adaptor.getRow()));
       // Rows of whole words.
       int64_t rows = fragment.getRows();
       clearBehind(builder, words, left, /*lines=*/1, 32 * words.size() / rows,
@@ -226,21 +228,21 @@ struct StoreScaleLowering final : KernelPattern<StoreScaleOp> {
     Value start =
         getStagedField(builder, op, ring, op.getField(), adaptor.getSlot());
     Value row = builder.toI32(adaptor.getRow());
-    Value inBand = builder.create<arith::RemUIOp>(row, builder.i32(32));
-    Value band = builder.create<arith::DivUIOp>(row, builder.i32(32));
+    Value inBand = arith::RemUIOp::create(builder, row, builder.i32(32));
+    Value band = arith::DivUIOp::create(builder, row, builder.i32(32));
     Value block = builder.toI32(adaptor.getBlock());
     ArrayRef<int64_t> shape = getBuffer(ring, op.getField()).getShape();
     if (shape.size() == 3)
       start = builder.add(start, getTileOffset(builder, shape, row, block));
     inBand = builder.mul(inBand, builder.i32(16));
-    band = builder.create<arith::RemUIOp>(band, builder.i32(4));
+    band = arith::RemUIOp::create(builder, band, builder.i32(4));
     Value place = builder.add(inBand, builder.mul(band, builder.i32(4)));
-    block = builder.create<arith::RemUIOp>(block, builder.i32(4));
+    block = arith::RemUIOp::create(builder, block, builder.i32(4));
     place = builder.add(place, block);
-    Value byte = builder.create<arith::BitcastOp>(builder.getI8Type(),
-                                                  adaptor.getScale());
-    builder.create<LLVM::StoreOp>(byte,
-                                  builder.shared(builder.add(start, place)));
+    Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
+                                          adaptor.getScale());
+    LLVM::StoreOp::create(builder, byte,
+                          builder.shared(builder.add(start, place)));
     rewriter.eraseOp(op);
     return success();
   }
@@ -250,9 +252,9 @@ private:
   static Value getTileOffset(NVVMBuilder &builder, ArrayRef<int64_t> shape,
                              Value row, Value block) {
     Value rowTile =
-        builder.create<arith::DivUIOp>(row, builder.i32(mx::kScaleTileRows));
-    Value blockTile = builder.create<arith::DivUIOp>(
-        block, builder.i32(mx::kScaleTileBlocks));
+        arith::DivUIOp::create(builder, row, builder.i32(mx::kScaleTileRows));
+    Value blockTile = arith::DivUIOp::create(builder, block,
+                                             builder.i32(mx::kScaleTileBlocks));
     Value tile =
         builder.add(builder.mul(rowTile, builder.i32(shape[1])), blockTile);
     return builder.mul(tile, builder.i32(shape[2]));
@@ -273,25 +275,25 @@ struct StoreRowsLowering final : KernelPattern<StoreRowsOp> {
     if (kernel.firstCopies.contains(op))
       syncSharers(builder, op, ring);
     auto ifOp =
-        builder.create<scf::IfOp>(adaptor.getCondition(), /*withElse=*/false);
+        scf::IfOp::create(builder, adaptor.getCondition(), /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     Value start = builder.shared(
         getStagedField(builder, op, ring, op.getField(), adaptor.getSlot()));
     int64_t bytes = buffer.getElementType().getIntOrFloatBitWidth() / 8;
     int64_t chunk = kChunkBytes / bytes, inRow = buffer.getShape()[1] / chunk;
     int64_t threads = getRole(op).getWarps() * mx::target::kWarpSize;
-    Value thread = builder.create<arith::SubIOp>(
-        builder.threadId(),
+    Value thread = arith::SubIOp::create(
+        builder, builder.threadId(),
         builder.i32(*getRole(op).getFirstWarp() * mx::target::kWarpSize));
     Value chunks =
         builder.mul(builder.toI32(adaptor.getRows()), builder.i32(inRow));
     auto loop =
-        builder.create<scf::ForOp>(thread, chunks, builder.i32(threads));
+        scf::ForOp::create(builder, thread, chunks, builder.i32(threads));
     builder.setInsertionPointToStart(loop.getBody());
     Value number = loop.getInductionVar();
-    Value row = builder.create<arith::DivUIOp>(number, builder.i32(inRow));
+    Value row = arith::DivUIOp::create(builder, number, builder.i32(inRow));
     Value column =
-        builder.mul(builder.create<arith::RemUIOp>(number, builder.i32(inRow)),
+        builder.mul(arith::RemUIOp::create(builder, number, builder.i32(inRow)),
                     builder.i32(chunk));
     auto type = VectorType::get(chunk, buffer.getElementType());
     Fragment fragment(builder, buffer, type, start, row, column);
@@ -308,15 +310,16 @@ private:
                     ArrayRef<Value> row, ArrayRef<Value> column,
                     int64_t bytes) {
     auto add = [&](ArrayRef<Value> parts) -> Value {
-      return builder.add(parts[0], builder.create<arith::IndexCastUIOp>(
-                                       builder.getIndexType(), parts[1]));
+      return builder.add(parts[0],
+                         arith::IndexCastUIOp::create(
+                             builder, builder.getIndexType(), parts[1]));
     };
     Value rowInTensor = add(row), inTensor = add(column);
-    Value rows = builder.create<memref::DimOp>(op.getDest(), 0);
-    Value columns = builder.create<memref::DimOp>(op.getDest(), 1);
+    Value rows = memref::DimOp::create(builder, op.getDest(), 0);
+    Value columns = memref::DimOp::create(builder, op.getDest(), 1);
     Value isInside = builder.both(builder.isBelow(rowInTensor, rows),
                                   builder.isBelow(inTensor, columns));
-    auto ifOp = builder.create<scf::IfOp>(isInside, /*withElse=*/false);
+    auto ifOp = scf::IfOp::create(builder, isInside, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     SmallVector<Value> words =
         builder.loadShared(fragment.getPointer(0, 0), kChunkBytes / 4);
@@ -381,7 +384,7 @@ struct QuantizeColumnsLowering final : KernelPattern<QuantizeColumnsOp> {
 
 private:
   static Value toI64(NVVMBuilder &builder, Value index) {
-    return builder.create<arith::IndexCastUIOp>(builder.getI64Type(), index);
+    return arith::IndexCastUIOp::create(builder, builder.getI64Type(), index);
   }
 
   static Value joinScales(NVVMBuilder &builder, QuantizeColumnsOp op,
@@ -389,11 +392,12 @@ private:
     auto type = cast<VectorType>(op.getScales().getType());
     SmallVector<Value> scales;
     for (Value byte : bytes) {
-      Value narrow = builder.create<arith::TruncIOp>(builder.getI8Type(), byte);
+      Value narrow =
+          arith::TruncIOp::create(builder, builder.getI8Type(), byte);
       scales.push_back(
-          builder.create<arith::BitcastOp>(type.getElementType(), narrow));
+          arith::BitcastOp::create(builder, type.getElementType(), narrow));
     }
-    return builder.create<vector::FromElementsOp>(type, scales);
+    return vector::FromElementsOp::create(builder, type, scales);
   }
 };
 

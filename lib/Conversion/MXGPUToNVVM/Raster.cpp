@@ -22,23 +22,23 @@ struct Arithmetic {
   NVVMBuilder &b;
 
   Value add(Value x, Value y) const { return b.add(x, y); }
-  Value sub(Value x, Value y) const { return b.create<arith::SubIOp>(x, y); }
+  Value sub(Value x, Value y) const { return arith::SubIOp::create(b, x, y); }
   Value mul(Value x, Value y) const { return b.mul(x, y); }
-  Value div(Value x, Value y) const { return b.create<arith::DivUIOp>(x, y); }
-  Value min(Value x, Value y) const { return b.create<arith::MinUIOp>(x, y); }
-  Value half(Value x) const { return b.create<arith::ShRUIOp>(x, b.i32(1)); }
+  Value div(Value x, Value y) const { return arith::DivUIOp::create(b, x, y); }
+  Value min(Value x, Value y) const { return arith::MinUIOp::create(b, x, y); }
+  Value half(Value x) const { return arith::ShRUIOp::create(b, x, b.i32(1)); }
   Value less(Value x, Value y) const {
-    return b.create<arith::CmpIOp>(arith::CmpIPredicate::ult, x, y);
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
   }
   Value negate(Value x) const { return sub(b.i32(0), x); }
   Value select(Value condition, Value x, Value y) const {
-    return b.create<arith::SelectOp>(condition, x, y);
+    return arith::SelectOp::create(b, condition, x, y);
   }
   /// Half of a side, even if it can be: 2 is the only length that has an odd
   /// half and cannot.
   Value halve(Value length) const {
     Value part = half(length);
-    Value odd = b.create<arith::AndIOp>(part, b.i32(1));
+    Value odd = arith::AndIOp::create(b, part, b.i32(1));
     Value isMore = less(b.i32(2), length);
     return add(part, select(isMore, odd, b.i32(0)));
   }
@@ -78,7 +78,7 @@ struct Walk {
             acrossStart, acrossDirection, across,         isTurned};
   }
   Walk turned(const Arithmetic &a) const {
-    Value flipped = a.b.create<arith::XOrIOp>(isTurned, a.b.i1(true));
+    Value flipped = arith::XOrIOp::create(a.b, isTurned, a.b.i1(true));
     return {unit,       acrossStart,    acrossDirection, across,
             alongStart, alongDirection, along,           flipped};
   }
@@ -91,12 +91,12 @@ Walk choose(const Arithmetic &a, Value condition,
   Type i32 = b.getI32Type();
   SmallVector<Type> types(7, i32);
   types.push_back(b.getI1Type());
-  auto ifOp = b.create<scf::IfOp>(types, condition, /*withElse=*/true);
+  auto ifOp = scf::IfOp::create(b, types, condition, /*withElse=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(ifOp.thenBlock());
-  b.create<scf::YieldOp>(then().values());
+  scf::YieldOp::create(b, then().values());
   b.setInsertionPointToStart(ifOp.elseBlock());
-  b.create<scf::YieldOp>(other().values());
+  scf::YieldOp::create(b, other().values());
   return Walk::from(ifOp.getResults());
 }
 
@@ -174,8 +174,8 @@ Tiles buildHilbert(const Arithmetic &a, Tiles grid, Value unit) {
                 a.min(grid.rows, grid.columns),
                 isTall};
   SmallVector<Value> values = start.values();
-  auto loop = b.create<scf::WhileOp>(
-      ValueRange(values).getTypes(), values,
+  auto loop = scf::WhileOp::create(
+      b, ValueRange(values).getTypes(), values,
       [&](OpBuilder &builder, Location loc, ValueRange args) {
         Walk walk = Walk::from(args);
         Value shorter =
@@ -194,11 +194,11 @@ Tiles buildHilbert(const Arithmetic &a, Tiles grid, Value unit) {
         Walk next = choose(
             a, isLong, [&] { return descendLong(a, walk); },
             [&] { return descendSquare(a, walk); });
-        b.create<scf::YieldOp>(next.values());
+        scf::YieldOp::create(b, next.values());
       });
   Walk end = Walk::from(loop.getResults());
   Value isAlong =
-      b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, end.across, one);
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, end.across, one);
   Value alongEnd = a.add(end.alongStart, a.mul(end.alongDirection, end.unit));
   Value acrossEnd =
       a.add(end.acrossStart, a.mul(end.acrossDirection, end.unit));

@@ -26,9 +26,9 @@ struct ReduceLanesLowering final : KernelPattern<ReduceLanesOp> {
     Value value = adaptor.getValue();
     for (int64_t lanes = mx::target::kWarpSize / 2; lanes > 0; lanes /= 2) {
       Value bits =
-          builder.create<arith::BitcastOp>(builder.getI32Type(), value);
-      Value other = builder.create<arith::BitcastOp>(
-          builder.getF32Type(), builder.shuffleXor(bits, lanes));
+          arith::BitcastOp::create(builder, builder.getI32Type(), value);
+      Value other = arith::BitcastOp::create(builder, builder.getF32Type(),
+                                             builder.shuffleXor(bits, lanes));
       value = combine(builder, op.getKind(), value, other);
     }
     rewriter.replaceOp(op, value);
@@ -40,11 +40,11 @@ private:
                        Value b) {
     switch (kind) {
     case ReduceKind::Add:
-      return builder.create<LLVM::FAddOp>(a, b);
+      return LLVM::FAddOp::create(builder, a, b);
     case ReduceKind::Maximum:
-      return builder.create<LLVM::MaximumOp>(a, b);
+      return LLVM::MaximumOp::create(builder, a, b);
     case ReduceKind::Minimum:
-      return builder.create<LLVM::MinimumOp>(a, b);
+      return LLVM::MinimumOp::create(builder, a, b);
     }
     llvm_unreachable("all kinds are listed");
   }

@@ -83,8 +83,8 @@ RingState mx::mxgpu::createRingState(NVVMBuilder &builder, RingOp ring,
   builder.setInsertionPointToStart(&role.getBody().front());
   state.first = getSlot(builder, ring, 0);
   state.end = getSlot(builder, ring, ring.getType().getStages());
-  builder.create<LLVM::StoreOp>(state.first, state.slot);
-  builder.create<LLVM::StoreOp>(builder.i32(asProducer), state.phase);
+  LLVM::StoreOp::create(builder, state.first, state.slot);
+  LLVM::StoreOp::create(builder, builder.i32(asProducer), state.phase);
   return state;
 }
 
@@ -100,27 +100,28 @@ static void advance(NVVMBuilder &builder, RingOp ring, RingState state,
                    ? builder.offset(slot, *ring.getStride())
                    : builder.add(slot, builder.i32(1));
   Value wraps =
-      builder.create<LLVM::ICmpOp>(LLVM::ICmpPredicate::eq, next, state.end);
-  Value wrapped = builder.create<arith::SelectOp>(wraps, state.first, next);
-  Value flip = builder.create<arith::ExtUIOp>(builder.getI32Type(), wraps);
-  Value flipped = builder.create<arith::XOrIOp>(phase, flip);
-  builder.create<LLVM::StoreOp>(wrapped, state.slot);
-  builder.create<LLVM::StoreOp>(flipped, state.phase);
+      LLVM::ICmpOp::create(builder, LLVM::ICmpPredicate::eq, next, state.end);
+  Value wrapped = arith::SelectOp::create(builder, wraps, state.first, next);
+  Value flip = arith::ExtUIOp::create(builder, builder.getI32Type(), wraps);
+  Value flipped = arith::XOrIOp::create(builder, phase, flip);
+  LLVM::StoreOp::create(builder, wrapped, state.slot);
+  LLVM::StoreOp::create(builder, flipped, state.phase);
 }
 
 /// Waits for the next slot, as producer or as consumer, and steps on.
 static Value takeSlot(NVVMBuilder &builder, RingOp ring, RingState state,
                       bool asProducer) {
   Value slot =
-      builder.create<LLVM::LoadOp>(getSlotType(ring.getType()), state.slot);
-  Value phase = builder.create<LLVM::LoadOp>(builder.getI32Type(), state.phase);
+      LLVM::LoadOp::create(builder, getSlotType(ring.getType()), state.slot);
+  Value phase =
+      LLVM::LoadOp::create(builder, builder.getI32Type(), state.phase);
   Value awaited = slot, parity = phase;
   if (asProducer && ring.getType().getOverlap()) {
     // The slot before must be released, the other one of two: in this round if
     // this is slot 1, in the round before if it is slot 0. What it does not
     // share was read before that of this slot was.
-    awaited = builder.create<arith::XOrIOp>(slot, builder.i32(1));
-    parity = builder.create<arith::XOrIOp>(phase, slot);
+    awaited = arith::XOrIOp::create(builder, slot, builder.i32(1));
+    parity = arith::XOrIOp::create(builder, phase, slot);
   }
   bool pair = ring.getType().isPair();
   auto wait = [&] {
@@ -130,7 +131,7 @@ static Value takeSlot(NVVMBuilder &builder, RingOp ring, RingState state,
   if (pair && asProducer && ring.getType().getProducer() == Agent::Clc) {
     // Only the leader fills slots of both CTAs, when both have emptied them.
     auto ifOp =
-        builder.create<scf::IfOp>(builder.isLeader(), /*withElse=*/false);
+        scf::IfOp::create(builder, builder.isLeader(), /*withElse=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     wait();
@@ -144,7 +145,7 @@ static Value takeSlot(NVVMBuilder &builder, RingOp ring, RingState state,
 void mx::mxgpu::drainRing(NVVMBuilder &builder, RingOp ring, RingState state) {
   Value zero = builder.i32(0);
   Value stages = builder.i32(ring.getType().getStages());
-  auto loop = builder.create<scf::ForOp>(zero, stages, builder.i32(1));
+  auto loop = scf::ForOp::create(builder, zero, stages, builder.i32(1));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   takeSlot(builder, ring, state, /*asProducer=*/true);
@@ -189,7 +190,7 @@ static void arriveByRole(NVVMBuilder &builder, Operation *op, RingType type,
   // then told 8 times, not 256.
   builder.syncWarp();
   auto ifOp =
-      builder.create<scf::IfOp>(builder.isFirstLane(), /*withElse=*/false);
+      scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   arrive();
@@ -291,7 +292,7 @@ struct PublishLowering final : KernelPattern<PublishOp> {
     OpBuilder::InsertionGuard guard(builder);
     if (pair) {
       auto ifOp =
-          builder.create<scf::IfOp>(builder.isLeader(), /*withElse=*/false);
+          scf::IfOp::create(builder, builder.isLeader(), /*withElse=*/false);
       builder.setInsertionPointToStart(ifOp.thenBlock());
     }
     builder.requestCluster(answer, barrier, /*multicast=*/pair);
@@ -305,7 +306,7 @@ struct PublishLowering final : KernelPattern<PublishOp> {
     StringRef field = ring.getType().getNames().front();
     Value address = getFieldAddress(builder, ring, field, slot);
     auto ifOp =
-        builder.create<scf::IfOp>(builder.isFirstLane(), /*withElse=*/false);
+        scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     storeGroupUnit(builder, unit, address);
@@ -326,13 +327,13 @@ struct PublishLowering final : KernelPattern<PublishOp> {
   static void drawTicket(NVVMBuilder &builder, RingOp ring, Value slot) {
     WorkSourceOp source = getWorkSource(ring);
     Value units = getNumUnits(builder, source);
-    Value last = builder.create<arith::SubIOp>(units, builder.i32(1));
+    Value last = arith::SubIOp::create(builder, units, builder.i32(1));
     Value ticket = builder.drawTicket(
         getGlobalAddress(builder, source.getCounter(), builder.index(0)), last);
     Value unit = builder.add(ticket, builder.ctaCount());
     Value isUnit = builder.isBelow(unit, units);
     Value answer =
-        builder.create<arith::SelectOp>(isUnit, unit, builder.i32(-1));
+        arith::SelectOp::create(builder, isUnit, unit, builder.i32(-1));
     StringRef field = ring.getType().getNames().front();
     builder.storeShared(getFieldAddress(builder, ring, field, slot), answer);
   }
@@ -342,7 +343,7 @@ struct PublishLowering final : KernelPattern<PublishOp> {
                              bool pair) {
     if (!empty)
       return builder.commit(barrier, pair);
-    auto ifOp = builder.create<scf::IfOp>(empty, /*withElse=*/true);
+    auto ifOp = scf::IfOp::create(builder, empty, /*withElse=*/true);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     if (pair) {
       builder.arriveAt(barrier, 0);

@@ -35,9 +35,9 @@ void mx::mxgpu::branchOnRoles(NVVMBuilder &builder, ArrayRef<RoleOp> roles,
   for (RoleOp role : roles) {
     bool isLast = role == roles.back() && !kernel.launchedRegisters;
     Value relative =
-        builder.create<arith::SubIOp>(warp, builder.i32(*role.getFirstWarp()));
+        arith::SubIOp::create(builder, warp, builder.i32(*role.getFirstWarp()));
     Value isRole = builder.isBelow(relative, builder.i32(role.getWarps()));
-    auto ifOp = builder.create<scf::IfOp>(isRole, /*withElse=*/!isLast);
+    auto ifOp = scf::IfOp::create(builder, isRole, /*withElse=*/!isLast);
     role->moveBefore(ifOp.thenYield());
     if (!isLast)
       builder.setInsertionPointToStart(ifOp.elseBlock());
@@ -65,12 +65,12 @@ struct RoleLowering final : KernelPattern<RoleOp> {
       setRegisters(builder, kernel, *op.getRegisters());
     if (op.getOnLeader()) {
       auto leader =
-          builder.create<scf::IfOp>(builder.isLeader(), /*withElse=*/false);
+          scf::IfOp::create(builder, builder.isLeader(), /*withElse=*/false);
       builder.setInsertionPointToStart(leader.thenBlock());
     }
     if (op.getElected()) {
       auto elected =
-          builder.create<scf::IfOp>(builder.electOne(), /*withElse=*/false);
+          scf::IfOp::create(builder, builder.electOne(), /*withElse=*/false);
       builder.syncWarp();
       builder.setInsertionPointToStart(elected.thenBlock());
     }
@@ -98,16 +98,16 @@ struct ForEachKLowering final : KernelPattern<ForEachKOp> {
     Value start = builder.toI32(adaptor.getStart());
     Value end = builder.toI32(adaptor.getEnd());
     Value step = builder.i32(op.getStep());
-    auto loop = builder.create<scf::ForOp>(start, end, step);
+    auto loop = scf::ForOp::create(builder, start, end, step);
     builder.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
-    Value left = builder.create<arith::SubIOp>(end, k);
-    Value extent = builder.create<arith::MinUIOp>(left, step);
+    Value left = arith::SubIOp::create(builder, end, k);
+    Value extent = arith::MinUIOp::create(builder, left, step);
     Value first =
-        builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, k, start);
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, k, start);
     auto toIndex = [&](Value value) -> Value {
-      return builder.create<arith::IndexCastUIOp>(builder.getIndexType(),
-                                                  value);
+      return arith::IndexCastUIOp::create(builder, builder.getIndexType(),
+                                          value);
     };
     rewriter.inlineBlockBefore(&op.getBody().front(),
                                loop.getBody()->getTerminator(),
@@ -165,8 +165,8 @@ struct ThreadIdLowering final : KernelPattern<ThreadIdOp> {
     if (!role || !role.getFirstWarp())
       return rewriter.notifyMatchFailure(op, "expected a role with warps");
     Value inCta = builder.threadId();
-    Value inRole = builder.create<arith::SubIOp>(
-        inCta, builder.i32(*role.getFirstWarp() * 32));
+    Value inRole = arith::SubIOp::create(
+        builder, inCta, builder.i32(*role.getFirstWarp() * 32));
     rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
         op, builder.getIndexType(), inRole);
     return success();

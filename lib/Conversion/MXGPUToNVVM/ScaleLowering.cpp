@@ -18,11 +18,11 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 static Value div(NVVMBuilder &builder, Value value, int64_t by) {
-  return builder.create<arith::DivUIOp>(value, builder.index(by));
+  return arith::DivUIOp::create(builder, value, builder.index(by));
 }
 
 static Value rem(NVVMBuilder &builder, Value value, int64_t by) {
-  return builder.create<arith::RemUIOp>(value, builder.index(by));
+  return arith::RemUIOp::create(builder, value, builder.index(by));
 }
 
 namespace {
@@ -37,8 +37,8 @@ struct ScalePlace {
     bool isMatrix = cast<MemRefType>(scales.getType()).getRank() == 2;
     Value line = isMatrix ? row : div(builder, row, 128);
     Value inLine = isMatrix ? block : div(builder, block, 4);
-    Value lines = builder.create<memref::DimOp>(scales, 0);
-    Value lineSize = builder.create<memref::DimOp>(scales, 1);
+    Value lines = memref::DimOp::create(builder, scales, 0);
+    Value lineSize = memref::DimOp::create(builder, scales, 1);
     Value isLine = builder.isBelow(line, lines);
     Value exists = builder.both(isLine, builder.isBelow(inLine, lineSize));
     Value offset = builder.add(builder.mul(line, lineSize), inLine);
@@ -63,19 +63,19 @@ struct LoadScaleLowering final : KernelPattern<LoadScaleOp> {
                                  adaptor.getBlock());
     Value address = getGlobalAddress(builder, op.getSource(), place.offset);
     auto type = VectorType::get(1, builder.getI8Type());
-    auto ifOp = builder.create<scf::IfOp>(TypeRange(type), place.exists,
-                                          /*withElse=*/true);
+    auto ifOp = scf::IfOp::create(builder, TypeRange(type), place.exists,
+                                  /*withElse=*/true);
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(ifOp.thenBlock());
-      builder.create<scf::YieldOp>(builder.loadGlobal(address, type));
+      scf::YieldOp::create(builder, builder.loadGlobal(address, type));
       builder.setInsertionPointToStart(ifOp.elseBlock());
-      builder.create<scf::YieldOp>(
-          builder.create<arith::ConstantOp>(builder.getZeroAttr(type))
-              .getResult());
+      scf::YieldOp::create(
+          builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
+                       .getResult());
     }
-    Value byte = builder.create<vector::ExtractOp>(ifOp.getResult(0),
-                                                   ArrayRef<int64_t>{0});
+    Value byte = vector::ExtractOp::create(builder, ifOp.getResult(0),
+                                           ArrayRef<int64_t>{0});
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
     return success();
   }
@@ -88,8 +88,8 @@ struct StoreScalesLowering final : KernelPattern<StoreScalesOp> {
   matchAndRewrite(StoreScalesOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value byte = builder.create<arith::BitcastOp>(builder.getI8Type(),
-                                                  adaptor.getScale());
+    Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
+                                          adaptor.getScale());
     Value isRow = builder.isBelow(adaptor.getRow(), adaptor.getRows());
     Value isBlock = builder.isBelow(adaptor.getBlock(), adaptor.getBlocks());
     Value isScale = builder.both(isRow, isBlock);
@@ -104,9 +104,9 @@ struct StoreScalesLowering final : KernelPattern<StoreScalesOp> {
     }
     Value stores = builder.both(isPresent, builder.isFirstLane(lanes));
     Value address = getGlobalAddress(builder, op.getDest(), place.offset);
-    auto ifOp = builder.create<scf::IfOp>(stores, /*withElse=*/false);
+    auto ifOp = scf::IfOp::create(builder, stores, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.create<LLVM::StoreOp>(stored, address);
+    LLVM::StoreOp::create(builder, stored, address);
     rewriter.eraseOp(op);
     return success();
   }
@@ -115,16 +115,17 @@ private:
   /// The scales of four groups in one word, 0 for those that are none.
   static Value gather(NVVMBuilder &builder, Value byte, Value isScale,
                       int64_t lanes) {
-    Value word = builder.create<arith::ExtUIOp>(builder.getI32Type(), byte);
-    word = builder.create<arith::SelectOp>(isScale, word, builder.i32(0));
-    Value group = builder.create<arith::AndIOp>(
-        builder.create<arith::DivUIOp>(builder.laneId(), builder.i32(lanes)),
+    Value word = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);
+    word = arith::SelectOp::create(builder, isScale, word, builder.i32(0));
+    Value group = arith::AndIOp::create(
+        builder,
+        arith::DivUIOp::create(builder, builder.laneId(), builder.i32(lanes)),
         builder.i32(3));
-    word =
-        builder.create<arith::ShLIOp>(word, builder.mul(group, builder.i32(8)));
+    word = arith::ShLIOp::create(builder, word,
+                                 builder.mul(group, builder.i32(8)));
     for (int64_t distance : {lanes, 2 * lanes})
-      word = builder.create<arith::OrIOp>(word,
-                                          builder.shuffleXor(word, distance));
+      word = arith::OrIOp::create(builder, word,
+                                  builder.shuffleXor(word, distance));
     return word;
   }
 };

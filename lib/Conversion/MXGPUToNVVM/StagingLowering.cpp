@@ -21,7 +21,8 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 static void byOneThread(NVVMBuilder &builder, llvm::function_ref<void()> body) {
-  auto ifOp = builder.create<scf::IfOp>(builder.electOne(), /*withElse=*/false);
+  auto ifOp =
+      scf::IfOp::create(builder, builder.electOne(), /*withElse=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   body();
@@ -31,9 +32,9 @@ static void byOneThread(NVVMBuilder &builder, llvm::function_ref<void()> body) {
 static void byFirstThread(NVVMBuilder &builder, RoleOp role,
                           llvm::function_ref<void()> body) {
   Value first = builder.i32(*role.getFirstWarp() * 32);
-  Value isFirst = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                builder.threadId(), first);
-  auto ifOp = builder.create<scf::IfOp>(isFirst, /*withElse=*/false);
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                        builder.threadId(), first);
+  auto ifOp = scf::IfOp::create(builder, isFirst, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   body();
@@ -79,8 +80,8 @@ Value mx::mxgpu::getStagedField(NVVMBuilder &builder, Operation *op,
     return builder.add(builder.mul(slot, builder.i32(stride)),
                        builder.i32((*ring.getOffsets())[index]));
   Value warp = builder.warpInCta();
-  Value inRole = builder.create<arith::SubIOp>(
-      warp, builder.i32(*getRole(op).getFirstWarp()));
+  Value inRole = arith::SubIOp::create(
+      builder, warp, builder.i32(*getRole(op).getFirstWarp()));
   Value first =
       builder.mul(inRole, builder.i32(ring.getType().getStages() * stride));
   Value offset = builder.add(first, builder.i32((*ring.getOffsets())[index]));
@@ -117,19 +118,20 @@ private:
       return builder.i32(iteration.getInt() % stages);
     if (known) {
       auto loop = cast<scf::ForOp>(op->getParentOp());
-      Value done = builder.create<arith::SubIOp>(loop.getInductionVar(),
-                                                 loop.getLowerBound());
-      Value iteration = builder.create<arith::DivUIOp>(done, loop.getStep());
+      Value done = arith::SubIOp::create(builder, loop.getInductionVar(),
+                                         loop.getLowerBound());
+      Value iteration = arith::DivUIOp::create(builder, done, loop.getStep());
       return builder.toI32(
-          builder.create<arith::RemUIOp>(iteration, builder.index(stages)));
+          arith::RemUIOp::create(builder, iteration, builder.index(stages)));
     }
     RingState state = kernel.states.lookup({getRole(op), ring});
-    Value slot = builder.create<LLVM::LoadOp>(builder.getI32Type(), state.slot);
+    Value slot =
+        LLVM::LoadOp::create(builder, builder.getI32Type(), state.slot);
     Value next = builder.add(slot, builder.i32(1));
-    Value wraps = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, next,
-                                                builder.i32(stages));
-    builder.create<LLVM::StoreOp>(
-        builder.create<arith::SelectOp>(wraps, builder.i32(0), next),
+    Value wraps = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next,
+                                        builder.i32(stages));
+    LLVM::StoreOp::create(
+        builder, arith::SelectOp::create(builder, wraps, builder.i32(0), next),
         state.slot);
     return slot;
   }
@@ -177,18 +179,19 @@ struct StoreSharedLowering final : KernelPattern<StoreSharedOp> {
     Value start =
         getStagedField(builder, op, ring, op.getField(), adaptor.getSlot());
     Value lane =
-        builder.create<arith::AndIOp>(builder.threadId(), builder.i32(31));
+        arith::AndIOp::create(builder, builder.threadId(), builder.i32(31));
     Value row = builder.mul(lane, builder.i32(rowBytes));
-    Value permutation = builder.create<arith::AndIOp>(
-        builder.create<arith::ShRUIOp>(row, builder.i32(3)), builder.i32(mask));
-    Value permuted = builder.create<arith::XOrIOp>(row, permutation);
+    Value permutation = arith::AndIOp::create(
+        builder, arith::ShRUIOp::create(builder, row, builder.i32(3)),
+        builder.i32(mask));
+    Value permuted = arith::XOrIOp::create(builder, row, permutation);
     SmallVector<Value> words =
         getWords(builder, op.getValue(), 0, buffer.getShape()[1]);
     for (int64_t chunk = 0; chunk < rowBytes / 16; ++chunk) {
       // The chunk's bits are below those of the row, the slot's multiples of
       // the whole pattern: this part is the same for all slots.
       Value place =
-          builder.create<arith::XOrIOp>(permuted, builder.i32(chunk * 16));
+          arith::XOrIOp::create(builder, permuted, builder.i32(chunk * 16));
       builder.storeShared(builder.shared(builder.add(place, start)),
                           ArrayRef(words).slice(chunk * 4, 4));
     }
@@ -219,7 +222,7 @@ protected:
       OpBuilder::InsertionGuard guard(builder);
       if (condition)
         builder.setInsertionPointToStart(
-            builder.create<scf::IfOp>(condition, /*withElse=*/false)
+            scf::IfOp::create(builder, condition, /*withElse=*/false)
                 .thenBlock());
       start(source);
     };
@@ -268,17 +271,18 @@ struct BulkStoreLowering final : CopyLowering<BulkStoreOp> {
     Value position = builder.index(0);
     for (int64_t dim = 0; dim < type.getRank(); ++dim) {
       position = builder.mul(position,
-                             builder.create<memref::DimOp>(op.getDest(), dim));
+                             memref::DimOp::create(builder, op.getDest(), dim));
       if (static_cast<size_t>(dim) < adaptor.getCoords().size())
         position = builder.add(position, adaptor.getCoords()[dim]);
     }
     Value bytes =
         builder.mul(position, builder.index(type.getElementTypeBitWidth() / 8));
-    Value start = builder.create<arith::IndexCastOp>(
-        builder.getI64Type(),
-        builder.create<memref::ExtractAlignedPointerAsIndexOp>(op.getDest()));
+    Value start = arith::IndexCastOp::create(
+        builder, builder.getI64Type(),
+        memref::ExtractAlignedPointerAsIndexOp::create(builder, op.getDest()));
     Value address = builder.add(
-        start, builder.create<arith::IndexCastOp>(builder.getI64Type(), bytes));
+        start,
+        arith::IndexCastOp::create(builder, builder.getI64Type(), bytes));
     RingOp ring = kernel.rings.lookup(op.getSlot());
     int64_t index = ring.getType().getFieldIndex(op.getField());
     BufferType buffer = ring.getType().getBuffers()[index];

@@ -22,18 +22,18 @@ static constexpr int64_t kRandomBits = 32;
 Value StochasticRounding::draw(Value index, Value seed) {
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
   auto low = [&](Value wide) -> Value {
-    return builder.create<arith::TruncIOp>(i32, wide);
+    return arith::TruncIOp::create(builder, i32, wide);
   };
   auto high = [&](Value wide) -> Value {
-    return low(builder.create<arith::ShRUIOp>(wide, builder.i64(32)));
+    return low(arith::ShRUIOp::create(builder, wide, builder.i64(32)));
   };
   auto multiply = [&](Value word, uint32_t by) -> Value {
-    return builder.mul(builder.create<arith::ExtUIOp>(i64, word),
+    return builder.mul(arith::ExtUIOp::create(builder, i64, word),
                        builder.i64(by));
   };
   auto mix = [&](Value a, Value b, Value c) -> Value {
-    return builder.create<arith::XOrIOp>(builder.create<arith::XOrIOp>(a, b),
-                                         c);
+    return arith::XOrIOp::create(builder, arith::XOrIOp::create(builder, a, b),
+                                 c);
   };
   Value zero = builder.i32(0);
   Value counter[4] = {low(index), high(index), zero, zero};
@@ -56,21 +56,23 @@ Value StochasticRounding::draw(Value index, Value seed) {
 Value StochasticRounding::cutOff(Value significand, Value count, Value random) {
   Type i64 = builder.getI64Type();
   Value none = builder.i32(0), most = builder.i32(kRandomBits);
-  Value lost = builder.create<arith::MinSIOp>(
-      builder.create<arith::MaxSIOp>(builder.create<arith::SubIOp>(count, most),
-                                     none),
+  Value lost = arith::MinSIOp::create(
+      builder,
+      arith::MaxSIOp::create(builder,
+                             arith::SubIOp::create(builder, count, most), none),
       builder.i32(31));
-  significand = builder.create<arith::ShRUIOp>(significand, lost);
-  count = builder.create<arith::ExtUIOp>(
-      i64, builder.create<arith::MinSIOp>(count, most));
-  Value mask = builder.create<arith::SubIOp>(
-      builder.create<arith::ShLIOp>(builder.i64(1), count), builder.i64(1));
-  Value below = builder.create<arith::AndIOp>(
-      builder.create<arith::ExtUIOp>(i64, random), mask);
+  significand = arith::ShRUIOp::create(builder, significand, lost);
+  count = arith::ExtUIOp::create(builder, i64,
+                                 arith::MinSIOp::create(builder, count, most));
+  Value mask = arith::SubIOp::create(
+      builder, arith::ShLIOp::create(builder, builder.i64(1), count),
+      builder.i64(1));
+  Value below = arith::AndIOp::create(
+      builder, arith::ExtUIOp::create(builder, i64, random), mask);
   Value sum =
-      builder.add(builder.create<arith::ExtUIOp>(i64, significand), below);
-  return builder.create<arith::TruncIOp>(
-      builder.getI32Type(), builder.create<arith::ShRUIOp>(sum, count));
+      builder.add(arith::ExtUIOp::create(builder, i64, significand), below);
+  return arith::TruncIOp::create(builder, builder.getI32Type(),
+                                 arith::ShRUIOp::create(builder, sum, count));
 }
 
 namespace {
@@ -78,20 +80,20 @@ namespace {
 struct Parts {
   Parts(NVVMBuilder &builder, Value bits) {
     auto mask = [&](Value value, int64_t bits) -> Value {
-      return builder.create<arith::AndIOp>(value, builder.i32(bits));
+      return arith::AndIOp::create(builder, value, builder.i32(bits));
     };
     magnitude = mask(bits, 0x7FFFFFFF);
     field =
-        builder.create<arith::ShRUIOp>(magnitude, builder.i32(kMantissaBits));
-    significand = builder.create<arith::OrIOp>(mask(bits, kHidden - 1),
-                                               builder.i32(kHidden));
+        arith::ShRUIOp::create(builder, magnitude, builder.i32(kMantissaBits));
+    significand = arith::OrIOp::create(builder, mask(bits, kHidden - 1),
+                                       builder.i32(kHidden));
     // Zero has no hidden bit; neither have subnormals, which does not matter.
-    Value isZero = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                 field, builder.i32(0));
+    Value isZero = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                         field, builder.i32(0));
     significand =
-        builder.create<arith::SelectOp>(isZero, builder.i32(0), significand);
-    isNegative = builder.create<arith::CmpIOp>(arith::CmpIPredicate::slt, bits,
-                                               builder.i32(0));
+        arith::SelectOp::create(builder, isZero, builder.i32(0), significand);
+    isNegative = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, bits,
+                                       builder.i32(0));
   }
   Value magnitude, field, significand, isNegative;
 };
@@ -102,35 +104,38 @@ Value StochasticRounding::round(const FloatFormatInfo &format, Value bits,
   Parts x(builder, bits);
   // The field that the smallest normal number of the format has as an f32.
   Value lowest = builder.i32(kBias + 1 - format.bias);
-  Value field = builder.create<arith::MaxSIOp>(x.field, lowest);
-  Value count = builder.add(builder.create<arith::SubIOp>(field, x.field),
+  Value field = arith::MaxSIOp::create(builder, x.field, lowest);
+  Value count = builder.add(arith::SubIOp::create(builder, field, x.field),
                             builder.i32(kMantissaBits - format.mantissaBits));
   Value kept = cutOff(x.significand, count, random);
   // The hidden bit of a normal number is its exponent's first step.
-  Value steps = builder.create<arith::SubIOp>(field, lowest);
-  Value code = builder.add(kept, builder.create<arith::ShLIOp>(
-                                     steps, builder.i32(format.mantissaBits)));
-  code = builder.create<arith::MinUIOp>(code, builder.i32(format.maxCode));
-  Value sign = builder.create<arith::SelectOp>(
-      x.isNegative, builder.i32(1 << (format.bits - 1)), builder.i32(0));
-  code = builder.create<arith::OrIOp>(code, sign);
-  Value isNaN = builder.create<arith::CmpIOp>(
-      arith::CmpIPredicate::ugt, x.magnitude, builder.i32(0x7F800000));
-  return builder.create<arith::SelectOp>(isNaN, builder.i32(format.nanCode),
-                                         code);
+  Value steps = arith::SubIOp::create(builder, field, lowest);
+  Value code = builder.add(
+      kept,
+      arith::ShLIOp::create(builder, steps, builder.i32(format.mantissaBits)));
+  code = arith::MinUIOp::create(builder, code, builder.i32(format.maxCode));
+  Value sign = arith::SelectOp::create(builder, x.isNegative,
+                                       builder.i32(1 << (format.bits - 1)),
+                                       builder.i32(0));
+  code = arith::OrIOp::create(builder, code, sign);
+  Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt,
+                                      x.magnitude, builder.i32(0x7F800000));
+  return arith::SelectOp::create(builder, isNaN, builder.i32(format.nanCode),
+                                 code);
 }
 
 /// In units of 1/64 the value is significand * 2^(field - 144). Anything that
 /// loses less than 17 bits is beyond 127.
 Value StochasticRounding::roundInt8(Value bits, Value random) {
   Parts x(builder, bits);
-  Value count = builder.create<arith::MaxSIOp>(
-      builder.create<arith::SubIOp>(builder.i32(kBias + kMantissaBits - 6),
-                                    x.field),
+  Value count = arith::MaxSIOp::create(
+      builder,
+      arith::SubIOp::create(builder, builder.i32(kBias + kMantissaBits - 6),
+                            x.field),
       builder.i32(16));
-  Value kept = builder.create<arith::MinUIOp>(
-      cutOff(x.significand, count, random), builder.i32(127));
-  Value negative = builder.create<arith::SubIOp>(builder.i32(0), kept);
-  Value number = builder.create<arith::SelectOp>(x.isNegative, negative, kept);
-  return builder.create<arith::AndIOp>(number, builder.i32(0xFF));
+  Value kept = arith::MinUIOp::create(
+      builder, cutOff(x.significand, count, random), builder.i32(127));
+  Value negative = arith::SubIOp::create(builder, builder.i32(0), kept);
+  Value number = arith::SelectOp::create(builder, x.isNegative, negative, kept);
+  return arith::AndIOp::create(builder, number, builder.i32(0xFF));
 }

@@ -31,26 +31,26 @@ static std::pair<Value, int64_t> splitConstant(Value value) {
 
 Value mx::mxgpu::getGlobalAddress(NVVMBuilder &builder, Value memref,
                                   Value bytes) {
-  Value base = builder.create<arith::IndexCastOp>(
-      builder.getI64Type(),
-      builder.create<memref::ExtractAlignedPointerAsIndexOp>(memref));
+  Value base = arith::IndexCastOp::create(
+      builder, builder.getI64Type(),
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, memref));
   Type generic = LLVM::LLVMPointerType::get(builder.getContext());
   Type global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
-  Value pointer = builder.create<LLVM::AddrSpaceCastOp>(
-      global, builder.create<LLVM::IntToPtrOp>(generic, base));
+  Value pointer = LLVM::AddrSpaceCastOp::create(
+      builder, global, LLVM::IntToPtrOp::create(builder, generic, base));
   Value offset =
-      builder.create<arith::IndexCastOp>(builder.getI64Type(), bytes);
-  return builder.create<LLVM::GEPOp>(global, builder.getI8Type(), pointer,
-                                     ArrayRef<LLVM::GEPArg>{offset});
+      arith::IndexCastOp::create(builder, builder.getI64Type(), bytes);
+  return LLVM::GEPOp::create(builder, global, builder.getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{offset});
 }
 
 Value mx::mxgpu::getGlobalAddress(NVVMBuilder &builder, Value matrix, Value row,
                                   Value column, int64_t bytes) {
   Value stride, element = column;
   if (cast<MemRefType>(matrix.getType()).getLayout().isIdentity()) {
-    stride = builder.create<memref::DimOp>(matrix, 1);
+    stride = memref::DimOp::create(builder, matrix, 1);
   } else {
-    auto view = builder.create<memref::ExtractStridedMetadataOp>(matrix);
+    auto view = memref::ExtractStridedMetadataOp::create(builder, matrix);
     stride = view.getStrides()[0];
     element = builder.add(element, view.getOffset());
   }
@@ -63,13 +63,14 @@ SmallVector<Value> mx::mxgpu::getWords(NVVMBuilder &builder, Value vector,
                                        int64_t first, int64_t count) {
   Type element = getElementTypeOrSelf(vector.getType());
   auto extract = [&](Value from, int64_t position) -> Value {
-    return builder.create<vector::ExtractOp>(from, ArrayRef<int64_t>{position});
+    return vector::ExtractOp::create(builder, from,
+                                     ArrayRef<int64_t>{position});
   };
   SmallVector<Value> words;
   if (element.getIntOrFloatBitWidth() == 32) {
     for (int64_t i = first; i < first + count; ++i)
-      words.push_back(builder.create<arith::BitcastOp>(builder.getI32Type(),
-                                                       extract(vector, i)));
+      words.push_back(arith::BitcastOp::create(builder, builder.getI32Type(),
+                                               extract(vector, i)));
     return words;
   }
   // Pairs from f32 in one instruction. Left to LLVM, it would put the f32s in
@@ -83,11 +84,11 @@ SmallVector<Value> mx::mxgpu::getWords(NVVMBuilder &builder, Value vector,
                                               element));
       continue;
     }
-    Value pair = builder.create<vector::FromElementsOp>(
-        VectorType::get({2}, element),
+    Value pair = vector::FromElementsOp::create(
+        builder, VectorType::get({2}, element),
         ValueRange{extract(vector, i), extract(vector, i + 1)});
     words.push_back(
-        builder.create<LLVM::BitcastOp>(builder.getI32Type(), pair));
+        LLVM::BitcastOp::create(builder, builder.getI32Type(), pair));
   }
   return words;
 }
@@ -95,9 +96,9 @@ SmallVector<Value> mx::mxgpu::getWords(NVVMBuilder &builder, Value vector,
 /// One element as an integer.
 static Value getBits(NVVMBuilder &builder, Value fragment, int64_t position) {
   Value element =
-      builder.create<vector::ExtractOp>(fragment, ArrayRef<int64_t>{position});
+      vector::ExtractOp::create(builder, fragment, ArrayRef<int64_t>{position});
   Type bits = builder.getIntegerType(element.getType().getIntOrFloatBitWidth());
-  return builder.create<arith::BitcastOp>(bits, element);
+  return arith::BitcastOp::create(builder, bits, element);
 }
 
 namespace {
@@ -156,23 +157,23 @@ private:
                             OpAdaptor adaptor) {
     int64_t bytes = getBytes(op);
     Value dest = op.getDest(), column = adaptor.getColumn();
-    Value columns = builder.create<memref::DimOp>(dest, 1);
+    Value columns = memref::DimOp::create(builder, dest, 1);
     Value address =
         getGlobalAddress(builder, dest, adaptor.getRow(), column, bytes);
     Value zero = builder.index(0);
-    Value left = builder.create<arith::SelectOp>(
-        adaptor.getPresent(), builder.create<arith::SubIOp>(columns, column),
-        zero);
-    Value base = builder.create<memref::ExtractAlignedPointerAsIndexOp>(dest);
-    Value bits = builder.create<arith::OrIOp>(
-        base, builder.mul(columns, builder.index(bytes)));
-    Value low = builder.create<arith::AndIOp>(bits, builder.index(15));
+    Value left = arith::SelectOp::create(
+        builder, adaptor.getPresent(),
+        arith::SubIOp::create(builder, columns, column), zero);
+    Value base = memref::ExtractAlignedPointerAsIndexOp::create(builder, dest);
+    Value bits = arith::OrIOp::create(
+        builder, base, builder.mul(columns, builder.index(bytes)));
+    Value low = arith::AndIOp::create(builder, bits, builder.index(15));
     Value isAligned =
-        builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, low, zero);
-    Value leftAligned = builder.create<arith::SelectOp>(isAligned, left, zero);
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, low, zero);
+    Value leftAligned = arith::SelectOp::create(builder, isAligned, left, zero);
     auto isMore = [&](Value a, int64_t than) {
-      return builder.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, a,
-                                           builder.index(than));
+      return arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, a,
+                                   builder.index(than));
     };
     int64_t count =
         cast<VectorType>(op.getFragment().getType()).getNumElements();
@@ -180,8 +181,8 @@ private:
       OpBuilder::InsertionGuard guard(builder);
       int64_t end = std::min(i + step, count);
       if (end == i + step) {
-        auto ifOp = builder.create<scf::IfOp>(isMore(leftAligned, end - 1),
-                                              /*withElse=*/true);
+        auto ifOp = scf::IfOp::create(builder, isMore(leftAligned, end - 1),
+                                      /*withElse=*/true);
         builder.setInsertionPointToStart(ifOp.thenBlock());
         store(builder, op, address, i * bytes,
               getWords(builder, op.getFragment(), i, step), /*condition=*/{});

@@ -26,9 +26,9 @@ static Value getFieldDescriptor(NVVMBuilder &builder,
   int64_t index = ring.getType().getFieldIndex(field);
   ArrayRef<int64_t> offsets = *ring.getOffsets();
   int64_t inSlot = offsets[index] - offsets.front();
-  Value address = builder.create<LLVM::PtrToIntOp>(builder.getI64Type(), slot);
-  Value inCta = builder.create<arith::AndIOp>(address, builder.i64(0x3FFFF));
-  Value units = builder.create<arith::ShRUIOp>(inCta, builder.i64(4));
+  Value address = LLVM::PtrToIntOp::create(builder, builder.getI64Type(), slot);
+  Value inCta = arith::AndIOp::create(builder, address, builder.i64(0x3FFFF));
+  Value units = arith::ShRUIOp::create(builder, inCta, builder.i64(4));
   return builder.add(units, builder.i64(target::encode(layout) +
                                         inSlot / target::kDescriptorUnit));
 }
@@ -82,8 +82,8 @@ struct TmaLoadLowering final : KernelPattern<TmaLoadOp> {
     if (Value part = adaptor.getPart()) {
       Value bytes = builder.i32(op.getMap().getType().getSizeInBytes());
       Value offset = builder.mul(builder.toI32(part), bytes);
-      dest = builder.create<LLVM::GEPOp>(dest.getType(), builder.getI8Type(),
-                                         dest, ArrayRef<LLVM::GEPArg>{offset});
+      dest = LLVM::GEPOp::create(builder, dest.getType(), builder.getI8Type(),
+                                 dest, ArrayRef<LLVM::GEPArg>{offset});
     }
     Value barrier = getFullBarrier(builder, ring, adaptor.getSlot());
     Value policy = getCachePolicy(builder, op.getCache());
@@ -138,12 +138,13 @@ struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
 
   /// Slots take the places in turn.
   static Value takePlace(NVVMBuilder &builder, CopyScalesOp op, Value state) {
-    Value place = builder.create<LLVM::LoadOp>(builder.getI32Type(), state);
+    Value place = LLVM::LoadOp::create(builder, builder.getI32Type(), state);
     Value next = builder.add(place, builder.i32(1));
-    Value wraps = builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, next,
-                                                builder.i32(op.getSlots()));
-    builder.create<LLVM::StoreOp>(
-        builder.create<arith::SelectOp>(wraps, builder.i32(0), next), state);
+    Value wraps = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next,
+                                        builder.i32(op.getSlots()));
+    LLVM::StoreOp::create(
+        builder, arith::SelectOp::create(builder, wraps, builder.i32(0), next),
+        state);
     return place;
   }
 };
@@ -175,10 +176,10 @@ struct MmaLowering final : KernelPattern<MmaOp> {
     // A full tile asks once; in the last one, blocks beyond the extent hold
     // slack and must not be multiplied.
     OpBuilder::InsertionGuard guard(builder);
-    Value isFull = builder.create<arith::CmpIOp>(arith::CmpIPredicate::uge,
-                                                 adaptor.getExtent(),
-                                                 builder.index(steps * k));
-    auto ifOp = builder.create<scf::IfOp>(isFull, /*withElse=*/true);
+    Value isFull =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::uge,
+                              adaptor.getExtent(), builder.index(steps * k));
+    auto ifOp = scf::IfOp::create(builder, isFull, /*withElse=*/true);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     issueAll();
     builder.setInsertionPointToStart(ifOp.elseBlock());
@@ -192,9 +193,9 @@ struct MmaLowering final : KernelPattern<MmaOp> {
   }
 
   static void enterIfWithin(NVVMBuilder &builder, Value extent, int64_t start) {
-    Value isWithin = builder.create<arith::CmpIOp>(
-        arith::CmpIPredicate::ugt, extent, builder.index(start));
-    auto ifOp = builder.create<scf::IfOp>(isWithin, /*withElse=*/false);
+    Value isWithin = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt,
+                                           extent, builder.index(start));
+    auto ifOp = scf::IfOp::create(builder, isWithin, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
   }
 
@@ -255,9 +256,9 @@ struct MmaLowering final : KernelPattern<MmaOp> {
     RingOp accumulators = kernel.rings.lookup(op.getAccumulator());
     Value bScales = adaptor.getBScales();
     if (Value offset = adaptor.getBOffset()) // a column holds 32 rows
-      bScales =
-          builder.add(bScales, builder.create<arith::ShRUIOp>(
-                                   builder.toI32(offset), builder.i32(5)));
+      bScales = builder.add(
+          bScales, arith::ShRUIOp::create(builder, builder.toI32(offset),
+                                          builder.i32(5)));
     auto getTileColumns = [](ScalesType type) {
       return type.getColumns() / type.getTiles();
     };

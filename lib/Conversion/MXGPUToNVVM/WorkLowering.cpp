@@ -30,8 +30,8 @@ struct Problem {
 /// Tiles of packed rows that suffice for any groups.
 Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
                      int64_t tile) {
-  Value whole = builder.create<arith::DivUIOp>(rows, builder.index(tile));
-  Value groups = builder.create<memref::DimOp>(offsets, 0);
+  Value whole = arith::DivUIOp::create(builder, rows, builder.index(tile));
+  Value groups = memref::DimOp::create(builder, offsets, 0);
   return builder.toI32(builder.add(whole, groups));
 }
 
@@ -49,7 +49,7 @@ Problem getProblem(NVVMBuilder &builder, WorkSourceOp source) {
 }
 
 Value toIndex(NVVMBuilder &builder, Value number) {
-  return builder.create<arith::IndexCastUIOp>(builder.getIndexType(), number);
+  return arith::IndexCastUIOp::create(builder, builder.getIndexType(), number);
 }
 
 /// Where part number `part` of the reduction begins, or the one before it ends.
@@ -59,7 +59,7 @@ Value getPartStart(NVVMBuilder &builder, WorkSourceOp source, Value part) {
   Value steps = toIndex(
       builder, getTiles(builder, source.getReduction(), *source.getPartStep()));
   Value before =
-      builder.create<arith::DivUIOp>(builder.mul(steps, part), parts);
+      arith::DivUIOp::create(builder, builder.mul(steps, part), parts);
   return builder.mul(before, step);
 }
 
@@ -70,14 +70,14 @@ SmallVector<Value> getUnit(NVVMBuilder &builder, const Problem &problem,
   WorkSourceOp source = problem.source;
   Value slice = builder.index(0), start = slice, end = source.getReduction();
   if (source.getNumParts() > 1) {
-    Value part = builder.create<arith::DivUIOp>(unit, problem.tiles);
+    Value part = arith::DivUIOp::create(builder, unit, problem.tiles);
     unit =
-        builder.create<arith::SubIOp>(unit, builder.mul(part, problem.tiles));
+        arith::SubIOp::create(builder, unit, builder.mul(part, problem.tiles));
     slice = toIndex(builder, part);
     start = getPartStart(builder, source, slice);
     Value next =
         getPartStart(builder, source, builder.add(slice, builder.index(1)));
-    end = builder.create<arith::MinUIOp>(next, end);
+    end = arith::MinUIOp::create(builder, next, end);
   }
   Tiles tile = buildTile(builder, source.getRaster(), problem.grid, unit);
   Value row = builder.mul(toIndex(builder, tile.rows),
@@ -99,7 +99,7 @@ SingleUnit getSingleUnit(NVVMBuilder &builder, WorkSourceOp source) {
     return {arguments, Value()};
   int64_t tileRows = source.getTile()[0];
   Value tile =
-      builder.create<arith::DivUIOp>(arguments[1], builder.index(tileRows));
+      arith::DivUIOp::create(builder, arguments[1], builder.index(tileRows));
   GroupTile found = findGroupTile(builder, offsets, source.getRows(),
                                   builder.toI32(tile), tileRows);
   arguments[0] = toIndex(builder, found.group);
@@ -115,15 +115,16 @@ void lowerToLoop(
     NVVMBuilder &builder, ForEachWorkOp op, ValueRange first,
     ConversionPatternRewriter &rewriter,
     function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments) {
-  auto loop = builder.create<scf::WhileOp>(
-      first.getTypes(), first, [](OpBuilder &, Location, ValueRange) {},
+  auto loop = scf::WhileOp::create(
+      builder, first.getTypes(), first,
+      [](OpBuilder &, Location, ValueRange) {},
       [](OpBuilder &nested, Location loc, ValueRange unit) {
         scf::YieldOp::create(nested, loc, unit);
       });
   Block *body = loop.getBeforeBody();
   builder.setInsertionPointToStart(body);
   SmallVector<Value> arguments = getArguments(body->getArguments());
-  auto condition = builder.create<scf::ConditionOp>(builder.i1(false), first);
+  auto condition = scf::ConditionOp::create(builder, builder.i1(false), first);
   rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
 }
 
@@ -167,7 +168,7 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
     Block *block = op->getBlock();
     Block::iterator place = op->getIterator();
     if (unit.exists) {
-      auto ifOp = builder.create<scf::IfOp>(unit.exists, /*withElse=*/false);
+      auto ifOp = scf::IfOp::create(builder, unit.exists, /*withElse=*/false);
       block = ifOp.thenBlock();
       place = ifOp.thenYield()->getIterator();
     }
@@ -186,9 +187,9 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
       known->second = findFirstGroupUnit(builder, source);
     }
     const GroupUnit &first = known->second;
-    Value exists = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne,
-                                                 first.number, builder.i32(-1));
-    auto ifOp = builder.create<scf::IfOp>(exists, /*withElse=*/false);
+    Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
+                                         first.number, builder.i32(-1));
+    auto ifOp = scf::IfOp::create(builder, exists, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     lowerToLoop(builder, op, first.getWords(), rewriter, [&](auto words) {
@@ -214,8 +215,8 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
                           ConversionPatternRewriter &rewriter) {
     Value first = getFirstUnit(builder, op);
     Value count = getUnitStep(builder, op);
-    auto loop = builder.create<scf::WhileOp>(
-        TypeRange(builder.getI32Type()), ValueRange(first),
+    auto loop = scf::WhileOp::create(
+        builder, TypeRange(builder.getI32Type()), ValueRange(first),
         [&](OpBuilder &nested, Location loc, ValueRange unit) {
           Value isUnit = arith::CmpIOp::create(
               nested, loc, arith::CmpIPredicate::ult, unit[0], problem.units);
@@ -227,7 +228,7 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
     Value unit = body->getArgument(0);
     SmallVector<Value> arguments = getUnit(builder, problem, unit);
     Value next = builder.add(unit, count);
-    builder.create<scf::YieldOp>(next);
+    scf::YieldOp::create(builder, next);
     rewriter.inlineBlockBefore(&op.getBody().front(), next.getDefiningOp(),
                                arguments);
   }
@@ -241,14 +242,14 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
                        ConversionPatternRewriter &rewriter) {
     bool pair = isInPair(op);
     Type answerType = builder.getIntegerType(128);
-    auto loop = builder.create<scf::WhileOp>(
-        TypeRange(answerType), ValueRange(getFirstUnit(builder, op)),
+    auto loop = scf::WhileOp::create(
+        builder, TypeRange(answerType), ValueRange(getFirstUnit(builder, op)),
         [](OpBuilder &, Location, ValueRange) {},
         [&](OpBuilder &nested, Location loc, ValueRange answer) {
           NVVMBuilder after(loc, nested);
           Value unit = after.getFirstCta(answer[0]);
           if (pair)
-            unit = after.create<arith::ShRUIOp>(unit, after.i32(1));
+            unit = arith::ShRUIOp::create(after, unit, after.i32(1));
           scf::YieldOp::create(nested, loc, unit);
         });
     Block *body = loop.getBeforeBody();
@@ -256,9 +257,9 @@ struct ForEachWorkLowering final : KernelPattern<ForEachWorkOp> {
     SmallVector<Value> arguments =
         getUnit(builder, problem, body->getArgument(0));
     Value no = builder.i1(false);
-    Value nothing = builder.create<arith::ConstantOp>(
-        builder.getIntegerAttr(answerType, 0));
-    auto condition = builder.create<scf::ConditionOp>(no, nothing);
+    Value nothing = arith::ConstantOp::create(
+        builder, builder.getIntegerAttr(answerType, 0));
+    auto condition = scf::ConditionOp::create(builder, no, nothing);
     rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
   }
 };
@@ -303,8 +304,8 @@ struct NextUnitLowering final : KernelPattern<NextUnitOp> {
 
 private:
   static Value isNumber(NVVMBuilder &builder, Value number) {
-    return builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, number,
-                                         builder.i32(-1));
+    return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, number,
+                                 builder.i32(-1));
   }
 };
 
@@ -326,7 +327,7 @@ Value mx::mxgpu::getUnitStep(NVVMBuilder &builder, Operation *op) {
 Value mx::mxgpu::getTiles(NVVMBuilder &builder, Value size, int64_t tile) {
   Value rounded = builder.add(size, builder.index(tile - 1));
   return builder.toI32(
-      builder.create<arith::DivUIOp>(rounded, builder.index(tile)));
+      arith::DivUIOp::create(builder, rounded, builder.index(tile)));
 }
 
 Value mx::mxgpu::getNumUnits(NVVMBuilder &builder, WorkSourceOp source) {

@@ -44,18 +44,19 @@ int64_t mx::mxgpu::getRowAlignment(MemRefType type, int64_t dynamic) {
 Value mx::mxgpu::isAligned(KernelBuilder &builder, Value memref,
                            int64_t alignment, Value offset) {
   auto type = cast<MemRefType>(memref.getType());
-  Value bits = builder.create<memref::ExtractAlignedPointerAsIndexOp>(memref);
+  Value bits = memref::ExtractAlignedPointerAsIndexOp::create(builder, memref);
   auto include = [&](Value elements) {
     Value bytes = builder.mul(elements, builder.index(getBytes(type)));
-    bits = builder.create<arith::OrIOp>(bits, bytes);
+    bits = arith::OrIOp::create(builder, bits, bytes);
   };
   if (type.getRank() > 1 && type.isDynamicDim(type.getRank() - 1))
     include(builder.dim(memref, type.getRank() - 1));
   if (offset)
     include(offset);
-  Value low = builder.create<arith::AndIOp>(bits, builder.index(alignment - 1));
-  return builder.create<arith::CmpIOp>(arith::CmpIPredicate::eq, low,
-                                       builder.index(0));
+  Value low =
+      arith::AndIOp::create(builder, bits, builder.index(alignment - 1));
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, low,
+                               builder.index(0));
 }
 
 /// Bytes that one load of `count` elements of a row can rely on; 0: none.
@@ -78,18 +79,18 @@ static Value loadPresentColumns(KernelBuilder &builder, Value source,
   };
   int64_t alignment = getLoadAlignment(type, columns.count);
   if (columns.areWhole() && alignment)
-    return builder.create<vector::LoadOp>(
-        vector, source, getPlace(columns.first), /*nontemporal=*/false,
+    return vector::LoadOp::create(
+        builder, vector, source, getPlace(columns.first), /*nontemporal=*/false,
         llvm::MaybeAlign(alignment));
   SmallVector<Value> elements;
   for (int64_t i = 0; i < columns.count; ++i) {
     Value column = builder.add(columns.first, i);
     if (!columns.areWhole())
-      column = builder.create<arith::MinUIOp>(column, columns.last);
+      column = arith::MinUIOp::create(builder, column, columns.last);
     elements.push_back(
-        builder.create<memref::LoadOp>(source, getPlace(column)));
+        memref::LoadOp::create(builder, source, getPlace(column)));
   }
-  return builder.create<vector::FromElementsOp>(vector, elements);
+  return vector::FromElementsOp::create(builder, vector, elements);
 }
 
 Value mx::mxgpu::loadColumns(KernelBuilder &builder, Value source,
@@ -99,15 +100,16 @@ Value mx::mxgpu::loadColumns(KernelBuilder &builder, Value source,
     return loadPresentColumns(builder, source, indices, columns, offset);
   auto type = VectorType::get(
       {columns.count}, cast<MemRefType>(source.getType()).getElementType());
-  auto ifOp = builder.create<scf::IfOp>(type, columns.isPresent,
-                                        /*withElse=*/true);
+  auto ifOp = scf::IfOp::create(builder, type, columns.isPresent,
+                                /*withElse=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
-  builder.create<scf::YieldOp>(
-      loadPresentColumns(builder, source, indices, columns, offset));
+  scf::YieldOp::create(
+      builder, loadPresentColumns(builder, source, indices, columns, offset));
   builder.setInsertionPointToStart(ifOp.elseBlock());
-  builder.create<scf::YieldOp>(
-      builder.create<arith::ConstantOp>(builder.getZeroAttr(type)).getResult());
+  scf::YieldOp::create(
+      builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
+                   .getResult());
   return ifOp.getResult(0);
 }
 
@@ -291,12 +293,12 @@ void ElementRegion::requireSizes(KernelBuilder &host, Value rows,
     if (size && bound && *size >= *bound)
       return;
     Value fits =
-        host.create<arith::CmpIOp>(arith::CmpIPredicate::uge, found, least);
+        arith::CmpIOp::create(host, arith::CmpIPredicate::uge, found, least);
     std::string text = llvm::formatv(
         "expected dimension {0} of a tensor that the region reads by {1} to be "
         "at least %lld, found %lld",
         dim, isColumn ? "columns" : "rows");
-    host.create<RequireOp>(fits, text, ValueRange{least, found});
+    RequireOp::create(host, fits, text, ValueRange{least, found});
   };
   for (auto load : block->getOps<memref::LoadOp>())
     for (auto [dim, index] : llvm::enumerate(load.getIndices()))
@@ -333,7 +335,7 @@ Value ElementRegion::getOffset(KernelBuilder &builder, Value value) {
   if (isa<arith::SubIOp>(op)) {
     if (!offset)
       offset = builder.index(0);
-    return builder.create<arith::SubIOp>(offset, getScalar(b));
+    return arith::SubIOp::create(builder, offset, getScalar(b));
   }
   return offset ? builder.add(offset, getScalar(b)) : getScalar(b);
 }
@@ -349,7 +351,7 @@ Value ElementRegion::areLoadsAligned(KernelBuilder &builder, int64_t count) {
     Value aligned =
         isAligned(builder, scalars.lookupOrDefault(load.getMemRef()), alignment,
                   getOffset(builder, load.getIndices().back()));
-    all = all ? builder.create<arith::AndIOp>(all, aligned) : aligned;
+    all = all ? arith::AndIOp::create(builder, all, aligned) : aligned;
   }
   return all;
 }
@@ -397,8 +399,8 @@ SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
   for (int64_t i = 0; i < columns.count; i += kPart) {
     IRMapping slices;
     for (Value name : names)
-      slices.map(name, builder.create<vector::ExtractStridedSliceOp>(
-                           inputs.lookup(name), ArrayRef<int64_t>{i},
+      slices.map(name, vector::ExtractStridedSliceOp::create(
+                           builder, inputs.lookup(name), ArrayRef<int64_t>{i},
                            ArrayRef<int64_t>{kPart}, ArrayRef<int64_t>{1}));
     Columns part = columns;
     part.first = builder.add(columns.first, i);
@@ -407,10 +409,12 @@ SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,
     for (auto [number, value] : llvm::enumerate(values)) {
       Type type = cast<VectorType>(value.getType()).getElementType();
       if (!i)
-        results.push_back(builder.create<arith::ConstantOp>(
+        results.push_back(arith::ConstantOp::create(
+            builder,
             builder.getZeroAttr(VectorType::get({columns.count}, type))));
-      results[number] = builder.create<vector::InsertStridedSliceOp>(
-          value, results[number], ArrayRef<int64_t>{i}, ArrayRef<int64_t>{1});
+      results[number] = vector::InsertStridedSliceOp::create(
+          builder, value, results[number], ArrayRef<int64_t>{i},
+          ArrayRef<int64_t>{1});
     }
   }
   return results;
@@ -423,19 +427,19 @@ SmallVector<Value> ElementRegion::emitPart(KernelBuilder &builder,
     return VectorType::get({columns.count}, type);
   };
   auto broadcast = [&](Value scalar) -> Value {
-    return builder.create<vector::BroadcastOp>(getVector(scalar.getType()),
-                                               scalar);
+    return vector::BroadcastOp::create(builder, getVector(scalar.getType()),
+                                       scalar);
   };
   // Numbers of the columns: those that do not exist count as the last.
   Value numbers;
   auto getColumns = [&](Value value) -> Value {
     if (!numbers) {
       Value steps =
-          builder.create<vector::StepOp>(getVector(builder.getIndexType()));
+          vector::StepOp::create(builder, getVector(builder.getIndexType()));
       numbers = builder.add(broadcast(columns.first), steps);
       if (!columns.areWhole())
         numbers =
-            builder.create<arith::MinUIOp>(numbers, broadcast(columns.last));
+            arith::MinUIOp::create(builder, numbers, broadcast(columns.last));
     }
     Value offset = getOffset(builder, value);
     return offset ? builder.add(numbers, broadcast(offset)) : numbers;
@@ -466,19 +470,19 @@ SmallVector<Value> ElementRegion::emitPart(KernelBuilder &builder,
     Value condition = getOperand(op.getCondition()), any;
     for (int64_t i = 0; i < columns.count; ++i) {
       Value one =
-          builder.create<vector::ExtractOp>(condition, ArrayRef<int64_t>{i});
-      any = any ? builder.create<arith::OrIOp>(any, one) : one;
+          vector::ExtractOp::create(builder, condition, ArrayRef<int64_t>{i});
+      any = any ? arith::OrIOp::create(builder, any, one) : one;
     }
-    auto branch = builder.create<scf::IfOp>(TypeRange(ValueRange(others)), any,
-                                            /*withElse=*/true);
+    auto branch = scf::IfOp::create(builder, TypeRange(ValueRange(others)), any,
+                                    /*withElse=*/true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
     SmallVector<Value> values = emitBlock(op.thenBlock());
     for (auto [value, other] : llvm::zip_equal(values, others))
-      value = builder.create<arith::SelectOp>(condition, value, other);
-    builder.create<scf::YieldOp>(values);
+      value = arith::SelectOp::create(builder, condition, value, other);
+    scf::YieldOp::create(builder, values);
     builder.setInsertionPointToStart(branch.elseBlock());
-    builder.create<scf::YieldOp>(others);
+    scf::YieldOp::create(builder, others);
     vectors.map(op.getResults(), branch.getResults());
   };
   emitOperation = [&](Operation &op) {

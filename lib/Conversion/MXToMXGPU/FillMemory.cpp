@@ -25,8 +25,8 @@ void mx::mxgpu::clearMemory(KernelBuilder &host, Value memref) {
                    element, APFloat(float_.getFloatSemantics(),
                                     APInt::getZero(float_.getWidth()))))
              : TypedAttr(host.getIntegerAttr(element, 0));
-  host.create<gpu::MemsetOp>(TypeRange(), ValueRange(), memref,
-                             host.create<arith::ConstantOp>(zero));
+  gpu::MemsetOp::create(host, TypeRange(), ValueRange(), memref,
+                        arith::ConstantOp::create(host, zero));
 }
 
 LogicalResult mx::mxgpu::convertFill(linalg::FillOp op) {

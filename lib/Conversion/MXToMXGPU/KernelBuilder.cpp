@@ -22,20 +22,20 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 Value KernelBuilder::index(int64_t value) {
-  return create<arith::ConstantOp>(getIndexAttr(value));
+  return arith::ConstantOp::create(*this, getIndexAttr(value));
 }
 Value KernelBuilder::add(Value a, Value b) {
-  return create<arith::AddIOp>(a, b);
+  return arith::AddIOp::create(*this, a, b);
 }
 Value KernelBuilder::add(Value a, int64_t b) { return add(a, index(b)); }
 Value KernelBuilder::mul(Value a, Value b) {
-  return create<arith::MulIOp>(a, b);
+  return arith::MulIOp::create(*this, a, b);
 }
 Value KernelBuilder::div(Value value, int64_t by) {
-  return create<arith::DivUIOp>(value, index(by));
+  return arith::DivUIOp::create(*this, value, index(by));
 }
 Value KernelBuilder::ceilDiv(Value value, int64_t by) {
-  return create<arith::CeilDivUIOp>(value, index(by));
+  return arith::CeilDivUIOp::create(*this, value, index(by));
 }
 
 Value KernelBuilder::packedTiles(Value rows, int64_t tile, Value offsets) {
@@ -46,7 +46,7 @@ Value KernelBuilder::dim(Value memref, int64_t dim) {
   auto type = cast<MemRefType>(memref.getType());
   if (!type.isDynamicDim(dim))
     return index(type.getDimSize(dim));
-  return create<memref::DimOp>(memref, dim);
+  return memref::DimOp::create(*this, memref, dim);
 }
 
 Value mx::mxgpu::collapseLeading(KernelBuilder &host, Value memref,
@@ -59,14 +59,14 @@ Value mx::mxgpu::collapseLeading(KernelBuilder &host, Value memref,
     dims[0].push_back(dim);
   for (int64_t dim = count; dim < rank; ++dim)
     dims.push_back({dim});
-  return host.create<memref::CollapseShapeOp>(memref, dims);
+  return memref::CollapseShapeOp::create(host, memref, dims);
 }
 
 void KernelBuilder::requireSize(Value found, Value expected,
                                 const Twine &what) {
   Value isEqual =
-      create<arith::CmpIOp>(arith::CmpIPredicate::eq, found, expected);
-  create<RequireOp>(isEqual,
+      arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, found, expected);
+  RequireOp::create(*this, isEqual,
                     ("expected " + what + " to be %lld, found %lld").str(),
                     ValueRange{expected, found});
 }
@@ -74,19 +74,20 @@ void KernelBuilder::requireSize(Value found, Value expected,
 void KernelBuilder::requireAtMost(Value found, int64_t limit,
                                   const Twine &what) {
   Value most = index(limit);
-  Value fits = create<arith::CmpIOp>(arith::CmpIPredicate::ule, found, most);
-  create<RequireOp>(fits,
+  Value fits =
+      arith::CmpIOp::create(*this, arith::CmpIPredicate::ule, found, most);
+  RequireOp::create(*this, fits,
                     ("expected at most %lld " + what + ", found %lld").str(),
                     ValueRange{most, found});
 }
 
 void KernelBuilder::requireMultiple(Value found, int64_t factor,
                                     const Twine &what) {
-  Value rest = create<arith::RemUIOp>(found, index(factor));
+  Value rest = arith::RemUIOp::create(*this, found, index(factor));
   Value isZero =
-      create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, index(0));
-  Value below = create<arith::SubIOp>(found, rest);
-  create<RequireOp>(isZero,
+      arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, rest, index(0));
+  Value below = arith::SubIOp::create(*this, found, rest);
+  RequireOp::create(*this, isZero,
                     ("expected " + what + " to be a multiple of " +
                      Twine(factor) +
                      ", found %lld; the nearest are %lld and %lld")
@@ -117,12 +118,12 @@ void KernelBuilder::launch(KernelOp kernel, Value grid, ValueRange arguments) {
   auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
   auto symbol = SymbolRefAttr::get(
       module.getNameAttr(), {SymbolRefAttr::get(kernel.getSymNameAttr())});
-  create<LaunchOp>(symbol, grid, arguments);
+  LaunchOp::create(*this, symbol, grid, arguments);
 }
 
 RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,
                            bool onLeader) {
-  auto role = create<RoleOp>(name, warps, elected, onLeader,
+  auto role = RoleOp::create(*this, name, warps, elected, onLeader,
                              /*registers=*/IntegerAttr(),
                              /*first_warp=*/IntegerAttr());
   setInsertionPointToStart(&role.getBody().emplaceBlock());
@@ -130,22 +131,22 @@ RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,
 }
 
 ForEachWorkOp KernelBuilder::forEachWork(Value work) {
-  auto loop = create<ForEachWorkOp>(work);
+  auto loop = ForEachWorkOp::create(*this, work);
   Block &body = loop.getBody().emplaceBlock();
   for (int i = 0; i < 5; ++i)
     body.addArgument(getIndexType(), getLoc());
   setInsertionPointToStart(&body);
   if (Value units = work.getDefiningOp<WorkSourceOp>().getUnits()) {
-    Value slot = create<ConsumeOp>(units);
-    create<NextUnitOp>(slot);
-    create<ReleaseOp>(slot);
+    Value slot = ConsumeOp::create(*this, units);
+    NextUnitOp::create(*this, slot);
+    ReleaseOp::create(*this, slot);
     setInsertionPointToStart(&body);
   }
   return loop;
 }
 
 ForEachKOp KernelBuilder::forEachK(Value start, Value end, int64_t step) {
-  auto loop = create<ForEachKOp>(start, end, step);
+  auto loop = ForEachKOp::create(*this, start, end, step);
   Block &body = loop.getBody().emplaceBlock();
   body.addArguments({getIndexType(), getIndexType(), getI1Type()},
                     {getLoc(), getLoc(), getLoc()});

@@ -50,18 +50,18 @@ LogicalResult mx::mxgpu::verifyRowStride(Operation *op, MemRefType type,
 void mx::mxgpu::requireRows(KernelBuilder &host, Value matrix, int64_t multiple,
                             int64_t alignment, const Twine &name) {
   auto type = cast<MemRefType>(matrix.getType());
-  Value address = host.create<memref::ExtractAlignedPointerAsIndexOp>(matrix);
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(host, matrix);
   if (!type.getLayout().isIdentity()) {
-    auto view = host.create<memref::ExtractStridedMetadataOp>(matrix);
+    auto view = memref::ExtractStridedMetadataOp::create(host, matrix);
     Value stride = view.getStrides()[0], length = host.dim(matrix, 1);
     host.requireMultiple(stride, multiple, "the stride of rows of " + name);
     Value fits =
-        host.create<arith::CmpIOp>(arith::CmpIPredicate::uge, stride, length);
-    host.create<RequireOp>(fits,
-                           ("expected the stride of rows of " + name +
-                            " to be at least their %lld elements, found %lld")
-                               .str(),
-                           ValueRange{length, stride});
+        arith::CmpIOp::create(host, arith::CmpIPredicate::uge, stride, length);
+    RequireOp::create(host, fits,
+                      ("expected the stride of rows of " + name +
+                       " to be at least their %lld elements, found %lld")
+                          .str(),
+                      ValueRange{length, stride});
     Value bytes = host.index(type.getElementTypeBitWidth() / 8);
     address = host.add(address, host.mul(view.getOffset(), bytes));
   }

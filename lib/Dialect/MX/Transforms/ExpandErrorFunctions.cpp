@@ -41,7 +41,7 @@ constexpr float kErfcLimit = 11.0f;
 Value mx::emitErf(Sequence &s, ValueRange operands) {
   Value x = operands[0], size = s.magnitude(x), square = s.mul(x, x);
   Value near = s.fma(x, s.polynomial<float>(square, kNear), x);
-  Value limited = s.create<arith::MinimumFOp>(size, s.number(kErfLimit));
+  Value limited = arith::MinimumFOp::create(s, size, s.number(kErfLimit));
   Value power = emitSmallPower(s, s.polynomial<float>(limited, kFar));
   Value far = s.withSignOf(s.sub(s.number(1.0f), power), x);
   return s.select(s.less(size, s.number(1.0f)), near, far);

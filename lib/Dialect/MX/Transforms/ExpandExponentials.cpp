@@ -91,7 +91,7 @@ Value emitSigmoid(Sequence &s, Value x) {
   auto [rounded, fraction] = split(s, s.clamp(x, kSigmoidLimit), -1.0f);
   Value power = powerOfFraction(s, fraction, kFiveTerms);
   Value sum = s.fma(power, s.powerOfTwo(rounded), s.number(1.0f));
-  auto reciprocal = s.create<arith::DivFOp>(s.number(1.0f), sum);
+  auto reciprocal = arith::DivFOp::create(s, s.number(1.0f), sum);
   reciprocal->setAttr(mx::kNormalReciprocalName, s.getUnitAttr());
   return s.sub(reciprocal, s.number(kSigmoidAtLimit));
 }

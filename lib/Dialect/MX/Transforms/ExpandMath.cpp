@@ -36,12 +36,12 @@ namespace {
 
 /// Eigen's, by a pattern of upstream's that runs last.
 Value emitTanh(Sequence &s, ValueRange operands) {
-  return s.create<math::TanhOp>(operands[0]);
+  return math::TanhOp::create(s, operands[0]);
 }
 
 /// Halves away from zero: what is cut off is exact.
 Value emitRound(Sequence &s, ValueRange operands) {
-  Value x = operands[0], whole = s.create<math::TruncOp>(x);
+  Value x = operands[0], whole = math::TruncOp::create(s, x);
   Value rest = s.magnitude(s.sub(x, whole));
   Value isMore = s.less(rest, s.numberLike(x, 0.5));
   Value step = s.select(isMore, s.numberLike(x, 0.0), s.numberLike(x, 1.0));
@@ -52,8 +52,8 @@ Value emitRound(Sequence &s, ValueRange operands) {
 }
 
 Value emitClamp(Sequence &s, ValueRange operands) {
-  Value above = s.create<arith::MaximumFOp>(operands[0], operands[1]);
-  return s.create<arith::MinimumFOp>(above, operands[2]);
+  Value above = arith::MaximumFOp::create(s, operands[0], operands[1]);
+  return arith::MinimumFOp::create(s, above, operands[2]);
 }
 
 Value getInfinity(Sequence &s, Value x) {
@@ -244,12 +244,12 @@ void expand(RewriterBase &rewriter, const Function &function, Operation *op) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(isNarrow && isFloat(operand)
-                           ? sequence.create<arith::ExtFOp>(f32, operand)
+                           ? arith::ExtFOp::create(sequence, f32, operand)
                            : operand);
   Value result = function.emit(sequence, operands);
   if (isNarrow)
     result =
-        sequence.create<arith::TruncFOp>(op->getResult(0).getType(), result);
+        arith::TruncFOp::create(sequence, op->getResult(0).getType(), result);
   rewriter.replaceOp(op, result);
 }
 

@@ -40,8 +40,8 @@ Value emitPower(Sequence &s, Value x, const Exponent &y) {
   Value power = s.narrow(emitWideExp(s, exponent));
 
   // Negative numbers have powers to integers only.
-  Value isNegative = s.create<arith::CmpIOp>(arith::CmpIPredicate::slt,
-                                             s.toBits(x), s.bits(0));
+  Value isNegative = arith::CmpIOp::create(s, arith::CmpIPredicate::slt,
+                                           s.toBits(x), s.bits(0));
   power = s.select(s.andBits(isNegative, y.isOdd), s.negate(power), power);
   Value isBelow = s.andBits(s.less(x, zero), s.less(size, infinity));
   Value hasNone = s.andBits(isBelow, isNot(s, y.isInteger));
@@ -69,7 +69,7 @@ Value mx::emitPowf(Sequence &s, ValueRange operands) {
       constant.isExactlyValue(2.0))
     return s.mul(x, x);
   auto isWhole = [&](Value value) {
-    return s.equal(value, s.create<math::TruncOp>(value));
+    return s.equal(value, math::TruncOp::create(s, value));
   };
   Value isInteger = isWhole(y);
   Value isEven = isWhole(s.mul(y, s.number(0.5f)));
@@ -80,7 +80,7 @@ Value mx::emitPowf(Sequence &s, ValueRange operands) {
 Value mx::emitFPowI(Sequence &s, ValueRange operands) {
   Value x = operands[0], y = operands[1];
   if (getElementTypeOrSelf(y).isIndex())
-    y = s.create<arith::IndexCastOp>(s.like(s.getI64Type()), y);
+    y = arith::IndexCastOp::create(s, s.like(s.getI64Type()), y);
   Value one = s.constant(s.getIntegerAttr(getElementTypeOrSelf(y), 1));
   Value isOdd = isNot(s, s.isZero(s.andBits(y, one)));
   return emitPower(s, x, {s.toWideNumber(y), isTrue(s, true), isOdd});

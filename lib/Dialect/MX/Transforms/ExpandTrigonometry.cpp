@@ -151,8 +151,8 @@ Angle reduceWide(Sequence &s, Value x) {
 }
 
 Value isOdd(Sequence &s, Value quadrant) {
-  return s.create<arith::CmpIOp>(arith::CmpIPredicate::ne,
-                                 s.andBits(quadrant, s.bits(1)), s.bits(0));
+  return arith::CmpIOp::create(s, arith::CmpIPredicate::ne,
+                               s.andBits(quadrant, s.bits(1)), s.bits(0));
 }
 
 /// The sine of an angle and of one `quadrants` further, but for x's sign.
@@ -188,8 +188,8 @@ Value emitWideAtan2(Sequence &s, Value y, Value x) {
   Value square = s.mul(z, z);
   Value angle = s.fma(s.mul(z, square), s.polynomial<double>(square, kAtan), z);
   angle = s.select(isSteep, s.sub(s.wideNumber(kHalfPi), angle), angle);
-  Value isLeft = s.create<arith::CmpIOp>(arith::CmpIPredicate::slt, s.toBits(x),
-                                         s.wideBits(0));
+  Value isLeft = arith::CmpIOp::create(s, arith::CmpIPredicate::slt,
+                                       s.toBits(x), s.wideBits(0));
   angle = s.select(isLeft, s.sub(s.wideNumber(kPi), angle), angle);
   return s.withSignOf(angle, y);
 }

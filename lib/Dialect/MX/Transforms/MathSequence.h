@@ -47,14 +47,22 @@ public:
     return constant(getFloatAttr(getElementTypeOrSelf(x), value));
   }
 
-  Value add(Value a, Value b) { return create<mlir::arith::AddFOp>(a, b); }
-  Value sub(Value a, Value b) { return create<mlir::arith::SubFOp>(a, b); }
-  Value mul(Value a, Value b) { return create<mlir::arith::MulFOp>(a, b); }
-  Value div(Value a, Value b) { return create<mlir::arith::DivFOp>(a, b); }
-  Value sqrt(Value a) { return create<mlir::math::SqrtOp>(a); }
-  Value negate(Value a) { return create<mlir::arith::NegFOp>(a); }
+  Value add(Value a, Value b) {
+    return mlir::arith::AddFOp::create(*this, a, b);
+  }
+  Value sub(Value a, Value b) {
+    return mlir::arith::SubFOp::create(*this, a, b);
+  }
+  Value mul(Value a, Value b) {
+    return mlir::arith::MulFOp::create(*this, a, b);
+  }
+  Value div(Value a, Value b) {
+    return mlir::arith::DivFOp::create(*this, a, b);
+  }
+  Value sqrt(Value a) { return mlir::math::SqrtOp::create(*this, a); }
+  Value negate(Value a) { return mlir::arith::NegFOp::create(*this, a); }
   Value fma(Value a, Value b, Value c) {
-    return create<mlir::math::FmaOp>(a, b, c);
+    return mlir::math::FmaOp::create(*this, a, b, c);
   }
   /// c[0] + x * (c[1] + x * (c[2] + ...)), in the type of x.
   template <typename T>
@@ -65,68 +73,83 @@ public:
     return sum;
   }
 
-  Value addBits(Value a, Value b) { return create<mlir::arith::AddIOp>(a, b); }
-  Value subBits(Value a, Value b) { return create<mlir::arith::SubIOp>(a, b); }
-  Value mulBits(Value a, Value b) { return create<mlir::arith::MulIOp>(a, b); }
-  Value andBits(Value a, Value b) { return create<mlir::arith::AndIOp>(a, b); }
-  Value orBits(Value a, Value b) { return create<mlir::arith::OrIOp>(a, b); }
-  Value xorBits(Value a, Value b) { return create<mlir::arith::XOrIOp>(a, b); }
+  Value addBits(Value a, Value b) {
+    return mlir::arith::AddIOp::create(*this, a, b);
+  }
+  Value subBits(Value a, Value b) {
+    return mlir::arith::SubIOp::create(*this, a, b);
+  }
+  Value mulBits(Value a, Value b) {
+    return mlir::arith::MulIOp::create(*this, a, b);
+  }
+  Value andBits(Value a, Value b) {
+    return mlir::arith::AndIOp::create(*this, a, b);
+  }
+  Value orBits(Value a, Value b) {
+    return mlir::arith::OrIOp::create(*this, a, b);
+  }
+  Value xorBits(Value a, Value b) {
+    return mlir::arith::XOrIOp::create(*this, a, b);
+  }
   Value shiftLeft(Value a, Value by) {
-    return create<mlir::arith::ShLIOp>(a, by);
+    return mlir::arith::ShLIOp::create(*this, a, by);
   }
   Value shiftRight(Value a, Value by) {
-    return create<mlir::arith::ShRUIOp>(a, by);
+    return mlir::arith::ShRUIOp::create(*this, a, by);
   }
   Value shiftRightSigned(Value a, Value by) {
-    return create<mlir::arith::ShRSIOp>(a, by);
+    return mlir::arith::ShRSIOp::create(*this, a, by);
   }
 
   Value less(Value a, Value b) {
-    return create<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OLT, a, b);
+    return mlir::arith::CmpFOp::create(*this, mlir::arith::CmpFPredicate::OLT,
+                                       a, b);
   }
   Value equal(Value a, Value b) {
-    return create<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OEQ, a, b);
+    return mlir::arith::CmpFOp::create(*this, mlir::arith::CmpFPredicate::OEQ,
+                                       a, b);
   }
   /// Of integers.
   Value isZero(Value a) {
     Value zero = constant(getIntegerAttr(getElementTypeOrSelf(a), 0));
-    return create<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::eq, a, zero);
+    return mlir::arith::CmpIOp::create(*this, mlir::arith::CmpIPredicate::eq, a,
+                                       zero);
   }
   Value select(Value condition, Value a, Value b) {
-    return create<mlir::arith::SelectOp>(condition, a, b);
+    return mlir::arith::SelectOp::create(*this, condition, a, b);
   }
 
   Value toBits(Value x) {
     bool isWide = getElementTypeOrSelf(x).isF64();
-    return create<mlir::arith::BitcastOp>(
-        like(isWide ? Type(getI64Type()) : Type(getI32Type())), x);
+    return mlir::arith::BitcastOp::create(
+        *this, like(isWide ? Type(getI64Type()) : Type(getI32Type())), x);
   }
   Value fromBits(Value x) {
     bool isWide = getElementTypeOrSelf(x).isInteger(64);
-    return create<mlir::arith::BitcastOp>(
-        like(isWide ? Type(getF64Type()) : Type(getF32Type())), x);
+    return mlir::arith::BitcastOp::create(
+        *this, like(isWide ? Type(getF64Type()) : Type(getF32Type())), x);
   }
   Value widen(Value x) {
-    return create<mlir::arith::ExtFOp>(like(getF64Type()), x);
+    return mlir::arith::ExtFOp::create(*this, like(getF64Type()), x);
   }
   Value narrow(Value x) {
-    return create<mlir::arith::TruncFOp>(like(getF32Type()), x);
+    return mlir::arith::TruncFOp::create(*this, like(getF32Type()), x);
   }
   Value widenBits(Value x) {
-    return create<mlir::arith::ExtUIOp>(like(getI64Type()), x);
+    return mlir::arith::ExtUIOp::create(*this, like(getI64Type()), x);
   }
   Value narrowBits(Value x) {
-    return create<mlir::arith::TruncIOp>(like(getI32Type()), x);
+    return mlir::arith::TruncIOp::create(*this, like(getI32Type()), x);
   }
   Value toNumber(Value x) {
-    return create<mlir::arith::SIToFPOp>(like(getF32Type()), x);
+    return mlir::arith::SIToFPOp::create(*this, like(getF32Type()), x);
   }
   Value toWideNumber(Value x) {
-    return create<mlir::arith::SIToFPOp>(like(getF64Type()), x);
+    return mlir::arith::SIToFPOp::create(*this, like(getF64Type()), x);
   }
-  Value magnitude(Value x) { return create<mlir::math::AbsFOp>(x); }
+  Value magnitude(Value x) { return mlir::math::AbsFOp::create(*this, x); }
   Value withSignOf(Value x, Value sign) {
-    return create<mlir::math::CopySignOp>(x, sign);
+    return mlir::math::CopySignOp::create(*this, x, sign);
   }
 
   /// `common`, or what `rare` builds where `condition` holds: by a branch for
@@ -140,20 +163,21 @@ public:
         value = select(condition, value, other);
       return values;
     }
-    auto ifOp = create<mlir::scf::IfOp>(mlir::TypeRange(ValueRange(common)),
-                                        condition, /*withElse=*/true);
+    auto ifOp =
+        mlir::scf::IfOp::create(*this, mlir::TypeRange(ValueRange(common)),
+                                condition, /*withElse=*/true);
     InsertionGuard guard(*this);
     setInsertionPointToStart(ifOp.elseBlock());
-    create<mlir::scf::YieldOp>(common);
+    mlir::scf::YieldOp::create(*this, common);
     setInsertionPointToStart(ifOp.thenBlock());
-    create<mlir::scf::YieldOp>(rare());
+    mlir::scf::YieldOp::create(*this, rare());
     return llvm::to_vector_of<Value>(ifOp.getResults());
   }
 
   /// `limit` with the sign of x beyond it; NaN stays.
   Value clamp(Value x, float limit) {
-    Value above = create<mlir::arith::MaximumFOp>(x, number(-limit));
-    return create<mlir::arith::MinimumFOp>(above, number(limit));
+    Value above = mlir::arith::MaximumFOp::create(*this, x, number(-limit));
+    return mlir::arith::MinimumFOp::create(*this, above, number(limit));
   }
 
   /// 2^k, where `bits` are k in their last nine.
@@ -167,7 +191,7 @@ public:
       value = mlir::DenseElementsAttr::get(
           mlir::cast<mlir::ShapedType>(like(value.getType())),
           mlir::Attribute(value));
-    return create<mlir::arith::ConstantOp>(value);
+    return mlir::arith::ConstantOp::create(*this, value);
   }
 
 private:

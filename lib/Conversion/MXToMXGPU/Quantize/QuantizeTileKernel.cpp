@@ -123,8 +123,8 @@ ForEachWorkOp QuantizeTileBuilder::forEachTile() {
   ForEachWorkOp tile = body.forEachWork(work);
   tileRow = tile.getRow();
   if (batches) {
-    batch = body.create<arith::DivUIOp>(tile.getRow(), paddedRows);
-    tileRow = body.create<arith::RemUIOp>(tile.getRow(), paddedRows);
+    batch = arith::DivUIOp::create(body, tile.getRow(), paddedRows);
+    tileRow = arith::RemUIOp::create(body, tile.getRow(), paddedRows);
   }
   return tile;
 }
@@ -134,14 +134,14 @@ void QuantizeTileBuilder::buildLoad() {
   body.role("load", 1, /*elected=*/true);
   ForEachWorkOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachUnit());
-  Value slot = body.create<AcquireOp>(inputs);
+  Value slot = AcquireOp::create(body, inputs);
   int64_t columns = getPanelColumns(types[0]);
   for (int64_t panel = 0; panel < getColumns() / columns; ++panel)
-    body.create<TmaLoadOp>(
-        kernelInputMap,
+    TmaLoadOp::create(
+        body, kernelInputMap,
         getCoords(row, body.add(tile.getColumn(), panel * columns)), slot,
         getField(0), body.index(panel), /*multicast=*/false, CacheHint::None);
-  body.create<PublishOp>(slot, Value());
+  PublishOp::create(body, slot, Value());
 }
 
 /// One thread draws the number of the unit that comes after each.
@@ -149,8 +149,8 @@ void QuantizeTileBuilder::buildSchedule() {
   OpBuilder::InsertionGuard guard(body);
   body.role("schedule", 1, /*elected=*/true);
   body.forEachWork(work);
-  Value slot = body.create<AcquireOp>(tickets);
-  body.create<PublishOp>(slot, Value());
+  Value slot = AcquireOp::create(body, tickets);
+  PublishOp::create(body, slot, Value());
 }
 
 /// The columns of what is quantized.
@@ -174,19 +174,20 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, const Unit &unit,
 /// have. Returns what was quantized.
 Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
                                             const Unit &unit, Value item) {
-  Value row = body.create<arith::RemUIOp>(item, body.index(getUnitRows()));
+  Value row = arith::RemUIOp::create(body, item, body.index(getUnitRows()));
   Value block = body.div(item, getUnitRows());
   Value column = body.mul(block, body.index(getBlock()));
-  Value x = body.create<LoadSharedOp>(
-      VectorType::get(getBlock(), dest.sourceType), unit.source, dest.source,
-      row, column, unit.rows);
-  auto quantized = body.create<QuantizeBlockOp>(
+  Value x =
+      LoadSharedOp::create(body, VectorType::get(getBlock(), dest.sourceType),
+                           unit.source, dest.source, row, column, unit.rows);
+  auto quantized = QuantizeBlockOp::create(
+      body,
       TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
       x, encode, seed, getNumber(dest, unit, row, column),
       op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() : 1);
-  body.create<StoreSharedOp>(quantized.getElements(), unit.elements,
-                             dest.getElementField(), ValueRange{row, column});
+  StoreSharedOp::create(body, quantized.getElements(), unit.elements,
+                        dest.getElementField(), ValueRange{row, column});
   row = body.add(unit.first, row);
   Value scale = quantized.getScale();
   if (endsInSquare() && dest.isTiled())
@@ -201,29 +202,30 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
                                                const Unit &unit, Value item) {
   int64_t inWord = getWordColumns(dest.sourceType);
   int64_t inRow = getColumns() / inWord;
-  Value column = body.mul(body.create<arith::RemUIOp>(item, body.index(inRow)),
+  Value column = body.mul(arith::RemUIOp::create(body, item, body.index(inRow)),
                           body.index(inWord));
   Value block = body.div(item, inRow);
   Value row = body.mul(block, body.index(getBlock()));
-  Value x = body.create<LoadSharedOp>(
-      VectorType::get({getBlock(), inWord}, dest.sourceType), unit.source,
+  Value x = LoadSharedOp::create(
+      body, VectorType::get({getBlock(), inWord}, dest.sourceType), unit.source,
       dest.source, row, column, unit.rows);
   Value rows;
   if (unit.rows)
-    rows = body.create<arith::SubIOp>(unit.rows, row);
-  auto quantized = body.create<QuantizeColumnsOp>(
+    rows = arith::SubIOp::create(body, unit.rows, row);
+  auto quantized = QuantizeColumnsOp::create(
+      body,
       TypeRange{VectorType::get({inWord, getBlock()}, dest.elementType),
                 VectorType::get(inWord, dest.scaleType)},
       x, encode, rows, seed, getNumber(dest, unit, row, column),
       seed ? getAllColumns() : Value(), op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() / inWord : 1);
-  body.create<StoreSharedOp>(quantized.getElements(), unit.elements,
-                             dest.getElementField(),
-                             ValueRange{column, body.add(unit.first, row)});
+  StoreSharedOp::create(body, quantized.getElements(), unit.elements,
+                        dest.getElementField(),
+                        ValueRange{column, body.add(unit.first, row)});
   block = body.add(body.div(unit.first, getBlock()), block);
   for (int64_t i = 0; i < inWord; ++i) {
-    Value scale = body.create<vector::ExtractOp>(quantized.getScales(),
-                                                 ArrayRef<int64_t>{i});
+    Value scale = vector::ExtractOp::create(body, quantized.getScales(),
+                                            ArrayRef<int64_t>{i});
     storeScale(dest, unit, scale, i ? body.add(column, i) : column, block);
   }
   return x;
@@ -232,44 +234,45 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
 /// A scale of a square, or 0 for a line of it that the input does not have:
 /// what is behind the last row of a layout's tile is 0.
 Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
-  Value exists = body.create<arith::CmpIOp>(
-      arith::CmpIPredicate::ult, body.add(getInputRow(tile), row), rows);
-  Value byte = body.create<arith::BitcastOp>(body.getI8Type(), scale);
-  Value none = body.create<arith::ConstantOp>(body.getI8IntegerAttr(0));
-  byte = body.create<arith::SelectOp>(exists, byte, none);
-  return body.create<arith::BitcastOp>(scale.getType(), byte);
+  Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
+                                       body.add(getInputRow(tile), row), rows);
+  Value byte = arith::BitcastOp::create(body, body.getI8Type(), scale);
+  Value none = arith::ConstantOp::create(body, body.getI8IntegerAttr(0));
+  byte = arith::SelectOp::create(body, exists, byte, none);
+  return arith::BitcastOp::create(body, scale.getType(), byte);
 }
 
 /// The scale of row `row` and block `block` of what the tile gives.
 void QuantizeTileBuilder::storeScale(const Destination &dest, const Unit &unit,
                                      Value scale, Value row, Value block) {
   if (dest.isTiled()) {
-    body.create<StoreScaleOp>(scale, unit.scales, dest.getScaleField(), row,
-                              block);
+    StoreScaleOp::create(body, scale, unit.scales, dest.getScaleField(), row,
+                         block);
     return;
   }
   auto [firstRow, firstColumn] = getStart(dest);
   row = body.add(firstRow, row);
   block = body.add(body.div(firstColumn, getBlock()), block);
   auto isBelow = [&](Value place, Value end) -> Value {
-    return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, place, end);
+    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
   };
   Value lines = dest.axis ? rows : columns;
   Value endRow = writesRows(dest) ? tile.getEnd()
                  : batch          ? lines
                                   : body.dim(dest.kernelScales, 0);
-  Value isInside = body.create<arith::AndIOp>(
-      isBelow(row, endRow), isBelow(block, body.dim(dest.kernelScales, 1)));
-  auto ifOp = body.create<scf::IfOp>(isInside, /*withElse=*/false);
+  Value isInside =
+      arith::AndIOp::create(body, isBelow(row, endRow),
+                            isBelow(block, body.dim(dest.kernelScales, 1)));
+  auto ifOp = scf::IfOp::create(body, isInside, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
-  body.create<memref::StoreOp>(scale, dest.kernelScales,
-                               ValueRange{getLine(row, lines), block});
+  memref::StoreOp::create(body, scale, dest.kernelScales,
+                          ValueRange{getLine(row, lines), block});
 }
 
 /// All fragments of a unit, shared out among the threads.
 void QuantizeTileBuilder::buildPass(const Destination &dest, const Unit &unit) {
-  Value thread = body.create<ThreadIdOp>();
+  Value thread = ThreadIdOp::create(body);
   bool raises = this->raises(dest.axis);
   /// Returns the largest magnitude, if that is asked for.
   auto build = [&](Value item) -> Value {
@@ -286,17 +289,17 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, const Unit &unit) {
     SmallVector<Value> soFar;
     if (raises)
       soFar.push_back(
-          body.create<arith::ConstantOp>(body.getF32FloatAttr(0.0f)));
-    auto loop = body.create<scf::ForOp>(body.index(0), body.index(rounds),
-                                        body.index(1), soFar);
+          arith::ConstantOp::create(body, body.getF32FloatAttr(0.0f)));
+    auto loop = scf::ForOp::create(body, body.index(0), body.index(rounds),
+                                   body.index(1), soFar);
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(loop.getBody());
     Value first =
         body.mul(loop.getInductionVar(), body.index(getAxisThreads()));
     Value next = build(body.add(first, thread));
     if (raises) {
-      body.create<scf::YieldOp>(ValueRange(
-          body.create<arith::MaximumFOp>(loop.getRegionIterArg(0), next)));
+      scf::YieldOp::create(body, ValueRange(arith::MaximumFOp::create(
+                                     body, loop.getRegionIterArg(0), next)));
       largest = loop.getResult(0);
     }
   }
@@ -308,7 +311,7 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, const Unit &unit) {
 void QuantizeTileBuilder::raiseMagnitudes() {
   for (auto [i, largest] : llvm::enumerate(maxima)) {
     unsigned number = op.getConcat() ? 0 : i;
-    body.create<RaiseMagnitudeOp>(largest, known[number], magnitudes[number]);
+    RaiseMagnitudeOp::create(body, largest, known[number], magnitudes[number]);
   }
   maxima.clear();
   known.clear();
@@ -326,9 +329,9 @@ void QuantizeTileBuilder::storeElements(const Destination &dest, Value staged,
   if (writesRows(dest)) {
     Value all = body.index(getRows());
     isWhole =
-        body.create<arith::CmpIOp>(arith::CmpIPredicate::eq, unit.rows, all);
+        arith::CmpIOp::create(body, arith::CmpIPredicate::eq, unit.rows, all);
     isPart =
-        body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, unit.rows, all);
+        arith::CmpIOp::create(body, arith::CmpIPredicate::ult, unit.rows, all);
   }
   int64_t boxColumns = cast<TensorMapType>(dest.map.getType()).getBox().back();
   int64_t strips = dest.rows / dest.boxRows;
@@ -337,15 +340,14 @@ void QuantizeTileBuilder::storeElements(const Destination &dest, Value staged,
       IntegerAttr part;
       if (dest.panels > 1)
         part = body.getI64IntegerAttr(panel * strips + strip);
-      body.create<TmaStoreOp>(staged, dest.getElementField(), dest.kernelMap,
-                              getCoords(body.add(row, strip * dest.boxRows),
-                                        body.add(column, panel * boxColumns)),
-                              isWhole, /*add=*/false, part);
+      TmaStoreOp::create(body, staged, dest.getElementField(), dest.kernelMap,
+                         getCoords(body.add(row, strip * dest.boxRows),
+                                   body.add(column, panel * boxColumns)),
+                         isWhole, /*add=*/false, part);
     }
   if (isPart)
-    body.create<StoreRowsOp>(staged, dest.getElementField(),
-                             dest.kernelElements, row, column, unit.rows,
-                             isPart);
+    StoreRowsOp::create(body, staged, dest.getElementField(),
+                        dest.kernelElements, row, column, unit.rows, isPart);
 }
 
 /// Tiles of scales; the first of them exists.
@@ -357,7 +359,7 @@ void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
     rowTile = body.add(rowTile, tile.getSlice());
   Value columnTile = body.div(column, kScaleTileBlocks * getBlock());
   auto isBelow = [&](Value place, Value end) -> Value {
-    return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, place, end);
+    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
   };
   Value rowTiles =
       batch ? body.ceilDiv(dest.axis ? rows : columns, kScaleTileRows)
@@ -371,12 +373,13 @@ void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
       r = getLine(r, rowTiles);
       if (j) {
         Value also = isBelow(c, columnTiles);
-        exists = exists ? body.create<arith::AndIOp>(exists, also).getResult()
+        exists = exists ? arith::AndIOp::create(body, exists, also).getResult()
                         : also;
       }
-      body.create<BulkStoreOp>(
-          staged, dest.getScaleField(), dest.kernelScales, ValueRange{r, c},
-          exists, body.getI64IntegerAttr(i * dest.scaleTileColumns + j));
+      BulkStoreOp::create(
+          body, staged, dest.getScaleField(), dest.kernelScales,
+          ValueRange{r, c}, exists,
+          body.getI64IntegerAttr(i * dest.scaleTileColumns + j));
     }
 }
 
@@ -387,24 +390,24 @@ void QuantizeTileBuilder::buildUnit(int64_t axis, Value ofTile, Value byUnits) {
   unit.first = forEachUnit();
   if (raises(axis))
     for (Value magnitude : magnitudes)
-      known.push_back(body.create<ReadMagnitudeOp>(magnitude));
-  unit.source = body.create<ConsumeOp>(inputs);
+      known.push_back(ReadMagnitudeOp::create(body, magnitude));
+  unit.source = ConsumeOp::create(body, inputs);
   unit.elements = unit.scales = ofTile;
   if (byUnits)
-    unit.elements = body.create<AcquireOp>(byUnits);
+    unit.elements = AcquireOp::create(body, byUnits);
   if (offsets)
-    unit.rows = body.create<arith::SubIOp>(tile.getEnd(), tile.getStart());
+    unit.rows = arith::SubIOp::create(body, tile.getEnd(), tile.getStart());
   for (const Destination &dest : destinations)
     if (dest.axis == axis)
       buildPass(dest, unit);
-  body.create<ReleaseOp>(unit.source);
+  ReleaseOp::create(body, unit.source);
   bool isPart = getRows() != getUnitRows();
   if (!isPart || byUnits)
     for (const Destination &dest : destinations)
       if (dest.axis == axis)
         storeElements(dest, unit.elements, unit);
   if (byUnits)
-    body.create<PublishOp>(unit.elements, Value());
+    PublishOp::create(body, unit.elements, Value());
   if (isPart)
     raiseMagnitudes();
 }
@@ -416,7 +419,7 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   body.role(axis ? "quantize_rows" : "quantize_columns",
             getAxisThreads() / target::kWarpSize, /*elected=*/false);
   tile = forEachTile();
-  Value staged = byTiles ? body.create<AcquireOp>(byTiles).getSlot() : Value();
+  Value staged = byTiles ? AcquireOp::create(body, byTiles).getSlot() : Value();
   buildUnit(axis, staged, byUnits);
   if (!staged) // Then there are several units.
     return;
@@ -428,13 +431,13 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
     if (dest.isTiled())
       storeScaleTiles(dest, staged);
   }
-  body.create<PublishOp>(staged, Value());
+  PublishOp::create(body, staged, Value());
   raiseMagnitudes();
 }
 
 Value QuantizeTileBuilder::createRing(RingType type, StringRef name) {
-  return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
-                             IntegerAttr());
+  return RingOp::create(body, type, name, DenseI64ArrayAttr(), IntegerAttr(),
+                        IntegerAttr());
 }
 
 void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
@@ -454,9 +457,9 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
     paddedRows = body.mul(body.ceilDiv(rows, getRows()), body.index(getRows()));
     workRows = body.mul(batches, paddedRows);
   }
-  work = body.create<WorkSourceOp>(workRows, columns, schedule.getTile(),
-                                   schedule.getRaster(), /*single=*/!counter,
-                                   tickets, counter, offsets);
+  work = WorkSourceOp::create(body, workRows, columns, schedule.getTile(),
+                              schedule.getRaster(), /*single=*/!counter,
+                              tickets, counter, offsets);
   if (isProduced())
     buildProduce();
   else

@@ -25,19 +25,19 @@ static constexpr int64_t kFragmentColumns = 32;
 /// The row of the result that this thread has, and whether it exists. A row
 /// that does not counts as the last one, so that whatever is read exists.
 MatmulBuilder::Row MatmulBuilder::getEpilogueRow(ForEachWorkOp unit) {
-  Value thread = body.create<ThreadIdOp>();
+  Value thread = ThreadIdOp::create(body);
   Value own = body.add(getResultRow(unit), thread);
   if (isGrouped())
     return getRowOfGroup(unit, own, body.add(getFirstRow(unit), thread));
   auto type = cast<MemRefType>(result.getType());
   if (!type.isDynamicDim(0) && type.getDimSize(0) % schedule.getTileM() == 0)
     return {own, own, own,
-            body.create<arith::ConstantOp>(body.getBoolAttr(true))};
+            arith::ConstantOp::create(body, body.getBoolAttr(true))};
   Value rows = body.dim(result, 0);
   Value isPresent =
-      body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, own, rows);
-  Value last = body.create<arith::SubIOp>(rows, body.index(1));
-  Value clamped = body.create<arith::MinUIOp>(own, last);
+      arith::CmpIOp::create(body, arith::CmpIPredicate::ult, own, rows);
+  Value last = arith::SubIOp::create(body, rows, body.index(1));
+  Value clamped = arith::MinUIOp::create(body, own, last);
   return {own, clamped, clamped, isPresent};
 }
 
@@ -47,26 +47,26 @@ MatmulBuilder::Row MatmulBuilder::getRowOfGroup(ForEachWorkOp unit, Value own,
                                                 Value inMatrix) {
   Value end = ragged == RaggedKind::Rows ? Value(unit.getEnd()) : groupRows;
   Value isPresent =
-      body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, inMatrix, end);
+      arith::CmpIOp::create(body, arith::CmpIPredicate::ult, inMatrix, end);
   auto clamp = [&](Value row, Value end) -> Value {
-    return body.create<arith::MinUIOp>(
-        row, body.create<arith::SubIOp>(end, body.index(1)));
+    return arith::MinUIOp::create(
+        body, row, arith::SubIOp::create(body, end, body.index(1)));
   };
   Value rows = body.dim(scatter ? scatter : result, 0);
   Value clamped = clamp(inMatrix, end);
   if (matrixRows)
-    clamped = body.create<arith::SubIOp>(clamped, getMatrixRow(unit));
+    clamped = arith::SubIOp::create(body, clamped, getMatrixRow(unit));
   return {own, clamp(own, rows), clamped, isPresent};
 }
 
 /// Rows go where a list says, if there is such a row.
 void MatmulBuilder::redirectRow(Row &row) {
-  Value listed = body.create<memref::LoadOp>(scatter, row.clamped);
-  row.own = body.create<arith::IndexCastOp>(body.getIndexType(), listed);
+  Value listed = memref::LoadOp::create(body, scatter, row.clamped);
+  row.own = arith::IndexCastOp::create(body, body.getIndexType(), listed);
   // As unsigned numbers, negative ones are beyond any row.
-  Value exists = body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, row.own,
-                                            body.dim(result, 0));
-  row.isPresent = body.create<arith::AndIOp>(row.isPresent, exists);
+  Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult, row.own,
+                                       body.dim(result, 0));
+  row.isPresent = arith::AndIOp::create(body, row.isPresent, exists);
 }
 
 /// Whether all columns of the unit exist and are written and read in aligned
@@ -79,18 +79,18 @@ Value MatmulBuilder::isWhole(ForEachWorkOp unit, Value empty) {
     return {};
   Value whole;
   auto require = [&](Value condition) {
-    whole = whole ? body.create<arith::AndIOp>(whole, condition) : condition;
+    whole = whole ? arith::AndIOp::create(body, whole, condition) : condition;
   };
   if (!isStaged())
     require(isAligned(body, result, alignment));
   if (type.isDynamicDim(1) || type.getDimSize(1) % tileN)
-    require(body.create<arith::CmpIOp>(arith::CmpIPredicate::ule,
-                                       body.add(unit.getColumn(), tileN),
-                                       body.dim(result, 1)));
+    require(arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
+                                  body.add(unit.getColumn(), tileN),
+                                  body.dim(result, 1)));
   if (Value aligned = region.areLoadsAligned(body, getFragmentColumns()))
     require(aligned);
-  Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
-  require(body.create<arith::XOrIOp>(empty, yes));
+  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
+  require(arith::XOrIOp::create(body, empty, yes));
   return whole;
 }
 
@@ -110,44 +110,44 @@ Value MatmulBuilder::finish(ValueRange parts, const Row &row,
   auto widen = [&](Value value) -> Value {
     if (value.getType() == vector)
       return value;
-    return body.create<arith::ExtFOp>(vector, value);
+    return arith::ExtFOp::create(body, vector, value);
   };
   Value factor;
   if (op.getAlpha())
-    factor = body.create<vector::BroadcastOp>(vector, alpha);
+    factor = vector::BroadcastOp::create(body, vector, alpha);
   if (op.getAccumulate() && !isStaged()) {
     Value old = widen(loadColumns(body, result, row.clamped, columns));
     Value total = factor
-                      ? body.create<math::FmaOp>(sums, factor, old).getResult()
-                      : body.create<arith::AddFOp>(sums, old).getResult();
+                      ? math::FmaOp::create(body, sums, factor, old).getResult()
+                      : arith::AddFOp::create(body, sums, old).getResult();
     // Nothing added leaves the value as it is, the sign of zero too.
-    sums = body.create<arith::SelectOp>(empty, old, total);
+    sums = arith::SelectOp::create(body, empty, old, total);
   } else if (factor) {
     for (Value &part : all)
-      part = body.create<arith::MulFOp>(part, factor);
+      part = arith::MulFOp::create(body, part, factor);
   }
   if (region)
     return region.emit(body, all, columns).front();
   Type outType = cast<MemRefType>(result.getType()).getElementType();
   if (isQuantized() || outType.isF32())
     return sums;
-  return body.create<arith::TruncFOp>(
-      VectorType::get(vector.getShape(), outType), sums);
+  return arith::TruncFOp::create(
+      body, VectorType::get(vector.getShape(), outType), sums);
 }
 
 SmallVector<Value> MatmulBuilder::loadSums(Value slot, Value place,
                                            int64_t count, Value empty) {
   SmallVector<Value> sums;
   for (int64_t part = 0; part < numParts; ++part)
-    sums.push_back(body.create<LoadAccumulatorOp>(
-        VectorType::get({count}, body.getF32Type()), slot, "d",
+    sums.push_back(LoadAccumulatorOp::create(
+        body, VectorType::get({count}, body.getF32Type()), slot, "d",
         getDrainColumn(slot, place, part), empty));
   return sums;
 }
 
 Value MatmulBuilder::getDrainColumn(Value slot, Value place, int64_t part) {
   if (schedule.getOverlap())
-    return body.create<DrainColumnOp>(slot, place, part, numParts);
+    return DrainColumnOp::create(body, slot, place, part, numParts);
   return part ? body.add(place, part * getTileColumns()) : place;
 }
 
@@ -160,9 +160,9 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
   int64_t count = getFragmentColumns();
   Value last;
   if (!whole)
-    last = body.create<arith::SubIOp>(body.dim(result, 1), body.index(1));
-  auto loop = body.create<scf::ForOp>(body.index(begin), body.index(end),
-                                      body.index(count));
+    last = arith::SubIOp::create(body, body.dim(result, 1), body.index(1));
+  auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
+                                 body.index(count));
   body.setInsertionPointToStart(loop.getBody());
   Value place = loop.getInductionVar(), inTile = getDrainColumn(slot, place, 0);
   Columns columns = {body.add(unit.getColumn(), inTile), count, last,
@@ -175,9 +175,9 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
   if (whole)
     alignment = body.getI64IntegerAttr(
         getRowAlignment(cast<MemRefType>(result.getType()), /*dynamic=*/32));
-  body.create<StoreFragmentOp>(finished, result, row.own, columns.first,
-                               row.isPresent, alignment,
-                               /*add=*/scatter != nullptr);
+  StoreFragmentOp::create(body, finished, result, row.own, columns.first,
+                          row.isPresent, alignment,
+                          /*add=*/scatter != nullptr);
 }
 
 /// Sends columns of the warp's 32 rows on their way through shared memory. The
@@ -189,34 +189,36 @@ void MatmulBuilder::stage(ForEachWorkOp unit, const Row &own, Value finished,
   // Nothing added leaves the value as it is: x + -0 = x for all x.
   if (op.getAccumulate()) {
     auto type = cast<VectorType>(finished.getType());
-    Value nothing = body.create<arith::ConstantOp>(DenseElementsAttr::get(
-        type, body.getFloatAttr(type.getElementType(), -0.0)));
-    finished = body.create<arith::SelectOp>(empty, nothing, finished);
+    Value nothing = arith::ConstantOp::create(
+        body, DenseElementsAttr::get(
+                  type, body.getFloatAttr(type.getElementType(), -0.0)));
+    finished = arith::SelectOp::create(body, empty, nothing, finished);
   }
-  Value warp = body.div(body.create<ThreadIdOp>(), 32);
+  Value warp = body.div(ThreadIdOp::create(body), 32);
   Value inWarp = body.mul(warp, body.index(32));
   SmallVector<Value> place = {body.add(getResultRow(unit), inWarp), column};
   Value hasAll;
   if (ragged == RaggedKind::Reduction)
     place = {unit.getSlice(), body.add(getFirstRow(unit), inWarp), column};
   else if (isGrouped())
-    hasAll = body.create<arith::CmpIOp>(arith::CmpIPredicate::ule,
-                                        body.add(place[0], 32), unit.getEnd());
-  Value slot = body.create<AcquireOp>(staging);
-  body.create<StoreSharedOp>(finished, slot, "c", ValueRange());
-  body.create<TmaStoreOp>(slot, "c", resultMap, place, hasAll,
-                          op.getAccumulate(), /*part=*/IntegerAttr());
-  body.create<PublishOp>(slot, Value());
+    hasAll = arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
+                                   body.add(place[0], 32), unit.getEnd());
+  Value slot = AcquireOp::create(body, staging);
+  StoreSharedOp::create(body, finished, slot, "c", ValueRange());
+  TmaStoreOp::create(body, slot, "c", resultMap, place, hasAll,
+                     op.getAccumulate(), /*part=*/IntegerAttr());
+  PublishOp::create(body, slot, Value());
   if (!hasAll)
     return;
-  Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
-  auto ifOp = body.create<scf::IfOp>(body.create<arith::XOrIOp>(hasAll, yes),
-                                     /*withElse=*/false);
+  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
+  auto ifOp = scf::IfOp::create(body, arith::XOrIOp::create(body, hasAll, yes),
+                                /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
-  body.create<StoreFragmentOp>(finished, result, own.own, column, own.isPresent,
-                               /*alignment=*/IntegerAttr(),
-                               /*add=*/op.getAccumulate());
+  StoreFragmentOp::create(body, finished, result, own.own, column,
+                          own.isPresent,
+                          /*alignment=*/IntegerAttr(),
+                          /*add=*/op.getAccumulate());
 }
 
 void MatmulBuilder::buildEpilogue() {
@@ -231,7 +233,7 @@ void MatmulBuilder::buildEpilogue() {
   Value whole = asks ? isWhole(unit, empty) : Value();
   if (scatter)
     redirectRow(row);
-  Value slot = body.create<ConsumeOp>(accumulators);
+  Value slot = ConsumeOp::create(body, accumulators);
   if (isQuantized())
     return buildQuantizingEpilogue(unit, slot, empty, row);
   auto store = [&](int64_t begin, int64_t end) {
@@ -239,7 +241,7 @@ void MatmulBuilder::buildEpilogue() {
       return storeColumns(unit, slot, empty, row, true, begin, end);
     if (!whole)
       return storeColumns(unit, slot, empty, row, false, begin, end);
-    auto ifOp = body.create<scf::IfOp>(whole, /*withElse=*/true);
+    auto ifOp = scf::IfOp::create(body, whole, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(ifOp.thenBlock());
     storeColumns(unit, slot, empty, row, true, begin, end);
@@ -250,7 +252,7 @@ void MatmulBuilder::buildEpilogue() {
   int64_t first =
       schedule.getOverlap() ? schedule.getOverlap() : getTileColumns();
   store(0, first);
-  body.create<ReleaseOp>(slot);
+  ReleaseOp::create(body, slot);
   if (first < getTileColumns())
     store(first, getTileColumns());
 }

@@ -11,8 +11,8 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMULBUILDER_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMULBUILDER_H
 
-#include "ElementRegion.h"
-#include "KernelBuilder.h"
+#include "../ElementRegion.h"
+#include "../KernelBuilder.h"
 #include "mx/Dialect/MXGPU/IR/Schedule.h"
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/Support/MathExtras.h"

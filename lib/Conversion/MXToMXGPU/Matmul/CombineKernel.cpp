@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementRegion.h"
+#include "../ElementRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -52,34 +52,35 @@ private:
     Block &entry = kernel.getBody().front();
     body.setInsertionPointToStart(&entry);
     Value input = entry.getArgument(0), out = entry.getArgument(2);
-    Value work = body.create<WorkSourceOp>(
-        body.dim(input, 0), body.dim(input, 1), /*reduction=*/body.index(0),
-        ArrayRef<int64_t>{kRows, kColumns},
+    Value work = WorkSourceOp::create(
+        body, body.dim(input, 0), body.dim(input, 1),
+        /*reduction=*/body.index(0), ArrayRef<int64_t>{kRows, kColumns},
         RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
     body.role("combine", kRows, /*elected=*/false);
     ForEachWorkOp unit = body.forEachWork(work);
-    Value thread = body.create<ThreadIdOp>();
+    Value thread = ThreadIdOp::create(body);
     Value row = body.add(unit.getRow(), body.div(thread, 32));
     Value end = getEnd(entry);
     auto isBelow = [&](Value a, Value b) -> Value {
-      return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
+      return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, a, b);
     };
-    auto exists = body.create<scf::IfOp>(isBelow(row, end), false);
+    auto exists = scf::IfOp::create(body, isBelow(row, end), false);
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(exists.thenBlock());
     Value to = toIndex(
-        body.create<memref::LoadOp>(entry.getArgument(1), ValueRange{row}));
+        memref::LoadOp::create(body, entry.getArgument(1), ValueRange{row}));
     // As unsigned numbers, negative ones are beyond any row.
-    auto isNamed = body.create<scf::IfOp>(isBelow(to, body.dim(out, 0)), false);
+    auto isNamed =
+        scf::IfOp::create(body, isBelow(to, body.dim(out, 0)), false);
     body.setInsertionPointToStart(isNamed.thenBlock());
-    Value lane = body.create<arith::RemUIOp>(thread, body.index(32));
+    Value lane = arith::RemUIOp::create(body, thread, body.index(32));
     Value first =
         body.add(unit.getColumn(), body.mul(lane, body.index(kVector)));
     addRow(input, row, out, to, first);
   }
 
   Value toIndex(Value number) {
-    return body.create<arith::IndexCastOp>(body.getIndexType(), number);
+    return arith::IndexCastOp::create(body, body.getIndexType(), number);
   }
 
   /// The end of the rows that have a group, no more than there are.
@@ -89,16 +90,17 @@ private:
       return rows;
     Value offsets = entry.getArgument(3);
     Value last =
-        body.create<arith::SubIOp>(body.dim(offsets, 0), body.index(1));
-    Value end = toIndex(body.create<memref::LoadOp>(offsets, ValueRange{last}));
+        arith::SubIOp::create(body, body.dim(offsets, 0), body.index(1));
+    Value end =
+        toIndex(memref::LoadOp::create(body, offsets, ValueRange{last}));
     // Without bounds a wrong end would lead outside of the tensor.
-    end = body.create<arith::MaxSIOp>(end, body.index(0));
-    return body.create<arith::MinSIOp>(end, rows);
+    end = arith::MaxSIOp::create(body, end, body.index(0));
+    return arith::MinSIOp::create(body, end, rows);
   }
 
   void addRow(Value input, Value row, Value out, Value to, Value first) {
-    Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
-    Value last = body.create<arith::SubIOp>(body.dim(out, 1), body.index(1));
+    Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
+    Value last = arith::SubIOp::create(body, body.dim(out, 1), body.index(1));
     SmallVector<Value> values;
     for (int64_t i = 0; i < kCombineLoads; ++i)
       values.push_back(
@@ -107,10 +109,10 @@ private:
     auto type = VectorType::get({kVector}, body.getF32Type());
     for (auto [i, value] : llvm::enumerate(values)) {
       if (value.getType() != type)
-        value = body.create<arith::ExtFOp>(type, value);
-      body.create<StoreFragmentOp>(
-          value, out, to, body.add(first, int64_t(i) * 32 * kVector), yes,
-          /*alignment=*/IntegerAttr(), /*add=*/true);
+        value = arith::ExtFOp::create(body, type, value);
+      StoreFragmentOp::create(body, value, out, to,
+                              body.add(first, int64_t(i) * 32 * kVector), yes,
+                              /*alignment=*/IntegerAttr(), /*add=*/true);
     }
   }
 

@@ -41,9 +41,8 @@ int64_t mx::mxgpu::getInputBits(QuantizeOp op) {
 
 Value mx::mxgpu::findLargestMagnitude(KernelBuilder &body, QuantizeOp op,
                                       Value vector) {
-  return body.create<LargestMagnitudeOp>(
-      vector,
-      /*as_integers=*/bool(op.getGlobalScale()));
+  return LargestMagnitudeOp::create(body, vector,
+                                    /*as_integers=*/bool(op.getGlobalScale()));
 }
 
 SmallVector<Value> QuantizePieces::getArguments(KernelBuilder &host) {
@@ -89,11 +88,11 @@ QuantizePieces::Piece QuantizePieces::load(Value row, Value column) {
   Piece piece{row, row, column, {}};
   if (gather) {
     // A negative number is a row beyond all others.
-    Value last = body.create<arith::SubIOp>(rows, body.index(1));
-    Value number = body.create<memref::LoadOp>(
-        gather, ValueRange(body.create<arith::MinUIOp>(row, last)));
+    Value last = arith::SubIOp::create(body, rows, body.index(1));
+    Value number = memref::LoadOp::create(
+        body, gather, ValueRange(arith::MinUIOp::create(body, row, last)));
     piece.sourceRow =
-        body.create<arith::IndexCastOp>(body.getIndexType(), number);
+        arith::IndexCastOp::create(body, body.getIndexType(), number);
   }
   // A producer's results are replaced by zeros later: what is beyond the end
   // may then be anything, and reads that no comparison precedes are under way
@@ -103,11 +102,12 @@ QuantizePieces::Piece QuantizePieces::load(Value row, Value column) {
   Value readRow = piece.sourceRow, readColumn = column;
   if (inBounds) {
     if (!isCovered(0))
-      readRow = body.create<arith::MinUIOp>(
-          readRow, body.create<arith::SubIOp>(rows, body.index(1)));
+      readRow = arith::MinUIOp::create(
+          body, readRow, arith::SubIOp::create(body, rows, body.index(1)));
     if (!isCovered(1))
-      readColumn = body.create<arith::MinUIOp>(
-          readColumn, body.create<arith::SubIOp>(columns, body.index(vector)));
+      readColumn = arith::MinUIOp::create(
+          body, readColumn,
+          arith::SubIOp::create(body, columns, body.index(vector)));
   }
   for (size_t i = 0; i < inputs.size(); ++i)
     piece.inputs.push_back(loadInput(i, readRow, readColumn, inBounds));
@@ -120,21 +120,21 @@ QuantizePieces::Loaded QuantizePieces::loadInput(size_t number, Value row,
   const QuantizeSource &source = sources[number];
   auto type = VectorType::get(vector, getElementTypeOrSelf(source.tensor));
   Value elements =
-      body.create<LoadBlockOp>(type, inputs[number], row, column, inBounds);
+      LoadBlockOp::create(body, type, inputs[number], row, column, inBounds);
   if (!source.scales)
     return {elements, Value()};
   return {elements,
-          body.create<LoadScaleOp>(getElementTypeOrSelf(source.scales),
-                                   inputScales[number], row,
-                                   body.div(column, source.getBlockSize()))};
+          LoadScaleOp::create(body, getElementTypeOrSelf(source.scales),
+                              inputScales[number], row,
+                              body.div(column, source.getBlockSize()))};
 }
 
 Value QuantizePieces::getNumbers(size_t number, const Loaded &loaded) {
   if (!loaded.scale)
     return loaded.elements;
-  return body.create<DequantizeBlockOp>(
-      VectorType::get(vector, sources[number].numberType), loaded.elements,
-      loaded.scale, /*decode=*/Value());
+  return DequantizeBlockOp::create(
+      body, VectorType::get(vector, sources[number].numberType),
+      loaded.elements, loaded.scale, /*decode=*/Value());
 }
 
 /// Whether a piece is part of the tensor; null if that goes without saying.
@@ -142,9 +142,10 @@ Value QuantizePieces::getPresence(const Piece &piece) {
   Value present;
   auto require = [&](Value place, Value end) {
     Value isBelow =
-        body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, place, end);
-    present = present ? body.create<arith::AndIOp>(present, isBelow).getResult()
-                      : isBelow;
+        arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
+    present = present
+                  ? arith::AndIOp::create(body, present, isBelow).getResult()
+                  : isBelow;
   };
   if (gather)
     require(piece.sourceRow, body.dim(inputs[0], 0));
@@ -157,11 +158,11 @@ Value QuantizePieces::getPresence(const Piece &piece) {
 
 SmallVector<Value> QuantizePieces::emitProducer(const Piece &piece) {
   Value one = body.index(1);
-  Value lastRow = body.create<arith::SubIOp>(rows, one);
-  producer.emitScalars(body, body.create<arith::MinUIOp>(piece.row, lastRow));
+  Value lastRow = arith::SubIOp::create(body, rows, one);
+  producer.emitScalars(body, arith::MinUIOp::create(body, piece.row, lastRow));
   Columns place{piece.column, vector, /*last=*/Value(), /*isPresent=*/Value()};
   if (producer.usesColumns())
-    place.last = body.create<arith::SubIOp>(columns, one);
+    place.last = arith::SubIOp::create(body, columns, one);
   SmallVector<Value> numbers;
   for (auto [i, loaded] : llvm::enumerate(piece.inputs))
     numbers.push_back(getNumbers(i, loaded));
@@ -181,8 +182,8 @@ SmallVector<Value> QuantizePieces::produce(const Piece &piece) {
     return values;
   for (Value &value : values) {
     Value zero =
-        body.create<arith::ConstantOp>(body.getZeroAttr(value.getType()));
-    value = body.create<arith::SelectOp>(present, value, zero);
+        arith::ConstantOp::create(body, body.getZeroAttr(value.getType()));
+    value = arith::SelectOp::create(body, present, value, zero);
   }
   return values;
 }

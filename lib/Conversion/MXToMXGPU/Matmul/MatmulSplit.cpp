@@ -42,18 +42,18 @@ void MatmulBuilder::buildSplit() {
     sizes.push_back(host.mul(host.ceilDiv(host.dim(getOut(), dim), tile),
                              host.index(tile * parts)));
   }
-  Value parts = host.create<memref::AllocOp>(
-      MemRefType::get(shape, host.getF32Type()), sizes);
+  Value parts = memref::AllocOp::create(
+      host, MemRefType::get(shape, host.getF32Type()), sizes);
 
   // What the first kernel computes: the parts one below the other.
-  auto product = host.create<MatmulOp>(
-      TypeRange(), op.getA(), op.getAScales(), op.getB(), op.getBScales(),
+  auto product = MatmulOp::create(
+      host, TypeRange(), op.getA(), op.getAScales(), op.getB(), op.getBScales(),
       /*alpha=*/Value(), parts, op.getBlockSize(), /*accumulate=*/false,
       /*epilogueCount=*/0u);
   MatmulBuilder(product, module, schedule).buildProduct();
   product.erase();
   buildSum(parts);
-  host.create<memref::DeallocOp>(parts);
+  memref::DeallocOp::create(host, parts);
 }
 
 void MatmulBuilder::buildSum(Value parts) {
@@ -72,30 +72,31 @@ void MatmulBuilder::buildSum(Value parts) {
   Value units = host.mul(host.ceilDiv(host.dim(getOut(), 0), kSumWarps),
                          host.ceilDiv(host.dim(getOut(), 1), kTileN));
   host.requireAtMost(units, kMaxUnits, "units of work");
-  Value most = host.mul(host.create<SmCountOp>(), host.index(kSumCtas));
-  host.launch(kernel, host.create<arith::MinUIOp>(units, most), arguments);
+  Value most = host.mul(SmCountOp::create(host), host.index(kSumCtas));
+  host.launch(kernel, arith::MinUIOp::create(host, units, most), arguments);
 }
 
 void MatmulBuilder::buildSumRole(Value parts) {
   Value reduction = getReduction(2);
   Value rows = body.dim(result, 0), columns = body.dim(result, 1);
-  work = body.create<WorkSourceOp>(
-      rows, columns, reduction, ArrayRef<int64_t>{kSumWarps, kSumColumns * 32},
+  work = WorkSourceOp::create(
+      body, rows, columns, reduction,
+      ArrayRef<int64_t>{kSumWarps, kSumColumns * 32},
       RasterAttr::get(op->getContext(), RasterOrder::Linear, 1));
   body.role("sum", kSumWarps, /*elected=*/false);
-  Value thread = body.create<ThreadIdOp>();
+  Value thread = ThreadIdOp::create(body);
   Value warp = body.div(thread, 32);
-  Value lane = body.create<arith::RemUIOp>(thread, body.index(32));
+  Value lane = arith::RemUIOp::create(body, thread, body.index(32));
   ForEachWorkOp unit = body.forEachWork(work);
   Value row = body.add(unit.getRow(), warp);
   Value column =
       body.add(unit.getColumn(), body.mul(lane, body.index(kSumColumns)));
   auto isBelow = [&](Value value, Value bound) -> Value {
-    return body.create<arith::CmpIOp>(arith::CmpIPredicate::ult, value, bound);
+    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, value, bound);
   };
   Value exists =
-      body.create<arith::AndIOp>(isBelow(row, rows), isBelow(column, columns));
-  auto ifOp = body.create<scf::IfOp>(exists, /*withElse=*/false);
+      arith::AndIOp::create(body, isBelow(row, rows), isBelow(column, columns));
+  auto ifOp = scf::IfOp::create(body, exists, /*withElse=*/false);
   body.setInsertionPointToStart(ifOp.thenBlock());
   region.emitScalars(body, row);
   Value empty = isEmpty(unit);
@@ -110,14 +111,14 @@ Value MatmulBuilder::addParts(Value parts, Value row, const Columns &columns) {
   Value first = loadColumns(body, parts, row, columns);
   Value height = body.div(body.dim(parts, 0), schedule.getSplitK());
   Value one = body.index(1);
-  auto loop = body.create<scf::ForOp>(one, body.index(schedule.getSplitK()),
-                                      one, ValueRange(first));
+  auto loop = scf::ForOp::create(body, one, body.index(schedule.getSplitK()),
+                                 one, ValueRange(first));
   body.setInsertionPointToStart(loop.getBody());
   Value inPart = body.add(row, body.mul(loop.getInductionVar(), height));
   Value next = loadColumns(body, parts, inPart, columns);
   Value sum =
-      body.create<arith::AddFOp>(loop.getRegionIterArgs().front(), next);
-  body.create<scf::YieldOp>(sum);
+      arith::AddFOp::create(body, loop.getRegionIterArgs().front(), next);
+  scf::YieldOp::create(body, sum);
   return loop.getResult(0);
 }
 
@@ -125,30 +126,30 @@ Value MatmulBuilder::addParts(Value parts, Value row, const Columns &columns) {
 void MatmulBuilder::storeSums(Value sums, Value row, Value column,
                               Value empty) {
   auto type = cast<MemRefType>(result.getType());
-  Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
+  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
   Row inResult = {row, row, row, yes};
-  Value last = body.create<arith::SubIOp>(body.dim(result, 1), body.index(1));
+  Value last = arith::SubIOp::create(body, body.dim(result, 1), body.index(1));
   auto store = [&](bool isWhole) {
     Columns columns = {column, kSumColumns, isWhole ? Value() : last,
                        /*isPresent=*/Value()};
     IntegerAttr alignment;
     if (isWhole)
       alignment = body.getI64IntegerAttr(16);
-    body.create<StoreFragmentOp>(finish(sums, inResult, columns, empty), result,
-                                 row, column, yes, alignment);
+    StoreFragmentOp::create(body, finish(sums, inResult, columns, empty),
+                            result, row, column, yes, alignment);
   };
   if (!getRowAlignment(type, /*dynamic=*/16))
     return store(/*isWhole=*/false);
-  Value whole = body.create<arith::CmpIOp>(arith::CmpIPredicate::ule,
-                                           body.add(column, kSumColumns),
-                                           body.dim(result, 1));
+  Value whole =
+      arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
+                            body.add(column, kSumColumns), body.dim(result, 1));
   auto require = [&](Value condition) {
-    whole = body.create<arith::AndIOp>(whole, condition);
+    whole = arith::AndIOp::create(body, whole, condition);
   };
   require(isAligned(body, result, 16));
   if (Value aligned = region.areLoadsAligned(body, kSumColumns))
     require(aligned);
-  auto ifOp = body.create<scf::IfOp>(whole, /*withElse=*/true);
+  auto ifOp = scf::IfOp::create(body, whole, /*withElse=*/true);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
   store(/*isWhole=*/true);

@@ -57,14 +57,14 @@ static void buildKernel(KernelOp kernel, DequantizeOp op,
   for (int64_t i = 0; i < schedule.getTile()[0]; i += threads.step) {
     Value row = body.add(threads.row, i);
     Value codes =
-        body.create<LoadBlockOp>(inputType, input, row, threads.column);
-    Value scale = body.create<LoadScaleOp>(scaleType, scales, row, block);
+        LoadBlockOp::create(body, inputType, input, row, threads.column);
+    Value scale = LoadScaleOp::create(body, scaleType, scales, row, block);
     pieces.push_back({row, codes, scale});
   }
   for (const Piece &piece : pieces) {
-    Value numbers = body.create<DequantizeBlockOp>(outType, piece.codes,
-                                                   piece.scale, decode);
-    body.create<StoreBlockOp>(numbers, out, piece.row, threads.column);
+    Value numbers = DequantizeBlockOp::create(body, outType, piece.codes,
+                                              piece.scale, decode);
+    StoreBlockOp::create(body, numbers, out, piece.row, threads.column);
   }
 }
 
@@ -129,11 +129,11 @@ static void buildKernel(KernelOp kernel, RelayoutOp op) {
   for (int64_t i = 0; i < kRelayoutTile[0]; i += threads.step) {
     Value row = body.add(threads.row, i);
     pieces.push_back(
-        {row, body.create<LoadScaleOp>(type, input, row, threads.column)});
+        {row, LoadScaleOp::create(body, type, input, row, threads.column)});
   }
   for (auto [row, scale] : pieces)
-    body.create<StoreScalesOp>(scale, out, row, threads.column, rows, blocks,
-                               /*lanes=*/1);
+    StoreScalesOp::create(body, scale, out, row, threads.column, rows, blocks,
+                          /*lanes=*/1);
 }
 
 LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
@@ -151,7 +151,7 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
     for (int64_t i = 0; i < rank; ++i)
       host.requireSize(host.dim(input, i), host.dim(out, i),
                        "dimension " + Twine(i) + " of the input");
-    host.create<memref::CopyOp>(input, out);
+    memref::CopyOp::create(host, input, out);
     op.erase();
     return success();
   }

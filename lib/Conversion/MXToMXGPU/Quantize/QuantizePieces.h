@@ -11,7 +11,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEPIECES_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEPIECES_H
 
-#include "ElementRegion.h"
+#include "../ElementRegion.h"
 
 namespace mx::mxgpu {
 

@@ -10,7 +10,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_TILETHREADS_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_TILETHREADS_H
 
-#include "KernelBuilder.h"
+#include "../KernelBuilder.h"
 
 namespace mx::mxgpu {
 

@@ -11,9 +11,9 @@ using namespace mx::mxgpu;
 TileThreads TileThreads::get(KernelBuilder &body, int64_t threads,
                              int64_t columns, int64_t vector) {
   int64_t inRow = columns / vector;
-  Value thread = body.create<ThreadIdOp>();
+  Value thread = ThreadIdOp::create(body);
   Value row = body.div(thread, inRow);
-  Value piece = body.create<arith::RemUIOp>(thread, body.index(inRow));
+  Value piece = arith::RemUIOp::create(body, thread, body.index(inRow));
   return {threads / inRow, row, body.mul(piece, body.index(vector))};
 }
 
@@ -21,8 +21,8 @@ TileThreads mx::mxgpu::forEachTile(KernelBuilder &body, StringRef role,
                                    Value rows, Value columns,
                                    ArrayRef<int64_t> tile, int64_t threads,
                                    int64_t vector, RasterAttr raster) {
-  Value work = body.create<WorkSourceOp>(
-      rows, columns, /*reduction=*/body.index(0), tile, raster);
+  Value work = WorkSourceOp::create(body, rows, columns,
+                                    /*reduction=*/body.index(0), tile, raster);
   body.role(role, threads / 32, /*elected=*/false);
   auto inTile = TileThreads::get(body, threads, tile[1], vector);
   ForEachWorkOp unit = body.forEachWork(work);

@@ -68,9 +68,9 @@ void MatmulBuilder::buildProduct() {
   host.requireAtMost(units, kMaxUnits, "units of work");
   Value clusters = units;
   if (schedule.getTileLoop() == TileLoop::Static) { // as many as run at once
-    Value sms = host.create<SmCountOp>();
+    Value sms = SmCountOp::create(host);
     clusters =
-        host.create<arith::MinUIOp>(units, host.div(sms, schedule.getCtas()));
+        arith::MinUIOp::create(host, units, host.div(sms, schedule.getCtas()));
   }
   Value grid = host.mul(clusters, host.index(schedule.getCtas()));
   host.launch(kernel, grid, arguments);
@@ -87,7 +87,7 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
     offsets = kernel.getBody().getArgument(5);
   reduction = getReduction(isGrouped() ? 6 : 5);
   if (schedule.getCtaPair())
-    rank = body.create<CtaRankOp>();
+    rank = CtaRankOp::create(body);
   mapCaptures();
   auto rest = kernel.getBody().getArguments();
   auto takeLast = [&](bool isThere) -> Value {
@@ -105,8 +105,8 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
         body.index(cast<MemRefType>(op.getA().getType()).getDimSize(1));
   resultMap = takeLast(isStaged());
   auto createRing = [&](RingType type, StringRef name) -> Value {
-    return body.create<RingOp>(type, name, DenseI64ArrayAttr(), IntegerAttr(),
-                               IntegerAttr());
+    return RingOp::create(body, type, name, DenseI64ArrayAttr(), IntegerAttr(),
+                          IntegerAttr());
   };
   bool byRing = isGrouped() || schedule.getTileLoop() == TileLoop::Clc;
   if (!byRing)
@@ -121,7 +121,7 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
   // Kernels before this one may write what is read from here on: the ends of
   // groups by which the first unit is found, too.
   if (schedule.getPdl())
-    body.create<WaitDependenciesOp>();
+    WaitDependenciesOp::create(body);
   if (byRing)
     createWork(units);
   buildEpilogue();
@@ -138,18 +138,18 @@ void MatmulBuilder::createWork(Value units) {
   Value rows = body.dim(scatter ? scatter : result, 0);
   Value columns = getColumns(body, result);
   if (ragged == RaggedKind::Reduction)
-    rows = groupRows = body.create<arith::DivUIOp>(rows, body.dim(offsets, 0));
+    rows = groupRows = arith::DivUIOp::create(body, rows, body.dim(offsets, 0));
   if (isGrouped()) {
-    work = body.create<WorkSourceOp>(
-        rows, columns, reduction, tile, schedule.getRaster(), units, offsets,
-        matrixRows, ragged == RaggedKind::Reduction);
+    work = WorkSourceOp::create(body, rows, columns, reduction, tile,
+                                schedule.getRaster(), units, offsets,
+                                matrixRows, ragged == RaggedKind::Reduction);
     return;
   }
   if (schedule.getSplitK() > 1)
     rows = body.div(rows, schedule.getSplitK());
-  work = body.create<WorkSourceOp>(rows, columns, reduction, tile,
-                                   schedule.getRaster(), units,
-                                   schedule.getSplitK(), schedule.getTileK());
+  work = WorkSourceOp::create(body, rows, columns, reduction, tile,
+                              schedule.getRaster(), units, schedule.getSplitK(),
+                              schedule.getTileK());
 }
 
 /// The warpgroup of the epilogue holds accumulators in its registers, the other
@@ -225,7 +225,7 @@ Value MatmulBuilder::getRowTile(ForEachWorkOp unit) {
   Value row = getFirstRow(unit);
   if (!matrixRows)
     return body.add(body.div(row, kScaleTileRows), unit.getSlice());
-  Value inMatrix = body.create<arith::SubIOp>(row, getMatrixRow(unit));
+  Value inMatrix = arith::SubIOp::create(body, row, getMatrixRow(unit));
   return body.add(
       body.div(inMatrix, kScaleTileRows),
       body.mul(unit.getSlice(), body.ceilDiv(matrixRows, kScaleTileRows)));
@@ -256,8 +256,8 @@ void MatmulBuilder::buildSchedule(Value units) {
   OpBuilder::InsertionGuard guard(body);
   body.role("schedule", 1, /*elected=*/!isGrouped());
   body.forEachWork(work);
-  Value slot = body.create<AcquireOp>(units);
-  body.create<PublishOp>(slot, Value());
+  Value slot = AcquireOp::create(body, units);
+  PublishOp::create(body, slot, Value());
 }
 
 Value MatmulBuilder::getResultRow(ForEachWorkOp unit) {
@@ -279,7 +279,7 @@ std::pair<Value, Value> MatmulBuilder::getReductionOf(ForEachWorkOp unit) {
 
 Value MatmulBuilder::isEmpty(ForEachWorkOp unit) {
   auto [start, end] = getReductionOf(unit);
-  return body.create<arith::CmpIOp>(arith::CmpIPredicate::eq, start, end);
+  return arith::CmpIOp::create(body, arith::CmpIPredicate::eq, start, end);
 }
 
 LogicalResult mx::mxgpu::convertMatmul(ProductOpInterface op,

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "../KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -28,20 +28,20 @@ struct Words {
   KernelBuilder &body;
 
   Value word(int64_t value) const {
-    return body.create<arith::ConstantOp>(body.getI32IntegerAttr(value));
+    return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));
   }
   Value bitOr(Value a, Value b) const {
-    return body.create<arith::OrIOp>(a, b);
+    return arith::OrIOp::create(body, a, b);
   }
   Value left(Value a, int64_t bits) const {
-    return body.create<arith::ShLIOp>(a, word(bits));
+    return arith::ShLIOp::create(body, a, word(bits));
   }
   Value right(Value a, int64_t bits) const {
-    return body.create<arith::ShRUIOp>(a, word(bits));
+    return arith::ShRUIOp::create(body, a, word(bits));
   }
   /// Bits `mask` of a >> bits.
   Value field(Value a, int64_t bits, int64_t mask) const {
-    return body.create<arith::AndIOp>(bits ? right(a, bits) : a, word(mask));
+    return arith::AndIOp::create(body, bits ? right(a, bits) : a, word(mask));
   }
 
   /// Four codes in the bytes of a word as 24 adjacent bits.
@@ -72,12 +72,12 @@ static void buildKernel(KernelOp kernel, Location loc) {
   Value bytes = kernel.getBody().getArgument(0);
   Value packed = kernel.getBody().getArgument(1);
   Value rows = body.dim(bytes, 0), columns = body.dim(bytes, 1);
-  Value work = body.create<WorkSourceOp>(
-      rows, columns, /*reduction=*/body.index(0),
+  Value work = WorkSourceOp::create(
+      body, rows, columns, /*reduction=*/body.index(0),
       ArrayRef<int64_t>{kTile, kTile},
       RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
   body.role("pack", kTile / 32, /*elected=*/false);
-  Value thread = body.create<ThreadIdOp>();
+  Value thread = ThreadIdOp::create(body);
   ForEachWorkOp unit = body.forEachWork(work);
   Value row = body.add(unit.getRow(), thread);
   Value packedColumn =
@@ -91,23 +91,23 @@ static void buildKernel(KernelOp kernel, Location loc) {
   SmallVector<Value> words;
   for (int64_t block = 0; block < kTile / kBlock; ++block) {
     Value loaded =
-        body.create<LoadBlockOp>(byteVector(kBlock), bytes, row,
-                                 body.add(unit.getColumn(), block * kBlock));
+        LoadBlockOp::create(body, byteVector(kBlock), bytes, row,
+                            body.add(unit.getColumn(), block * kBlock));
     Value codes =
-        body.create<vector::BitCastOp>(wordVector(kBlock / 4), loaded);
+        vector::BitCastOp::create(body, wordVector(kBlock / 4), loaded);
     SmallVector<Value> fours;
     for (int64_t i = 0; i < kBlock / 4; ++i)
       fours.push_back(
-          body.create<vector::ExtractOp>(codes, ArrayRef<int64_t>{i}));
+          vector::ExtractOp::create(body, codes, ArrayRef<int64_t>{i}));
     for (int64_t i = 0; i < kBlock / 4; i += 4)
       Words{body}.packSixteen(ArrayRef(fours).slice(i, 4), words);
   }
   for (int64_t i = 0; i < kPackedTile / 4; i += 4) {
-    Value four = body.create<vector::FromElementsOp>(
-        wordVector(4), ArrayRef(words).slice(i, 4));
-    Value sixteen = body.create<vector::BitCastOp>(byteVector(16), four);
-    body.create<StoreBlockOp>(sixteen, packed, row,
-                              body.add(packedColumn, 4 * i));
+    Value four = vector::FromElementsOp::create(body, wordVector(4),
+                                                ArrayRef(words).slice(i, 4));
+    Value sixteen = vector::BitCastOp::create(body, byteVector(16), four);
+    StoreBlockOp::create(body, sixteen, packed, row,
+                         body.add(packedColumn, 4 * i));
   }
 }
 
@@ -118,12 +118,12 @@ Value mx::mxgpu::packSixBits(KernelBuilder &host, Value operand,
   Value rows = host.dim(operand, 0), columns = host.dim(operand, 1);
   Value columnTiles = host.ceilDiv(columns, kTile);
   // The bytes that mx-store-as-bytes makes of the operand.
-  Value bytes = host.create<UnrealizedConversionCastOp>(
-                        MemRefType::get(type.getShape(), byte), operand)
+  Value bytes = UnrealizedConversionCastOp::create(
+                    host, MemRefType::get(type.getShape(), byte), operand)
                     .getResult(0);
   SmallVector<int64_t> shape(2, ShapedType::kDynamic);
-  Value packed = host.create<memref::AllocOp>(
-      MemRefType::get(shape, byte),
+  Value packed = memref::AllocOp::create(
+      host, MemRefType::get(shape, byte),
       ValueRange{rows, host.mul(columnTiles, host.index(kPackedTile))});
   SmallVector<Value> arguments = {bytes, packed};
   KernelOp kernel =

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "QuantizePieces.h"
+#include "../Quantize/QuantizePieces.h"
 #include "mlir/AsmParser/AsmParser.h"
 
 using namespace mlir;

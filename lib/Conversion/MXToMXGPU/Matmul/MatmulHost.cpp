@@ -24,7 +24,7 @@ static Value stackRows(KernelBuilder &host, Value batch) {
   SmallVector<ReassociationIndices> dims{{0, 1}};
   for (int64_t dim = 2; dim < getRank(batch); ++dim)
     dims.push_back({dim});
-  return host.create<memref::CollapseShapeOp>(batch, dims);
+  return memref::CollapseShapeOp::create(host, batch, dims);
 }
 
 void MatmulBuilder::viewGroups() {
@@ -139,7 +139,7 @@ Value MatmulBuilder::getUnits() {
                    : host.mul(rowTiles, host.dim(offsets, 0));
     // Without rows there is no map to load them by.
     rowTiles =
-        host.mul(rowTiles, host.create<arith::MinUIOp>(rows, host.index(1)));
+        host.mul(rowTiles, arith::MinUIOp::create(host, rows, host.index(1)));
   }
   Value columns =
       host.dim(op.getResultTensor(), getRank(op.getResultTensor()) - 1);
@@ -153,11 +153,11 @@ void MatmulBuilder::checkColumns() {
     return;
   Value n = host.dim(getOut(), 1), columns = host.index(schedule.getTileN());
   Value fits =
-      host.create<arith::CmpIOp>(arith::CmpIPredicate::ule, n, columns);
-  host.create<RequireOp>(fits,
-                         "expected at most %lld columns with a tile of as "
-                         "many, found %lld",
-                         ValueRange{columns, n});
+      arith::CmpIOp::create(host, arith::CmpIPredicate::ule, n, columns);
+  RequireOp::create(host, fits,
+                    "expected at most %lld columns with a tile of as "
+                    "many, found %lld",
+                    ValueRange{columns, n});
 }
 
 /// A box has the length of a swizzle's span, which is at most 128 bytes.
@@ -173,12 +173,12 @@ Value MatmulBuilder::encodeOperand(Value operand,
                          swizzle, form.padded);
   if (form.repacked)
     operand = temporaries.emplace_back(packSixBits(host, operand, module));
-  return host.create<EncodeTensorMapOp>(type, operand);
+  return EncodeTensorMapOp::create(host, type, operand);
 }
 
 void MatmulBuilder::freeTemporaries() {
   for (Value temporary : temporaries)
-    host.create<memref::DeallocOp>(temporary);
+    memref::DeallocOp::create(host, temporary);
 }
 
 SmallVector<int64_t> MatmulBuilder::getAScaleBox() const {
@@ -208,19 +208,20 @@ SmallVector<int64_t> MatmulBuilder::getBScaleBox() const {
 /// have.
 Value MatmulBuilder::encodeScales(Value scales, ArrayRef<int64_t> box) {
   auto source = cast<MemRefType>(scales.getType());
-  Value flat = host.create<memref::CollapseShapeOp>(
-      scales, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3, 4}});
+  Value flat = memref::CollapseShapeOp::create(
+      host, scales, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3, 4}});
   SmallVector<int64_t> shape = {source.getDimSize(0), source.getDimSize(1), 2,
                                 256};
   SmallVector<OpFoldResult> sizes = {getAsOpFoldResult(host.dim(scales, 0)),
                                      getAsOpFoldResult(host.dim(scales, 1)),
                                      host.getIndexAttr(2),
                                      host.getIndexAttr(256)};
-  Value split = host.create<memref::ExpandShapeOp>(
-      shape, flat, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}}, sizes);
+  Value split = memref::ExpandShapeOp::create(
+      host, shape, flat, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}},
+      sizes);
   auto type = TensorMapType::get(op->getContext(), box, source.getElementType(),
                                  Swizzle::None);
-  return host.create<EncodeTensorMapOp>(type, split);
+  return EncodeTensorMapOp::create(host, type, split);
 }
 
 /// The copy engine needs rows and data at multiples of 16 bytes (CUDA Driver
@@ -228,13 +229,13 @@ Value MatmulBuilder::encodeScales(Value scales, ArrayRef<int64_t> box) {
 Value MatmulBuilder::encodeResult() {
   auto type = cast<MemRefType>(getOut().getType());
   int64_t bytes = type.getElementTypeBitWidth() / 8;
-  Value low = host.create<arith::RemUIOp>(
-      host.mul(host.dim(getOut(), 1), host.index(bytes)), host.index(16));
+  Value low = arith::RemUIOp::create(
+      host, host.mul(host.dim(getOut(), 1), host.index(bytes)), host.index(16));
   auto require = [&](Value rest, const Twine &what, Value found) {
-    Value isZero = host.create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest,
-                                              host.index(0));
-    host.create<RequireOp>(
-        isZero,
+    Value isZero = arith::CmpIOp::create(host, arith::CmpIPredicate::eq, rest,
+                                         host.index(0));
+    RequireOp::create(
+        host, isZero,
         ("expected " + what +
          " at multiples of 16 bytes for epilogue = tma_store, found %lld; pad "
          "the result or take epilogue = direct")
@@ -243,8 +244,8 @@ Value MatmulBuilder::encodeResult() {
   };
   if (type.isDynamicDim(1))
     require(low, "rows of the result", low);
-  Value data = host.create<memref::ExtractAlignedPointerAsIndexOp>(getOut());
-  Value rest = host.create<arith::RemUIOp>(data, host.index(16));
+  Value data = memref::ExtractAlignedPointerAsIndexOp::create(host, getOut());
+  Value rest = arith::RemUIOp::create(host, data, host.index(16));
   require(rest, "the result's data", rest);
   int64_t columns = getFragmentColumns();
   SmallVector<int64_t> box = {kStagedRows, columns};
@@ -255,6 +256,6 @@ Value MatmulBuilder::encodeResult() {
   auto map = TensorMapType::get(
       op->getContext(), box, type.getElementType(),
       *symbolizeSwizzle(static_cast<uint32_t>(columns * bytes)));
-  return host.create<EncodeTensorMapOp>(map, isBatch ? op.getResultTensor()
-                                                     : getOut());
+  return EncodeTensorMapOp::create(host, map,
+                                   isBatch ? op.getResultTensor() : getOut());
 }

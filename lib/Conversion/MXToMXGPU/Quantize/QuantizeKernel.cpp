@@ -205,18 +205,18 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
 
 /// By their bits, zero, negative numbers and NaN are refused alike.
 void mx::mxgpu::requirePositive(KernelBuilder &host, Value scale) {
-  Value bits = host.create<arith::BitcastOp>(host.getI32Type(), scale);
-  Value shown = host.create<arith::IndexCastUIOp>(host.getIndexType(), bits);
+  Value bits = arith::BitcastOp::create(host, host.getI32Type(), scale);
+  Value shown = arith::IndexCastUIOp::create(host, host.getIndexType(), bits);
   auto isAtMost = [&](Value a, Value b) -> Value {
-    return host.create<arith::CmpIOp>(arith::CmpIPredicate::ule, a, b);
+    return arith::CmpIOp::create(host, arith::CmpIPredicate::ule, a, b);
   };
   Value isAboveZero = isAtMost(host.index(1), shown);
-  Value isPositive = host.create<arith::AndIOp>(
-      isAboveZero, isAtMost(shown, host.index(0x7F800000)));
-  host.create<RequireOp>(isPositive,
-                         "expected a global_scale greater than 0, found the "
-                         "bits %lld",
-                         ValueRange(shown));
+  Value isPositive = arith::AndIOp::create(
+      host, isAboveZero, isAtMost(shown, host.index(0x7F800000)));
+  RequireOp::create(host, isPositive,
+                    "expected a global_scale greater than 0, found the "
+                    "bits %lld",
+                    ValueRange(shown));
 }
 
 Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {
@@ -227,9 +227,8 @@ Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {
   SmallVector<int64_t> shape(type.getShape());
   if (isa<Float4E2M1FNType>(element) && !ShapedType::isDynamic(shape.back()))
     shape.back() /= 2;
-  return host
-      .create<UnrealizedConversionCastOp>(
-          MemRefType::get(shape, host.getI8Type()), elements)
+  return UnrealizedConversionCastOp::create(
+             host, MemRefType::get(shape, host.getI8Type()), elements)
       .getResult(0);
 }
 
@@ -320,14 +319,14 @@ void QuantizeRowsBuilder::store(const QuantizePieces::Piece &piece,
       first = body.add(body.mul(piece.row, columns), column);
     Type element = getElementTypeOrSelf(op.getElements(i).getType());
     Type scale = getElementTypeOrSelf(op.getScales(i).getType());
-    auto quantized = body.create<QuantizeBlockOp>(
-        TypeRange{getVector(element), scale}, value, encode, seed, first,
+    auto quantized = QuantizeBlockOp::create(
+        body, TypeRange{getVector(element), scale}, value, encode, seed, first,
         op.getScaleRounding(), lanes);
-    body.create<StoreBlockOp>(quantized.getElements(), elements[i], piece.row,
-                              column);
-    body.create<StoreScalesOp>(quantized.getScale(), scales[i], piece.row,
-                               body.div(column, block), pieces.getRows(),
-                               blocks, lanes);
+    StoreBlockOp::create(body, quantized.getElements(), elements[i], piece.row,
+                         column);
+    StoreScalesOp::create(body, quantized.getScale(), scales[i], piece.row,
+                          body.div(column, block), pieces.getRows(), blocks,
+                          lanes);
   }
 }
 
@@ -344,7 +343,7 @@ void QuantizeRowsBuilder::buildBody() {
                   schedule.getVector(), schedule.getRaster());
   SmallVector<Value> known;
   for (Value magnitude : magnitudes)
-    known.push_back(body.create<ReadMagnitudeOp>(magnitude));
+    known.push_back(ReadMagnitudeOp::create(body, magnitude));
   SmallVector<QuantizePieces::Piece> loaded;
   for (int64_t i = 0; i < schedule.getTile()[0]; i += threads.step)
     loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
@@ -358,14 +357,15 @@ void QuantizeRowsBuilder::buildBody() {
       Value &maximum = maxima[op.getConcat() ? 0 : i];
       Value largest = findLargestMagnitude(body, op, value);
       maximum =
-          maximum ? body.create<arith::MaximumFOp>(maximum, largest).getResult()
-                  : largest;
+          maximum
+              ? arith::MaximumFOp::create(body, maximum, largest).getResult()
+              : largest;
     }
     store(piece, values);
   }
   for (auto [maximum, before, magnitude] :
        llvm::zip_equal(maxima, known, magnitudes))
-    body.create<RaiseMagnitudeOp>(maximum, before, magnitude);
+    RaiseMagnitudeOp::create(body, maximum, before, magnitude);
 }
 
 void QuantizeRowsBuilder::build() {

@@ -77,7 +77,8 @@ QuantizeTileBuilder::getDestination(unsigned index) {
                                   getBatchRank(op));
   dest.rows = isByUnits(dest.axis) ? getUnitRows() : rows;
   dest.boxRows = dest.panels > 1 ? kStripRows : dest.rows;
-  dest.map = host.create<EncodeTensorMapOp>(
+  dest.map = EncodeTensorMapOp::create(
+      host,
       getMap({dest.boxRows, bytes / dest.panels},
              getElementTypeOrSelf(dest.elements.getType())),
       dest.elements);
@@ -86,8 +87,8 @@ QuantizeTileBuilder::getDestination(unsigned index) {
 
 void QuantizeTileBuilder::buildHost() {
   if (!isProduced())
-    inputMap = host.create<EncodeTensorMapOp>(
-        getMap({getUnitRows(), getPanelColumns(types[0])}, types[0]),
+    inputMap = EncodeTensorMapOp::create(
+        host, getMap({getUnitRows(), getPanelColumns(types[0])}, types[0]),
         collapseLeading(host, op.getInput(), getBatchRank(op)),
         getL2Promotion());
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
@@ -123,9 +124,9 @@ Value QuantizeTileBuilder::getBatchSize() {
 /// Where CTAs draw the numbers of further units.
 Value QuantizeTileBuilder::createCounter() {
   Value counter =
-      host.create<memref::AllocOp>(MemRefType::get({1}, host.getI32Type()));
-  Value zero = host.create<arith::ConstantOp>(host.getI32IntegerAttr(0));
-  host.create<gpu::MemsetOp>(TypeRange(), ValueRange(), counter, zero);
+      memref::AllocOp::create(host, MemRefType::get({1}, host.getI32Type()));
+  Value zero = arith::ConstantOp::create(host, host.getI32IntegerAttr(0));
+  gpu::MemsetOp::create(host, TypeRange(), ValueRange(), counter, zero);
   return counter;
 }
 
@@ -191,14 +192,14 @@ void QuantizeTileBuilder::build() {
 
   Value grid = host.mul(getRowTiles(rows), host.ceilDiv(columns, getColumns()));
   if (op.getOffsets()) // Without rows there is no map to load them by.
-    grid = host.mul(grid, host.create<arith::MinUIOp>(rows, host.index(1)));
+    grid = host.mul(grid, arith::MinUIOp::create(host, rows, host.index(1)));
   if (counter)
-    grid = host.create<arith::MinUIOp>(
-        grid,
-        host.mul(host.create<SmCountOp>(), host.index(schedule.getCtas())));
+    grid = arith::MinUIOp::create(
+        host, grid,
+        host.mul(SmCountOp::create(host), host.index(schedule.getCtas())));
   host.launch(kernel, grid, arguments);
   if (counter)
-    host.create<memref::DeallocOp>(counter);
+    memref::DeallocOp::create(host, counter);
   op.erase();
 }
 

@@ -43,7 +43,7 @@ void QuantizeTileBuilder::producePieces(Value slot, Value firstRow,
   Value inTensor = body.add(firstColumn, threads.column);
   Value zero = body.index(0), end = body.index(getUnitRows());
   auto loop =
-      body.create<scf::ForOp>(zero, end, body.index(count * threads.step));
+      scf::ForOp::create(body, zero, end, body.index(count * threads.step));
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(loop.getBody());
   Value row = body.add(loop.getInductionVar(), threads.row);
@@ -55,8 +55,8 @@ void QuantizeTileBuilder::producePieces(Value slot, Value firstRow,
   }
   for (auto [rowInUnit, piece] : llvm::zip_equal(rows, loaded))
     for (auto [i, value] : llvm::enumerate(pieces.produce(piece)))
-      body.create<StoreSharedOp>(value, slot, getField(i),
-                                 ValueRange{rowInUnit, threads.column});
+      StoreSharedOp::create(body, value, slot, getField(i),
+                            ValueRange{rowInUnit, threads.column});
 }
 
 void QuantizeTileBuilder::buildProduce() {
@@ -64,7 +64,7 @@ void QuantizeTileBuilder::buildProduce() {
   body.role("produce", getProducingThreads() / 32, /*elected=*/false);
   ForEachWorkOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachUnit());
-  Value slot = body.create<AcquireOp>(inputs);
+  Value slot = AcquireOp::create(body, inputs);
   producePieces(slot, row, tile.getColumn());
-  body.create<PublishOp>(slot, Value());
+  PublishOp::create(body, slot, Value());
 }

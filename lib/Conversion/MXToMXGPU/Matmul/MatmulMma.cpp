@@ -20,21 +20,21 @@ void MatmulBuilder::buildMma() {
   Value empty = isEmpty(unit);
   Value bOffset;
   if (startsWithinScaleTile())
-    bOffset = body.create<arith::RemUIOp>(unit.getColumn(),
-                                          body.index(kScaleTileRows));
-  Value accumulator = body.create<AcquireOp>(accumulators);
+    bOffset = arith::RemUIOp::create(body, unit.getColumn(),
+                                     body.index(kScaleTileRows));
+  Value accumulator = AcquireOp::create(body, accumulators);
   auto [start, end] = getReductionOf(unit);
   ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
-  Value yes = body.create<arith::ConstantOp>(body.getBoolAttr(true));
-  Value accumulate = body.create<arith::XOrIOp>(step.getFirst(), yes);
-  Value slot = body.create<ConsumeOp>(inputs);
+  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
+  Value accumulate = arith::XOrIOp::create(body, step.getFirst(), yes);
+  Value slot = ConsumeOp::create(body, inputs);
   Type scaleType = cast<MemRefType>(op.getAScales().getType()).getElementType();
   auto getScales = [&](StringRef field, int64_t rows) -> Value {
     auto type =
         ScalesType::get(op->getContext(), rows,
                         schedule.getTileK() / getScaleTileK(), scaleType);
-    return body.create<CopyScalesOp>(type, slot, field,
-                                     schedule.getScaleSlots(), IntegerAttr());
+    return CopyScalesOp::create(body, type, slot, field,
+                                schedule.getScaleSlots(), IntegerAttr());
   };
   Value aScales = getScales("sfa", getARows());
   Value bScales = getScales("sfb", getBScaleRows());
@@ -44,10 +44,10 @@ void MatmulBuilder::buildMma() {
                   ? kRaggedReductionAlign
                   : cast<MemRefType>(getA().getType()).getDimSize(1);
   bool isWhole = !ShapedType::isDynamic(k) && k % schedule.getTileK() == 0;
-  body.create<MmaOp>(slot, "a", "b", aScales, bScales, accumulator, "d",
-                     product.blockSize, bOffset, accumulate,
-                     isWhole ? Value() : Value(step.getExtent()));
-  body.create<ReleaseOp>(slot);
+  MmaOp::create(body, slot, "a", "b", aScales, bScales, accumulator, "d",
+                product.blockSize, bOffset, accumulate,
+                isWhole ? Value() : Value(step.getExtent()));
+  ReleaseOp::create(body, slot);
   body.setInsertionPointAfter(step);
-  body.create<PublishOp>(accumulator, empty);
+  PublishOp::create(body, accumulator, empty);
 }

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "../KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -25,8 +25,8 @@ static Value toRow(KernelBuilder &host, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   if (type.getRank() > 1) {
     auto all = llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank()));
-    memref = host.create<memref::CollapseShapeOp>(
-        memref, ArrayRef<ReassociationIndices>{all});
+    memref = memref::CollapseShapeOp::create(
+        host, memref, ArrayRef<ReassociationIndices>{all});
   }
   type = cast<MemRefType>(memref.getType());
   OpFoldResult one = host.getIndexAttr(1);
@@ -39,8 +39,9 @@ static Value toRow(KernelBuilder &host, Value memref) {
   SmallVector<ReassociationIndices> parts;
   if (type.getRank())
     parts.push_back({0, 1});
-  return host.create<memref::ExpandShapeOp>(
-      MemRefType::get(shape, type.getElementType()), memref, parts, sizes);
+  return memref::ExpandShapeOp::create(
+      host, MemRefType::get(shape, type.getElementType()), memref, parts,
+      sizes);
 }
 
 static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
@@ -48,24 +49,25 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
   Block &entry = kernel.getBody().front();
   body.setInsertionPointToStart(&entry);
   Value input = entry.getArgument(0), result = entry.getArgument(1);
-  Value work = body.create<WorkSourceOp>(
-      body.index(1), body.dim(input, 1), /*reduction=*/body.index(0),
+  Value work = WorkSourceOp::create(
+      body, body.index(1), body.dim(input, 1), /*reduction=*/body.index(0),
       ArrayRef<int64_t>{1, kThreads * kAmaxLoads * vector},
       RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
   body.role("amax", kThreads / 32, /*elected=*/false);
-  Value first = body.mul(body.create<ThreadIdOp>(), body.index(vector));
+  Value first = body.mul(ThreadIdOp::create(body), body.index(vector));
   ForEachWorkOp unit = body.forEachWork(work);
   Value column = body.add(unit.getColumn(), first);
   auto type = VectorType::get(
       vector, cast<MemRefType>(input.getType()).getElementType());
-  Value known = body.create<ReadMagnitudeOp>(result);
+  Value known = ReadMagnitudeOp::create(body, result);
   SmallVector<Value> pieces;
   for (int64_t i = 0; i < kAmaxLoads; ++i)
-    pieces.push_back(body.create<LoadBlockOp>(
-        type, input, unit.getRow(), body.add(column, i * kThreads * vector)));
+    pieces.push_back(
+        LoadBlockOp::create(body, type, input, unit.getRow(),
+                            body.add(column, i * kThreads * vector)));
   Value largest =
-      body.create<LargestMagnitudeOp>(pieces, /*as_integers=*/false);
-  body.create<RaiseMagnitudeOp>(largest, known, result);
+      LargestMagnitudeOp::create(body, pieces, /*as_integers=*/false);
+  RaiseMagnitudeOp::create(body, largest, known, result);
 }
 
 LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {

@@ -34,29 +34,29 @@ void MatmulBuilder::buildLoad() {
   auto [start, end] = getReductionOf(unit);
   ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
   Value kTile = body.div(step.getK(), getScaleTileK());
-  Value slot = body.create<AcquireOp>(inputs);
+  Value slot = AcquireOp::create(body, inputs);
   loadOperand(slot, "a", getMap(0), row, step.getK(), schedule.getL2A());
   if (numParts > 1)
     loadBParts(slot, unit, step.getK());
   else
     loadOperand(slot, "b", getMap(1), column, step.getK(), schedule.getL2B());
-  body.create<TmaLoadOp>(getMap(2), ValueRange{rowTile, kTile}, slot, "sfa");
+  TmaLoadOp::create(body, getMap(2), ValueRange{rowTile, kTile}, slot, "sfa");
   if (numParts > 1)
     loadBPartScales(slot, unit, kTile);
   else
     loadBScales(slot, columnTile, kTile);
-  body.create<PublishOp>(slot, Value());
+  PublishOp::create(body, slot, Value());
   if (!schedule.getPdl())
     return;
   body.setInsertionPointAfter(unit);
-  body.create<LaunchDependentsOp>();
+  LaunchDependentsOp::create(body);
 }
 
 /// Both CTAs of a pair need the scales of all of B: each loads half for both.
 void MatmulBuilder::loadBScales(Value slot, Value columnTile, Value kTile) {
   SmallVector<Value> coords = {columnTile, kTile};
   if (!rank) {
-    body.create<TmaLoadOp>(getMap(3), coords, slot, "sfb");
+    TmaLoadOp::create(body, getMap(3), coords, slot, "sfb");
     return;
   }
   SmallVector<int64_t> box = getBScaleBox();
@@ -68,8 +68,8 @@ void MatmulBuilder::loadBScales(Value slot, Value columnTile, Value kTile) {
     coords[1] = body.add(kTile, body.mul(rank, body.index(box[1])));
   else
     coords.push_back(rank);
-  body.create<TmaLoadOp>(getMap(3), coords, slot, "sfb", rank,
-                         /*multicast=*/true, CacheHint::None);
+  TmaLoadOp::create(body, getMap(3), coords, slot, "sfb", rank,
+                    /*multicast=*/true, CacheHint::None);
 }
 
 /// Calls `load` with each part of B that this CTA loads, and where it lies
@@ -99,9 +99,10 @@ void MatmulBuilder::loadBParts(Value slot, ForEachWorkOp unit, Value k) {
       Value box;
       if (panels * boxes > 1)
         box = body.index(panel * boxes + place);
-      body.create<TmaLoadOp>(
-          getMap(1), ValueRange{row, panel ? body.add(k, panel * elements) : k},
-          slot, "b", box, /*multicast=*/false, schedule.getL2B());
+      TmaLoadOp::create(
+          body, getMap(1),
+          ValueRange{row, panel ? body.add(k, panel * elements) : k}, slot, "b",
+          box, /*multicast=*/false, schedule.getL2B());
     }
   });
 }
@@ -115,9 +116,9 @@ void MatmulBuilder::loadBPartScales(Value slot, ForEachWorkOp unit,
   Value tile = body.div(unit.getColumn(), kScaleTileRows);
   forEachPart([&](Value part, int64_t place) {
     Value row = body.add(tile, body.mul(body.add(first, part), tiles));
-    body.create<TmaLoadOp>(getMap(3), ValueRange{row, kTile}, slot, "sfb",
-                           rank ? rank : body.index(place),
-                           /*multicast=*/rank != nullptr, CacheHint::None);
+    TmaLoadOp::create(body, getMap(3), ValueRange{row, kTile}, slot, "sfb",
+                      rank ? rank : body.index(place),
+                      /*multicast=*/rank != nullptr, CacheHint::None);
   });
 }
 
@@ -127,8 +128,8 @@ void MatmulBuilder::loadOperand(Value slot, StringRef field, Value map,
   int64_t elements = cast<TensorMapType>(map.getType()).getBox().back();
   int64_t panels = schedule.getTileK() / elements;
   for (int64_t panel = 0; panel < panels; ++panel)
-    body.create<TmaLoadOp>(
-        map, ValueRange{row, panel ? body.add(k, panel * elements) : k}, slot,
-        field, panels > 1 ? body.index(panel) : Value(),
+    TmaLoadOp::create(
+        body, map, ValueRange{row, panel ? body.add(k, panel * elements) : k},
+        slot, field, panels > 1 ? body.index(panel) : Value(),
         /*multicast=*/false, cache);
 }

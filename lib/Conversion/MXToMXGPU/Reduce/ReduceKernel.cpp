@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementRegion.h"
+#include "../ElementRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -203,8 +203,8 @@ private:
   void buildBody();
   /// Goes on inside of an if.
   void beginIf(arith::CmpIPredicate predicate, Value a, Value b) {
-    Value condition = body.create<arith::CmpIOp>(predicate, a, b);
-    auto ifOp = body.create<scf::IfOp>(condition, /*withElse=*/false);
+    Value condition = arith::CmpIOp::create(body, predicate, a, b);
+    auto ifOp = scf::IfOp::create(body, condition, /*withElse=*/false);
     body.setInsertionPointToStart(ifOp.thenBlock());
   }
   Value emitRow(Value row, Value lane);
@@ -216,9 +216,9 @@ private:
   Value constant(Type type) {
     auto number = host.getF32FloatAttr(getNeutral(kind));
     auto vector = dyn_cast<VectorType>(type);
-    return body.create<arith::ConstantOp>(
-        vector ? TypedAttr(DenseElementsAttr::get(vector, number))
-               : TypedAttr(number));
+    return arith::ConstantOp::create(
+        body, vector ? TypedAttr(DenseElementsAttr::get(vector, number))
+                     : TypedAttr(number));
   }
 
   linalg::GenericOp op;
@@ -241,11 +241,11 @@ private:
 Value ReduceBuilder::combine(Value a, Value b) {
   switch (kind) {
   case ReduceKind::Add:
-    return body.create<arith::AddFOp>(a, b);
+    return arith::AddFOp::create(body, a, b);
   case ReduceKind::Maximum:
-    return body.create<arith::MaximumFOp>(a, b);
+    return arith::MaximumFOp::create(body, a, b);
   case ReduceKind::Minimum:
-    return body.create<arith::MinimumFOp>(a, b);
+    return arith::MinimumFOp::create(body, a, b);
   }
   llvm_unreachable("all kinds are listed");
 }
@@ -287,9 +287,9 @@ static Value areRowsAligned(KernelBuilder &body, Value matrix) {
   };
   if (isOdd(strides[0]) || isOdd(offset))
     return {};
-  auto view = body.create<memref::ExtractStridedMetadataOp>(matrix);
+  auto view = memref::ExtractStridedMetadataOp::create(body, matrix);
   Value elements =
-      body.create<arith::OrIOp>(view.getStrides()[0], view.getOffset());
+      arith::OrIOp::create(body, view.getStrides()[0], view.getOffset());
   return isAligned(body, matrix, kLoadBytes, elements);
 }
 
@@ -300,10 +300,10 @@ Value ReduceBuilder::areAligned() {
     Value aligned = areRowsAligned(body, input);
     if (!aligned)
       return {};
-    all = all ? body.create<arith::AndIOp>(all, aligned).getResult() : aligned;
+    all = all ? arith::AndIOp::create(body, all, aligned).getResult() : aligned;
   }
   if (Value loads = region.areLoadsAligned(body, vector))
-    all = body.create<arith::AndIOp>(all, loads);
+    all = arith::AndIOp::create(body, all, loads);
   return all;
 }
 
@@ -313,36 +313,37 @@ Value ReduceBuilder::areAligned() {
 scf::ForOp ReduceBuilder::emitPieces(Value from, Value to, Value sums,
                                      Value row, bool areWhole) {
   Value step = body.index(vector * target::kWarpSize);
-  auto loop = body.create<scf::ForOp>(from, to, step, ValueRange{sums, from});
+  auto loop = scf::ForOp::create(body, from, to, step, ValueRange{sums, from});
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(loop.getBody());
   Value column = loop.getInductionVar();
   Columns place{column, vector, /*last=*/Value(), /*isPresent=*/Value()};
   if (!areWhole)
-    place.last = body.create<arith::SubIOp>(columns, body.index(1));
+    place.last = arith::SubIOp::create(body, columns, body.index(1));
   SmallVector<Value> elements;
   for (Value input : inputs) {
     Type element = getElementTypeOrSelf(input.getType());
     elements.push_back(
-        areWhole ? body.create<LoadBlockOp>(VectorType::get(vector, element),
-                                            input, row, column,
-                                            /*in_bounds=*/true)
+        areWhole ? LoadBlockOp::create(body, VectorType::get(vector, element),
+                                       input, row, column,
+                                       /*in_bounds=*/true)
                        .getResult()
                  : loadColumns(body, input, row, place));
   }
   Value value = region.emit(body, elements, place)[0];
   if (!areWhole) {
     auto indices = VectorType::get(vector, body.getIndexType());
-    Value numbers = body.add(body.create<vector::BroadcastOp>(indices, column),
-                             body.create<vector::StepOp>(indices));
-    Value exists = body.create<arith::CmpIOp>(
-        arith::CmpIPredicate::ult, numbers,
-        body.create<vector::BroadcastOp>(indices, columns));
+    Value numbers = body.add(vector::BroadcastOp::create(body, indices, column),
+                             vector::StepOp::create(body, indices));
+    Value exists = arith::CmpIOp::create(
+        body, arith::CmpIPredicate::ult, numbers,
+        vector::BroadcastOp::create(body, indices, columns));
     value =
-        body.create<arith::SelectOp>(exists, value, constant(value.getType()));
+        arith::SelectOp::create(body, exists, value, constant(value.getType()));
   }
-  body.create<scf::YieldOp>(ValueRange{combine(loop.getRegionIterArg(0), value),
-                                       body.add(column, step)});
+  scf::YieldOp::create(body,
+                       ValueRange{combine(loop.getRegionIterArg(0), value),
+                                  body.add(column, step)});
   return loop;
 }
 
@@ -354,7 +355,7 @@ Value ReduceBuilder::emitRow(Value row, Value lane) {
   if (Value aligned = areAligned()) {
     // The last piece that is whole begins before this.
     Value end = body.add(columns, 1 - vector);
-    end = body.create<arith::SelectOp>(aligned, end, body.index(0));
+    end = arith::SelectOp::create(body, aligned, end, body.index(0));
     scf::ForOp whole = emitPieces(column, end, sums, row, /*areWhole=*/true);
     sums = whole.getResult(0);
     column = whole.getResult(1);
@@ -363,11 +364,12 @@ Value ReduceBuilder::emitRow(Value row, Value lane) {
       emitPieces(column, columns, sums, row, /*areWhole=*/false).getResult(0);
   SmallVector<Value> parts;
   for (int64_t i = 0; i < vector; ++i)
-    parts.push_back(body.create<vector::ExtractOp>(sums, ArrayRef<int64_t>{i}));
+    parts.push_back(
+        vector::ExtractOp::create(body, sums, ArrayRef<int64_t>{i}));
   for (; parts.size() > 1; parts.resize(parts.size() / 2))
     for (size_t i = 0, half = parts.size() / 2; i < half; ++i)
       parts[i] = combine(parts[i], parts[i + half]);
-  return body.create<ReduceLanesOp>(kind, parts[0]);
+  return ReduceLanesOp::create(body, kind, parts[0]);
 }
 
 void ReduceBuilder::buildBody() {
@@ -379,23 +381,23 @@ void ReduceBuilder::buildBody() {
     region.capture(value, inKernel(value));
   columns = inKernel(columnsOnHost);
   Value rows = body.dim(result, 0);
-  Value work = body.create<WorkSourceOp>(
-      rows, body.index(1), /*reduction=*/body.index(0),
+  Value work = WorkSourceOp::create(
+      body, rows, body.index(1), /*reduction=*/body.index(0),
       ArrayRef<int64_t>{kWarps, 1},
       RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
   body.role("reduce", kWarps, /*elected=*/false);
-  Value thread = body.create<ThreadIdOp>();
+  Value thread = ThreadIdOp::create(body);
   Value warp = body.div(thread, target::kWarpSize);
   Value lane =
-      body.create<arith::RemUIOp>(thread, body.index(target::kWarpSize));
+      arith::RemUIOp::create(body, thread, body.index(target::kWarpSize));
   ForEachWorkOp unit = body.forEachWork(work);
   Value row = body.add(unit.getRow(), warp);
   // All lanes of a warp agree.
   beginIf(arith::CmpIPredicate::ult, row, rows);
-  Value before = body.create<memref::LoadOp>(result, row);
+  Value before = memref::LoadOp::create(body, result, row);
   Value total = combine(before, emitRow(row, lane));
   beginIf(arith::CmpIPredicate::eq, lane, body.index(0));
-  body.create<memref::StoreOp>(total, result, row);
+  memref::StoreOp::create(body, total, result, row);
 }
 
 LogicalResult ReduceBuilder::build() {

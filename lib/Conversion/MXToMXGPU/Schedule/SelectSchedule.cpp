@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../KernelBuilder.h"
 #include "ExplainSchedule.h"
-#include "KernelBuilder.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/CommandLine.h"
