@@ -24,10 +24,8 @@ struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
   matchAndRewrite(LoadAccumulatorOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getSlot());
     auto type = cast<VectorType>(op.getType());
-    Value column =
-        getFieldColumn(builder, kernel, ring, op.getField(), adaptor.getSlot());
+    Value column = adaptor.getBuffer();
     Value warp = builder.warpInCta();
     Value quarter = arith::AndIOp::create(builder, warp, builder.i32(3));
     Value lane = builder.mul(quarter, builder.i32(32));
@@ -66,11 +64,11 @@ struct DrainColumnLowering final : KernelPattern<DrainColumnOp> {
   matchAndRewrite(DrainColumnOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingType ring = op.getSlot().getType().getRing();
+    RingType ring = op.getStage().getType().getRing();
     Value place = builder.add(adaptor.getPlace(),
                               builder.index(op.getPart() * op.getWidth()));
     Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                          adaptor.getSlot(), builder.i32(0));
+                                          adaptor.getStage(), builder.i32(0));
     auto inFirst = [&](int64_t shift) -> Value {
       Value shiftInSlot = arith::SelectOp::create(
           builder, isFirst, builder.index(shift), builder.index(0));

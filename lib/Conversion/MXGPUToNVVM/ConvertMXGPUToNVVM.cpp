@@ -57,7 +57,13 @@ struct ConvertMXGPUToNVVMPass final
       return LLVM::LLVMPointerType::get(type.getContext());
     });
     converter.addConversion(
-        [](SlotType type) { return getSlotType(type.getRing()); });
+        [](StageType type) { return getStageType(type.getRing()); });
+    converter.addConversion([](BufferType type) -> Type {
+      MLIRContext *context = type.getContext();
+      if (type.getSpace() == Space::Smem)
+        return LLVM::LLVMPointerType::get(context, 3);
+      return IntegerType::get(context, 32);
+    });
     converter.addConversion([](ScalesType type) {
       return IntegerType::get(type.getContext(), 32);
     });

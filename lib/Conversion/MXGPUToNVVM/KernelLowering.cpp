@@ -105,7 +105,7 @@ static Value getEmptyingArrivals(NVVMBuilder &builder, RingOp ring) {
     return builder.i32(1);
   int64_t arrivals = 0, ofLeader = 0;
   for (Operation *user : ring->getUsers())
-    if (isa<ConsumeOp>(user)) {
+    if (isa<ConsumerWaitOp>(user)) {
       RoleOp role = getRole(user);
       int64_t threads =
           role.getElected() ? 1 : role.getWarps() * mx::target::kWarpSize;
@@ -152,7 +152,7 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
 /// The warp that allocates tensor memory: that of the role that fills it.
 static int64_t getAllocatingWarp(KernelOp kernel) {
   int64_t warp = 0;
-  kernel.walk([&](AcquireOp acquire) {
+  kernel.walk([&](ProducerAcquireOp acquire) {
     if (acquire.getRing().getType().getProducer() == Agent::Mma)
       warp = *getRole(acquire).getFirstWarp();
   });
@@ -177,22 +177,23 @@ static void createStates(NVVMBuilder &builder, KernelOp kernel,
       context.places[op] = place;
     }
     if (isa<TmaStoreOp, BulkStoreOp, StoreRowsOp>(op)) {
-      auto acquire = op->getOperand(0).getDefiningOp<AcquireOp>();
+      auto acquire = op->getOperand(0).getDefiningOp<ProducerAcquireOp>();
       if (copied.insert(acquire).second)
         context.firstCopies.insert(op);
     }
-    if (!isa<AcquireOp, ConsumeOp>(op))
+    if (!isa<ProducerAcquireOp, ConsumerWaitOp>(op))
       return;
     auto ring = op->getOperand(0).getDefiningOp<RingOp>();
-    context.rings[op->getResult(0)] = ring;
+    for (Value result : op->getResults())
+      context.rings[result] = ring;
     // All places that take a warp's own slots take them in turn.
     if (ring.getType().getScope() == Scope::Warp &&
         context.states.contains({getRole(op), ring}))
       return;
     RingState state = createRingState(builder, ring, getRole(op),
-                                      /*asProducer=*/isa<AcquireOp>(op));
+                                      /*asProducer=*/isa<ProducerAcquireOp>(op));
     context.states[{op, ring}] = state;
-    if (isa<AcquireOp>(op)) {
+    if (isa<ProducerAcquireOp>(op)) {
       context.produced[getRole(op)].push_back(ring);
       context.states[{getRole(op), ring}] = state;
     }

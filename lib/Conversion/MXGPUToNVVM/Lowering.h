@@ -63,7 +63,7 @@ struct KernelContext {
   llvm::DenseMap<mlir::Operation *, mlir::Value> places;
   /// Of the copies from each slot that a role's threads share, the first one.
   llvm::DenseSet<mlir::Operation *> firstCopies;
-  /// The ring of each slot.
+  /// The ring of each stage, and of its buffers.
   llvm::DenseMap<mlir::Value, RingOp> rings;
   /// What a CTA does for each source that gives it a single unit.
   llvm::DenseMap<mlir::Operation *, SingleUnit> units;
@@ -95,7 +95,7 @@ bool isKnownByAddress(RingType type);
 /// accesses.
 int64_t getArrivals(RingType type, int64_t threads);
 /// What a slot becomes: such a pointer, or an i32.
-mlir::Type getSlotType(RingType type);
+mlir::Type getStageType(RingType type);
 
 /// Makes the variables here, and lets the role begin at the first slot.
 RingState createRingState(NVVMBuilder &builder, RingOp ring, RoleOp role,
@@ -105,13 +105,11 @@ RingState createRingState(NVVMBuilder &builder, RingOp ring, RoleOp role,
 /// a pair, the leader's.
 mlir::Value getFullBarrier(NVVMBuilder &builder, RingOp ring, mlir::Value slot);
 
-/// Address in shared memory of a field of a slot.
-mlir::Value getFieldAddress(NVVMBuilder &builder, RingOp ring,
-                            llvm::StringRef field, mlir::Value slot);
-/// Column in tensor memory of a field of a slot.
-mlir::Value getFieldColumn(NVVMBuilder &builder, const KernelContext &kernel,
-                           RingOp ring, llvm::StringRef field,
-                           mlir::Value slot);
+/// The stage and its buffers: what a take of it becomes.
+llvm::SmallVector<mlir::Value> getStageAndBuffers(NVVMBuilder &builder,
+                                                  const KernelContext &kernel,
+                                                  mlir::Operation *take,
+                                                  mlir::Value stage);
 
 /// Waits until every slot of `ring` is empty, as its producer. Run before the
 /// producer's CTA ends, so that no arrival is still under way to its memory.
@@ -123,11 +121,10 @@ void drainStores(NVVMBuilder &builder, RingOp ring, RoleOp role);
 /// Waits for all threads that share the slots of a ring for stores.
 void syncSharers(NVVMBuilder &builder, mlir::Operation *op, RingOp ring);
 
-/// Bytes from the start of shared memory (i32) to a field of a slot for stores:
-/// of this warp's, or of that of all threads of the role that `op` is in.
-mlir::Value getStagedField(NVVMBuilder &builder, mlir::Operation *op,
-                           RingOp ring, llvm::StringRef field,
-                           mlir::Value slot);
+/// A buffer of a stage for stores, at `offset` in the first: of this warp's, or
+/// of that of all threads of the role that `op` is in.
+mlir::Value getStagedBuffer(NVVMBuilder &builder, mlir::Operation *op,
+                            RingOp ring, int64_t offset, mlir::Value stage);
 
 /// Elements `first` to `first + count` of a vector as i32s, rounded from f32 on
 /// the way if that is where they come from.
@@ -156,9 +153,6 @@ void storeGroupUnit(NVVMBuilder &builder, const GroupUnit &unit,
                     mlir::Value address);
 GroupUnit loadGroupUnit(NVVMBuilder &builder, mlir::Value address);
 
-/// Whether the CTAs of the kernel around an operation come in pairs, which
-/// visit units together.
-bool isInPair(mlir::Operation *op);
 /// The number of a CTA, or of a pair, by which it begins with its units, and
 /// how many there are: i32s.
 mlir::Value getFirstUnit(NVVMBuilder &builder, mlir::Operation *op);

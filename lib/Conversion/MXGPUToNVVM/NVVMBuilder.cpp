@@ -64,7 +64,23 @@ Value NVVMBuilder::shared(Value offset) {
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
+Value NVVMBuilder::offset(Value pointer, Value bytes) {
+  // Offsets from the start of shared memory are added first, in 32 bits.
+  auto start = pointer.getDefiningOp<LLVM::GEPOp>();
+  if (start && start.getBase().getDefiningOp<LLVM::AddressOfOp>() &&
+      start.getIndices().size() == 1 && start.getElemType().isInteger(8)) {
+    auto index = start.getIndices()[0];
+    auto constant = dyn_cast<IntegerAttr>(index);
+    return shared(add(constant ? i32(constant.getInt()) : cast<Value>(index),
+                      bytes));
+  }
+  return LLVM::GEPOp::create(*this, pointer.getType(), getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+
 Value NVVMBuilder::offset(Value pointer, int64_t bytes) {
+  if (bytes == 0)
+    return pointer;
   return LLVM::GEPOp::create(
       *this, pointer.getType(), getI8Type(), pointer,
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});

@@ -42,7 +42,8 @@ public:
   mlir::Value shared(int64_t offset);
   /// The 32-bit address of a shared-memory pointer.
   mlir::Value sharedAddress(mlir::Value pointer);
-  /// `bytes` behind a pointer.
+  /// The place `bytes` (i32) after a pointer.
+  mlir::Value offset(mlir::Value pointer, mlir::Value bytes);
   mlir::Value offset(mlir::Value pointer, int64_t bytes);
   /// The same place of shared memory in the leading CTA of the pair.
   mlir::Value atLeader(mlir::Value pointer);

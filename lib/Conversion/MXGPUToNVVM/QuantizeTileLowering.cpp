@@ -86,18 +86,6 @@ private:
   DenseMap<int64_t, Value> pointers;
 };
 
-BufferType getBuffer(RingOp ring, StringRef field) {
-  return ring.getType().getBuffers()[ring.getType().getFieldIndex(field)];
-}
-
-/// Where a field of a slot that threads fill begins.
-Value getFilledField(NVVMBuilder &builder, Operation *op, RingOp ring,
-                     StringRef field, Value slot) {
-  if (isKnownByAddress(ring.getType()))
-    return getFieldAddress(builder, ring, field, slot);
-  return builder.shared(getStagedField(builder, op, ring, field, slot));
-}
-
 VectorType flatten(Type type) {
   auto vector = cast<VectorType>(type);
   return VectorType::get(vector.getNumElements(), vector.getElementType());
@@ -162,12 +150,10 @@ struct LoadSharedLowering final : KernelPattern<LoadSharedOp> {
   matchAndRewrite(LoadSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getSlot());
     auto type = cast<VectorType>(op.getType());
-    Value start =
-        getFieldAddress(builder, ring, op.getField(), adaptor.getSlot());
-    Fragment fragment(builder, getBuffer(ring, op.getField()), type, start,
-                      adaptor.getRow(), adaptor.getColumn());
+    Fragment fragment(builder, op.getBuffer().getType(), type,
+                      adaptor.getBuffer(), adaptor.getRow(),
+                      adaptor.getColumn());
     SmallVector<Value> words;
     for (int64_t row = 0; row < fragment.getRows(); ++row)
       for (int64_t chunk = 0; chunk < fragment.getChunks(); ++chunk)
@@ -197,11 +183,9 @@ struct StoreFragmentSharedLowering final : KernelPattern<StoreSharedOp> {
     if (op.getCoords().empty())
       return rewriter.notifyMatchFailure(op, "a warp's rows: see staging");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getSlot());
-    Value start =
-        getFilledField(builder, op, ring, op.getField(), adaptor.getSlot());
-    Fragment fragment(builder, getBuffer(ring, op.getField()),
-                      cast<VectorType>(op.getValue().getType()), start,
+    Fragment fragment(builder, op.getBuffer().getType(),
+                      cast<VectorType>(op.getValue().getType()),
+                      adaptor.getBuffer(),
                       adaptor.getCoords()[0], adaptor.getCoords()[1]);
     SmallVector<Value> words = toWords(builder, adaptor.getValue());
     ArrayRef<Value> rest = words;
@@ -224,16 +208,14 @@ struct StoreScaleLowering final : KernelPattern<StoreScaleOp> {
   matchAndRewrite(StoreScaleOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getSlot());
-    Value start =
-        getStagedField(builder, op, ring, op.getField(), adaptor.getSlot());
     Value row = builder.toI32(adaptor.getRow());
     Value inBand = arith::RemUIOp::create(builder, row, builder.i32(32));
     Value band = arith::DivUIOp::create(builder, row, builder.i32(32));
     Value block = builder.toI32(adaptor.getBlock());
-    ArrayRef<int64_t> shape = getBuffer(ring, op.getField()).getShape();
+    ArrayRef<int64_t> shape = op.getBuffer().getType().getShape();
+    Value start = builder.i32(0);
     if (shape.size() == 3)
-      start = builder.add(start, getTileOffset(builder, shape, row, block));
+      start = getTileOffset(builder, shape, row, block);
     inBand = builder.mul(inBand, builder.i32(16));
     band = arith::RemUIOp::create(builder, band, builder.i32(4));
     Value place = builder.add(inBand, builder.mul(band, builder.i32(4)));
@@ -242,7 +224,8 @@ struct StoreScaleLowering final : KernelPattern<StoreScaleOp> {
     Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
                                           adaptor.getScale());
     LLVM::StoreOp::create(builder, byte,
-                          builder.shared(builder.add(start, place)));
+                          builder.offset(adaptor.getBuffer(),
+                                         builder.add(start, place)));
     rewriter.eraseOp(op);
     return success();
   }
@@ -270,15 +253,13 @@ struct StoreRowsLowering final : KernelPattern<StoreRowsOp> {
   matchAndRewrite(StoreRowsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getSlot());
-    BufferType buffer = getBuffer(ring, op.getField());
+    RingOp ring = kernel.rings.lookup(op.getBuffer());
+    BufferType buffer = op.getBuffer().getType();
     if (kernel.firstCopies.contains(op))
       syncSharers(builder, op, ring);
     auto ifOp =
         scf::IfOp::create(builder, adaptor.getCondition(), /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    Value start = builder.shared(
-        getStagedField(builder, op, ring, op.getField(), adaptor.getSlot()));
     int64_t bytes = buffer.getElementType().getIntOrFloatBitWidth() / 8;
     int64_t chunk = kChunkBytes / bytes, inRow = buffer.getShape()[1] / chunk;
     int64_t threads = getRole(op).getWarps() * mx::target::kWarpSize;
@@ -296,7 +277,7 @@ struct StoreRowsLowering final : KernelPattern<StoreRowsOp> {
         builder.mul(arith::RemUIOp::create(builder, number, builder.i32(inRow)),
                     builder.i32(chunk));
     auto type = VectorType::get(chunk, buffer.getElementType());
-    Fragment fragment(builder, buffer, type, start, row, column);
+    Fragment fragment(builder, buffer, type, adaptor.getBuffer(), row, column);
     store(builder, op, fragment, {adaptor.getRow(), row},
           {adaptor.getColumn(), column}, bytes);
     rewriter.eraseOp(op);

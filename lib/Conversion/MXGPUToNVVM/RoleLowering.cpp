@@ -98,8 +98,13 @@ struct ForEachKLowering final : KernelPattern<ForEachKOp> {
     Value start = builder.toI32(adaptor.getStart());
     Value end = builder.toI32(adaptor.getEnd());
     Value step = builder.i32(op.getStep());
-    auto loop = scf::ForOp::create(builder, start, end, step);
-    builder.setInsertionPointToStart(loop.getBody());
+    auto loop =
+        scf::ForOp::create(builder, start, end, step, adaptor.getInits());
+    // It has a terminator already where it carries nothing.
+    if (!adaptor.getInits().empty())
+      builder.setInsertionPointToEnd(loop.getBody());
+    else
+      builder.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
     Value left = arith::SubIOp::create(builder, end, k);
     Value extent = arith::MinUIOp::create(builder, left, step);
@@ -109,10 +114,28 @@ struct ForEachKLowering final : KernelPattern<ForEachKOp> {
       return arith::IndexCastUIOp::create(builder, builder.getIndexType(),
                                           value);
     };
-    rewriter.inlineBlockBefore(&op.getBody().front(),
-                               loop.getBody()->getTerminator(),
-                               {toIndex(k), toIndex(extent), first});
-    rewriter.eraseOp(op);
+    SmallVector<Value> arguments = {toIndex(k), toIndex(extent), first};
+    llvm::append_range(arguments, loop.getRegionIterArgs());
+    mx::mxgpu::YieldOp yield = op.getYield();
+    if (adaptor.getInits().empty()) {
+      rewriter.inlineBlockBefore(&op.getBody().front(),
+                                 loop.getBody()->getTerminator(), arguments);
+      rewriter.eraseOp(yield);
+    } else {
+      rewriter.mergeBlocks(&op.getBody().front(), loop.getBody(), arguments);
+    }
+    rewriter.replaceOp(op, loop.getResults());
+    return success();
+  }
+};
+
+struct YieldLowering final : KernelPattern<mx::mxgpu::YieldOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult
+  matchAndRewrite(mx::mxgpu::YieldOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<scf::YieldOp>(op, adaptor.getValues());
     return success();
   }
 };
@@ -184,7 +207,7 @@ void mx::mxgpu::populateRolePatterns(RewritePatternSet &patterns,
 void mx::mxgpu::populateLoopPatterns(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      KernelContext &kernel) {
-  patterns.add<CtaRankLowering, ForEachKLowering, LaunchDependentsLowering,
+  patterns.add<CtaRankLowering, YieldLowering, ForEachKLowering, LaunchDependentsLowering,
                ThreadIdLowering, WaitDependenciesLowering>(
       converter, patterns.getContext(), kernel);
 }

@@ -71,32 +71,32 @@ static bool isStaging(RingOp ring) {
   return ring && ring.getType().isStaging();
 }
 
-/// Address of a field of this warp's slot, or the role's.
-Value mx::mxgpu::getStagedField(NVVMBuilder &builder, Operation *op,
-                                RingOp ring, StringRef field, Value slot) {
-  int64_t index = ring.getType().getFieldIndex(field);
+/// That of this warp's stage, or of the role's.
+Value mx::mxgpu::getStagedBuffer(NVVMBuilder &builder, Operation *op,
+                                 RingOp ring, int64_t offset, Value stage) {
   int64_t stride = *ring.getStride();
-  if (ring.getType().getScope() != Scope::Warp)
-    return builder.add(builder.mul(slot, builder.i32(stride)),
-                       builder.i32((*ring.getOffsets())[index]));
-  Value warp = builder.warpInCta();
-  Value inRole = arith::SubIOp::create(
-      builder, warp, builder.i32(*getRole(op).getFirstWarp()));
-  Value first =
-      builder.mul(inRole, builder.i32(ring.getType().getStages() * stride));
-  Value offset = builder.add(first, builder.i32((*ring.getOffsets())[index]));
-  return builder.add(offset, builder.mul(slot, builder.i32(stride)));
+  Value start = builder.i32(offset);
+  if (ring.getType().getScope() == Scope::Warp) {
+    Value inRole = arith::SubIOp::create(
+        builder, builder.warpInCta(), builder.i32(*getRole(op).getFirstWarp()));
+    start = builder.add(
+        builder.mul(inRole,
+                    builder.i32(ring.getType().getStages() * stride)),
+        start);
+  }
+  return builder.shared(
+      builder.add(start, builder.mul(stage, builder.i32(stride))));
 }
 
 namespace {
 
-struct AcquireStagingLowering final : KernelPattern<AcquireOp> {
+struct AcquireStagingLowering final : KernelPattern<ProducerAcquireOp> {
   using KernelPattern::KernelPattern;
 
   LogicalResult
-  matchAndRewrite(AcquireOp op, OpAdaptor,
+  matchAndRewrite(ProducerAcquireOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    RingOp ring = kernel.rings.lookup(op.getSlot());
+    RingOp ring = kernel.rings.lookup(op.getStage());
     if (!isStaging(ring))
       return rewriter.notifyMatchFailure(op, "other threads share the slots");
     NVVMBuilder builder(op.getLoc(), rewriter);
@@ -104,12 +104,13 @@ struct AcquireStagingLowering final : KernelPattern<AcquireOp> {
     byStoringThread(builder, getRole(op), ring,
                     [&] { builder.waitStores(stages - 1, /*read=*/true); });
     syncSharers(builder, op, ring);
-    rewriter.replaceOp(op, takeSlot(builder, op, ring));
+    rewriter.replaceOp(op, getStageAndBuffers(builder, kernel, op,
+                                              takeSlot(builder, op, ring)));
     return success();
   }
 
 private:
-  Value takeSlot(NVVMBuilder &builder, AcquireOp op, RingOp ring) const {
+  Value takeSlot(NVVMBuilder &builder, ProducerAcquireOp op, RingOp ring) const {
     int64_t stages = ring.getType().getStages();
     if (stages == 1)
       return builder.i32(0);
@@ -138,13 +139,13 @@ private:
 };
 
 /// What the copies have started is all there is to give away: as one group.
-struct PublishStagingLowering final : KernelPattern<PublishOp> {
+struct PublishStagingLowering final : KernelPattern<ProducerCommitOp> {
   using KernelPattern::KernelPattern;
 
   LogicalResult
-  matchAndRewrite(PublishOp op, OpAdaptor,
+  matchAndRewrite(ProducerCommitOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    RingOp ring = kernel.rings.lookup(op.getSlot());
+    RingOp ring = kernel.rings.lookup(op.getStage());
     if (!isStaging(ring))
       return rewriter.notifyMatchFailure(op, "other threads share the slots");
     NVVMBuilder builder(op.getLoc(), rewriter);
@@ -168,16 +169,11 @@ struct StoreSharedLowering final : KernelPattern<StoreSharedOp> {
     if (!op.getCoords().empty())
       return rewriter.notifyMatchFailure(op, "a fragment of a tile");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getSlot());
-    BufferType buffer =
-        ring.getType()
-            .getBuffers()[ring.getType().getFieldIndex(op.getField())];
+    BufferType buffer = op.getBuffer().getType();
     int64_t rowBytes = buffer.getSizeInBytes() / 32;
     int64_t mask = 0;
     if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
       mask = static_cast<int64_t>(buffer.getSwizzle()) - 16;
-    Value start =
-        getStagedField(builder, op, ring, op.getField(), adaptor.getSlot());
     Value lane =
         arith::AndIOp::create(builder, builder.threadId(), builder.i32(31));
     Value row = builder.mul(lane, builder.i32(rowBytes));
@@ -192,7 +188,7 @@ struct StoreSharedLowering final : KernelPattern<StoreSharedOp> {
       // the whole pattern: this part is the same for all slots.
       Value place =
           arith::XOrIOp::create(builder, permuted, builder.i32(chunk * 16));
-      builder.storeShared(builder.shared(builder.add(place, start)),
+      builder.storeShared(builder.offset(adaptor.getBuffer(), place),
                           ArrayRef(words).slice(chunk * 4, 4));
     }
     rewriter.eraseOp(op);
@@ -207,12 +203,10 @@ struct CopyLowering : KernelPattern<OpT> {
   using KernelPattern<OpT>::KernelPattern;
 
 protected:
-  /// `start` gets the field's address and starts the copy, as one thread.
-  void copy(NVVMBuilder &builder, OpT op, Value slot, Value condition,
-            llvm::function_ref<void(Value)> start) const {
-    RingOp ring = this->kernel.rings.lookup(op.getSlot());
-    Value source =
-        builder.shared(getStagedField(builder, op, ring, op.getField(), slot));
+  /// `start` starts the copy, as one thread.
+  void copy(NVVMBuilder &builder, OpT op, Value condition,
+            llvm::function_ref<void()> start) const {
+    RingOp ring = this->kernel.rings.lookup(op.getBuffer());
     bool ofWarp = ring.getType().getScope() == Scope::Warp;
     if (ofWarp || this->kernel.firstCopies.contains(op)) {
       builder.fenceAsyncShared();
@@ -224,7 +218,7 @@ protected:
         builder.setInsertionPointToStart(
             scf::IfOp::create(builder, condition, /*withElse=*/false)
                 .thenBlock());
-      start(source);
+      start();
     };
     if (!ofWarp)
       return byStoringThread(builder, getRole(op), ring, startIf);
@@ -248,12 +242,10 @@ struct TmaStoreLowering final : CopyLowering<TmaStoreOp> {
       coords.push_back(builder.toI32(coord));
     int64_t first =
         op.getPart().value_or(0) * op.getMap().getType().getSizeInBytes();
-    copy(builder, op, adaptor.getSlot(), adaptor.getCondition(),
-         [&](Value source) {
-           if (first)
-             source = builder.offset(source, first);
-           builder.storeTensor(source, adaptor.getMap(), coords, op.getAdd());
-         });
+    copy(builder, op, adaptor.getCondition(), [&] {
+      builder.storeTensor(builder.offset(adaptor.getBuffer(), first),
+                          adaptor.getMap(), coords, op.getAdd());
+    });
     rewriter.eraseOp(op);
     return success();
   }
@@ -283,19 +275,15 @@ struct BulkStoreLowering final : CopyLowering<BulkStoreOp> {
     Value address = builder.add(
         start,
         arith::IndexCastOp::create(builder, builder.getI64Type(), bytes));
-    RingOp ring = kernel.rings.lookup(op.getSlot());
-    int64_t index = ring.getType().getFieldIndex(op.getField());
-    BufferType buffer = ring.getType().getBuffers()[index];
+    BufferType buffer = op.getBuffer().getType();
     int64_t size = buffer.getSizeInBytes();
     if (op.getPart())
       size /= ShapedType::getNumElements(buffer.getShape().drop_back());
     int64_t first = op.getPart().value_or(0) * size;
-    copy(builder, op, adaptor.getSlot(), adaptor.getCondition(),
-         [&](Value source) {
-           if (first)
-             source = builder.offset(source, first);
-           builder.storeBulk(source, address, size);
-         });
+    copy(builder, op, adaptor.getCondition(), [&] {
+      builder.storeBulk(builder.offset(adaptor.getBuffer(), first), address,
+                        size);
+    });
     rewriter.eraseOp(op);
     return success();
   }

@@ -17,16 +17,24 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// The matrix descriptor of a field of a slot: the 18 address bits of the slot
-/// that a descriptor holds, plus constants. Addresses of a CTA's memory stay
-/// below the 18 bits, so that sums do not carry into other fields.
-static Value getFieldDescriptor(NVVMBuilder &builder,
-                                const target::SmemDescriptor &layout,
-                                RingOp ring, StringRef field, Value slot) {
-  int64_t index = ring.getType().getFieldIndex(field);
-  ArrayRef<int64_t> offsets = *ring.getOffsets();
-  int64_t inSlot = offsets[index] - offsets.front();
-  Value address = LLVM::PtrToIntOp::create(builder, builder.getI64Type(), slot);
+/// A pointer as another one and constant bytes: buffers of a stage have its
+/// start in common.
+static std::pair<Value, int64_t> splitOffset(Value pointer) {
+  auto gep = pointer.getDefiningOp<LLVM::GEPOp>();
+  if (!gep || gep.getRawConstantIndices().size() != 1 ||
+      !gep.getElemType().isInteger(8) || !gep.getDynamicIndices().empty())
+    return {pointer, 0};
+  return {gep.getBase(), gep.getRawConstantIndices().front()};
+}
+
+/// The matrix descriptor of a buffer: the 18 address bits of the stage that a
+/// descriptor holds, plus constants. Addresses of a CTA's memory stay below the
+/// 18 bits, so that sums do not carry into other fields.
+static Value getDescriptor(NVVMBuilder &builder,
+                           const target::SmemDescriptor &layout, Value buffer) {
+  auto [start, inSlot] = splitOffset(buffer);
+  Value address =
+      LLVM::PtrToIntOp::create(builder, builder.getI64Type(), start);
   Value inCta = arith::AndIOp::create(builder, address, builder.i64(0x3FFFF));
   Value units = arith::ShRUIOp::create(builder, inCta, builder.i64(4));
   return builder.add(units, builder.i64(target::encode(layout) +
@@ -71,21 +79,20 @@ struct TmaLoadLowering final : KernelPattern<TmaLoadOp> {
   matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getSlot());
+    RingOp ring = kernel.rings.lookup(op.getStage());
     SmallVector<Value> coords;
     for (Value coord : adaptor.getCoords())
       coords.push_back(builder.toI32(coord));
     coords.resize(op.getMap().getType().getBox().size(), builder.i32(0));
     std::reverse(coords.begin(), coords.end());
-    Value dest =
-        getFieldAddress(builder, ring, op.getField(), adaptor.getSlot());
+    Value dest = adaptor.getBuffer();
     if (Value part = adaptor.getPart()) {
       Value bytes = builder.i32(op.getMap().getType().getSizeInBytes());
       Value offset = builder.mul(builder.toI32(part), bytes);
       dest = LLVM::GEPOp::create(builder, dest.getType(), builder.getI8Type(),
                                  dest, ArrayRef<LLVM::GEPArg>{offset});
     }
-    Value barrier = getFullBarrier(builder, ring, adaptor.getSlot());
+    Value barrier = getFullBarrier(builder, ring, adaptor.getStage());
     Value policy = getCachePolicy(builder, op.getCache());
     if (ring.getType().isPair())
       builder.loadTensorOfPair(dest, adaptor.getMap(), coords, barrier, policy,
@@ -109,10 +116,8 @@ struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
     if (!op.getColumn())
       return rewriter.notifyMatchFailure(op, "the scales have no column yet");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getSlot());
-    Value descriptor =
-        getFieldDescriptor(builder, target::scaleTileDescriptor(), ring,
-                           op.getField(), adaptor.getSlot());
+    Value descriptor = getDescriptor(builder, target::scaleTileDescriptor(),
+                                     adaptor.getBuffer());
     Value column =
         builder.add(kernel.tensorMemory, builder.i32(*op.getColumn()));
     if (Value state = kernel.places.lookup(op))
@@ -129,8 +134,7 @@ struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
         Value tileDescriptor = builder.add(
             descriptor, builder.i64((group * tiles + tile) * kScaleTileBytes /
                                     target::kDescriptorUnit));
-        builder.copyScaleTile(tileColumn, tileDescriptor,
-                              ring.getType().isPair());
+        builder.copyScaleTile(tileColumn, tileDescriptor, isInPair(op));
       }
     rewriter.replaceOp(op, column);
     return success();
@@ -237,23 +241,19 @@ struct MmaLowering final : KernelPattern<MmaOp> {
     }
   };
 
-  Operand getOperand(NVVMBuilder &builder, RingOp ring, StringRef field,
-                     Value slot) const {
-    BufferType buffer =
-        ring.getType().getBuffers()[ring.getType().getFieldIndex(field)];
+  static Operand getOperand(NVVMBuilder &builder, BufferType buffer,
+                            Value view) {
     int64_t panels = buffer.getShape().size() == 3 ? buffer.getShape()[0] : 1;
-    return {getFieldDescriptor(
+    return {getDescriptor(
                 builder,
-                target::kMajorDescriptor(getSwizzle(buffer.getSwizzle())), ring,
-                field, slot),
+                target::kMajorDescriptor(getSwizzle(buffer.getSwizzle())),
+                view),
             static_cast<int64_t>(buffer.getSwizzle()) / target::kMmaKBytes,
             buffer.getSizeInBytes() / panels};
   }
 
-  Issue getIssue(NVVMBuilder &builder, MmaOp op, OpAdaptor adaptor,
-                 const target::InstrDescriptor &instruction) const {
-    RingOp inputs = kernel.rings.lookup(op.getInputs());
-    RingOp accumulators = kernel.rings.lookup(op.getAccumulator());
+  static Issue getIssue(NVVMBuilder &builder, MmaOp op, OpAdaptor adaptor,
+                        const target::InstrDescriptor &instruction) {
     Value bScales = adaptor.getBScales();
     if (Value offset = adaptor.getBOffset()) // a column holds 32 rows
       bScales = builder.add(
@@ -265,10 +265,9 @@ struct MmaLowering final : KernelPattern<MmaOp> {
     int64_t k = target::getInfo(instruction.kind).k;
     return {instruction,
             k / static_cast<int64_t>(instruction.blockSize),
-            getOperand(builder, inputs, op.getA(), adaptor.getInputs()),
-            getOperand(builder, inputs, op.getB(), adaptor.getInputs()),
-            getFieldColumn(builder, kernel, accumulators, op.getD(),
-                           adaptor.getAccumulator()),
+            getOperand(builder, op.getA().getType(), adaptor.getA()),
+            getOperand(builder, op.getB().getType(), adaptor.getB()),
+            adaptor.getD(),
             adaptor.getAScales(),
             bScales,
             adaptor.getAccumulate(),

@@ -59,8 +59,8 @@ static void fixSlots(RingOp ring) {
   SmallVector<Operation *> acquires;
   for (Operation *user : ring.getResult().getUsers()) {
     auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
-    if (!isa<AcquireOp>(user) || !loop ||
-        !llvm::hasSingleElement(loop.getBody()->getOps<AcquireOp>()))
+    if (!isa<ProducerAcquireOp>(user) || !loop ||
+        !llvm::hasSingleElement(loop.getBody()->getOps<ProducerAcquireOp>()))
       return;
     std::optional<APInt> count = loop.getStaticTripCount();
     if (!count || count->getZExtValue() % ring.getType().getStages())
@@ -83,7 +83,7 @@ void mx::mxgpu::unrollFragments(KernelOp kernel) {
   });
   for (scf::ForOp loop : loops) {
     OpBuilder builder(loop);
-    for (auto acquire : loop.getBody()->getOps<AcquireOp>())
+    for (auto acquire : loop.getBody()->getOps<ProducerAcquireOp>())
       if (acquire->hasAttr(kSlotInLoop))
         acquire->setAttr(kSlotInLoop, builder.getI64IntegerAttr(0));
     auto setSlot = [](unsigned iteration, Operation *op, OpBuilder builder) {

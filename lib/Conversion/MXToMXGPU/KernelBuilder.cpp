@@ -137,19 +137,21 @@ ForEachWorkOp KernelBuilder::forEachWork(Value work) {
     body.addArgument(getIndexType(), getLoc());
   setInsertionPointToStart(&body);
   if (Value units = work.getDefiningOp<WorkSourceOp>().getUnits()) {
-    Value slot = ConsumeOp::create(*this, units);
-    NextUnitOp::create(*this, slot);
-    ReleaseOp::create(*this, slot);
+    auto wait = ConsumerWaitOp::create(*this, units);
+    NextUnitOp::create(*this, wait.getBuffers().front());
+    ConsumerReleaseOp::create(*this, wait.getStage());
     setInsertionPointToStart(&body);
   }
   return loop;
 }
 
 ForEachKOp KernelBuilder::forEachK(Value start, Value end, int64_t step) {
-  auto loop = ForEachKOp::create(*this, start, end, step);
+  auto loop = ForEachKOp::create(*this, TypeRange(), start, end,
+                                 /*inits=*/ValueRange(), step);
   Block &body = loop.getBody().emplaceBlock();
   body.addArguments({getIndexType(), getIndexType(), getI1Type()},
                     {getLoc(), getLoc(), getLoc()});
   setInsertionPointToStart(&body);
+  setInsertionPoint(mxgpu::YieldOp::create(*this));
   return loop;
 }

@@ -135,25 +135,26 @@ Value MatmulBuilder::finish(ValueRange parts, const Row &row,
       body, VectorType::get(vector.getShape(), outType), sums);
 }
 
-SmallVector<Value> MatmulBuilder::loadSums(Value slot, Value place,
+SmallVector<Value> MatmulBuilder::loadSums(ConsumerWaitOp stage, Value place,
                                            int64_t count, Value empty) {
   SmallVector<Value> sums;
   for (int64_t part = 0; part < numParts; ++part)
     sums.push_back(LoadAccumulatorOp::create(
-        body, VectorType::get({count}, body.getF32Type()), slot, "d",
-        getDrainColumn(slot, place, part), empty));
+        body, VectorType::get({count}, body.getF32Type()),
+        stage.getBuffer("d"),
+        getDrainColumn(stage, place, part), empty));
   return sums;
 }
 
-Value MatmulBuilder::getDrainColumn(Value slot, Value place, int64_t part) {
+Value MatmulBuilder::getDrainColumn(ConsumerWaitOp stage, Value place, int64_t part) {
   if (schedule.getOverlap())
-    return DrainColumnOp::create(body, slot, place, part, numParts);
+    return DrainColumnOp::create(body, stage.getStage(), place, part, numParts);
   return part ? body.add(place, part * getTileColumns()) : place;
 }
 
 /// Stores columns `begin` to `end` of the tile, in the order in which they are
 /// drained.
-void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
+void MatmulBuilder::storeColumns(ForEachWorkOp unit, ConsumerWaitOp stage, Value empty,
                                  const Row &row, bool whole, int64_t begin,
                                  int64_t end) {
   OpBuilder::InsertionGuard guard(body);
@@ -164,13 +165,13 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
                                  body.index(count));
   body.setInsertionPointToStart(loop.getBody());
-  Value place = loop.getInductionVar(), inTile = getDrainColumn(slot, place, 0);
+  Value place = loop.getInductionVar(), inTile = getDrainColumn(stage, place, 0);
   Columns columns = {body.add(unit.getColumn(), inTile), count, last,
                      row.own == row.clamped ? Value() : row.isPresent};
   Value finished =
-      finish(loadSums(slot, place, count, empty), row, columns, empty);
+      finish(loadSums(stage, place, count, empty), row, columns, empty);
   if (isStaged())
-    return stage(unit, row, finished, columns.first, empty);
+    return storeStaged(unit, row, finished, columns.first, empty);
   IntegerAttr alignment;
   if (whole)
     alignment = body.getI64IntegerAttr(
@@ -184,7 +185,7 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, Value slot, Value empty,
 /// copy engine leaves out what lies outside the result, or outside the group's
 /// matrix of it. Where a group of rows ends among those of a warp, it would
 /// write the next one's: the threads store theirs themselves.
-void MatmulBuilder::stage(ForEachWorkOp unit, const Row &own, Value finished,
+void MatmulBuilder::storeStaged(ForEachWorkOp unit, const Row &own, Value finished,
                           Value column, Value empty) {
   // Nothing added leaves the value as it is: x + -0 = x for all x.
   if (op.getAccumulate()) {
@@ -203,11 +204,11 @@ void MatmulBuilder::stage(ForEachWorkOp unit, const Row &own, Value finished,
   else if (isGrouped())
     hasAll = arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
                                    body.add(place[0], 32), unit.getEnd());
-  Value slot = AcquireOp::create(body, staging);
-  StoreSharedOp::create(body, finished, slot, "c", ValueRange());
-  TmaStoreOp::create(body, slot, "c", resultMap, place, hasAll,
+  auto stage = ProducerAcquireOp::create(body, staging);
+  StoreSharedOp::create(body, finished, stage.getBuffer("c"), ValueRange());
+  TmaStoreOp::create(body, stage.getBuffer("c"), resultMap, place, hasAll,
                      op.getAccumulate(), /*part=*/IntegerAttr());
-  PublishOp::create(body, slot, Value());
+  ProducerCommitOp::create(body, stage.getStage(), Value());
   if (!hasAll)
     return;
   Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
@@ -233,26 +234,26 @@ void MatmulBuilder::buildEpilogue() {
   Value whole = asks ? isWhole(unit, empty) : Value();
   if (scatter)
     redirectRow(row);
-  Value slot = ConsumeOp::create(body, accumulators);
+  auto stage = ConsumerWaitOp::create(body, accumulators);
   if (isQuantized())
-    return buildQuantizingEpilogue(unit, slot, empty, row);
+    return buildQuantizingEpilogue(unit, stage, empty, row);
   auto store = [&](int64_t begin, int64_t end) {
     if (!asks)
-      return storeColumns(unit, slot, empty, row, true, begin, end);
+      return storeColumns(unit, stage, empty, row, true, begin, end);
     if (!whole)
-      return storeColumns(unit, slot, empty, row, false, begin, end);
+      return storeColumns(unit, stage, empty, row, false, begin, end);
     auto ifOp = scf::IfOp::create(body, whole, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(ifOp.thenBlock());
-    storeColumns(unit, slot, empty, row, true, begin, end);
+    storeColumns(unit, stage, empty, row, true, begin, end);
     body.setInsertionPointToStart(ifOp.elseBlock());
-    storeColumns(unit, slot, empty, row, false, begin, end);
+    storeColumns(unit, stage, empty, row, false, begin, end);
   };
   // What the next accumulator overlaps goes first, so that it can start.
   int64_t first =
       schedule.getOverlap() ? schedule.getOverlap() : getTileColumns();
   store(0, first);
-  ReleaseOp::create(body, slot);
+  ConsumerReleaseOp::create(body, stage.getStage());
   if (first < getTileColumns())
     store(first, getTileColumns());
 }

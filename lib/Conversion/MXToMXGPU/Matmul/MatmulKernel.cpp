@@ -256,8 +256,8 @@ void MatmulBuilder::buildSchedule(Value units) {
   OpBuilder::InsertionGuard guard(body);
   body.role("schedule", 1, /*elected=*/!isGrouped());
   body.forEachWork(work);
-  Value slot = AcquireOp::create(body, units);
-  PublishOp::create(body, slot, Value());
+  Value stage = ProducerAcquireOp::create(body, units).getStage();
+  ProducerCommitOp::create(body, stage, Value());
 }
 
 Value MatmulBuilder::getResultRow(ForEachWorkOp unit) {

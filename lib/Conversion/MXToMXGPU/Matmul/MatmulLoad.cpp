@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One thread fills the slots of the input ring by bulk tensor copies.
+// One thread fills the stages of the input ring by bulk tensor copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,18 +34,19 @@ void MatmulBuilder::buildLoad() {
   auto [start, end] = getReductionOf(unit);
   ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
   Value kTile = body.div(step.getK(), getScaleTileK());
-  Value slot = AcquireOp::create(body, inputs);
-  loadOperand(slot, "a", getMap(0), row, step.getK(), schedule.getL2A());
+  auto stage = ProducerAcquireOp::create(body, inputs);
+  loadOperand(stage, "a", getMap(0), row, step.getK(), schedule.getL2A());
   if (numParts > 1)
-    loadBParts(slot, unit, step.getK());
+    loadBParts(stage, unit, step.getK());
   else
-    loadOperand(slot, "b", getMap(1), column, step.getK(), schedule.getL2B());
-  TmaLoadOp::create(body, getMap(2), ValueRange{rowTile, kTile}, slot, "sfa");
+    loadOperand(stage, "b", getMap(1), column, step.getK(), schedule.getL2B());
+  TmaLoadOp::create(body, getMap(2), ValueRange{rowTile, kTile},
+                    stage.getBuffer("sfa"), stage.getStage());
   if (numParts > 1)
-    loadBPartScales(slot, unit, kTile);
+    loadBPartScales(stage, unit, kTile);
   else
-    loadBScales(slot, columnTile, kTile);
-  PublishOp::create(body, slot, Value());
+    loadBScales(stage, columnTile, kTile);
+  ProducerCommitOp::create(body, stage.getStage(), Value());
   if (!schedule.getPdl())
     return;
   body.setInsertionPointAfter(unit);
@@ -53,10 +54,11 @@ void MatmulBuilder::buildLoad() {
 }
 
 /// Both CTAs of a pair need the scales of all of B: each loads half for both.
-void MatmulBuilder::loadBScales(Value slot, Value columnTile, Value kTile) {
+void MatmulBuilder::loadBScales(ProducerAcquireOp stage, Value columnTile, Value kTile) {
   SmallVector<Value> coords = {columnTile, kTile};
   if (!rank) {
-    TmaLoadOp::create(body, getMap(3), coords, slot, "sfb");
+    TmaLoadOp::create(body, getMap(3), coords, stage.getBuffer("sfb"),
+                      stage.getStage());
     return;
   }
   SmallVector<int64_t> box = getBScaleBox();
@@ -68,7 +70,8 @@ void MatmulBuilder::loadBScales(Value slot, Value columnTile, Value kTile) {
     coords[1] = body.add(kTile, body.mul(rank, body.index(box[1])));
   else
     coords.push_back(rank);
-  TmaLoadOp::create(body, getMap(3), coords, slot, "sfb", rank,
+  TmaLoadOp::create(body, getMap(3), coords, stage.getBuffer("sfb"),
+                    stage.getStage(), rank,
                     /*multicast=*/true, CacheHint::None);
 }
 
@@ -86,7 +89,7 @@ void MatmulBuilder::forEachPart(
 }
 
 /// A tile has as many columns of each part, which lie one below the other.
-void MatmulBuilder::loadBParts(Value slot, ForEachWorkOp unit, Value k) {
+void MatmulBuilder::loadBParts(ProducerAcquireOp stage, ForEachWorkOp unit, Value k) {
   Value columns = getColumns(body, result);
   Value first = body.mul(unit.getSlice(), body.index(numParts));
   int64_t elements = cast<TensorMapType>(getMap(1).getType()).getBox().back();
@@ -101,14 +104,14 @@ void MatmulBuilder::loadBParts(Value slot, ForEachWorkOp unit, Value k) {
         box = body.index(panel * boxes + place);
       TmaLoadOp::create(
           body, getMap(1),
-          ValueRange{row, panel ? body.add(k, panel * elements) : k}, slot, "b",
-          box, /*multicast=*/false, schedule.getL2B());
+          ValueRange{row, panel ? body.add(k, panel * elements) : k},
+          stage.getBuffer("b"), stage.getStage(), box, /*multicast=*/false, schedule.getL2B());
     }
   });
 }
 
 /// Both CTAs of a pair need the scales of all parts.
-void MatmulBuilder::loadBPartScales(Value slot, ForEachWorkOp unit,
+void MatmulBuilder::loadBPartScales(ProducerAcquireOp stage, ForEachWorkOp unit,
                                     Value kTile) {
   Value columns = getColumns(body, result);
   Value tiles = body.div(columns, kScaleTileRows);
@@ -116,20 +119,21 @@ void MatmulBuilder::loadBPartScales(Value slot, ForEachWorkOp unit,
   Value tile = body.div(unit.getColumn(), kScaleTileRows);
   forEachPart([&](Value part, int64_t place) {
     Value row = body.add(tile, body.mul(body.add(first, part), tiles));
-    TmaLoadOp::create(body, getMap(3), ValueRange{row, kTile}, slot, "sfb",
+    TmaLoadOp::create(body, getMap(3), ValueRange{row, kTile},
+                      stage.getBuffer("sfb"), stage.getStage(),
                       rank ? rank : body.index(place),
                       /*multicast=*/rank != nullptr, CacheHint::None);
   });
 }
 
 /// Loads the panels of an operand, a box each.
-void MatmulBuilder::loadOperand(Value slot, StringRef field, Value map,
+void MatmulBuilder::loadOperand(ProducerAcquireOp stage, StringRef field, Value map,
                                 Value row, Value k, CacheHint cache) {
   int64_t elements = cast<TensorMapType>(map.getType()).getBox().back();
   int64_t panels = schedule.getTileK() / elements;
   for (int64_t panel = 0; panel < panels; ++panel)
     TmaLoadOp::create(
         body, map, ValueRange{row, panel ? body.add(k, panel * elements) : k},
-        slot, field, panels > 1 ? body.index(panel) : Value(),
+        stage.getBuffer(field), stage.getStage(), panels > 1 ? body.index(panel) : Value(),
         /*multicast=*/false, cache);
 }

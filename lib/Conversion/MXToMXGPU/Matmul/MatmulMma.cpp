@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One thread issues scale copies and MMAs, slot by slot.
+// One thread issues scale copies and MMAs, stage by stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +22,18 @@ void MatmulBuilder::buildMma() {
   if (startsWithinScaleTile())
     bOffset = arith::RemUIOp::create(body, unit.getColumn(),
                                      body.index(kScaleTileRows));
-  Value accumulator = AcquireOp::create(body, accumulators);
+  auto accumulator = ProducerAcquireOp::create(body, accumulators);
   auto [start, end] = getReductionOf(unit);
   ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
   Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
   Value accumulate = arith::XOrIOp::create(body, step.getFirst(), yes);
-  Value slot = ConsumeOp::create(body, inputs);
+  auto stage = ConsumerWaitOp::create(body, inputs);
   Type scaleType = cast<MemRefType>(op.getAScales().getType()).getElementType();
   auto getScales = [&](StringRef field, int64_t rows) -> Value {
     auto type =
         ScalesType::get(op->getContext(), rows,
                         schedule.getTileK() / getScaleTileK(), scaleType);
-    return CopyScalesOp::create(body, type, slot, field,
+    return CopyScalesOp::create(body, type, stage.getBuffer(field), /*place=*/Value(),
                                 schedule.getScaleSlots(), IntegerAttr());
   };
   Value aScales = getScales("sfa", getARows());
@@ -44,10 +44,10 @@ void MatmulBuilder::buildMma() {
                   ? kRaggedReductionAlign
                   : cast<MemRefType>(getA().getType()).getDimSize(1);
   bool isWhole = !ShapedType::isDynamic(k) && k % schedule.getTileK() == 0;
-  MmaOp::create(body, slot, "a", "b", aScales, bScales, accumulator, "d",
-                product.blockSize, bOffset, accumulate,
-                isWhole ? Value() : Value(step.getExtent()));
-  ReleaseOp::create(body, slot);
+  MmaOp::create(body, stage.getBuffer("a"), stage.getBuffer("b"), aScales,
+                bScales, accumulator.getBuffer("d"), product.blockSize, bOffset,
+                accumulate, isWhole ? Value() : Value(step.getExtent()));
+  ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);
-  PublishOp::create(body, accumulator, empty);
+  ProducerCommitOp::create(body, accumulator.getStage(), empty);
 }

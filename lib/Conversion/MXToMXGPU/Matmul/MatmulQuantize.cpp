@@ -18,7 +18,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 MatmulBuilder::Words MatmulBuilder::quantizeColumns(ForEachWorkOp unit,
-                                                    Value slot, Value empty,
+                                                    ConsumerWaitOp stage, Value empty,
                                                     const Row &row,
                                                     int64_t begin, int64_t end,
                                                     Words words) {
@@ -26,14 +26,14 @@ MatmulBuilder::Words MatmulBuilder::quantizeColumns(ForEachWorkOp unit,
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
                                  body.index(kQuantizedBlock), words);
   body.setInsertionPointToStart(loop.getBody());
-  Value place = loop.getInductionVar(), inTile = getDrainColumn(slot, place, 0);
+  Value place = loop.getInductionVar(), inTile = getDrainColumn(stage, place, 0);
   // What a region reads of columns need not be aligned, nor exist.
   Value last;
   if (region.usesColumns())
     last = arith::SubIOp::create(body, getColumns(body, result), body.index(1));
   Columns columns = {body.add(unit.getColumn(), inTile), kQuantizedBlock, last,
                      row.isPresent};
-  Value values = finish(loadSums(slot, place, kQuantizedBlock, empty), row,
+  Value values = finish(loadSums(stage, place, kQuantizedBlock, empty), row,
                         columns, empty);
   Type element =
       cast<MemRefType>(op.getResultTensor().getType()).getElementType();
@@ -121,16 +121,16 @@ void MatmulBuilder::storeScaleWords(ForEachWorkOp unit, const Row &row,
   }
 }
 
-void MatmulBuilder::buildQuantizingEpilogue(ForEachWorkOp unit, Value slot,
+void MatmulBuilder::buildQuantizingEpilogue(ForEachWorkOp unit, ConsumerWaitOp stage,
                                             Value empty, const Row &row) {
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
   Words words(getTileColumns() / kQuantizedColumns, zero);
   int64_t first =
       schedule.getOverlap() ? schedule.getOverlap() : getTileColumns();
-  words = quantizeColumns(unit, slot, empty, row, 0, first, words);
-  ReleaseOp::create(body, slot);
+  words = quantizeColumns(unit, stage, empty, row, 0, first, words);
+  ConsumerReleaseOp::create(body, stage.getStage());
   if (first < getTileColumns())
     words =
-        quantizeColumns(unit, slot, empty, row, first, getTileColumns(), words);
+        quantizeColumns(unit, stage, empty, row, first, getTileColumns(), words);
   storeScaleWords(unit, row, words);
 }

@@ -35,8 +35,8 @@ private:
   struct Destination {
     int64_t axis;
     unsigned value;
-    std::string name;   // of its fields
-    std::string source; // the field that holds the value
+    std::string name;   // of its buffers
+    std::string source; // the buffer that holds the value
     mlir::Type sourceType, elementType, scaleType;
     /// What is stored at a time has so many rows, in panels side by side, which
     /// are copied so many rows at a time.
@@ -56,16 +56,16 @@ private:
     int64_t getPacking() const {
       return elementType.getIntOrFloatBitWidth() == 4 ? 2 : 1;
     }
-    std::string getElementField() const { return name; }
-    std::string getScaleField() const { return name + "_scales"; }
+    std::string getElementBuffer() const { return name; }
+    std::string getScaleBuffer() const { return name + "_scales"; }
   };
 
-  /// A slot of what is quantized, which holds some or all rows of a tile.
+  /// A stage of what is quantized, which holds some or all rows of a tile.
   struct Unit {
-    mlir::Value first;       ///< its first row in the tile
-    mlir::Value rows = {};   ///< how many it has, where groups end in a tile
-    mlir::Value source = {}; ///< the slot
-    mlir::Value elements = {}, scales = {}; ///< the slots for what it gives
+    mlir::Value first;         ///< its first row in the tile
+    mlir::Value rows = {};     ///< how many it has, where groups end in a tile
+    ConsumerWaitOp source = {}; ///< the stage
+    ProducerAcquireOp elements = {}, scales = {}; ///< those for what it gives
   };
 
   // QuantizeTileHost.cpp
@@ -85,25 +85,25 @@ private:
   void buildLoad();
   void buildSchedule();
   void buildProduce(); // QuantizeTileProducer.cpp
-  void producePieces(mlir::Value slot, mlir::Value firstRow,
+  void producePieces(ProducerAcquireOp stage, mlir::Value firstRow,
                      mlir::Value firstColumn);
   void buildQuantize(int64_t axis);
-  void buildUnit(int64_t axis, mlir::Value ofTile, mlir::Value byUnits);
-  void buildPass(const Destination &dest, const Unit &unit);
+  void buildUnit(int64_t axis, ProducerAcquireOp ofTile, mlir::Value byUnits);
+  void buildPass(const Destination &dest, Unit unit);
   void raiseMagnitudes();
-  mlir::Value buildRowFragment(const Destination &dest, const Unit &unit,
+  mlir::Value buildRowFragment(const Destination &dest, Unit unit,
                                mlir::Value item);
-  mlir::Value buildColumnFragment(const Destination &dest, const Unit &unit,
+  mlir::Value buildColumnFragment(const Destination &dest, Unit unit,
                                   mlir::Value item);
-  mlir::Value getNumber(const Destination &dest, const Unit &unit,
+  mlir::Value getNumber(const Destination &dest, Unit unit,
                         mlir::Value row, mlir::Value column);
   mlir::Value getAllColumns();
   mlir::Value clearBehindRows(mlir::Value scale, mlir::Value row);
-  void storeScale(const Destination &dest, const Unit &unit, mlir::Value scale,
+  void storeScale(const Destination &dest, Unit unit, mlir::Value scale,
                   mlir::Value row, mlir::Value block);
-  void storeElements(const Destination &dest, mlir::Value staged,
-                     const Unit &unit);
-  void storeScaleTiles(const Destination &dest, mlir::Value staged);
+  void storeElements(const Destination &dest, ProducerAcquireOp staged,
+                     Unit unit);
+  void storeScaleTiles(const Destination &dest, ProducerAcquireOp staged);
   mlir::Value forEachUnit();
   RingType getInputRing();
   mlir::Value createRing(RingType type, llvm::StringRef name);
@@ -134,7 +134,7 @@ private:
   int64_t getAxisThreads() {
     return schedule.getThreads() / static_cast<int64_t>(op.getAxes().size());
   }
-  /// The ring's fields hold the values that are quantized.
+  /// The ring's buffers hold the values that are quantized.
   std::string getField(unsigned value) {
     return types.size() == 1 ? "x" : "x" + std::to_string(value);
   }

@@ -33,8 +33,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Slots of the ring by which CTAs learn of their next unit.
-static constexpr int64_t kTicketSlots = 2, kTicketBytes = 16;
+/// Stages of the ring by which CTAs learn of their next unit.
+static constexpr int64_t kTicketStages = 2, kTicketBytes = 16;
 
 //===----------------------------------------------------------------------===//
 // Rings
@@ -79,13 +79,13 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
       SmallVector<int64_t> shape{dest.rows, map.getBox().back()};
       if (dest.panels > 1)
         shape.insert(shape.begin(), dest.panels);
-      names.push_back(host.getStringAttr(dest.getElementField()));
+      names.push_back(host.getStringAttr(dest.getElementBuffer()));
       buffers.push_back(
           getBuffer(shape, map.getElementType(), map.getSwizzle()));
     }
     if (ofUnits || !dest.isTiled())
       continue;
-    names.push_back(host.getStringAttr(dest.getScaleField()));
+    names.push_back(host.getStringAttr(dest.getScaleBuffer()));
     buffers.push_back(
         getBuffer({dest.scaleTileRows, dest.scaleTileColumns, kScaleTileBytes},
                   dest.scaleType, mxgpu::Swizzle::None));
@@ -101,7 +101,7 @@ RingType QuantizeTileBuilder::getTicketRing() {
   return getRing(
       host.getStringAttr("unit"),
       getBuffer({kTicketBytes}, host.getI8Type(), mxgpu::Swizzle::None),
-      kTicketSlots, Agent::Tickets, 1, Agent::Roles, 1);
+      kTicketStages, Agent::Tickets, 1, Agent::Roles, 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,14 +134,14 @@ void QuantizeTileBuilder::buildLoad() {
   body.role("load", 1, /*elected=*/true);
   ForEachWorkOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachUnit());
-  Value slot = AcquireOp::create(body, inputs);
+  auto stage = ProducerAcquireOp::create(body, inputs);
   int64_t columns = getPanelColumns(types[0]);
   for (int64_t panel = 0; panel < getColumns() / columns; ++panel)
     TmaLoadOp::create(
         body, kernelInputMap,
-        getCoords(row, body.add(tile.getColumn(), panel * columns)), slot,
-        getField(0), body.index(panel), /*multicast=*/false, CacheHint::None);
-  PublishOp::create(body, slot, Value());
+        getCoords(row, body.add(tile.getColumn(), panel * columns)),
+        stage.getBuffer(getField(0)), stage.getStage(), body.index(panel), /*multicast=*/false, CacheHint::None);
+  ProducerCommitOp::create(body, stage.getStage(), Value());
 }
 
 /// One thread draws the number of the unit that comes after each.
@@ -149,8 +149,8 @@ void QuantizeTileBuilder::buildSchedule() {
   OpBuilder::InsertionGuard guard(body);
   body.role("schedule", 1, /*elected=*/true);
   body.forEachWork(work);
-  Value slot = AcquireOp::create(body, tickets);
-  PublishOp::create(body, slot, Value());
+  Value stage = ProducerAcquireOp::create(body, tickets).getStage();
+  ProducerCommitOp::create(body, stage, Value());
 }
 
 /// The columns of what is quantized.
@@ -161,7 +161,7 @@ Value QuantizeTileBuilder::getAllColumns() {
 
 /// The linear index in what is quantized of an element of a unit, which its
 /// random number belongs to; null without a seed.
-Value QuantizeTileBuilder::getNumber(const Destination &dest, const Unit &unit,
+Value QuantizeTileBuilder::getNumber(const Destination &dest, Unit unit,
                                      Value row, Value column) {
   if (!seed)
     return Value();
@@ -173,21 +173,22 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, const Unit &unit,
 /// A block of a row, or a row of a square whose other rows the lanes beside it
 /// have. Returns what was quantized.
 Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
-                                            const Unit &unit, Value item) {
+                                            Unit unit, Value item) {
   Value row = arith::RemUIOp::create(body, item, body.index(getUnitRows()));
   Value block = body.div(item, getUnitRows());
   Value column = body.mul(block, body.index(getBlock()));
   Value x =
       LoadSharedOp::create(body, VectorType::get(getBlock(), dest.sourceType),
-                           unit.source, dest.source, row, column, unit.rows);
+                           unit.source.getBuffer(dest.source), row, column, unit.rows);
   auto quantized = QuantizeBlockOp::create(
       body,
       TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
       x, encode, seed, getNumber(dest, unit, row, column),
       op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() : 1);
-  StoreSharedOp::create(body, quantized.getElements(), unit.elements,
-                        dest.getElementField(), ValueRange{row, column});
+  StoreSharedOp::create(body, quantized.getElements(),
+                        unit.elements.getBuffer(dest.getElementBuffer()),
+                        ValueRange{row, column});
   row = body.add(unit.first, row);
   Value scale = quantized.getScale();
   if (endsInSquare() && dest.isTiled())
@@ -199,7 +200,7 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
 /// So many columns of a block that a row of them is a word; lanes beside each
 /// other have those of a square. Returns what was quantized.
 Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
-                                               const Unit &unit, Value item) {
+                                               Unit unit, Value item) {
   int64_t inWord = getWordColumns(dest.sourceType);
   int64_t inRow = getColumns() / inWord;
   Value column = body.mul(arith::RemUIOp::create(body, item, body.index(inRow)),
@@ -207,8 +208,8 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
   Value block = body.div(item, inRow);
   Value row = body.mul(block, body.index(getBlock()));
   Value x = LoadSharedOp::create(
-      body, VectorType::get({getBlock(), inWord}, dest.sourceType), unit.source,
-      dest.source, row, column, unit.rows);
+      body, VectorType::get({getBlock(), inWord}, dest.sourceType), 
+      unit.source.getBuffer(dest.source), row, column, unit.rows);
   Value rows;
   if (unit.rows)
     rows = arith::SubIOp::create(body, unit.rows, row);
@@ -219,8 +220,8 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
       x, encode, rows, seed, getNumber(dest, unit, row, column),
       seed ? getAllColumns() : Value(), op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() / inWord : 1);
-  StoreSharedOp::create(body, quantized.getElements(), unit.elements,
-                        dest.getElementField(),
+  StoreSharedOp::create(body, quantized.getElements(),
+                        unit.elements.getBuffer(dest.getElementBuffer()),
                         ValueRange{column, body.add(unit.first, row)});
   block = body.add(body.div(unit.first, getBlock()), block);
   for (int64_t i = 0; i < inWord; ++i) {
@@ -243,10 +244,11 @@ Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
 }
 
 /// The scale of row `row` and block `block` of what the tile gives.
-void QuantizeTileBuilder::storeScale(const Destination &dest, const Unit &unit,
+void QuantizeTileBuilder::storeScale(const Destination &dest, Unit unit,
                                      Value scale, Value row, Value block) {
   if (dest.isTiled()) {
-    StoreScaleOp::create(body, scale, unit.scales, dest.getScaleField(), row,
+    StoreScaleOp::create(
+        body, scale, unit.scales.getBuffer(dest.getScaleBuffer()), row,
                          block);
     return;
   }
@@ -271,7 +273,7 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, const Unit &unit,
 }
 
 /// All fragments of a unit, shared out among the threads.
-void QuantizeTileBuilder::buildPass(const Destination &dest, const Unit &unit) {
+void QuantizeTileBuilder::buildPass(const Destination &dest, Unit unit) {
   Value thread = ThreadIdOp::create(body);
   bool raises = this->raises(dest.axis);
   /// Returns the largest magnitude, if that is asked for.
@@ -318,8 +320,9 @@ void QuantizeTileBuilder::raiseMagnitudes() {
 }
 
 /// Of a group's last tile only the rows that it has.
-void QuantizeTileBuilder::storeElements(const Destination &dest, Value staged,
-                                        const Unit &unit) {
+void QuantizeTileBuilder::storeElements(const Destination &dest,
+                                        ProducerAcquireOp staged,
+                                        Unit unit) {
   auto [row, column] = getStart(dest);
   if (dest.axis == 1)
     row = body.add(row, unit.first);
@@ -340,19 +343,20 @@ void QuantizeTileBuilder::storeElements(const Destination &dest, Value staged,
       IntegerAttr part;
       if (dest.panels > 1)
         part = body.getI64IntegerAttr(panel * strips + strip);
-      TmaStoreOp::create(body, staged, dest.getElementField(), dest.kernelMap,
+      TmaStoreOp::create(body, staged.getBuffer(dest.getElementBuffer()),
+                         dest.kernelMap,
                          getCoords(body.add(row, strip * dest.boxRows),
                                    body.add(column, panel * boxColumns)),
                          isWhole, /*add=*/false, part);
     }
   if (isPart)
-    StoreRowsOp::create(body, staged, dest.getElementField(),
+    StoreRowsOp::create(body, staged.getBuffer(dest.getElementBuffer()),
                         dest.kernelElements, row, column, unit.rows, isPart);
 }
 
 /// Tiles of scales; the first of them exists.
 void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
-                                          Value staged) {
+                                          ProducerAcquireOp staged) {
   auto [row, column] = getStart(dest);
   Value rowTile = body.div(row, kScaleTileRows);
   if (writesRows(dest))
@@ -377,37 +381,37 @@ void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
                         : also;
       }
       BulkStoreOp::create(
-          body, staged, dest.getScaleField(), dest.kernelScales,
+          body, staged.getBuffer(dest.getScaleBuffer()), dest.kernelScales,
           ValueRange{r, c}, exists,
           body.getI64IntegerAttr(i * dest.scaleTileColumns + j));
     }
 }
 
-/// The pass over one slot of the input.
-void QuantizeTileBuilder::buildUnit(int64_t axis, Value ofTile, Value byUnits) {
+/// The pass over one stage of the input.
+void QuantizeTileBuilder::buildUnit(int64_t axis, ProducerAcquireOp ofTile, Value byUnits) {
   OpBuilder::InsertionGuard guard(body);
   Unit unit;
   unit.first = forEachUnit();
   if (raises(axis))
     for (Value magnitude : magnitudes)
       known.push_back(ReadMagnitudeOp::create(body, magnitude));
-  unit.source = ConsumeOp::create(body, inputs);
+  unit.source = ConsumerWaitOp::create(body, inputs);
   unit.elements = unit.scales = ofTile;
   if (byUnits)
-    unit.elements = AcquireOp::create(body, byUnits);
+    unit.elements = ProducerAcquireOp::create(body, byUnits);
   if (offsets)
     unit.rows = arith::SubIOp::create(body, tile.getEnd(), tile.getStart());
   for (const Destination &dest : destinations)
     if (dest.axis == axis)
       buildPass(dest, unit);
-  ReleaseOp::create(body, unit.source);
+  ConsumerReleaseOp::create(body, unit.source.getStage());
   bool isPart = getRows() != getUnitRows();
   if (!isPart || byUnits)
     for (const Destination &dest : destinations)
       if (dest.axis == axis)
         storeElements(dest, unit.elements, unit);
   if (byUnits)
-    PublishOp::create(body, unit.elements, Value());
+    ProducerCommitOp::create(body, unit.elements.getStage(), Value());
   if (isPart)
     raiseMagnitudes();
 }
@@ -419,7 +423,9 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   body.role(axis ? "quantize_rows" : "quantize_columns",
             getAxisThreads() / target::kWarpSize, /*elected=*/false);
   tile = forEachTile();
-  Value staged = byTiles ? AcquireOp::create(body, byTiles).getSlot() : Value();
+  ProducerAcquireOp staged;
+  if (byTiles)
+    staged = ProducerAcquireOp::create(body, byTiles);
   buildUnit(axis, staged, byUnits);
   if (!staged) // Then there are several units.
     return;
@@ -431,7 +437,7 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
     if (dest.isTiled())
       storeScaleTiles(dest, staged);
   }
-  PublishOp::create(body, staged, Value());
+  ProducerCommitOp::create(body, staged.getStage(), Value());
   raiseMagnitudes();
 }
 

@@ -34,7 +34,7 @@ static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
 
 /// All pieces of a unit, whose first element is that of `firstRow` and
 /// `firstColumn` in the tensor.
-void QuantizeTileBuilder::producePieces(Value slot, Value firstRow,
+void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Value firstRow,
                                         Value firstColumn) {
   auto threads = TileThreads::get(body, getProducingThreads(), getColumns(),
                                   kPieceColumns);
@@ -55,7 +55,7 @@ void QuantizeTileBuilder::producePieces(Value slot, Value firstRow,
   }
   for (auto [rowInUnit, piece] : llvm::zip_equal(rows, loaded))
     for (auto [i, value] : llvm::enumerate(pieces.produce(piece)))
-      StoreSharedOp::create(body, value, slot, getField(i),
+      StoreSharedOp::create(body, value, stage.getBuffer(getField(i)),
                             ValueRange{rowInUnit, threads.column});
 }
 
@@ -64,7 +64,7 @@ void QuantizeTileBuilder::buildProduce() {
   body.role("produce", getProducingThreads() / 32, /*elected=*/false);
   ForEachWorkOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachUnit());
-  Value slot = AcquireOp::create(body, inputs);
-  producePieces(slot, row, tile.getColumn());
-  PublishOp::create(body, slot, Value());
+  auto stage = ProducerAcquireOp::create(body, inputs);
+  producePieces(stage, row, tile.getColumn());
+  ProducerCommitOp::create(body, stage.getStage(), Value());
 }

@@ -20,17 +20,17 @@ using namespace mx::mxgpu;
 //===----------------------------------------------------------------------===//
 
 LogicalResult DrainColumnOp::verify() {
-  if (failed(verifyTakenBy<ConsumeOp>(*this, getSlot())))
+  if (failed(verifyTakenBy<ConsumerWaitOp>(*this, getStage())))
     return failure();
-  BufferType buffer = getSlot().getType().getRing().getBuffers().front();
+  BufferType buffer = getStage().getType().getRing().getBuffers().front();
   if (buffer.getSpace() != Space::Tmem)
-    return emitOpError("expected a slot in tensor memory, found ") << buffer;
+    return emitOpError("expected a stage in tensor memory, found ") << buffer;
   int64_t columns = buffer.getShape()[1], parts = getParts();
   if (parts < 1 || columns % parts || getPart() < 0 || getPart() >= parts)
     return emitOpError("expected a part of equal parts of ")
            << columns << " columns, found part " << getPart() << " of "
            << parts;
-  int64_t overlap = getSlot().getType().getRing().getOverlap();
+  int64_t overlap = getStage().getType().getRing().getOverlap();
   if (overlap > getWidth())
     return emitOpError("expected the shared columns to lie in one part of ")
            << getWidth() << ", found " << overlap;
@@ -38,23 +38,23 @@ LogicalResult DrainColumnOp::verify() {
 }
 
 int64_t DrainColumnOp::getWidth() {
-  RingType ring = getSlot().getType().getRing();
+  RingType ring = getStage().getType().getRing();
   return ring.getBuffers().front().getShape()[1] / getParts();
 }
 
 OpFoldResult DrainColumnOp::fold(FoldAdaptor) {
-  bool isPlace = !getSlot().getType().getRing().getOverlap() && getPart() == 0;
+  bool isPlace = !getStage().getType().getRing().getOverlap() && getPart() == 0;
   return isPlace ? getPlace() : Value();
 }
 
 bool DrainColumnOp::isRest() {
   auto places = getIndexRange(getPlace());
-  return places && places->first >= getSlot().getType().getRing().getOverlap();
+  return places && places->first >= getStage().getType().getRing().getOverlap();
 }
 
 bool DrainColumnOp::isShared() {
   auto places = getIndexRange(getPlace());
-  return places && places->last < getSlot().getType().getRing().getOverlap();
+  return places && places->last < getStage().getType().getRing().getOverlap();
 }
 
 LogicalResult mxgpu::verifyBlock(Operation *op, Type type) {
@@ -83,10 +83,10 @@ static LogicalResult verifyMatrix(Operation *op, MemRefType type,
 }
 
 LogicalResult LoadAccumulatorOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<ConsumeOp>(*this, getSlot())) ||
+  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())) ||
       failed(verifyBlock(*this, getType())))
     return failure();
+  BufferType buffer = getBuffer().getType();
   if (buffer.getSpace() != Space::Tmem)
     return emitOpError("expected a buffer in tensor memory, found ") << buffer;
   auto type = cast<VectorType>(getType());
@@ -130,10 +130,10 @@ LogicalResult StoreFragmentOp::verify() {
 static constexpr int64_t kSwizzleRows = 8;
 
 LogicalResult TmaStoreOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())) ||
-      failed(verifyStaged(*this, getSlot())))
+  if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())) ||
+      failed(verifyStaged(*this, getBuffer())))
     return failure();
+  BufferType buffer = getBuffer().getType();
   TensorMapType map = getMap().getType();
   if (getCoords().size() != map.getBox().size())
     return emitOpError("expected ")

@@ -26,8 +26,10 @@ struct MXGPUAsmInterface final : OpAsmDialectInterface {
     // A ring is known by who fills it.
     if (auto ring = dyn_cast<RingType>(type))
       os << stringifyAgent(ring.getProducer()) << "_ring";
-    else if (auto slot = dyn_cast<SlotType>(type))
-      os << stringifyAgent(slot.getRing().getProducer()) << "_slot";
+    else if (auto stage = dyn_cast<StageType>(type))
+      os << stringifyAgent(stage.getRing().getProducer()) << "_stage";
+    else if (auto buffer = dyn_cast<BufferType>(type))
+      os << stringifySpace(buffer.getSpace());
     else if (isa<TensorMapType>(type))
       os << "map";
     else

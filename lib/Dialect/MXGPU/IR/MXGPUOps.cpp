@@ -342,11 +342,11 @@ LogicalResult ForEachWorkOp::verifyRegions() {
       return next.emitOpError(
           "expected to be once in its loop, found a second");
     found = next;
-    auto consume = next.getSlot().getDefiningOp<ConsumeOp>();
-    if (consume.getRing() != units)
-      return next.emitOpError("expected a slot of the work source's ring");
-    if (consume->getBlock() != next->getBlock())
-      return next.emitOpError("expected a slot that is consumed in its loop");
+    auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
+    if (wait.getRing() != units)
+      return next.emitOpError("expected a buffer of the work source's ring");
+    if (wait->getBlock() != next->getBlock())
+      return next.emitOpError("expected a stage that is consumed in its loop");
   }
   if (units && !found)
     return emitOpError("expected mxgpu.next_unit in its body, found none");
@@ -356,16 +356,48 @@ LogicalResult ForEachWorkOp::verifyRegions() {
 LogicalResult NextUnitOp::verify() {
   if (!isa_and_present<ForEachWorkOp>((*this)->getParentOp()))
     return emitOpError("expected to be in the body of mxgpu.for_each_work");
-  if (!getSlot().getDefiningOp<ConsumeOp>())
-    return emitOpError("expected a slot of mxgpu.consume");
+  if (!getBuffer().getDefiningOp<ConsumerWaitOp>())
+    return emitOpError("expected a buffer of mxgpu.consumer_wait");
   return success();
 }
 
 LogicalResult ForEachKOp::verify() {
   Builder builder(getContext());
   Type index = builder.getIndexType();
-  return verifyBodyArguments(*this, getBody(),
-                             {index, index, builder.getI1Type()});
+  SmallVector<Type> types = {index, index, builder.getI1Type()};
+  llvm::append_range(types, getInits().getTypes());
+  if (failed(verifyBodyArguments(*this, getBody(), types)))
+    return failure();
+  for (Type type : getInits().getTypes())
+    if (isa<StageType, BufferType>(type))
+      return emitOpError("expected values that loops can carry, found ")
+             << type;
+  if (getResultTypes() != getInits().getTypes())
+    return emitOpError("expected results of types (")
+           << getInits().getTypes() << "), found (" << getResultTypes() << ")";
+  if (getYield().getValues().getTypes() != getInits().getTypes())
+    return getYield().emitOpError("expected values of types (")
+           << getInits().getTypes() << "), found ("
+           << getYield().getValues().getTypes() << ")";
+  return success();
+}
+
+SmallVector<Region *> ForEachWorkOp::getLoopRegions() { return {&getBody()}; }
+
+SmallVector<Region *> ForEachKOp::getLoopRegions() { return {&getBody()}; }
+
+void mxgpu::YieldOp::build(OpBuilder &, OperationState &) {}
+
+mxgpu::YieldOp ForEachKOp::getYield() {
+  return cast<mxgpu::YieldOp>(getBody().front().getTerminator());
+}
+
+bool mx::mxgpu::isInPair(Operation *op) {
+  if (auto kernel = op->getParentOfType<KernelOp>())
+    return kernel.isPair();
+  // Lowered kernels say it in the words of NVVM.
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  return function && function->hasAttr("nvvm.cluster_dim");
 }
 
 static LogicalResult verifyInRole(Operation *op) {
@@ -418,7 +450,7 @@ LogicalResult RingOp::verify() {
   if (getBarriers().has_value() != (placed && hasBarriers))
     return emitOpError(hasBarriers
                            ? "expected offsets and barriers together"
-                           : "expected no barriers for slots of tma_store");
+                           : "expected no barriers for stages of tma_store");
   if (DenseI64ArrayAttr offsets = getOffsetsAttr())
     for (int64_t start : offsets.asArrayRef())
       if (start < 0)
@@ -439,16 +471,77 @@ static LogicalResult verifyTake(Operation *op, Value ring) {
   return verifyInRole(op);
 }
 
-LogicalResult AcquireOp::verify() { return verifyTake(*this, getRing()); }
-
-LogicalResult ConsumeOp::verify() { return verifyTake(*this, getRing()); }
-
-LogicalResult PublishOp::verify() {
-  return verifyTakenBy<AcquireOp>(*this, getSlot());
+LogicalResult ProducerAcquireOp::verify() {
+  return verifyTake(*this, getRing());
 }
 
-LogicalResult ReleaseOp::verify() {
-  return verifyTakenBy<ConsumeOp>(*this, getSlot());
+LogicalResult ConsumerWaitOp::verify() { return verifyTake(*this, getRing()); }
+
+LogicalResult ProducerCommitOp::verify() {
+  return verifyTakenBy<ProducerAcquireOp>(*this, getStage());
+}
+
+LogicalResult ConsumerReleaseOp::verify() {
+  return verifyTakenBy<ConsumerWaitOp>(*this, getStage());
+}
+
+/// The token, then a view of each buffer.
+static LogicalResult inferTaken(MLIRContext *context, ValueRange operands,
+                                SmallVectorImpl<Type> &types) {
+  auto ring = dyn_cast<RingType>(operands.front().getType());
+  if (!ring)
+    return failure();
+  types.push_back(StageType::get(context, ring));
+  llvm::append_range(types, ring.getBuffers());
+  return success();
+}
+
+LogicalResult ProducerAcquireOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location>, ValueRange operands,
+    DictionaryAttr, OpaqueProperties, RegionRange,
+    SmallVectorImpl<Type> &types) {
+  return inferTaken(context, operands, types);
+}
+
+LogicalResult ConsumerWaitOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location>, ValueRange operands,
+    DictionaryAttr, OpaqueProperties, RegionRange,
+    SmallVectorImpl<Type> &types) {
+  return inferTaken(context, operands, types);
+}
+
+//===----------------------------------------------------------------------===//
+// Effects
+//===----------------------------------------------------------------------===//
+
+using Effects =
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+/// A stage changes hands: what its buffers hold is another's, before or after.
+static void addHandover(RingType ring, Effects &effects) {
+  SideEffects::Resource *memory = SharedMemory::get();
+  if (ring.getSpace() == Space::Tmem)
+    memory = TensorMemory::get();
+  for (SideEffects::Resource *resource : {memory, static_cast<SideEffects::Resource *>(Barriers::get())}) {
+    effects.emplace_back(MemoryEffects::Read::get(), resource);
+    effects.emplace_back(MemoryEffects::Write::get(), resource);
+  }
+}
+
+void ProducerAcquireOp::getEffects(Effects &effects) {
+  addHandover(getRing().getType(), effects);
+}
+
+void ProducerCommitOp::getEffects(Effects &effects) {
+  addHandover(getStage().getType().getRing(), effects);
+}
+
+void ConsumerWaitOp::getEffects(Effects &effects) {
+  addHandover(getRing().getType(), effects);
+}
+
+void ConsumerReleaseOp::getEffects(Effects &effects) {
+  addHandover(getStage().getType().getRing(), effects);
 }
 
 //===----------------------------------------------------------------------===//

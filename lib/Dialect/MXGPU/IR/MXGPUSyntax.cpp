@@ -35,23 +35,35 @@ void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), getName());
 }
 
-/// A slot is named after its ring.
-static std::string getSlotName(Value ring) {
-  if (auto op = ring.getDefiningOp<RingOp>())
-    return (op.getName() + "_slot").str();
-  return "slot";
+/// A stage is named after its ring, a view after its buffer.
+static void setStageNames(Value ring, Value stage, ValueRange buffers,
+                          OpAsmSetValueNameFn setName) {
+  auto op = ring.getDefiningOp<RingOp>();
+  setName(stage, op ? (op.getName() + "_stage").str() : "stage");
+  for (auto [buffer, name] : llvm::zip(
+           buffers, cast<RingType>(ring.getType()).getNames()))
+    setName(buffer, name);
 }
 
-void AcquireOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getSlot(), getSlotName(getRing()));
+void ProducerAcquireOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setStageNames(getRing(), getStage(), getBuffers(), setName);
 }
 
-void ConsumeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getSlot(), getSlotName(getRing()));
+void ConsumerWaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setStageNames(getRing(), getStage(), getBuffers(), setName);
+}
+
+StringRef mx::mxgpu::getBufferName(Value buffer) {
+  auto result = dyn_cast<OpResult>(buffer);
+  if (!result ||
+      !isa<ProducerAcquireOp, ConsumerWaitOp>(result.getOwner()))
+    return {};
+  auto ring = cast<RingType>(result.getOwner()->getOperand(0).getType());
+  return ring.getNames()[result.getResultNumber() - 1];
 }
 
 void CopyScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), getField());
+  setName(getResult(), "scales");
 }
 
 void LoadAccumulatorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -59,7 +71,7 @@ void LoadAccumulatorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 void LoadSharedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), getField());
+  setName(getResult(), "fragment");
 }
 
 static void setArgumentNames(Region &region, ArrayRef<StringRef> names,
@@ -84,7 +96,7 @@ void KernelOp::getAsmBlockArgumentNames(Region &region,
   for (BlockArgument argument : region.getArguments())
     for (OpOperand &use : argument.getUses()) {
       if (auto load = dyn_cast<TmaLoadOp>(use.getOwner()))
-        setName(argument, (load.getField() + "_map").str());
+        setName(argument, (getBufferName(load.getBuffer()) + "_map").str());
       else if (isa<LoadBlockOp>(use.getOwner()))
         setName(argument, "input");
       else if (isa<StoreFragmentOp, ReadMagnitudeOp, RaiseMagnitudeOp>(
@@ -237,28 +249,58 @@ void ForEachWorkOp::print(OpAsmPrinter &printer) {
 }
 
 ParseResult ForEachKOp::parse(OpAsmParser &parser, OperationState &result) {
-  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::Argument> arguments, iterArgs;
+  SmallVector<OpAsmParser::UnresolvedOperand> inits;
   OpAsmParser::UnresolvedOperand start, end;
   IntegerAttr step;
   Builder &builder = parser.getBuilder();
   Type index = builder.getIndexType();
-  return failure(parseBodyArguments(parser, {index, index, builder.getI1Type()},
-                                    arguments) ||
-                 parser.parseKeyword("from") || parser.parseOperand(start) ||
-                 parser.parseKeyword("to") || parser.parseOperand(end) ||
-                 parser.parseKeyword("step") ||
-                 parser.parseAttribute(step, builder.getI64Type(),
-                                       getStepAttrName(result.name),
-                                       result.attributes) ||
-                 parser.resolveOperands({start, end}, index, result.operands) ||
-                 parser.parseRegion(*result.addRegion(), arguments) ||
-                 parser.parseOptionalAttrDict(result.attributes));
+  if (parseBodyArguments(parser, {index, index, builder.getI1Type()},
+                         arguments) ||
+      parser.parseKeyword("from") || parser.parseOperand(start) ||
+      parser.parseKeyword("to") || parser.parseOperand(end) ||
+      parser.parseKeyword("step") ||
+      parser.parseAttribute(step, builder.getI64Type(),
+                            getStepAttrName(result.name), result.attributes) ||
+      parser.resolveOperands({start, end}, index, result.operands))
+    return failure();
+  auto parseIterArg = [&] {
+    return failure(
+        parser.parseArgument(iterArgs.emplace_back()) || parser.parseEqual() ||
+        parser.parseOperand(inits.emplace_back()) ||
+        parser.parseColonType(iterArgs.back().type) ||
+        parser.resolveOperand(inits.back(), iterArgs.back().type,
+                              result.operands) ||
+        parser.addTypeToList(iterArgs.back().type, result.types));
+  };
+  if (succeeded(parser.parseOptionalKeyword("iter_args")) &&
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     parseIterArg))
+    return failure();
+  llvm::append_range(arguments, iterArgs);
+  Region &body = *result.addRegion();
+  if (parser.parseRegion(body, arguments) ||
+      parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  ensureTerminator(body, builder, result.location);
+  return success();
 }
 
 void ForEachKOp::print(OpAsmPrinter &printer) {
-  printBodyArguments(printer, getBody());
-  printer << " from " << getStart() << " to " << getEnd() << " step "
+  printer << " (";
+  llvm::interleaveComma(getBody().getArguments().take_front(3), printer);
+  printer << ") from " << getStart() << " to " << getEnd() << " step "
           << getStep() << ' ';
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  if (!getInits().empty()) {
+    printer << "iter_args(";
+    llvm::interleaveComma(
+        llvm::zip_equal(getIterArgs(), getInits()), printer, [&](auto pair) {
+          printer << std::get<0>(pair) << " = " << std::get<1>(pair) << " : "
+                  << std::get<1>(pair).getType();
+        });
+    printer << ") ";
+  }
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/!getInits().empty());
   printer.printOptionalAttrDict((*this)->getAttrs(), {getStepAttrName()});
 }

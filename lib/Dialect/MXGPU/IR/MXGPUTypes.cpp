@@ -73,7 +73,7 @@ static void printShapedBody(AsmPrinter &printer, ArrayRef<int64_t> shape,
 }
 
 /// Bits of one element in shared memory.
-static int64_t getSlotBits(Type elementType, bool padded) {
+static int64_t getStoredBitsOf(Type elementType, bool padded) {
   return padded ? 8 : elementType.getIntOrFloatBitWidth();
 }
 
@@ -104,12 +104,12 @@ static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected elements of whole bytes, found "
                        << elementType;
   // Far beyond any memory on a chip, and sums of such sizes do not overflow.
-  int64_t bits = getSlotBits(elementType, padded);
+  int64_t bits = getStoredBitsOf(elementType, padded);
   for (int64_t size : shape)
     if (llvm::MulOverflow(bits, size, bits) || bits > 8 * kMaxBytes)
       return emitError() << "expected at most " << kMaxBytes
                          << " bytes, found more";
-  int64_t rowBits = shape.back() * getSlotBits(elementType, padded);
+  int64_t rowBits = shape.back() * getStoredBitsOf(elementType, padded);
   if (rowBits % 8)
     return emitError() << "expected rows of whole bytes, found " << shape.back()
                        << " elements of " << elementType;
@@ -170,7 +170,7 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
       swizzle != mxgpu::Swizzle::Sw128)
     return emitError() << "expected no swizzle or sw128 with padded, found "
                        << stringifySwizzle(swizzle);
-  int64_t rowBytes = box.back() * getSlotBits(elementType, padded) / 8;
+  int64_t rowBytes = box.back() * getStoredBitsOf(elementType, padded) / 8;
   if (rowBytes % 16)
     return emitError() << "expected box rows of a multiple of 16 bytes, found "
                        << rowBytes;
@@ -193,7 +193,7 @@ TensorMapType::getChecked(function_ref<InFlightDiagnostic()> emitError,
 }
 
 int64_t TensorMapType::getSizeInBytes() const {
-  return getBits(getBox(), getSlotBits(getElementType(), getPadded())) / 8;
+  return getBits(getBox(), getStoredBitsOf(getElementType(), getPadded())) / 8;
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,7 +270,7 @@ BufferType BufferType::getChecked(function_ref<InFlightDiagnostic()> emitError,
 }
 
 int64_t BufferType::getSizeInBytes() const {
-  return getBits(getShape(), getSlotBits(getElementType(), getPadded())) / 8;
+  return getBits(getShape(), getStoredBitsOf(getElementType(), getPadded())) / 8;
 }
 
 int64_t BufferType::getTransactionBytes() const {
@@ -431,9 +431,9 @@ static LogicalResult verifyOverlap(function_ref<InFlightDiagnostic()> emitError,
     return success();
   if (stages != 2 || buffers.size() != 1 ||
       buffers[0].getSpace() != Space::Tmem)
-    return emitError() << "expected an overlap only of 2 slots of one buffer "
+    return emitError() << "expected an overlap only of 2 stages of one buffer "
                           "in tensor memory, found "
-                       << stages << " slots of " << buffers.size()
+                       << stages << " stages of " << buffers.size()
                        << " buffers";
   int64_t columns = buffers[0].getShape()[1];
   if (overlap < 1 || overlap > columns / 2)
@@ -452,7 +452,7 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;
   if (buffers.empty())
-    return emitError() << "expected at least 1 buffer in a slot, found none";
+    return emitError() << "expected at least 1 buffer in a stage, found none";
   llvm::SmallDenseSet<StringAttr> seen;
   for (StringAttr name : names)
     if (!seen.insert(name).second)
@@ -489,7 +489,7 @@ int64_t RingType::getFieldIndex(StringRef name) const {
   return -1;
 }
 
-int64_t RingType::getSlotBytes() const {
+int64_t RingType::getStageBytes() const {
   int64_t bytes = 0;
   for (BufferType buffer : getBuffers())
     if (buffer.getSpace() == Space::Smem)

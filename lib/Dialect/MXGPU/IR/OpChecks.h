@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the verifiers of operations on slots have in common.
+// What the verifiers of operations on stages and their buffers have in common.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,23 +14,33 @@
 
 namespace mx::mxgpu {
 
-/// A slot is a linear token: whoever gives it away must have taken it.
+/// A stage is a linear token: whoever gives it away must have taken it.
 template <typename TakeOp>
-llvm::LogicalResult verifyTakenBy(mlir::Operation *op, mlir::Value slot) {
-  if (slot.getDefiningOp<TakeOp>())
+llvm::LogicalResult verifyTakenBy(mlir::Operation *op, mlir::Value stage) {
+  if (stage.getDefiningOp<TakeOp>())
     return mlir::success();
-  return op->emitOpError("expected a slot of ") << TakeOp::getOperationName();
+  return op->emitOpError("expected a stage of ") << TakeOp::getOperationName();
 }
 
-/// The buffer `field` of `slot`, or null.
-BufferType findField(mlir::Value slot, llvm::StringRef field);
-/// The same, null after an error at `op`.
-BufferType lookUpField(mlir::Operation *op, mlir::Value slot,
-                       llvm::StringRef field);
+/// The ring whose stage has `buffer`, where that is known: null for a view
+/// that no take of a stage gave.
+RingType findRing(mlir::Value buffer);
 
-/// Fails unless the slot is one of a ring that bulk stores empty.
-llvm::LogicalResult verifyStaged(mlir::Operation *op,
-                                 mlir::TypedValue<SlotType> slot);
+/// Who fills a stage writes its buffers, who empties it reads them. Fails where
+/// the other one gave `buffer`.
+template <typename TakeOp>
+llvm::LogicalResult verifyBufferOf(mlir::Operation *op, mlir::Value buffer) {
+  mlir::Operation *take = buffer.getDefiningOp();
+  if (!mlir::isa_and_present<ProducerAcquireOp, ConsumerWaitOp>(take) ||
+      mlir::isa<TakeOp>(take))
+    return mlir::success();
+  return op->emitOpError("expected a buffer of ")
+         << TakeOp::getOperationName() << ", found one of " << take->getName();
+}
+
+/// Fails if `buffer` is known to be one of a ring that others than bulk stores
+/// empty.
+llvm::LogicalResult verifyStaged(mlir::Operation *op, mlir::Value buffer);
 
 /// Fails unless a type is that of quantized elements, with E4M3 scales (NVFP4)
 /// or with E8M0 ones.

@@ -35,29 +35,20 @@ std::optional<target::ScaleFormat> mxgpu::getScaleFormat(Type type) {
   return {};
 }
 
-BufferType mxgpu::findField(Value slot, StringRef field) {
-  RingType ring = cast<SlotType>(slot.getType()).getRing();
-  int64_t index = ring.getFieldIndex(field);
-  return index < 0 ? BufferType() : ring.getBuffers()[index];
+RingType mxgpu::findRing(Value buffer) {
+  if (auto acquire = buffer.getDefiningOp<ProducerAcquireOp>())
+    return acquire.getRing().getType();
+  if (auto wait = buffer.getDefiningOp<ConsumerWaitOp>())
+    return wait.getRing().getType();
+  return {};
 }
 
-LogicalResult mxgpu::verifyStaged(Operation *op, TypedValue<SlotType> slot) {
-  Agent consumer = slot.getType().getRing().getConsumer();
-  if (consumer == Agent::TmaStore)
+LogicalResult mxgpu::verifyStaged(Operation *op, Value buffer) {
+  RingType ring = findRing(buffer);
+  if (!ring || ring.getConsumer() == Agent::TmaStore)
     return success();
   return op->emitOpError("expected a ring with consumer tma_store, found ")
-         << stringifyAgent(consumer);
-}
-
-BufferType mxgpu::lookUpField(Operation *op, Value slot, StringRef field) {
-  if (BufferType buffer = findField(slot, field))
-    return buffer;
-  RingType ring = cast<SlotType>(slot.getType()).getRing();
-  InFlightDiagnostic diag = op->emitOpError("expected one of ");
-  llvm::interleaveComma(ring.getNames(), diag,
-                        [&](StringAttr name) { diag << name; });
-  diag << ", found \"" << field << '"';
-  return {};
+         << stringifyAgent(ring.getConsumer());
 }
 
 //===----------------------------------------------------------------------===//
@@ -65,22 +56,30 @@ BufferType mxgpu::lookUpField(Operation *op, Value slot, StringRef field) {
 //===----------------------------------------------------------------------===//
 
 int64_t TmaLoadOp::getParts() {
-  return findField(getSlot(), getField()).getSizeInBytes() /
+  return getBuffer().getType().getSizeInBytes() /
          getMap().getType().getSizeInBytes();
 }
 
 LogicalResult TmaLoadOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
+  if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())))
     return failure();
+  BufferType buffer = getBuffer().getType();
+  auto stage = dyn_cast<StageType>(getStage().getType());
+  RingType ring = stage ? stage.getRing() : RingType();
+  if (buffer.getSpace() != Space::Smem)
+    return emitOpError("expected a buffer in shared memory, found ") << buffer;
+  Operation *take = getBuffer().getDefiningOp();
+  if (take && take == getBuffer().getDefiningOp<ProducerAcquireOp>() &&
+      take != getStage().getDefiningOp())
+    return emitOpError("expected a buffer of the stage that it fills");
   TensorMapType map = getMap().getType();
   if (getCoords().size() > map.getBox().size())
     return emitOpError("expected at most ")
            << map.getBox().size() << " coordinates, found "
            << getCoords().size();
-  if (getSlot().getType().getRing().getProducer() != Agent::Tma)
+  if (ring && ring.getProducer() != Agent::Tma)
     return emitOpError("expected a ring with producer tma, found ")
-           << stringifyAgent(getSlot().getType().getRing().getProducer());
+           << stringifyAgent(ring.getProducer());
   if (map.getSwizzle() != buffer.getSwizzle())
     return emitOpError("expected a map with swizzle ")
            << stringifySwizzle(buffer.getSwizzle()) << ", found "
@@ -98,8 +97,8 @@ LogicalResult TmaLoadOp::verify() {
     return emitOpError("expected a box of which a number fills ")
            << expected << " bytes, found " << found;
   if (getMulticast() &&
-      (!getSlot().getType().getRing().isPair() || !getPart() ||
-       !getPart().getDefiningOp<CtaRankOp>() || getParts() != 2))
+      (!isInPair(*this) || !getPart() ||
+       (ring && !getPart().getDefiningOp<CtaRankOp>()) || getParts() != 2))
     return emitOpError("expected a multicast of 2 parts to a pair, this CTA's "
                        "being its mxgpu.cta_rank");
   IntegerAttr part;
@@ -136,9 +135,9 @@ LogicalResult EncodeTensorMapOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CopyScalesOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<ConsumeOp>(*this, getSlot())))
+  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())))
     return failure();
+  BufferType buffer = getBuffer().getType();
   int64_t bytes = getType().getRows() * 4 * getType().getTiles();
   if (buffer.getSpace() != Space::Smem || buffer.getSizeInBytes() != bytes)
     return emitOpError("expected ")
@@ -150,7 +149,8 @@ LogicalResult CopyScalesOp::verify() {
     return emitOpError("expected scales of ")
            << buffer.getElementType() << ", found "
            << getType().getElementType();
-  int64_t stages = getSlot().getType().getRing().getStages();
+  RingType ring = findRing(getBuffer());
+  int64_t stages = ring ? ring.getStages() : kMaxStages;
   if (int64_t slots = getSlots(); slots < 1 || slots > stages)
     return emitOpError("expected 1 to ")
            << stages << " slots, as many as the ring has at most, found "
@@ -176,12 +176,9 @@ static int64_t getReduction(BufferType buffer) {
                                        : elements;
 }
 
-BufferType MmaOp::getABuffer() { return findField(getInputs(), getA()); }
-BufferType MmaOp::getBBuffer() { return findField(getInputs(), getB()); }
-
 FailureOr<target::InstrDescriptor> MmaOp::getInstruction(std::string &error) {
   using namespace target;
-  BufferType a = getABuffer(), b = getBBuffer();
+  BufferType a = getA().getType(), b = getB().getType();
   std::optional<MmaType> aType = mxgpu::getMmaType(a.getElementType());
   std::optional<MmaType> bType = mxgpu::getMmaType(b.getElementType());
   std::optional<ScaleFormat> format =
@@ -208,7 +205,7 @@ FailureOr<target::InstrDescriptor> MmaOp::getInstruction(std::string &error) {
         kind && *kind != MmaKind::MXF8F6F4 ? *kind : MmaKind::MXF4NVF4;
   }
   // Each CTA of a pair holds half of the rows of A and of B.
-  instruction.ctaGroup = getAccumulator().getType().getRing().isPair() ? 2 : 1;
+  instruction.ctaGroup = isInPair(*this) ? 2 : 1;
   instruction.m = getRows(a) * instruction.ctaGroup;
   instruction.n = getRows(b) * instruction.ctaGroup;
   instruction.a = *aType;
@@ -222,18 +219,19 @@ FailureOr<target::InstrDescriptor> MmaOp::getInstruction(std::string &error) {
 }
 
 LogicalResult MmaOp::verify() {
-  BufferType a = lookUpField(*this, getInputs(), getA());
-  BufferType b = lookUpField(*this, getInputs(), getB());
-  BufferType d = lookUpField(*this, getAccumulator(), getD());
-  if (!a || !b || !d || failed(verifyTakenBy<ConsumeOp>(*this, getInputs())) ||
-      failed(verifyTakenBy<AcquireOp>(*this, getAccumulator())))
+  BufferType a = getA().getType(), b = getB().getType(), d = getD().getType();
+  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getA())) ||
+      failed(verifyBufferOf<ConsumerWaitOp>(*this, getB())) ||
+      failed(verifyBufferOf<ProducerAcquireOp>(*this, getD())))
     return failure();
-  for (auto [scales, name] :
-       {std::pair(getAScales(), "a"), std::pair(getBScales(), "b")}) {
+  for (auto [scales, operand, name] :
+       {std::tuple(getAScales(), getA(), "a"),
+        std::tuple(getBScales(), getB(), "b")}) {
     auto copy = scales.getDefiningOp<CopyScalesOp>();
-    if (!copy || copy.getSlot() != getInputs())
+    if (!copy || (findRing(operand) && copy.getBuffer().getDefiningOp() !=
+                                           operand.getDefiningOp()))
       return emitOpError("expected scales of ")
-             << name << " copied from the slot that holds " << name;
+             << name << " copied from the stage that holds " << name;
   }
   for (auto [buffer, space, name] :
        {std::tuple(a, Space::Smem, "a"), std::tuple(b, Space::Smem, "b"),
@@ -249,10 +247,7 @@ LogicalResult MmaOp::verify() {
   if (reduction != getReduction(b))
     return emitOpError("expected a and b with the same reduction, found ")
            << reduction << " and " << getReduction(b);
-  bool pair = getAccumulator().getType().getRing().isPair();
-  if (pair != getInputs().getType().getRing().isPair())
-    return emitOpError("expected inputs and accumulator both of a pair or both "
-                       "of a CTA");
+  bool pair = isInPair(*this);
   int64_t columns = getRows(b) * (pair ? 2 : 1);
   if (d.getShape()[0] != getRows(a) || d.getShape()[1] != columns)
     return emitOpError("expected an accumulator of ")
@@ -279,7 +274,7 @@ LogicalResult MmaOp::verify() {
 LogicalResult MmaOp::verifyScales(const target::InstrDescriptor &instruction) {
   bool hasOffset = static_cast<bool>(getBOffset());
   // A CTA of a pair has the scales of its own rows of A, and of all of B.
-  int64_t aRows = getRows(getABuffer()), bRows = instruction.n;
+  int64_t aRows = getRows(getA().getType()), bRows = instruction.n;
   if (hasOffset && bRows % 128 != 64)
     return emitOpError("expected an offset only where rows of b fill a tile "
                        "of 128 by half, found ")
@@ -302,9 +297,9 @@ LogicalResult MmaOp::verifyScales(const target::InstrDescriptor &instruction) {
              << getAScales().getType().getElementType() << " and "
              << type.getElementType();
     int64_t scales = type.getTiles() * 4 * instruction.blockSize;
-    if (scales != getReduction(getABuffer()))
+    if (scales != getReduction(getA().getType()))
       return emitOpError("expected scales for ")
-             << getReduction(getABuffer()) << " elements of the reduction of "
+             << getReduction(getA().getType()) << " elements of the reduction of "
              << name << ", found those of " << scales;
   }
   return success();

@@ -77,10 +77,9 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
 }
 
 LogicalResult LoadSharedOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<ConsumeOp>(*this, getSlot())))
+  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())))
     return failure();
-  return verifyFragment(*this, buffer, cast<VectorType>(getType()));
+  return verifyFragment(*this, getBuffer().getType(), cast<VectorType>(getType()));
 }
 
 /// A warp's rows, one of each thread.
@@ -101,30 +100,30 @@ static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer) {
 }
 
 LogicalResult StoreSharedOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
+  if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())))
     return failure();
-  RingType ring = getSlot().getType().getRing();
+  BufferType buffer = getBuffer().getType();
+  RingType ring = findRing(getBuffer());
   auto type = cast<VectorType>(getValue().getType());
   if (!getCoords().empty()) {
     if (getCoords().size() != 2)
       return emitOpError("expected a row and a column, found ")
              << getCoords().size() << " coordinates";
-    if (ring.getScope() != Scope::Cta)
+    if (ring && ring.getScope() != Scope::Cta)
       return emitOpError("expected a ring with scope = cta, found ") << ring;
     return verifyFragment(*this, buffer, type);
   }
   if (failed(verifyBlock(*this, type)))
     return failure();
-  if (ring.getScope() != Scope::Warp)
+  if (ring && ring.getScope() != Scope::Warp)
     return emitOpError("expected a ring with scope = warp, found ") << ring;
   return verifyWarpRows(*this, buffer);
 }
 
 LogicalResult StoreScaleOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
+  if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())))
     return failure();
+  BufferType buffer = getBuffer().getType();
   ArrayRef<int64_t> shape = buffer.getShape();
   if (buffer.getSpace() != Space::Smem || shape.back() != kScaleTileBytes ||
       (shape.size() != 1 && shape.size() != 3) ||
@@ -134,14 +133,14 @@ LogicalResult StoreScaleOp::verify() {
     return emitOpError("expected a tile of ")
            << kScaleTileBytes << " scales of " << getScale().getType()
            << " of one byte, or a matrix of tiles, found " << buffer;
-  return verifyStaged(*this, getSlot());
+  return verifyStaged(*this, getBuffer());
 }
 
 LogicalResult BulkStoreOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())) ||
-      failed(verifyStaged(*this, getSlot())))
+  if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())) ||
+      failed(verifyStaged(*this, getBuffer())))
     return failure();
+  BufferType buffer = getBuffer().getType();
   auto dest = cast<MemRefType>(getDest().getType());
   if (!dest.getLayout().isIdentity() || dest.getElementTypeBitWidth() % 8)
     return emitOpError("expected an array of whole bytes with identity layout, "
@@ -171,13 +170,13 @@ LogicalResult BulkStoreOp::verify() {
 
 /// The rows of the field are those of a swizzled matrix without panels.
 LogicalResult StoreRowsOp::verify() {
-  BufferType buffer = lookUpField(*this, getSlot(), getField());
-  if (!buffer || failed(verifyTakenBy<AcquireOp>(*this, getSlot())))
+  if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())))
     return failure();
-  if (getSlot().getType().getRing().getScope() != Scope::Cta)
-    return emitOpError("expected a ring with scope = cta, found ")
-           << getSlot().getType().getRing();
-  if (failed(verifyStaged(*this, getSlot())))
+  BufferType buffer = getBuffer().getType();
+  if (RingType ring = findRing(getBuffer());
+      ring && ring.getScope() != Scope::Cta)
+    return emitOpError("expected a ring with scope = cta, found ") << ring;
+  if (failed(verifyStaged(*this, getBuffer())))
     return failure();
   if (buffer.getShape().size() != 2 || buffer.getPadded())
     return emitOpError("expected a matrix in shared memory, found ") << buffer;

@@ -79,7 +79,7 @@ private:
   SmallVector<std::string> rows;
 };
 
-/// The full and the empty barrier of a slot.
+/// The full and the empty barrier of a stage.
 constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
 
 /// The pattern of a swizzle repeats after 8 rows (PTX ISA, shared memory
@@ -130,7 +130,7 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
   }
 
   /// Slots one behind the other, each with all its fields and barriers: what a
-  /// slot needs lies at constant distances from its start.
+  /// stage needs lies at constant distances from its start.
   static void placeSlots(RingOp ring, Budget &smem) {
     RingType type = ring.getType();
     auto inRing = [&](const Twine &part) {
@@ -152,7 +152,7 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     int64_t stride = llvm::alignTo(smem.getUsed() - offsets.front(), alignment);
     int64_t others = getCopies(ring) * type.getStages() - 1;
     if (others)
-      smem.take(llvm::formatv("{0} more slots of {1}", others, ring.getName()),
+      smem.take(llvm::formatv("{0} more stages of {1}", others, ring.getName()),
                 others * stride, alignment);
     ring.setOffsets(offsets);
     ring.setStride(stride);
@@ -171,7 +171,7 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     ring.setOffsets(offsets);
   }
 
-  /// How many times a ring's slots are there: once for each warp that uses
+  /// How many times a ring's stages are there: once for each warp that uses
   /// them if they are a warp's.
   static int64_t getCopies(RingOp ring) {
     if (ring.getType().getScope() == Scope::Warp)
@@ -184,17 +184,19 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
   /// Copies of one field of one ring share their columns: copies and MMAs of a
   /// thread execute in order.
   void placeScales(KernelOp kernel, Budget &tmem) {
-    DenseMap<std::tuple<Value, StringAttr, Type, int64_t>, int64_t> columns;
+    DenseMap<std::tuple<Value, unsigned, Type, int64_t>, int64_t> columns;
     kernel.walk([&](CopyScalesOp copy) {
-      Value ring = cast<ConsumeOp>(copy.getSlot().getDefiningOp()).getRing();
-      int64_t slots = copy.getSlots();
+      auto wait = copy.getBuffer().getDefiningOp<ConsumerWaitOp>();
+      StringRef name = getBufferName(copy.getBuffer());
+      unsigned number = cast<OpResult>(copy.getBuffer()).getResultNumber();
+      int64_t places = copy.getSlots();
       auto [it, isNew] = columns.try_emplace(
-          {ring, copy.getFieldAttr(), copy.getType(), slots}, 0);
+          {wait.getRing(), number, copy.getType(), places}, 0);
       if (isNew) {
         std::string row =
-            slots > 1 ? llvm::formatv("{0} stages of ", slots) : std::string();
-        it->second = tmem.take((row + "scales " + copy.getField()).str(),
-                               slots * copy.getType().getColumns(), 4);
+            places > 1 ? llvm::formatv("{0} stages of ", places) : std::string();
+        it->second = tmem.take((row + "scales " + name).str(),
+                               places * copy.getType().getColumns(), 4);
       }
       copy.setColumn(it->second);
     });

@@ -10,8 +10,8 @@
 //
 // An event is therefore looked at in three parts of its loops, outermost first:
 // one iteration, any but the same for all events; the first iteration; all
-// iterations. To take a slot in all iterations of a loop is to wait for slots
-// given back in its first ones, because a ring has fewer slots than a loop can
+// iterations. To take a stage in all iterations of a loop is to wait for stages
+// given back in its first ones, because a ring has fewer stages than a loop can
 // have iterations.
 //
 //===----------------------------------------------------------------------===//

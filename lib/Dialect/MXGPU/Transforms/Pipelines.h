@@ -15,7 +15,7 @@
 
 namespace mx::mxgpu {
 
-/// One role's use of one ring: where it takes slots and gives them back.
+/// One role's use of one ring: where it takes stages and gives them back.
 struct Port {
   RoleOp role;
   mlir::Operation *take = nullptr; // acquire or consume
@@ -44,11 +44,11 @@ llvm::SmallVector<mlir::Operation *> getLoops(mlir::Operation *op);
 /// from how it was computed.
 bool isUniform(mlir::Value value);
 
-/// Fails unless each slot of a warp's own ring is filled, copied and given away
+/// Fails unless each stage of a warp's own ring is filled, copied and given away
 /// in this order.
 llvm::LogicalResult verifyStaging(RingOp ring);
 
-/// Fails unless the right CTAs of a pair produce and consume the slots of a
+/// Fails unless the right CTAs of a pair produce and consume the stages of a
 /// ring, equally often.
 llvm::LogicalResult verifyPair(RingOp ring, const Sides &sides);
 

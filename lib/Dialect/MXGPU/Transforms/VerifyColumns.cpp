@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Columns beyond those of a slot belong to the next one, which the tensor core
+// Columns beyond those of a stage belong to the next one, which the tensor core
 // may be writing.
 //
 //===----------------------------------------------------------------------===//
@@ -16,14 +16,16 @@ using namespace mx::mxgpu;
 /// Whether `count` columns from each place of `drain` on are known to be behind
 /// the shared ones.
 static bool isRest(DrainColumnOp drain, int64_t count) {
-  RingType ring = drain.getSlot().getType().getRing();
+  RingType ring = drain.getStage().getType().getRing();
   return ring.getOverlap() && drain.isRest() &&
          getIndexRange(drain.getPlace())->last + count <= drain.getWidth();
 }
 
 static DrainColumnOp getDrain(LoadAccumulatorOp load) {
   auto drain = load.getColumn().getDefiningOp<DrainColumnOp>();
-  return drain && drain.getSlot() == load.getSlot() ? drain : DrainColumnOp();
+  bool isOfStage = drain && drain.getStage().getDefiningOp() ==
+                                 load.getBuffer().getDefiningOp();
+  return isOfStage ? drain : DrainColumnOp();
 }
 
 static int64_t getCount(LoadAccumulatorOp load) {
@@ -50,12 +52,12 @@ LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
   std::optional<IndexRange> range = getIndexRange(column);
   if (!range)
     return success();
-  RingType ring = load.getSlot().getType().getRing();
   int64_t columns = drain
                         ? drain.getWidth()
-                        : ring.getBuffers()[ring.getFieldIndex(load.getField())]
-                              .getShape()[1];
-  int64_t count = getCount(load), overlap = drain ? ring.getOverlap() : 0;
+                        : load.getBuffer().getType().getShape()[1];
+  int64_t count = getCount(load), overlap = 0;
+  if (drain)
+    overlap = drain.getStage().getType().getRing().getOverlap();
   if (range->first < 0 || range->last > columns - count)
     return load.emitOpError("expected columns 0 to ")
            << columns - 1 << ", found columns " << range->first << " to "

@@ -5,7 +5,7 @@
 // Roles are sequences of loops without data-dependent control flow around the
 // rings, so that a ring is a place in a marked graph: a producer puts one token
 // in per iteration, a consumer takes one out, and the initial tokens are the
-// empty slots.
+// empty stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,7 +92,7 @@ private:
                << loop->getName().getStringRef();
     Sides &sides = rings[ring];
     Port *place = &(sides.*side);
-    if (place->take && isa<ConsumeOp>(take) && isShared(ring, sides, role))
+    if (place->take && isa<ConsumerWaitOp>(take) && isShared(ring, sides, role))
       place = &sides.others.emplace_back();
     Port &port = *place;
     if (port.take) {
@@ -104,7 +104,11 @@ private:
     }
     port.role = role;
     port.take = take;
-    for (Operation *user : take.getSlot().getUsers()) {
+    for (Operation *user : take->getUsers())
+      if (!isa<MXGPUDialect>(user->getDialect()) || user->getNumRegions())
+        return user->emitOpError("expected only operations of mxgpu, and no "
+                                 "loops, to take a stage or its buffers");
+    for (Operation *user : take.getStage().getUsers()) {
       if (!isa<GiveOp>(user))
         continue;
       if (port.give) {
@@ -113,7 +117,7 @@ private:
             user->isBeforeInBlock(port.give))
           std::swap(user, port.give);
         InFlightDiagnostic diag =
-            user->emitOpError("expected the slot to be given back once, found "
+            user->emitOpError("expected the stage to be given back once, found "
                               "a second time");
         diag.attachNote(port.give->getLoc()) << "first here";
         return diag;
@@ -121,17 +125,17 @@ private:
       port.give = user;
     }
     if (!port.give)
-      return take.emitOpError("expected the slot to be given back by ")
+      return take.emitOpError("expected the stage to be given back by ")
              << GiveOp::getOperationName() << ", found no use of it";
     if (port.give->getBlock() != take->getBlock())
       return port.give->emitOpError(
-          "expected to be in the block that takes the slot");
-    for (Operation *user : take.getSlot().getUsers()) {
+          "expected to be in the block that takes the stage");
+    for (Operation *user : take->getUsers()) {
       Operation *ancestor = take->getBlock()->findAncestorOpInBlock(*user);
       if (user != port.give && !ancestor->isBeforeInBlock(port.give) &&
           !isReadOfRest(user)) {
         InFlightDiagnostic diag = user->emitOpError(
-            "expected to use the slot before it is given back");
+            "expected to use the stage before it is given back");
         diag.attachNote(port.give->getLoc()) << "given back here";
         return diag;
       }
@@ -160,13 +164,13 @@ private:
     }
     WalkResult result = kernel.walk([&](Operation *op) {
       LogicalResult collected = success();
-      if (auto acquire = dyn_cast<AcquireOp>(op);
+      if (auto acquire = dyn_cast<ProducerAcquireOp>(op);
           acquire && acquire.getRing().getType().isStaging())
         return WalkResult::advance();
       else if (acquire)
-        collected = collect<AcquireOp, PublishOp>(acquire, &Sides::producer);
-      else if (auto consume = dyn_cast<ConsumeOp>(op))
-        collected = collect<ConsumeOp, ReleaseOp>(consume, &Sides::consumer);
+        collected = collect<ProducerAcquireOp, ProducerCommitOp>(acquire, &Sides::producer);
+      else if (auto consume = dyn_cast<ConsumerWaitOp>(op))
+        collected = collect<ConsumerWaitOp, ConsumerReleaseOp>(consume, &Sides::consumer);
       return failed(collected) ? WalkResult::interrupt()
                                : WalkResult::advance();
     });
@@ -178,7 +182,7 @@ private:
     if (!producer.take || !consumer.take)
       return ring.emitOpError("expected a role that ")
              << (producer.take ? "consumes" : "produces")
-             << " its slots, found none";
+             << " its stages, found none";
     if (ring.getType().getConsumer() == Agent::Roles) {
       if (failed(verifyRequests(ring, sides)))
         return failure();
@@ -283,40 +287,45 @@ private:
     return success();
   }
 
-  /// Bulk copies fill each part of each field of their slot exactly once, as
+  /// Which of its stage's buffers `buffer` is.
+  static unsigned getIndex(Value buffer) {
+    return cast<OpResult>(buffer).getResultNumber() - 1;
+  }
+
+  /// Bulk copies fill each part of each field of their stage exactly once, as
   /// the expected bytes say.
   LogicalResult verifyLoaded(RingOp ring, Port producer) {
     SmallVector<SmallVector<bool>> loaded(ring.getType().getNames().size());
-    for (Operation *user : producer.take->getUsers()) {
+    for (Operation *user : producer.take->getResult(0).getUsers()) {
       auto load = dyn_cast<TmaLoadOp>(user);
       if (!load)
         continue;
       if (load->getBlock() != producer.take->getBlock())
         return load.emitOpError(
-            "expected to be in the block that takes the slot");
+            "expected to be in the block that takes the stage");
       APInt part(64, 0);
       if (load.getMulticast()) {
         // The other CTA's role, which is the same, loads the other part.
-        auto &parts = loaded[ring.getType().getFieldIndex(load.getField())];
+        auto &parts = loaded[getIndex(load.getBuffer())];
         if (!parts.empty())
           return load.emitOpError("expected one load of each field, found a "
                                   "second of \"")
-                 << load.getField() << '"';
+                 << getBufferName(load.getBuffer()) << '"';
         parts.assign(load.getParts(), true);
         continue;
       }
       if (load.getPart() && !matchPattern(load.getPart(), m_ConstantInt(&part)))
         return load.emitOpError("expected a constant part, found another");
-      auto &parts = loaded[ring.getType().getFieldIndex(load.getField())];
+      auto &parts = loaded[getIndex(load.getBuffer())];
       if (parts.empty())
         parts.resize(load.getParts());
       if (static_cast<int64_t>(parts.size()) != load.getParts())
         return load.emitOpError("expected boxes of one size in \"")
-               << load.getField() << "\", found " << load.getMap().getType();
+               << getBufferName(load.getBuffer()) << "\", found " << load.getMap().getType();
       if (parts[part.getSExtValue()])
         return load.emitOpError("expected one load of each field, found a "
                                 "second of \"")
-               << load.getField() << '"';
+               << getBufferName(load.getBuffer()) << '"';
       parts[part.getSExtValue()] = true;
     }
     for (auto [name, parts] :
@@ -333,7 +342,7 @@ private:
     for (StringAttr name : ring.getType().getNames())
       if (llvm::none_of(producer.take->getUsers(), [&](Operation *user) {
             auto store = dyn_cast<StoreSharedOp>(user);
-            return store && store.getFieldAttr() == name;
+            return store && getBufferName(store.getBuffer()) == name;
           }))
         return producer.give->emitOpError("expected a store into field ")
                << name << " before it, found none";
@@ -341,16 +350,16 @@ private:
   }
 
   /// Each accumulator is written by an MMA that always runs, or runs in loops
-  /// without iterations where `publish` says that the slot is empty and the
+  /// without iterations where `publish` says that the stage is empty and the
   /// reader asks.
   LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
-    auto publish = cast<PublishOp>(sides.producer.give);
+    auto publish = cast<ProducerCommitOp>(sides.producer.give);
     Block *block = publish->getBlock();
     for (StringAttr name : ring.getType().getNames()) {
       MmaOp found;
       for (Operation *user : sides.producer.take->getUsers()) {
         auto mma = dyn_cast<MmaOp>(user);
-        if (!mma || mma.getDAttr() != name)
+        if (!mma || getBufferName(mma.getD()) != name)
           continue;
         for (Operation *parent = mma->getParentOp();
              parent != block->getParentOp(); parent = parent->getParentOp())
@@ -376,7 +385,7 @@ private:
       if (!load)
         continue;
       if (publish.getEmpty() && !load.getEmpty())
-        return load.emitOpError("expected `empty`, because the slot may be "
+        return load.emitOpError("expected `empty`, because the stage may be "
                                 "published empty, found none");
       if (failed(verifyColumns(load)))
         return failure();

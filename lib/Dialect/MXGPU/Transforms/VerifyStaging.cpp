@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Rows on their way through shared memory to a bulk copy. A role may take a
-// warp's slots in several places, as long as whole warps take the same way; the
-// slots of all its threads in one.
+// warp's stages in several places, as long as whole warps take the same way; the
+// stages of all its threads in one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,12 +30,11 @@ bool mx::mxgpu::isUniform(Value value) {
 }
 
 template <typename UseOp>
-static LogicalResult findOnce(AcquireOp acquire, StringAttr name,
+static LogicalResult findOnce(ProducerAcquireOp acquire, StringAttr name,
                               SmallVectorImpl<Operation *> &uses) {
   Operation *found = nullptr;
-  for (Operation *user : acquire.getSlot().getUsers()) {
-    auto use = dyn_cast<UseOp>(user);
-    if (use && use.getFieldAttr() == name && std::exchange(found, user))
+  for (Operation *user : acquire.getBuffer(name).getUsers()) {
+    if (isa<UseOp>(user) && std::exchange(found, user))
       return user->emitOpError("expected one of each field, found a second "
                                "of ")
              << name;
@@ -50,7 +49,7 @@ static LogicalResult findOnce(AcquireOp acquire, StringAttr name,
 
 /// acquire, then for each field a store_shared and a tma_store, then publish,
 /// in one block that whole warps reach.
-static LogicalResult verifyStaged(AcquireOp acquire) {
+static LogicalResult verifyStaged(ProducerAcquireOp acquire) {
   for (Operation *parent = acquire->getParentOp(); !isa<RoleOp>(parent);
        parent = parent->getParentOp()) {
     auto ifOp = dyn_cast<scf::IfOp>(parent);
@@ -65,16 +64,16 @@ static LogicalResult verifyStaged(AcquireOp acquire) {
                                  "on around it");
   }
   Operation *publish = nullptr;
-  for (Operation *user : acquire.getSlot().getUsers()) {
+  for (Operation *user : acquire->getUsers()) {
     if (user->getBlock() != acquire->getBlock())
       return user->emitOpError(
-          "expected to be in the block that takes the slot");
-    if (isa<PublishOp>(user) && std::exchange(publish, user))
-      return user->emitOpError("expected the slot to be given back once, "
+          "expected to be in the block that takes the stage");
+    if (isa<ProducerCommitOp>(user) && std::exchange(publish, user))
+      return user->emitOpError("expected the stage to be given back once, "
                                "found a second time");
   }
   if (!publish)
-    return acquire.emitOpError("expected the slot to be given back by "
+    return acquire.emitOpError("expected the stage to be given back by "
                                "mxgpu.publish, found no use of it");
   for (StringAttr name : acquire.getRing().getType().getNames()) {
     SmallVector<Operation *> uses = {acquire};
@@ -93,17 +92,17 @@ static LogicalResult verifyStaged(AcquireOp acquire) {
   return success();
 }
 
-/// A copy is counted when it starts: a slot that is taken before the copy of
+/// A copy is counted when it starts: a stage that is taken before the copy of
 /// the one before would be taken too early.
-static LogicalResult verifyOneAtATime(AcquireOp acquire) {
+static LogicalResult verifyOneAtATime(ProducerAcquireOp acquire) {
   for (Operation *op = acquire->getNextNode(); op; op = op->getNextNode()) {
-    if (isa<PublishOp>(op) && op->getOperand(0) == acquire.getSlot())
+    if (isa<ProducerCommitOp>(op) && op->getOperand(0) == acquire.getStage())
       break;
-    WalkResult result = op->walk([&](AcquireOp other) {
+    WalkResult result = op->walk([&](ProducerAcquireOp other) {
       if (other.getRing() != acquire.getRing())
         return WalkResult::advance();
       InFlightDiagnostic diag =
-          other.emitOpError("expected the slot before to be published first");
+          other.emitOpError("expected the stage before to be published first");
       diag.attachNote(acquire.getLoc()) << "it is taken here";
       return WalkResult::interrupt();
     });
@@ -113,28 +112,16 @@ static LogicalResult verifyOneAtATime(AcquireOp acquire) {
   return success();
 }
 
-/// Whether `op` writes a field of the slot that it uses.
-static bool isWriteOf(Operation *op, StringAttr name) {
-  if (auto store = dyn_cast<StoreSharedOp>(op))
-    return store.getFieldAttr() == name;
-  auto scale = dyn_cast<StoreScaleOp>(op);
-  return scale && scale.getFieldAttr() == name;
+static bool isWrite(Operation *op) {
+  return isa<StoreSharedOp, StoreScaleOp>(op);
 }
 
-static bool isCopyOf(Operation *op, StringAttr name) {
-  if (auto store = dyn_cast<TmaStoreOp>(op))
-    return store.getFieldAttr() == name;
-  auto store = dyn_cast<BulkStoreOp>(op);
-  return store && store.getFieldAttr() == name;
-}
+static bool isCopy(Operation *op) { return isa<TmaStoreOp, BulkStoreOp>(op); }
 
-/// Copies of a field: of each part if it has several.
-static int64_t getNumCopies(AcquireOp acquire, StringAttr name) {
-  RingType ring = acquire.getRing().getType();
-  BufferType buffer = ring.getBuffers()[ring.getFieldIndex(name)];
-  for (Operation *user : acquire.getSlot().getUsers()) {
-    if (!isCopyOf(user, name))
-      continue;
+/// Copies of a buffer: of each part if it has several.
+static int64_t getNumCopies(TypedValue<BufferType> view) {
+  BufferType buffer = view.getType();
+  for (Operation *user : view.getUsers()) {
     if (auto store = dyn_cast<TmaStoreOp>(user); store && store.getPart())
       return buffer.getSizeInBytes() /
              store.getMap().getType().getSizeInBytes();
@@ -145,16 +132,16 @@ static int64_t getNumCopies(AcquireOp acquire, StringAttr name) {
 }
 
 /// As many copies as there are parts suffice if no part is copied twice.
-static LogicalResult verifyParts(AcquireOp acquire) {
-  llvm::SmallDenseSet<std::pair<StringAttr, int64_t>> found;
+static LogicalResult verifyParts(ProducerAcquireOp acquire) {
+  llvm::SmallDenseSet<std::pair<Value, int64_t>> found;
   for (Operation &op : *acquire->getBlock()) {
     auto check = [&](auto store) -> LogicalResult {
-      if (store.getSlot() != acquire.getSlot() || !store.getPart() ||
-          found.insert({store.getFieldAttr(), *store.getPart()}).second)
+      if (store.getBuffer().getDefiningOp() != acquire || !store.getPart() ||
+          found.insert({store.getBuffer(), *store.getPart()}).second)
         return success();
       return store.emitOpError("expected one copy of each part, found part ")
-             << *store.getPart() << " of " << store.getFieldAttr()
-             << " a second time";
+             << *store.getPart() << " of \"" << getBufferName(store.getBuffer())
+             << "\" a second time";
     };
     if (auto store = dyn_cast<TmaStoreOp>(op); store && failed(check(store)))
       return failure();
@@ -174,32 +161,31 @@ static Value getCondition(Operation *op) {
 /// All threads of a role write the fields, in loops or not; then come the
 /// copies, one of each field, and publish. What is written after the first copy
 /// could be missed: the threads wait for each other there and nowhere else.
-static LogicalResult verifySlotOfRole(AcquireOp acquire) {
+static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
   for (Operation *loop : getLoops(acquire))
     if (!isa<ForEachWorkOp, ForEachKOp>(loop))
       return acquire.emitOpError("expected only mxgpu loops around it, found ")
              << loop->getName().getStringRef();
   Block *block = acquire->getBlock();
   SmallVector<Operation *> copies, publishes;
-  for (Operation *user : acquire.getSlot().getUsers())
+  for (Operation *user : acquire->getUsers())
     if (isa<TmaStoreOp, BulkStoreOp, StoreRowsOp>(user))
       copies.push_back(user);
-    else if (isa<PublishOp>(user))
+    else if (isa<ProducerCommitOp>(user))
       publishes.push_back(user);
   if (publishes.size() != 1)
-    return acquire.emitOpError("expected the slot to be given back once by "
+    return acquire.emitOpError("expected the stage to be given back once by "
                                "mxgpu.publish, found ")
            << publishes.size() << " times";
-  for (StringAttr name : acquire.getRing().getType().getNames()) {
-    auto ofField = [&](bool (*is)(Operation *, StringAttr)) {
-      return llvm::count_if(acquire.getSlot().getUsers(),
-                            [&](Operation *user) { return is(user, name); });
-    };
-    if (ofField(isWriteOf) == 0)
+  for (auto [name, view] :
+       llvm::zip_equal(acquire.getRing().getType().getNames(),
+                       acquire.getBuffers())) {
+    if (llvm::none_of(view.getUsers(), isWrite))
       return acquire.emitOpError("expected a store into field ")
              << name << ", found none";
-    int64_t expected = getNumCopies(acquire, name);
-    if (int64_t count = ofField(isCopyOf); count != expected)
+    int64_t expected = getNumCopies(cast<TypedValue<BufferType>>(view));
+    if (int64_t count = llvm::count_if(view.getUsers(), isCopy);
+        count != expected)
       return acquire.emitOpError("expected ")
              << expected << (expected == 1 ? " copy" : " copies")
              << " of field " << name << ", found " << count;
@@ -208,17 +194,17 @@ static LogicalResult verifySlotOfRole(AcquireOp acquire) {
   for (Operation *copy : copies) {
     if (copy->getBlock() != block || publish->getBlock() != block)
       return copy->emitOpError("expected to be in the block that takes the "
-                               "slot, and publish with it");
+                               "stage, and publish with it");
     if (!copy->isBeforeInBlock(publish))
       return copy->emitOpError("expected to come before mxgpu.publish");
     if (Value condition = getCondition(copy);
         condition && !isUniform(condition))
       return copy->emitOpError("expected a condition that threads agree on");
-    for (Operation *user : acquire.getSlot().getUsers())
-      if (isa<StoreSharedOp, StoreScaleOp>(user) &&
+    for (Operation *user : acquire->getUsers())
+      if (isWrite(user) &&
           !block->findAncestorOpInBlock(*user)->isBeforeInBlock(copy)) {
         InFlightDiagnostic diag = user->emitOpError(
-            "expected to come before the copies from its slot");
+            "expected to come before the copies from its stage");
         diag.attachNote(copy->getLoc()) << "a copy";
         return diag;
       }
@@ -227,16 +213,16 @@ static LogicalResult verifySlotOfRole(AcquireOp acquire) {
 }
 
 static LogicalResult verifyStagingOfRole(RingOp ring) {
-  AcquireOp taken;
+  ProducerAcquireOp taken;
   for (Operation *user : ring.getResult().getUsers()) {
-    auto acquire = dyn_cast<AcquireOp>(user);
+    auto acquire = dyn_cast<ProducerAcquireOp>(user);
     if (!acquire || taken)
       return user->emitOpError("expected a ring for tma_store to be acquired "
                                "in one place only");
     taken = acquire;
   }
   if (!taken)
-    return ring.emitOpError("expected a role that produces its slots, found "
+    return ring.emitOpError("expected a role that produces its stages, found "
                             "none");
   RoleOp role = getRole(taken);
   int64_t threads = ring.getType().getProducerThreads();
@@ -248,8 +234,8 @@ static LogicalResult verifyStagingOfRole(RingOp ring) {
   return verifySlotOfRole(taken);
 }
 
-/// Nobody else waits for the slots, and the copies that a warp waits for wait
-/// for nobody: there is no order to prove beyond that of each slot's use.
+/// Nobody else waits for the stages, and the copies that a warp waits for wait
+/// for nobody: there is no order to prove beyond that of each stage's use.
 LogicalResult mx::mxgpu::verifyStaging(RingOp ring) {
   if (ring.getType().getScope() == Scope::Cta)
     return verifyStagingOfRole(ring);
@@ -258,7 +244,7 @@ LogicalResult mx::mxgpu::verifyStaging(RingOp ring) {
            << ring.getType().getNames().size();
   RoleOp role;
   for (Operation *user : ring.getResult().getUsers()) {
-    auto acquire = dyn_cast<AcquireOp>(user);
+    auto acquire = dyn_cast<ProducerAcquireOp>(user);
     if (!acquire)
       return user->emitOpError("expected a warp's own ring to be acquired, "
                                "and emptied by tma_store");
@@ -270,7 +256,7 @@ LogicalResult mx::mxgpu::verifyStaging(RingOp ring) {
       return failure();
   }
   if (!role)
-    return ring.emitOpError("expected a role that produces its slots, found "
+    return ring.emitOpError("expected a role that produces its stages, found "
                             "none");
   int64_t threads = ring.getType().getProducerThreads();
   if (role.getElected() || threads != 32)

@@ -21,8 +21,8 @@ using namespace mx::mxgpu;
 
 namespace {
 
-bool isTake(Operation *op) { return isa<AcquireOp, ConsumeOp>(op); }
-bool isGive(Operation *op) { return isa<PublishOp, ReleaseOp>(op); }
+bool isTake(Operation *op) { return isa<ProducerAcquireOp, ConsumerWaitOp>(op); }
+bool isGive(Operation *op) { return isa<ProducerCommitOp, ConsumerReleaseOp>(op); }
 
 Operation *findGive(Operation *take) {
   for (Operation *user : take->getUsers())
@@ -82,7 +82,7 @@ void shrink(Operation *op) {
   ring.getResult().setType(type);
   for (Operation *user : ring->getUsers())
     if (isTake(user))
-      user->getResult(0).setType(SlotType::get(op->getContext(), type));
+      user->getResult(0).setType(StageType::get(op->getContext(), type));
 }
 
 void giveTwice(Operation *op) {
@@ -134,7 +134,7 @@ bool readsRest(Operation *op) {
 }
 
 void dropEmpty(Operation *op) {
-  if (auto publish = dyn_cast<PublishOp>(op))
+  if (auto publish = dyn_cast<ProducerCommitOp>(op))
     publish.getEmptyMutable().clear();
   else
     cast<LoadAccumulatorOp>(op).getEmptyMutable().clear();
@@ -150,15 +150,15 @@ void countByRank(Operation *op) {
 }
 
 const Breakage kBreakages[] = {
-    {"drop-release", [](Operation *op) { return isa<ReleaseOp>(op); }, erase},
-    {"drop-publish", [](Operation *op) { return isa<PublishOp>(op); }, erase},
+    {"drop-release", [](Operation *op) { return isa<ConsumerReleaseOp>(op); }, erase},
+    {"drop-publish", [](Operation *op) { return isa<ProducerCommitOp>(op); }, erase},
     {"drop-load", [](Operation *op) { return isa<TmaLoadOp>(op); }, erase},
     {"drop-store",
      [](Operation *op) { return isa<StoreSharedOp, TmaStoreOp>(op); }, erase},
     {"drop-mma", [](Operation *op) { return isa<MmaOp>(op); }, erase},
     {"drop-empty",
      [](Operation *op) {
-       return isa<PublishOp, LoadAccumulatorOp>(op) &&
+       return isa<ProducerCommitOp, LoadAccumulatorOp>(op) &&
               llvm::any_of(op->getOperandTypes(),
                            [](Type type) { return type.isInteger(1); });
      },

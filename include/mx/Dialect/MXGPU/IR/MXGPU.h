@@ -19,8 +19,10 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Target/Descriptors.h"
@@ -33,6 +35,20 @@
 
 namespace mx::mxgpu {
 class RasterAttr;
+
+/// What operations of a kernel read and write: the memories of its CTA, and the
+/// barriers by which roles hand stages to each other.
+struct SharedMemory
+    : mlir::SideEffects::Resource::Base<SharedMemory> {
+  llvm::StringRef getName() final { return "SharedMemory"; }
+};
+struct TensorMemory
+    : mlir::SideEffects::Resource::Base<TensorMemory> {
+  llvm::StringRef getName() final { return "TensorMemory"; }
+};
+struct Barriers : mlir::SideEffects::Resource::Base<Barriers> {
+  llvm::StringRef getName() final { return "Barriers"; }
+};
 
 /// The parts of a schedule by name, with their defaults; see ScheduleAttr.
 struct ScheduleParts {
@@ -73,7 +89,7 @@ inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
 inline constexpr llvm::StringLiteral kQuantizeScheduleAttrName =
     "mxgpu.quantize_schedule";
 
-/// Most slots of a ring: more than any memory holds, few enough to add up.
+/// Most stages of a ring: more than any memory holds, few enough to add up.
 inline constexpr int64_t kMaxStages = 1024;
 
 /// Most rows of tiles in a band of a raster: no grid has more.
@@ -89,6 +105,13 @@ int64_t getStoredBits(mlir::Type element);
 
 /// Rows and columns of a fragment: a vector of one dimension is one row.
 llvm::SmallVector<int64_t, 2> getFragmentShape(mlir::VectorType type);
+
+/// What a ring calls the buffer of which `buffer` is a view, or an empty string
+/// where no take of a stage gave it.
+llvm::StringRef getBufferName(mlir::Value buffer);
+
+/// Whether the CTAs of the kernel around an operation come in pairs.
+bool isInPair(mlir::Operation *op);
 
 /// The role that `op` is part of, or null.
 inline RoleOp getRole(mlir::Operation *op) {

@@ -10,7 +10,9 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mx/Dialect/MX/IR/MXEnums.td"
@@ -19,6 +21,13 @@ include "mx/Dialect/MXGPU/IR/MXGPUTypes.td"
 
 class MXGPU_Op<string opMnemonic, list<Trait> traits = []>
     : Op<MXGPU_Dialect, opMnemonic, traits>;
+
+/// What operations read and write besides memory that memrefs describe. A take
+/// or give of a stage changes hands of what the ring's buffers hold: nothing
+/// moves across it.
+def MXGPU_SharedMemory : Resource<"::mx::mxgpu::SharedMemory">;
+def MXGPU_TensorMemory : Resource<"::mx::mxgpu::TensorMemory">;
+def MXGPU_Barriers : Resource<"::mx::mxgpu::Barriers">;
 
 /// Operations that give their results, or their bodies' arguments, names that
 /// make a printed kernel readable.

@@ -26,7 +26,7 @@ def MXGPU_Space : MXGPU_I32Enum<"Space", "memory of a ring's field", [
       I32EnumAttrCase<"Tmem", 1, "tmem">]>;
 
 def MXGPU_Agent : MXGPU_I32Enum<"Agent",
-    "who fills or empties the slots of a ring", [
+    "who fills or empties the stages of a ring", [
       I32EnumAttrCase<"Tma", 0, "tma">,
       I32EnumAttrCase<"Mma", 1, "mma">,
       I32EnumAttrCase<"Threads", 2, "threads">,

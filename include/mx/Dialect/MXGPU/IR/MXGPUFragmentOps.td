@@ -23,15 +23,15 @@ def MXGPU_LoadAccumulatorOp : MXGPU_Op<"load_accumulator", [MXGPU_NamesResult]> 
     Example:
 
     ```mlir
-    %x = mxgpu.load_accumulator %s["d"] column(%c) empty(%e) : !slot -> vector<32xf32>
+    %x = mxgpu.load_accumulator %d column(%c) empty(%e) : !d -> vector<32xf32>
     ```
   }];
-  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field, Index:$column,
-                       Optional<I1>:$empty);
+  let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_TensorMemory>]>:$buffer,
+                       Index:$column, Optional<I1>:$empty);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = [{
-    $slot `` `[` $field `]` `column` `(` $column `)` (`empty` `(` $empty^ `)`)?
-    attr-dict `:` type($slot) `->` type($result)
+    $buffer `column` `(` $column `)` (`empty` `(` $empty^ `)`)?
+    attr-dict `:` type($buffer) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -41,8 +41,8 @@ def MXGPU_DrainColumnOp : MXGPU_Op<"drain_column", [Pure]> {
   let description = [{
     Accumulators that overlap are read beginning with the columns that they
     share, so that the next one can be written soon: place 0 is the first shared
-    column, wherever it lies in this slot. The columns from place `overlap` on
-    may be read after the slot is released. Without overlap column and place are
+    column, wherever it lies in this stage. The columns from place `overlap` on
+    may be read after the stage is released. Without overlap column and place are
     the same.
 
     Of an accumulator in `parts`, each of as many adjacent columns, which are
@@ -52,16 +52,16 @@ def MXGPU_DrainColumnOp : MXGPU_Op<"drain_column", [Pure]> {
     Examples:
 
     ```mlir
-    %column = mxgpu.drain_column %d, %place : !slot
-    %gate = mxgpu.drain_column %d, %place part 0 of 2 : !slot
+    %column = mxgpu.drain_column %stage, %place : !stage
+    %gate = mxgpu.drain_column %stage, %place part 0 of 2 : !stage
     ```
   }];
-  let arguments = (ins MXGPU_SlotType:$slot, Index:$place,
+  let arguments = (ins MXGPU_StageType:$stage, Index:$place,
                        DefaultValuedAttr<I64Attr, "0">:$part,
                        DefaultValuedAttr<I64Attr, "1">:$parts);
   let results = (outs Index:$result);
   let assemblyFormat = [{
-    $slot `,` $place (`part` $part^)? (`of` $parts^)? attr-dict `:` type($slot)
+    $stage `,` $place (`part` $part^)? (`of` $parts^)? attr-dict `:` type($stage)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -110,30 +110,30 @@ def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
   let description = [{
     The thread reads the rows and columns of its result's shape that begin at
     `row` and `column`, multiples of that shape, where the swizzle has put them.
-    A vector of one dimension is part of one row. Panels of a field are one
+    A vector of one dimension is part of one row. Panels of a buffer are one
     matrix: panel i holds the i-th part of each row. With `rows(n)` rows from n
     on are zeros, whatever they hold.
 
     Example: 32 elements of a row; 32 rows of two columns.
 
     ```mlir
-    %x = mxgpu.load_shared %s["x"] at [%row, %column] : !slot -> vector<32xbf16>
-    %y = mxgpu.load_shared %s["x"] at [%row, %column] : !slot -> vector<32x2xbf16>
+    %x = mxgpu.load_shared %x at [%row, %column] : !buffer -> vector<32xbf16>
+    %y = mxgpu.load_shared %x at [%row, %column] : !buffer -> vector<32x2xbf16>
     ```
   }];
-  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+  let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
                        Index:$row, Index:$column, Optional<Index>:$rows);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = [{
-    $slot `` `[` $field `]` `at` `[` $row `,` $column `]`
+    $buffer `at` `[` $row `,` $column `]`
     (`rows` `(` $rows^ `)`)? attr-dict
-    `:` type($slot) `->` type($result)
+    `:` type($buffer) `->` type($result)
   }];
   let hasVerifier = 1;
 }
 
 def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared"> {
-  let summary = "write rows that threads hold into a field";
+  let summary = "write rows that threads hold into a buffer";
   let description = [{
     Thread l of the warp writes row l of a matrix in shared memory, permuted as
     its swizzle says.
@@ -145,15 +145,16 @@ def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared"> {
     Examples:
 
     ```mlir
-    mxgpu.store_shared %y, %s["c"] : vector<32xf32>, !slot
-    mxgpu.store_shared %q, %s["rows"] at [%row, %column] : vector<2x32xf8E4M3FN>, !slot
+    mxgpu.store_shared %y, %c : vector<32xf32>, !buffer
+    mxgpu.store_shared %q, %rows at [%row, %column] : vector<2x32xf8E4M3FN>, !buffer
     ```
   }];
-  let arguments = (ins AnyVectorOfNonZeroRank:$value, MXGPU_SlotType:$slot,
-                       StrAttr:$field, Variadic<Index>:$coords);
+  let arguments = (ins AnyVectorOfNonZeroRank:$value,
+                       Arg<MXGPU_BufferType, "", [MemWrite<MXGPU_SharedMemory>]>:$buffer,
+                       Variadic<Index>:$coords);
   let assemblyFormat = [{
-    $value `,` $slot `` `[` $field `]` (`at` `[` $coords^ `]`)? attr-dict
-    `:` type($value) `,` type($slot)
+    $value `,` $buffer (`at` `[` $coords^ `]`)? attr-dict
+    `:` type($value) `,` type($buffer)
   }];
   let hasVerifier = 1;
 }
@@ -161,103 +162,104 @@ def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared"> {
 def MXGPU_StoreScaleOp : MXGPU_Op<"store_scale"> {
   let summary = "write one scale into a tile of scales in shared memory";
   let description = [{
-    The field is a tile of 128 rows by 4 scales, as the tensor core reads it:
+    The buffer is a tile of 128 rows by 4 scales, as the tensor core reads it:
     the scale of row r and block b is byte `r % 32 * 16 + r / 32 * 4 + b` of
-    512 (PTX ISA, tcgen05 scale factor layouts). A field of `m x n x 512` bytes
+    512 (PTX ISA, tcgen05 scale factor layouts). A buffer of `m x n x 512` bytes
     is a matrix of such tiles.
 
     Example:
 
     ```mlir
-    mxgpu.store_scale %f, %s["scales"] at [%row, %block] : f8E8M0FNU, !slot
+    mxgpu.store_scale %f, %scales at [%row, %block] : f8E8M0FNU, !buffer
     ```
   }];
-  let arguments = (ins AnyFloat:$scale, MXGPU_SlotType:$slot, StrAttr:$field,
+  let arguments = (ins AnyFloat:$scale, Arg<MXGPU_BufferType, "", [MemWrite<MXGPU_SharedMemory>]>:$buffer,
                        Index:$row, Index:$block);
   let assemblyFormat = [{
-    $scale `,` $slot `` `[` $field `]` `at` `[` $row `,` $block `]` attr-dict
-    `:` type($scale) `,` type($slot)
+    $scale `,` $buffer `at` `[` $row `,` $block `]` attr-dict
+    `:` type($scale) `,` type($buffer)
   }];
   let hasVerifier = 1;
 }
 
 def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
-  let summary = "copy a field of a slot to consecutive bytes of memory";
+  let summary = "copy a buffer to consecutive bytes of memory";
   let description = [{
     `coords` are where the bytes begin, the leading indices of `dest`; those
-    that are not given are 0. The slot is empty again when the copy has read it.
-    A field of several tiles is copied one `part` at a time, and only `when` a
+    that are not given are 0. The stage is empty again when the copy has read it.
+    A buffer of several tiles is copied one `part` at a time, and only `when` a
     condition holds that the threads agree on.
 
     Example:
 
     ```mlir
-    mxgpu.bulk_store %s["scales"] to %f[%tile, %block]
-        : !slot, memref<?x?x32x4x4xf8E8M0FNU>
+    mxgpu.bulk_store %scales to %f[%tile, %block]
+        : !buffer, memref<?x?x32x4x4xf8E8M0FNU>
     ```
   }];
-  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+  let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
                        Variadic<Index>:$coords, Optional<I1>:$condition,
                        OptionalAttr<I64Attr>:$part);
   let assemblyFormat = [{
-    $slot `` `[` $field `]` (`part` `(` $part^ `)`)?
+    $buffer (`part` `(` $part^ `)`)?
     `to` $dest `` `[` $coords `]` (`when` `(` $condition^ `)`)? attr-dict
-    `:` type($slot) `,` type($dest)
+    `:` type($buffer) `,` type($dest)
   }];
   let hasVerifier = 1;
 }
 
 def MXGPU_StoreRowsOp : MXGPU_Op<"store_rows"> {
-  let summary = "write the first rows of a field to a matrix";
+  let summary = "write the first rows of a buffer to a matrix";
   let description = [{
-    The threads of the role write the first `rows` rows of the field, as far as
+    The threads of the role write the first `rows` rows of the buffer, as far as
     they are in `dest`, to `dest`, beginning at `coords`, if a condition holds
     that they agree on: for tiles that a bulk copy would write too much of.
 
     Example:
 
     ```mlir
-    mxgpu.store_rows %s["rows"] to %q[%row, %column] rows(%n) when(%partial)
-        : !slot, memref<?x?xf8E4M3FN>
+    mxgpu.store_rows %rows to %q[%row, %column] rows(%n) when(%partial)
+        : !buffer, memref<?x?xf8E4M3FN>
     ```
   }];
-  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+  let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
                        Index:$row, Index:$column, Index:$rows, I1:$condition);
   let assemblyFormat = [{
-    $slot `` `[` $field `]` `to` $dest `` `[` $row `,` $column `]`
+    $buffer `to` $dest `` `[` $row `,` $column `]`
     `rows` `(` $rows `)` `when` `(` $condition `)` attr-dict
-    `:` type($slot) `,` type($dest)
+    `:` type($buffer) `,` type($dest)
   }];
   let hasVerifier = 1;
 }
 
-def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [AttrSizedOperandSegments]> {
-  let summary = "copy a field of a slot into a box of a tensor";
+def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [
+    AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+  let summary = "copy a buffer into a box of a tensor";
   let description = [{
     `coords` are the box's first element, outermost dimension first. What lies
     outside the tensor is not written. With `add` the elements are added to
-    those of the tensor, each in one rounding. The slot is empty again when the
-    copy has read it. A field that holds several boxes, its panels or rows of
+    those of the tensor, each in one rounding. The stage is empty again when the
+    copy has read it. A buffer that holds several boxes, its panels or rows of
     them, is copied one `part` at a time. There is a copy only `when` a condition holds that the
     threads, or those of a warp with a ring of its own, agree on. The box of one
-    matrix of several has a leading 1 more than the field.
+    matrix of several has a leading 1 more than the buffer.
 
     Example:
 
     ```mlir
-    mxgpu.tma_store %s["c"] to %c[%row, %column] : !slot, !mxgpu.tensor_map<32x32xf32, sw128>
+    mxgpu.tma_store %c to %c[%row, %column] : !buffer, !mxgpu.tensor_map<32x32xf32, sw128>
     ```
   }];
-  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+  let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
                        MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
                        Optional<I1>:$condition, UnitAttr:$add,
                        OptionalAttr<I64Attr>:$part);
   let assemblyFormat = [{
-    $slot `` `[` $field `]` (`part` `(` $part^ `)`)?
+    $buffer (`part` `(` $part^ `)`)?
     `to` $map `` `[` $coords `]` (`add` $add^)?
-    (`when` `(` $condition^ `)`)? attr-dict `:` type($slot) `,` type($map)
+    (`when` `(` $condition^ `)`)? attr-dict `:` type($buffer) `,` type($map)
   }];
   let hasVerifier = 1;
 }

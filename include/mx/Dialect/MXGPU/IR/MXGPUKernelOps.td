@@ -112,7 +112,7 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     - `static`: CTA i takes units i, i + number of CTAs, and so on;
     - `clc`: cluster launch control. There is a CTA for each unit, but those
       that run take the units of those that have not begun. The answers to the
-      requests are the slots of a ring;
+      requests are the stages of a ring;
     - `tickets`: CTA i begins with unit i, and draws the numbers of further units
       from a counter in memory, which is 0 before the launch and again behind it.
       They come by a ring too;
@@ -205,7 +205,9 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
 }
 
 def MXGPU_ForEachWorkOp : MXGPU_Op<"for_each_work", [
-    SingleBlock, NoTerminator, MXGPU_NamesBlockArguments]> {
+    SingleBlock, NoTerminator, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface>,
+    MXGPU_NamesBlockArguments]> {
   let summary = "visit this CTA's units of work";
   let description = [{
     The body's arguments are the unit: its slice (the part of a split reduction,
@@ -230,9 +232,9 @@ def MXGPU_ForEachWorkOp : MXGPU_Op<"for_each_work", [
 }
 
 def MXGPU_NextUnitOp : MXGPU_Op<"next_unit"> {
-  let summary = "go on with the unit of work in a slot";
+  let summary = "go on with the unit of work in a buffer";
   let description = [{
-    The slot holds the answer of cluster launch control, or a ticket, or a unit
+    The buffer holds the answer of cluster launch control, or a ticket, or a unit
     of a group: the number of a unit, or that there is none, and then the loop
     ends. Such an answer of
     cluster launch control does not say that all units are done; whatever is
@@ -241,32 +243,42 @@ def MXGPU_NextUnitOp : MXGPU_Op<"next_unit"> {
     Example:
 
     ```mlir
-    %slot = mxgpu.consume %units : !units_ring
-    mxgpu.next_unit %slot : !units_slot
-    mxgpu.release %slot : !units_slot
+    %stage, %unit = mxgpu.consumer_wait %units : !units_ring
+    mxgpu.next_unit %unit : !unit
+    mxgpu.consumer_release %stage : !units_stage
     ```
   }];
-  let arguments = (ins MXGPU_SlotType:$slot);
-  let assemblyFormat = "$slot attr-dict `:` type($slot)";
+  // Declares no effects: what the loop does next is none that MLIR knows.
+  let arguments = (ins MXGPU_BufferType:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
 def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
-    SingleBlock, NoTerminator, MXGPU_NamesBlockArguments]> {
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface>,
+    MXGPU_NamesBlockArguments]> {
   let summary = "visit the tiles of a reduction";
   let description = [{
     The body's arguments are the first reduction element of the tile, the
     number of elements that are left in it (at most `step`), and whether it is
-    the first tile.
+    the first tile. Values that the loop carries follow: they begin as
+    `iter_args` and are what the body yields afterwards.
 
-    Example:
+    Examples:
 
     ```mlir
     mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 128 { ... }
+    %sum = mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 64
+        iter_args(%d = %zero : !fragment) {
+      %next = mxgpu.mma ... into %d
+      mxgpu.yield %next : !fragment
+    }
     ```
   }];
-  let arguments = (ins Index:$start, Index:$end,
+  let arguments = (ins Index:$start, Index:$end, Variadic<AnyType>:$inits,
                        ConfinedAttr<I64Attr, [IntPositive]>:$step);
+  let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -274,7 +286,20 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     ::mlir::BlockArgument getK() { return getBody().getArgument(0); }
     ::mlir::BlockArgument getExtent() { return getBody().getArgument(1); }
     ::mlir::BlockArgument getFirst() { return getBody().getArgument(2); }
+    /// The values that the loop carries, in its body.
+    ::mlir::Block::BlockArgListType getIterArgs() {
+      return getBody().getArguments().drop_front(3);
+    }
+    YieldOp getYield();
   }];
+}
+
+def MXGPU_YieldOp : MXGPU_Op<"yield", [
+    Pure, Terminator, ReturnLike, HasParent<"ForEachKOp">]> {
+  let summary = "end an iteration of a loop with the values that it carries";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins)>];
 }
 
 def MXGPU_CtaRankOp : MXGPU_Op<"cta_rank", [Pure, MXGPU_NamesResult]> {

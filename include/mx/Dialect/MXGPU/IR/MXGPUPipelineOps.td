@@ -15,12 +15,12 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [HasParent<"KernelOp">, MXGPU_NamesResult]> 
   let summary = "make a ring of buffers between two roles";
   let description = [{
     `mxgpu-allocate` adds where it lies. `offsets` gives where each field of the
-    first slot starts: bytes from the start of shared memory, or a column of
+    first stage starts: bytes from the start of shared memory, or a column of
     tensor memory. `barriers` gives the bytes where the full barrier of the first
-    slot lies, with its empty barrier behind it, and `stride` the bytes of shared
-    memory from one slot to the next. A slot in shared memory holds its fields
+    stage lies, followed by its empty barrier, and `stride` the bytes of shared
+    memory from one stage to the next. A stage in shared memory holds its fields
     and its barriers, so that one address is all that a role has to keep of it.
-    A slot of a warp (`scope = warp`) has no barriers.
+    A stage of a warp (`scope = warp`) has no barriers.
 
     Example:
 
@@ -40,48 +40,78 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [HasParent<"KernelOp">, MXGPU_NamesResult]> 
   let hasVerifier = 1;
 }
 
-class MXGPU_TakeSlotOp<string mnemonic> : MXGPU_Op<mnemonic, [
+/// Gives the ring's next stage: a token, and a view of each buffer in it.
+class MXGPU_TakeStageOp<string mnemonic> : MXGPU_Op<mnemonic, [
     MXGPU_NamesResult,
-    TypesMatchWith<"slot belongs to the ring", "ring", "slot",
-                   "::mx::mxgpu::SlotType::get($_self.getContext(), ::llvm::cast<::mx::mxgpu::RingType>($_self))">]> {
+    DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
   let arguments = (ins MXGPU_RingType:$ring);
-  let results = (outs MXGPU_SlotType:$slot);
+  let results = (outs MXGPU_StageType:$stage,
+                      Variadic<MXGPU_BufferType>:$buffers);
   let assemblyFormat = "$ring attr-dict `:` type($ring)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The view of the buffer that the ring calls `name`.
+    ::mlir::Value getBuffer(::llvm::StringRef name) {
+      return getBuffers()[getRing().getType().getFieldIndex(name)];
+    }
+  }];
 }
 
-class MXGPU_GiveSlotOp<string mnemonic> : MXGPU_Op<mnemonic> {
-  let arguments = (ins MXGPU_SlotType:$slot);
-  let assemblyFormat = "$slot attr-dict `:` type($slot)";
+class MXGPU_GiveStageOp<string mnemonic> : MXGPU_Op<mnemonic, [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
   let hasVerifier = 1;
 }
 
-def MXGPU_AcquireOp : MXGPU_TakeSlotOp<"acquire"> {
-  let summary = "wait until the ring's next slot is empty";
+def MXGPU_ProducerAcquireOp : MXGPU_TakeStageOp<"producer_acquire"> {
+  let summary = "wait until the ring's next stage is empty";
+  let description = [{
+    Gives the right to fill the stage, and views of its buffers.
+
+    Example: a ring of buffers `a` and `b`.
+
+    ```mlir
+    %stage, %a, %b = mxgpu.producer_acquire %in : !in_ring
+    mxgpu.tma_load %map[%row, %k] into %a for %stage : !map, !a, !stage
+    mxgpu.producer_commit %stage : !stage
+    ```
+  }];
 }
 
-def MXGPU_PublishOp : MXGPU_Op<"publish"> {
-  let summary = "hand a filled slot to the consumer";
+def MXGPU_ProducerCommitOp : MXGPU_GiveStageOp<"producer_commit"> {
+  let summary = "hand a filled stage to the consumer";
   let description = [{
-    The slot becomes full when what the producer started has completed. With
-    `empty` true nothing was started: the slot is full at once and the
-    consumer must not read it. What a slot of cluster launch control waits for
+    The stage becomes full when what the producer started has completed. With
+    `empty` true nothing was started: the stage is full at once and the
+    consumer must not read it. What a stage of cluster launch control waits for
     is the answer to a request that is made here.
   }];
-  let arguments = (ins MXGPU_SlotType:$slot, Optional<I1>:$empty);
-  let assemblyFormat = "$slot (`empty` `(` $empty^ `)`)? attr-dict `:` type($slot)";
-  let hasVerifier = 1;
+  let arguments = (ins MXGPU_StageType:$stage, Optional<I1>:$empty);
+  let assemblyFormat = "$stage (`empty` `(` $empty^ `)`)? attr-dict `:` type($stage)";
 }
 
-def MXGPU_ConsumeOp : MXGPU_TakeSlotOp<"consume"> {
-  let summary = "wait until the ring's next slot is full";
-}
-
-def MXGPU_ReleaseOp : MXGPU_GiveSlotOp<"release"> {
-  let summary = "hand an emptied slot back to the producer";
+def MXGPU_ConsumerWaitOp : MXGPU_TakeStageOp<"consumer_wait"> {
+  let summary = "wait until the ring's next stage is full";
   let description = [{
-    The slot becomes empty when what the consumer started on it has completed.
+    Gives the right to empty the stage, and views of its buffers.
+
+    Example:
+
+    ```mlir
+    %stage, %d = mxgpu.consumer_wait %acc : !acc_ring
+    %x = mxgpu.load_accumulator %d column(%c) : !d -> vector<32xf32>
+    mxgpu.consumer_release %stage : !stage
+    ```
   }];
+}
+
+def MXGPU_ConsumerReleaseOp : MXGPU_GiveStageOp<"consumer_release"> {
+  let summary = "hand an emptied stage back to the producer";
+  let description = [{
+    The stage becomes empty when what the consumer started on it has completed.
+  }];
+  let arguments = (ins MXGPU_StageType:$stage);
+  let assemblyFormat = "$stage attr-dict `:` type($stage)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -89,41 +119,43 @@ def MXGPU_ReleaseOp : MXGPU_GiveSlotOp<"release"> {
 //===----------------------------------------------------------------------===//
 
 def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
-  let summary = "copy a box of a tensor into a field of a slot";
+  let summary = "copy a box of a tensor into a buffer";
   let description = [{
     `coords` are the box's first element, outermost dimension first; missing
-    trailing coordinates are 0. A field that holds several boxes is filled one
-    `part` at a time. `cache` says what the L2 cache should keep. With
-    `multicast` both CTAs of a pair receive the box: each loads the part that
-    has its number.
+    trailing coordinates are 0. The stage that has the buffer is full when the
+    copy, with the others into it, has completed; after `mxgpu-lower-rings` the
+    barrier whose phase then completes stands in its place. A buffer that holds
+    several boxes is filled one `part` at a time. `cache` says what the L2 cache should
+    keep. With `multicast` both CTAs of a pair receive the box: each loads the
+    part that has its number.
 
     Example:
 
     ```mlir
-    mxgpu.tma_load %a[%row, %k] into %s["a"] : !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>, !slot
-    mxgpu.tma_load %b[%column, %k2] into %s["b"] part(%c1) cache = evict_last : !map, !slot
+    mxgpu.tma_load %a_map[%row, %k] into %a for %stage : !map, !a, !stage
+    mxgpu.tma_load %b_map[%column, %k] into %b part(%c1) for %stage cache = evict_last : !map, !b, !stage
     ```
   }];
   let arguments = (ins MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
-                       MXGPU_SlotType:$slot, StrAttr:$field,
+                       Arg<MXGPU_BufferType, "", [MemWrite<MXGPU_SharedMemory>]>:$buffer,
+                       AnyTypeOf<[MXGPU_StageType, MXGPU_BarrierType]>:$stage,
                        Optional<Index>:$part, UnitAttr:$multicast,
                        DefaultValuedAttr<MXGPU_CacheHintAttr, "::mx::mxgpu::CacheHint::None">:$cache);
   let assemblyFormat = [{
-    $map `` `[` $coords `]` `into` $slot `` `[` $field `]`
-    (`part` `(` $part^ `)`)? (`multicast` $multicast^)? (`cache` `=` $cache^)? attr-dict
-    `:` type($map) `,` type($slot)
+    $map `` `[` $coords `]` `into` $buffer (`part` `(` $part^ `)`)?
+    `for` $stage (`multicast` $multicast^)? (`cache` `=` $cache^)? attr-dict
+    `:` type($map) `,` type($buffer) `,` type($stage)
   }];
   let builders = [
     OpBuilder<(ins "::mlir::Value":$map, "::mlir::ValueRange":$coords,
-                   "::mlir::Value":$slot, "::llvm::StringRef":$field), [{
-      build($_builder, $_state, map, coords, slot,
-            $_builder.getStringAttr(field), ::mlir::Value(),
+                   "::mlir::Value":$buffer, "::mlir::Value":$stage), [{
+      build($_builder, $_state, map, coords, buffer, stage, ::mlir::Value(),
             /*multicast=*/false);
     }]>
   ];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Boxes that the field holds.
+    /// Boxes that the buffer holds.
     int64_t getParts();
   }];
 }
@@ -131,23 +163,29 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
 def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [MXGPU_NamesResult]> {
   let summary = "copy scale factors from shared to tensor memory";
   let description = [{
-    The field holds tiles of 128 rows by 4 scales, all those of one group of 128
-    rows before those of the next.
+    The buffer holds tiles of 128 rows by 4 scales, all those of one group of
+    128 rows before those of the next.
 
     `column` is set by `mxgpu-allocate`. Copies and MMAs of a thread execute in
-    order, so that one place in tensor memory serves all slots (PTX ISA, tcgen05
-    pipelined instructions). With `slots(n)` there are n places, which the slots
-    that a role consumes take in turn: with as many places as slots, no copy
-    needs that order.
+    order, so that one place in tensor memory serves all stages (PTX ISA, tcgen05
+    pipelined instructions). With `slots(n)` there are n places, which the stages
+    that a role consumes take in turn: with as many places as stages, no copy
+    needs that order. `mxgpu-lower-rings` says which `place` (i32) it is.
+
+    Example:
+
+    ```mlir
+    %scales = mxgpu.copy_scales %sfa slots(2) : !sfa -> !mxgpu.scales<128>
+    ```
   }];
-  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+  let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
+                       Optional<I32>:$place,
                        DefaultValuedAttr<I64Attr, "1">:$slots,
                        OptionalAttr<I64Attr>:$column);
-  let results = (outs MXGPU_ScalesType:$result);
+  let results = (outs Res<MXGPU_ScalesType, "", [MemWrite<MXGPU_TensorMemory>]>:$result);
   let assemblyFormat = [{
-    $slot `` `[` $field `]` (`slots` `(` $slots^ `)`)?
-    (`column` `(` $column^ `)`)? attr-dict
-    `:` type($slot) `->` qualified(type($result))
+    $buffer (`place` `(` $place^ `)`)? (`slots` `(` $slots^ `)`)? (`column` `(` $column^ `)`)? attr-dict
+    `:` type($buffer) `->` qualified(type($result))
   }];
   let hasVerifier = 1;
 }
@@ -167,26 +205,34 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [AttrSizedOperandSegments]> {
 
     The kind of the instruction follows from the operands: mxf8f6f4 for 8-bit
     and padded ones, mxf4 or mxf4nvf4 for dense f4E2M1FN (PTX ISA, tcgen05.mma).
+
+    Example:
+
+    ```mlir
+    mxgpu.mma %a, %b scales(%sfa, %sfb) into %d accumulate(%more) extent(%n)
+        : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+    ```
   }];
   let arguments = (ins
-    MXGPU_SlotType:$inputs, StrAttr:$a, StrAttr:$b,
-    MXGPU_ScalesType:$a_scales, MXGPU_ScalesType:$b_scales,
-    MXGPU_SlotType:$accumulator, StrAttr:$d,
+    Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$a,
+    Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$b,
+    Arg<MXGPU_ScalesType, "", [MemRead<MXGPU_TensorMemory>]>:$a_scales,
+    Arg<MXGPU_ScalesType, "", [MemRead<MXGPU_TensorMemory>]>:$b_scales,
+    Arg<MXGPU_BufferType, "", [MemRead<MXGPU_TensorMemory>,
+                               MemWrite<MXGPU_TensorMemory>]>:$d,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
     Optional<Index>:$b_offset,
     Optional<I1>:$accumulate, Optional<Index>:$extent);
   let assemblyFormat = [{
-    $inputs `` `[` $a `,` $b `]` `scales` `(` $a_scales `,` $b_scales `)`
+    $a `,` $b `scales` `(` $a_scales `,` $b_scales `)`
     (`block_size` `(` $block_size^ `)`)? (`b_offset` `(` $b_offset^ `)`)?
-    `into` $accumulator `` `[` $d `]`
+    `into` $d
     (`accumulate` `(` $accumulate^ `)`)? (`extent` `(` $extent^ `)`)? attr-dict
-    `:` type($inputs) `,` qualified(type($a_scales)) `,` qualified(type($b_scales)) `,` type($accumulator)
+    `:` type($a) `,` type($b) `,` qualified(type($a_scales)) `,`
+    qualified(type($b_scales)) `,` type($d)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Operands and accumulator of the operation.
-    ::mx::mxgpu::BufferType getABuffer();
-    ::mx::mxgpu::BufferType getBBuffer();
     /// The instruction for scales at id 0. Fails with the rule that the
     /// operands break.
     ::mlir::FailureOr<::mx::target::InstrDescriptor>

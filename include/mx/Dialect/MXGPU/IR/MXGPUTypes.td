@@ -48,11 +48,12 @@ def MXGPU_TensorMapType : MXGPU_Type<"TensorMap", "tensor_map"> {
 }
 
 def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
-  let summary = "one field of a ring's slot";
+  let summary = "a buffer in shared or tensor memory";
   let description = [{
-    Shape, element type and memory of a buffer. In a ring's type it is written
-    without the dialect's prefix. `padded` is that of a tensor map: an element
-    takes a byte on average.
+    Shape, element type and memory of a buffer; values of this type are views of
+    the buffers of a ring's stage. In a ring's type it is written without the
+    dialect's prefix. `padded` is that of a tensor map: an element takes a byte
+    on average.
 
     Operands of the tensor core are `rows x elements`, or `panels x rows x
     elements` where the rows are longer than the swizzle: panel i holds the i-th
@@ -90,28 +91,28 @@ def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
 }
 
 def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
-  let summary = "slots that one role fills and another empties";
+  let summary = "stages that one role fills and another empties";
   let description = [{
-    A ring of `stages` slots. A slot holds named buffers. `producer` and
+    A ring of `stages`. A stage holds named buffers. `producer` and
     `consumer` say who fills and empties them, and thereby which barriers,
     arrivals, byte counts and fences the lowering makes:
 
-    - `tma`: bulk tensor copies; a slot is full when its bytes have arrived;
-    - `mma`: the tensor core; a slot is full or empty when all MMAs issued
+    - `tma`: bulk tensor copies; a stage is full when its bytes have arrived;
+    - `mma`: the tensor core; a stage is full or empty when all MMAs issued
       before have completed;
-    - `threads(n)`: n threads of a role, or of several that consume each slot;
+    - `threads(n)`: n threads of a role, or of several that consume each stage;
       one lane of each warp arrives, between threads and threads every thread;
-    - `tma_store`: bulk stores; a slot is empty when they have read it;
+    - `tma_store`: bulk stores; a stage is empty when they have read it;
     - `clc`: cluster launch control, which answers with a unit of work;
     - `tickets`: a thread that draws units of work from a counter;
     - `roles`: every role that visits the units.
 
-    `scope` says who shares a slot. The slots of a CTA `pair` lie at the same
+    `scope` says who shares a stage. The stages of a CTA `pair` lie at the same
     place in both CTAs: both fill them, the leader's tensor core empties both.
     Those of a `warp` are its own, and no other sees them.
 
-    Two slots in tensor memory can share their `overlap` columns, the last ones
-    of the first slot and the first ones of the second. A slot is then released
+    Two stages in tensor memory can share their `overlap` columns, the last ones
+    of the first stage and the first ones of the second. A stage is then released
     when these have been read, and the rest is read after that.
 
     Example: `!mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sfa:
@@ -129,29 +130,50 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
   let extraClassDeclaration = [{
     /// Position of a field, or -1.
     int64_t getFieldIndex(::llvm::StringRef name) const;
-    /// The memory in which the slots lie, all fields of them.
+    /// The memory in which the stages lie, all fields of them.
     ::mx::mxgpu::Space getSpace() const { return getBuffers()[0].getSpace(); }
-    /// Bytes in shared memory of one slot.
-    int64_t getSlotBytes() const;
-    /// Whether threads fill the slots for bulk stores, which no barrier in
+    /// Bytes in shared memory of one stage.
+    int64_t getStageBytes() const;
+    /// Whether threads fill the stages for bulk stores, which no barrier in
     /// memory guards: who starts the stores knows when they have read.
     bool isStaging() const { return getConsumer() == Agent::TmaStore; }
-    /// Whether the slots are those of a CTA pair.
+    /// Whether the stages are those of a CTA pair.
     bool isPair() const { return getScope() == Scope::Pair; }
-    /// Bytes by which copies that fill a slot complete its barrier.
+    /// Bytes by which copies that fill a stage complete its barrier.
     int64_t getTransactionBytes() const;
   }];
 }
 
-def MXGPU_SlotType : MXGPU_Type<"Slot", "slot"> {
-  let summary = "the right to fill or empty one slot of a ring";
+def MXGPU_StageType : MXGPU_Type<"Stage", "stage"> {
+  let summary = "one stage of a ring";
   let description = [{
-    A linear token: what `acquire` gives is published exactly once, what
-    `consume` gives is released exactly once.
+    What `producer_acquire` and `consumer_wait` give is a linear token, the
+    right to fill or empty the stage: it is committed, or released, exactly
+    once.
   }];
   let parameters = (ins "::mx::mxgpu::RingType":$ring);
   let assemblyFormat = "`<` qualified($ring) `>`";
 }
+
+def MXGPU_BarrierType : MXGPU_Type<"Barrier", "barrier"> {
+  let summary = "a barrier in shared memory (PTX ISA, mbarrier)";
+  let description = [{
+    One of this CTA, or with `pair` one of the leading CTA of the pair.
+
+    Examples: `!mxgpu.barrier`, `!mxgpu.barrier<pair>`.
+  }];
+  let parameters = (ins DefaultValuedParameter<"::mx::mxgpu::Scope",
+                                               "::mx::mxgpu::Scope::Cta">:$scope);
+  let assemblyFormat = "(`<` $scope^ `>`)?";
+  let genVerifyDecl = 1;
+}
+
+class MXGPU_BarrierOf<string scope, string what>
+    : Type<CPred<"::llvm::cast<::mx::mxgpu::BarrierType>($_self).getScope() == "
+                 "::mx::mxgpu::Scope::" # scope>, what, "::mx::mxgpu::BarrierType">,
+      BuildableType<"::mx::mxgpu::BarrierType::get($_builder.getContext(), ::mx::mxgpu::Scope::" # scope # ")">;
+def MXGPU_LocalBarrier : MXGPU_BarrierOf<"Cta", "a barrier of this CTA">;
+def MXGPU_PairBarrier : MXGPU_BarrierOf<"Pair", "a barrier of the leading CTA">;
 
 def MXGPU_WorkSourceType : MXGPU_Type<"WorkSource", "work_source"> {
   let summary = "where a kernel's units of work come from";

@@ -1,0 +1,153 @@
+//===- CarryValues.cpp - Values that loops and branches carry -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "CarryValues.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace {
+
+class Carrier {
+public:
+  Carrier(MLIRContext *context, const Changes &changes)
+      : rewriter(context), changes(changes) {}
+
+  FailureOr<SmallVector<Value>> carry(Block &block, ValueRange start) {
+    SmallVector<Value> values(start);
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (changes.isChange(&op)) {
+        values = changes.change(&op, values);
+        continue;
+      }
+      if (!hasChange(op))
+        continue;
+      FailureOr<SmallVector<Value>> after = failure();
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        after = carryFor(loop, values);
+      else if (auto branch = dyn_cast<scf::IfOp>(op))
+        after = carryIf(branch, values);
+      else if (auto loop = dyn_cast<scf::WhileOp>(op))
+        after = carryWhile(loop, values);
+      else
+        op.emitOpError("expected scf.for, scf.if or scf.while around what "
+                       "takes a stage");
+      if (failed(after))
+        return failure();
+      values = *after;
+    }
+    return values;
+  }
+
+private:
+  bool hasChange(Operation &op) {
+    return op
+        .walk([&](Operation *inner) {
+          return changes.isChange(inner) ? WalkResult::interrupt()
+                                         : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// Lets the block's terminator pass on what the values are at its end.
+  LogicalResult carryToEnd(Block &block, ValueRange values) {
+    FailureOr<SmallVector<Value>> end = carry(block, values);
+    if (failed(end))
+      return failure();
+    Operation *terminator = block.getTerminator();
+    terminator->insertOperands(terminator->getNumOperands(), *end);
+    return success();
+  }
+
+  /// The block's new arguments of the types of `values`.
+  static ValueRange addArguments(Block &block, ValueRange values,
+                                 Location loc) {
+    for (Value value : values)
+      block.addArgument(value.getType(), loc);
+    return block.getArguments().take_back(values.size());
+  }
+
+  /// Moves the regions of `op` to `grown`, which has more results.
+  void replace(Operation *op, Operation *grown) {
+    for (auto [from, to] :
+         llvm::zip_equal(op->getRegions(), grown->getRegions()))
+      to.takeBody(from);
+    op->replaceAllUsesWith(grown->getResults().take_front(op->getNumResults()));
+    op->erase();
+  }
+
+  SmallVector<Type> getTypes(Operation *op, ValueRange values) {
+    SmallVector<Type> types(op->getResultTypes());
+    llvm::append_range(types, values.getTypes());
+    return types;
+  }
+
+  FailureOr<SmallVector<Value>> carryFor(scf::ForOp loop, ValueRange values) {
+    rewriter.setInsertionPoint(loop);
+    SmallVector<Value> inits(loop.getInitArgs());
+    llvm::append_range(inits, values);
+    auto grown =
+        scf::ForOp::create(rewriter, loop.getLoc(), loop.getLowerBound(),
+                           loop.getUpperBound(), loop.getStep(), inits);
+    grown->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    replace(loop, grown);
+    Block &body = *grown.getBody();
+    ValueRange arguments = addArguments(body, values, grown.getLoc());
+    if (failed(carryToEnd(body, arguments)))
+      return failure();
+    return llvm::to_vector(
+        ValueRange(grown.getResults().take_back(values.size())));
+  }
+
+  FailureOr<SmallVector<Value>> carryIf(scf::IfOp branch, ValueRange values) {
+    rewriter.setInsertionPoint(branch);
+    auto grown = scf::IfOp::create(rewriter, branch.getLoc(),
+                                   TypeRange(getTypes(branch, values)),
+                                   branch.getCondition(),
+                                   /*addThenBlock=*/false,
+                                   /*addElseBlock=*/false);
+    replace(branch, grown);
+    if (grown.getElseRegion().empty()) {
+      rewriter.createBlock(&grown.getElseRegion());
+      scf::YieldOp::create(rewriter, grown.getLoc());
+    }
+    for (Block *block : {grown.thenBlock(), grown.elseBlock()})
+      if (failed(carryToEnd(*block, values)))
+        return failure();
+    return llvm::to_vector(
+        ValueRange(grown.getResults().take_back(values.size())));
+  }
+
+  FailureOr<SmallVector<Value>> carryWhile(scf::WhileOp loop,
+                                           ValueRange values) {
+    rewriter.setInsertionPoint(loop);
+    SmallVector<Value> inits(loop.getInits());
+    llvm::append_range(inits, values);
+    auto grown = scf::WhileOp::create(
+        rewriter, loop.getLoc(), TypeRange(getTypes(loop, values)), inits);
+    replace(loop, grown);
+    for (Region *region : {&grown.getBefore(), &grown.getAfter()}) {
+      Block &block = region->front();
+      ValueRange arguments = addArguments(block, values, grown.getLoc());
+      if (failed(carryToEnd(block, arguments)))
+        return failure();
+    }
+    return llvm::to_vector(
+        ValueRange(grown.getResults().take_back(values.size())));
+  }
+
+  IRRewriter rewriter;
+  const Changes &changes;
+};
+
+} // namespace
+
+FailureOr<SmallVector<Value>>
+mx::mxgpu::carryThrough(Block &block, ValueRange values,
+                        const Changes &changes) {
+  return Carrier(block.getParent()->getContext(), changes)
+      .carry(block, values);
+}

@@ -1,0 +1,459 @@
+//===- LowerRings.cpp - Stages of rings become barriers and parities ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Each stage has two barriers: one whose phase completes when the stage is
+// full, one when it is empty. Loops carry a role's next stage and the parity
+// that it will wait for; a producer begins with the phase before the first,
+// which is complete from the start (PTX ISA, mbarrier.test_wait), so that all
+// stages begin empty.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LowerRings.h"
+#include "CarryValues.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Target/TargetInfo.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_LOWERRINGSPASS
+#include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+} // namespace mx::mxgpu
+
+int64_t mx::mxgpu::getArrivals(RingType type, int64_t threads) {
+  bool isBetweenThreads = type.getProducer() == Agent::Threads &&
+                          type.getConsumer() == Agent::Threads;
+  return isBetweenThreads ? threads
+                          : llvm::divideCeil(threads, mx::target::kWarpSize);
+}
+
+void mx::mxgpu::replaceTake(Operation *take, Value stage, ValueRange buffers) {
+  SmallVector<Value> values = {stage};
+  llvm::append_range(values, buffers);
+  take->replaceAllUsesWith(values);
+  take->erase();
+}
+
+void mx::mxgpu::byElected(NVVMBuilder &builder,
+                          llvm::function_ref<void()> body) {
+  auto ifOp =
+      scf::IfOp::create(builder, builder.electOne(), /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  body();
+}
+
+namespace {
+
+/// Whether the tensor core fills or empties the stages: its accesses have an
+/// order of their own (PTX ISA, tcgen05.fence).
+bool isOfTensorCore(RingType type) {
+  return type.getProducer() == Agent::Mma || type.getConsumer() == Agent::Mma;
+}
+
+/// Whether asynchronous copies fill the stages, or answers that come like them.
+bool isWrittenByCopies(RingType type) {
+  return llvm::is_contained({Agent::Tma, Agent::Clc}, type.getProducer());
+}
+
+
+
+void onLeader(NVVMBuilder &builder, llvm::function_ref<void()> body) {
+  auto ifOp =
+      scf::IfOp::create(builder, builder.isLeader(), /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  body();
+}
+
+/// What one role does with the stages of one ring that have barriers.
+class RoleAndRing {
+public:
+  RoleAndRing(RingOp ring, RoleOp role, Operation *take)
+      : ring(ring), type(ring.getType()), role(role), take(take),
+        isProducer(isa<ProducerAcquireOp>(take)),
+        builder(take->getLoc(), take->getContext()) {}
+
+  LogicalResult lower() {
+    Block &body = role.getBody().front();
+    builder.setInsertionPointToStart(&body);
+    Type stageType = StageType::get(builder.getContext(), type);
+    first = GetStageOp::create(builder, stageType, ring, 0);
+    end = GetStageOp::create(builder, stageType, ring, type.getStages());
+    SmallVector<Value> start = {first, builder.i32(isProducer)};
+    auto isTake = [&](Operation *op) { return op == take; };
+    auto afterTake = [&](Operation *, ValueRange at) { return lowerTake(at); };
+    FailureOr<SmallVector<Value>> last =
+        carryThrough(body, start, {isTake, afterTake});
+    if (failed(last))
+      return failure();
+    // No arrival may still be under way when the CTA ends.
+    if (isProducer && type.getConsumer() == Agent::Mma)
+      waitForAll(*last);
+    return success();
+  }
+
+private:
+  SmallVector<Value> advance(ValueRange at) {
+    return AdvanceOp::create(builder, at[0], at[1], first, end)->getResults();
+  }
+
+  /// Waits for the stage as its producer or as its consumer.
+  void wait(ValueRange at) {
+    Value awaited = at[0], parity = at[1];
+    if (isProducer && type.getOverlap()) {
+      // The stage before must be released, the other one of two: in this round
+      // if this is stage 1, in the round before if it is stage 0. What it does
+      // not share was read before that of this stage was.
+      Value number = StageNumberOp::create(builder, awaited);
+      awaited = OtherStageOp::create(builder, awaited);
+      parity = arith::XOrIOp::create(builder, parity, number);
+    }
+    auto waitNow = [&] {
+      auto barriers = StageBarriersOp::create(builder, ring, awaited);
+      WaitOp::create(builder,
+                     isProducer ? barriers.getEmpty() : barriers.getFull(),
+                     parity, type.isPair());
+    };
+    // Only the leader fills stages of both CTAs, when both have emptied them.
+    if (type.isPair() && isProducer && type.getProducer() == Agent::Clc)
+      onLeader(builder, waitNow);
+    else
+      waitNow();
+  }
+
+  /// The barrier whose phase completes when bulk copies have filled the stage:
+  /// of a pair, the leader's.
+  Value getFilledBarrier(StageBarriersOp barriers) {
+    Value full = barriers.getFull();
+    return type.isPair() ? LeaderBarrierOp::create(builder, full) : full;
+  }
+
+  SmallVector<Value> lowerTake(ValueRange at) {
+    builder.setInsertionPoint(take);
+    wait(at);
+    SmallVector<Value> next = advance(at);
+    if (isProducer)
+      prepareToFill(at[0]);
+    else if (isOfTensorCore(type))
+      builder.fenceAfterSync();
+    Value column;
+    if (type.getSpace() == Space::Tmem)
+      column = getTensorMemory();
+    buffers = StageBuffersOp::create(builder, ring, at[0], column,
+                                     /*warp=*/Value())
+                  .getBuffers();
+    SmallVector<Operation *> gives;
+    for (Operation *user : take->getResult(0).getUsers())
+      if (isa<ProducerCommitOp, ConsumerReleaseOp>(user))
+        gives.push_back(user);
+      else if (auto load = dyn_cast<TmaLoadOp>(user))
+        load.getStageMutable().assign(filled);
+    for (Operation *give : gives)
+      lowerGive(give, at[0]);
+    replaceTake(take, at[0], buffers);
+    return next;
+  }
+
+  /// The kernel's tensor memory is the same for all roles.
+  Value getTensorMemory() {
+    Block *body = role->getBlock();
+    for (auto known : body->getOps<TensorMemoryOp>())
+      return known;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(body);
+    return TensorMemoryOp::create(builder);
+  }
+
+  void prepareToFill(Value stage) {
+    switch (type.getProducer()) {
+    case Agent::Tma: {
+      // The arrival that goes with the bytes of all copies; before any of them,
+      // so that the count can only fall to zero when all are in. Each CTA of a
+      // pair announces what arrives in its own memory.
+      filled = getFilledBarrier(StageBarriersOp::create(builder, ring, stage));
+      expect(filled);
+      break;
+    }
+    case Agent::Clc:
+      // In a pair each CTA at its own barrier, before or after the answer.
+      expect(StageBarriersOp::create(builder, ring, stage).getFull());
+      break;
+    case Agent::Mma:
+      builder.fenceAfterSync();
+      break;
+    case Agent::Threads:
+    case Agent::TmaStore:
+    case Agent::Tickets:
+    case Agent::Groups:
+    case Agent::Roles:
+      break;
+    }
+  }
+
+  void expect(Value barrier) {
+    ArriveOp::create(builder, barrier,
+                     builder.getI64IntegerAttr(type.getTransactionBytes()));
+  }
+
+  void lowerGive(Operation *give, Value stage) {
+    builder.setInsertionPoint(give);
+    builder.setLoc(give->getLoc());
+    if (auto commit = dyn_cast<ProducerCommitOp>(give))
+      lowerCommit(commit, stage);
+    else
+      lowerRelease(stage);
+    builder.setLoc(take->getLoc());
+    give->erase();
+  }
+
+  void lowerCommit(ProducerCommitOp commit, Value stage) {
+    if (type.getProducer() == Agent::Tma)
+      return; // the copies themselves complete the phase
+    Value full = StageBarriersOp::create(builder, ring, stage).getFull();
+    switch (type.getProducer()) {
+    case Agent::Mma:
+      commitOrArrive(full, commit.getEmpty());
+      break;
+    case Agent::Threads:
+      arriveByRole(full);
+      break;
+    case Agent::Clc:
+      request(full);
+      break;
+    case Agent::Tickets:
+      ArriveOp::create(builder, full);
+      break;
+    case Agent::Groups: {
+      auto ifOp =
+          scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+      ArriveOp::create(builder, full);
+      break;
+    }
+    case Agent::Tma:
+    case Agent::TmaStore:
+    case Agent::Roles:
+      break;
+    }
+  }
+
+  /// With nothing issued there is nothing to commit: arrive by hand.
+  void commitOrArrive(Value barrier, Value empty) {
+    bool pair = type.isPair();
+    if (!empty) {
+      CommitOp::create(builder, barrier, pair);
+      return;
+    }
+    auto ifOp = scf::IfOp::create(builder, empty, /*withElse=*/true);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    if (pair)
+      ArriveBothOp::create(builder, barrier);
+    else
+      ArriveOp::create(builder, barrier);
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    CommitOp::create(builder, barrier, pair);
+  }
+
+  /// The leader of a pair asks for both.
+  void request(Value barrier) {
+    auto ask = [&] {
+      RequestUnitOp::create(builder, buffers.front(), barrier, type.isPair());
+    };
+    if (type.isPair())
+      onLeader(builder, ask);
+    else
+      ask();
+  }
+
+  void lowerRelease(Value stage) {
+    Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
+    // The tensor core tells both CTAs of a pair; threads tell the leader.
+    if (type.getConsumer() == Agent::Mma) {
+      CommitOp::create(builder, empty, type.isPair());
+      return;
+    }
+    if (isOfTensorCore(type))
+      builder.fenceBeforeSync();
+    else if (isWrittenByCopies(type))
+      builder.fenceAsyncShared(); // what was read is written by the next one
+    if (type.isPair())
+      empty = LeaderBarrierOp::create(builder, empty);
+    arriveByRole(empty);
+  }
+
+  /// The role arrives, by as many threads as getArrivals says.
+  void arriveByRole(Value barrier) {
+    constexpr int64_t warp = mx::target::kWarpSize;
+    if (role.getElected() || getArrivals(type, warp) == warp) {
+      ArriveOp::create(builder, barrier);
+      return;
+    }
+    // One lane arrives when all of its warp are done: a barrier of the pair is
+    // then told 8 times, not 256.
+    builder.syncWarp();
+    auto ifOp =
+        scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    ArriveOp::create(builder, barrier);
+  }
+
+  /// Waits until every stage is empty.
+  void waitForAll(ValueRange last) {
+    builder.setInsertionPointToEnd(&role.getBody().front());
+    auto loop =
+        scf::ForOp::create(builder, builder.i32(0),
+                           builder.i32(type.getStages()), builder.i32(1), last);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    ValueRange at = loop.getRegionIterArgs();
+    wait(at);
+    scf::YieldOp::create(builder, advance(at));
+  }
+
+  RingOp ring;
+  RingType type;
+  RoleOp role;
+  Operation *take;
+  bool isProducer;
+  NVVMBuilder builder;
+  Value first, end;
+  /// Of the take: the views that it gives, and what its copies complete.
+  SmallVector<Value> buffers;
+  Value filled;
+};
+
+/// Arrivals that fill a stage: of the threads that do, or of each CTA of a
+/// pair, which announces its bytes.
+int64_t getFillingArrivals(RingType type) {
+  if (type.getProducer() == Agent::Threads)
+    return getArrivals(type, type.getProducerThreads());
+  return type.isPair() && type.getProducer() == Agent::Tma ? 2 : 1;
+}
+
+/// Arrivals that empty a stage: of the roles that do, of both CTAs of a pair
+/// unless the role is the leader's. Stages of one CTA of a pair are emptied by
+/// its own roles only.
+Value getEmptyingArrivals(NVVMBuilder &builder, RingOp ring) {
+  RingType type = ring.getType();
+  if (type.getConsumer() != Agent::Threads &&
+      type.getConsumer() != Agent::Roles)
+    return builder.i32(1);
+  int64_t arrivals = 0, ofLeader = 0;
+  for (Operation *user : ring->getUsers())
+    if (isa<ConsumerWaitOp>(user)) {
+      RoleOp role = getRole(user);
+      int64_t threads =
+          role.getElected() ? 1 : role.getWarps() * mx::target::kWarpSize;
+      int64_t ofRole = getArrivals(type, threads);
+      arrivals += ofRole * (type.isPair() && !role.getOnLeader() ? 2 : 1);
+      if (!type.isPair() && role.getOnLeader())
+        ofLeader += ofRole;
+    }
+  Value all = builder.i32(arrivals);
+  if (!ofLeader)
+    return all;
+  return arith::SelectOp::create(builder, builder.isLeader(), all,
+                                 builder.i32(arrivals - ofLeader));
+}
+
+/// Slots in tensor memory for scales that stages take in turn.
+LogicalResult numberPlaces(CopyScalesOp copy) {
+  NVVMBuilder builder(copy.getLoc(), copy.getContext());
+  Block &body = getRole(copy).getBody().front();
+  builder.setInsertionPointToStart(&body);
+  SmallVector<Value> start = {builder.i32(0)};
+  auto isCopy = [&](Operation *op) { return op == copy; };
+  auto afterCopy = [&](Operation *, ValueRange at) -> SmallVector<Value> {
+    builder.setInsertionPoint(copy);
+    copy.getPlaceMutable().assign(at[0]);
+    Value next = builder.add(at[0], builder.i32(1));
+    Value wraps = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next,
+                                        builder.i32(copy.getSlots()));
+    return {arith::SelectOp::create(builder, wraps, builder.i32(0), next)};
+  };
+  return carryThrough(body, start, {isCopy, afterCopy});
+}
+
+/// Whether mxgpu-allocate has been here: what it sets is used without asking.
+bool isAllocated(KernelOp kernel) {
+  bool allocated = kernel.getSmemBytes().has_value();
+  kernel.walk([&](Operation *op) {
+    if (auto ring = dyn_cast<RingOp>(op)) {
+      allocated &= ring.getOffsets().has_value();
+      for (BufferType buffer : ring.getType().getBuffers())
+        allocated &= buffer.getSpace() == Space::Smem || kernel.getTmemSlot();
+    } else if (auto role = dyn_cast<RoleOp>(op)) {
+      allocated &= role.getFirstWarp().has_value();
+    } else if (auto copy = dyn_cast<CopyScalesOp>(op)) {
+      allocated &= copy.getColumn() && kernel.getTmemSlot();
+    }
+  });
+  return allocated;
+}
+
+struct LowerRingsPass final
+    : mx::mxgpu::impl::LowerRingsPassBase<LowerRingsPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<KernelOp>())
+      if (failed(lower(kernel)))
+        return signalPassFailure();
+  }
+
+  /// The takes of each ring, role by role.
+  using Takes = llvm::MapVector<std::pair<Operation *, Operation *>,
+                                SmallVector<Operation *>>;
+
+  static LogicalResult lower(KernelOp kernel) {
+    if (!isAllocated(kernel))
+      return kernel.emitOpError("expected an allocated kernel: run "
+                                "mxgpu-allocate first");
+    for (auto ring : kernel.getBody().getOps<RingOp>())
+      initBarriers(ring);
+    Takes takes;
+    SmallVector<CopyScalesOp> copies;
+    kernel.walk([&](Operation *op) {
+      if (isa<ProducerAcquireOp, ConsumerWaitOp>(op))
+        takes[{getRole(op), op->getOperand(0).getDefiningOp()}].push_back(op);
+      else if (auto copy = dyn_cast<CopyScalesOp>(op); copy &&
+                                                       copy.getSlots() > 1)
+        copies.push_back(copy);
+    });
+    for (auto &[roleAndRing, places] : takes) {
+      auto role = cast<RoleOp>(roleAndRing.first);
+      auto ring = cast<RingOp>(roleAndRing.second);
+      if (ring.getType().isStaging()) {
+        if (failed(lowerStaging(ring, role, places)))
+          return failure();
+        continue;
+      }
+      for (Operation *take : places)
+        if (failed(RoleAndRing(ring, role, take).lower()))
+          return failure();
+    }
+    for (CopyScalesOp copy : copies)
+      if (failed(numberPlaces(copy)))
+        return failure();
+    return success();
+  }
+
+  static void initBarriers(RingOp ring) {
+    if (ring.getType().isStaging())
+      return;
+    NVVMBuilder builder(ring.getLoc(), ring.getContext());
+    builder.setInsertionPointAfter(ring);
+    InitBarriersOp::create(builder, ring,
+                           builder.i32(getFillingArrivals(ring.getType())),
+                           getEmptyingArrivals(builder, ring));
+  }
+};
+
+} // namespace

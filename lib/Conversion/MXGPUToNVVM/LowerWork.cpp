@@ -1,0 +1,453 @@
+//===- LowerWork.cpp - A CTA's units of work ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The loops over units and over the reduction become those of scf. Every role
+// walks through the same units by itself: it knows them by a number of 32 bits
+// and computes the tile of each once. Places in the problem are 64 bits wide.
+//
+// Stages of rings are still taken and given: what a unit's stage holds is read
+// and written here, by the address of its buffer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "Raster.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_LOWERWORKPASS
+#include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+} // namespace mx::mxgpu
+
+namespace {
+
+/// What a role knows about the work before its first unit.
+struct Problem {
+  WorkSourceOp source;
+  Tiles grid;
+  Value tiles, units;
+};
+
+/// Tiles of packed rows that suffice for any groups.
+Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
+                     int64_t tile) {
+  Value whole = arith::DivUIOp::create(builder, rows, builder.index(tile));
+  Value groups = memref::DimOp::create(builder, offsets, 0);
+  return builder.toI32(builder.add(whole, groups));
+}
+
+Problem getProblem(NVVMBuilder &builder, WorkSourceOp source) {
+  Value rows = source.getRows(), offsets = source.getOffsets();
+  int64_t tile = source.getTile()[0];
+  Tiles grid = {offsets ? getPackedTiles(builder, rows, offsets, tile)
+                        : getTiles(builder, rows, tile),
+                getTiles(builder, source.getColumns(), source.getTile()[1])};
+  Value tiles = builder.mul(grid.rows, grid.columns);
+  Value units = tiles;
+  if (source.getNumParts() > 1)
+    units = builder.mul(tiles, builder.i32(source.getNumParts()));
+  return {source, grid, tiles, units};
+}
+
+Value toIndex(NVVMBuilder &builder, Value number) {
+  return arith::IndexCastUIOp::create(builder, builder.getIndexType(), number);
+}
+
+/// Where part number `part` of the reduction begins, or the one before it ends.
+Value getPartStart(NVVMBuilder &builder, WorkSourceOp source, Value part) {
+  Value step = builder.index(*source.getPartStep());
+  Value parts = builder.index(source.getNumParts());
+  Value steps = toIndex(
+      builder, getTiles(builder, source.getReduction(), *source.getPartStep()));
+  Value before =
+      arith::DivUIOp::create(builder, builder.mul(steps, part), parts);
+  return builder.mul(before, step);
+}
+
+/// The arguments of the body that visits `unit`. Parts of the reduction come
+/// one after the other, so that units at one time share rows of A and B.
+SmallVector<Value> getUnit(NVVMBuilder &builder, const Problem &problem,
+                           Value unit) {
+  WorkSourceOp source = problem.source;
+  Value slice = builder.index(0), start = slice, end = source.getReduction();
+  if (source.getNumParts() > 1) {
+    Value part = arith::DivUIOp::create(builder, unit, problem.tiles);
+    unit =
+        arith::SubIOp::create(builder, unit, builder.mul(part, problem.tiles));
+    slice = toIndex(builder, part);
+    start = getPartStart(builder, source, slice);
+    Value next =
+        getPartStart(builder, source, builder.add(slice, builder.index(1)));
+    end = arith::MinUIOp::create(builder, next, end);
+  }
+  Tiles tile = buildTile(builder, source.getRaster(), problem.grid, unit);
+  Value row = builder.mul(toIndex(builder, tile.rows),
+                          builder.index(source.getTile()[0]));
+  Value column = builder.mul(toIndex(builder, tile.columns),
+                             builder.index(source.getTile()[1]));
+  return {slice, row, column, start, end};
+}
+
+/// A CTA's only unit, found where the source stands: for all roles at once, and
+/// by whole warps.
+SingleUnit getSingleUnit(NVVMBuilder &builder, WorkSourceOp source) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(source);
+  Problem problem = getProblem(builder, source);
+  SmallVector<Value> arguments = getUnit(builder, problem, builder.ctaId());
+  Value offsets = source.getOffsets();
+  if (!offsets)
+    return {arguments, Value()};
+  int64_t tileRows = source.getTile()[0];
+  Value tile =
+      arith::DivUIOp::create(builder, arguments[1], builder.index(tileRows));
+  GroupTile found = findGroupTile(builder, offsets, source.getRows(),
+                                  builder.toI32(tile), tileRows);
+  arguments[0] = toIndex(builder, found.group);
+  arguments[3] = toIndex(builder, found.start);
+  arguments[4] = toIndex(builder, found.end);
+  return {arguments, found.exists};
+}
+
+Value getAddress(NVVMBuilder &builder, Value buffer) {
+  return BufferAddressOp::create(
+      builder, LLVM::LLVMPointerType::get(builder.getContext(), 3), buffer);
+}
+
+/// A number of a unit, not the -1 by which there is none.
+Value isNumber(NVVMBuilder &builder, Value number) {
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, number,
+                               builder.i32(-1));
+}
+
+/// The loops of one kernel, and what it knows of its sources.
+class WorkLowering {
+public:
+  explicit WorkLowering(KernelOp kernel)
+      : kernel(kernel), rewriter(kernel.getContext()) {}
+
+  void run() {
+    SmallVector<ForEachWorkOp> loops;
+    SmallVector<ForEachKOp> reductions;
+    kernel.walk([&](Operation *op) {
+      if (auto loop = dyn_cast<ForEachWorkOp>(op))
+        loops.push_back(loop);
+      else if (auto loop = dyn_cast<ForEachKOp>(op))
+        reductions.push_back(loop);
+    });
+    for (ForEachKOp loop : reductions)
+      lower(loop);
+    for (ForEachWorkOp loop : loops)
+      lower(loop);
+    for (auto source :
+         llvm::make_early_inc_range(kernel.getBody().getOps<WorkSourceOp>())) {
+      tellUnits(source);
+      source.erase();
+    }
+  }
+
+private:
+  NVVMBuilder at(Operation *op) {
+    rewriter.setInsertionPoint(op);
+    return NVVMBuilder(op->getLoc(), rewriter);
+  }
+
+  void lower(ForEachKOp op);
+  void lower(ForEachWorkOp op);
+  void lowerSingle(NVVMBuilder &builder, ForEachWorkOp op, WorkSourceOp source);
+  void lowerGroups(NVVMBuilder &builder, ForEachWorkOp op, WorkSourceOp source);
+  void lowerTickets(NVVMBuilder &builder, ForEachWorkOp op,
+                    const Problem &problem);
+  void lowerStatic(NVVMBuilder &builder, ForEachWorkOp op,
+                   const Problem &problem);
+  void lowerClc(NVVMBuilder &builder, ForEachWorkOp op, const Problem &problem);
+  void lowerToLoop(
+      NVVMBuilder &builder, ForEachWorkOp op, ValueRange first,
+      function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments);
+  void fillCondition(NextUnitOp next, scf::WhileOp loop);
+  void tellUnits(WorkSourceOp source);
+  static Value drawTicket(NVVMBuilder &builder, WorkSourceOp source);
+
+  KernelOp kernel;
+  IRRewriter rewriter;
+  /// What a CTA does for each source that gives it a single unit.
+  DenseMap<Operation *, SingleUnit> units;
+  /// The first unit of each source whose units groups have.
+  DenseMap<Operation *, GroupUnit> firstUnits;
+};
+
+} // namespace
+
+/// Coordinates of bulk copies have 32 bits, so K has no more.
+void WorkLowering::lower(ForEachKOp op) {
+  NVVMBuilder builder = at(op);
+  Value start = builder.toI32(op.getStart());
+  Value end = builder.toI32(op.getEnd());
+  Value step = builder.i32(op.getStep());
+  auto loop = scf::ForOp::create(builder, start, end, step, op.getInits());
+  Block *body = loop.getBody();
+  if (op.getInits().empty())
+    body->getTerminator()->erase();
+  builder.setInsertionPointToStart(body);
+  Value k = loop.getInductionVar();
+  Value left = arith::SubIOp::create(builder, end, k);
+  Value extent = arith::MinUIOp::create(builder, left, step);
+  Value first =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, k, start);
+  SmallVector<Value> arguments = {toIndex(builder, k), toIndex(builder, extent),
+                                  first};
+  llvm::append_range(arguments, loop.getRegionIterArgs());
+  auto yield = op.getYield();
+  rewriter.setInsertionPoint(yield);
+  rewriter.replaceOpWithNewOp<scf::YieldOp>(yield, yield.getValues());
+  rewriter.mergeBlocks(&op.getBody().front(), body, arguments);
+  rewriter.replaceOp(op, loop.getResults());
+}
+
+void WorkLowering::lower(ForEachWorkOp op) {
+  auto source = op.getWork().getDefiningOp<WorkSourceOp>();
+  NVVMBuilder builder = at(op);
+  if (source.getSingle())
+    lowerSingle(builder, op, source);
+  else if (source.getOffsets())
+    lowerGroups(builder, op, source);
+  else if (source.getCounter())
+    lowerTickets(builder, op, getProblem(builder, source));
+  else if (source.getUnits())
+    lowerClc(builder, op, getProblem(builder, source));
+  else
+    lowerStatic(builder, op, getProblem(builder, source));
+  rewriter.eraseOp(op);
+}
+
+/// A loop whose body visits a unit before it knows whether there is another
+/// one. `first` is what it knows of the first one, from which follow the
+/// arguments of the body of `op`.
+void WorkLowering::lowerToLoop(
+    NVVMBuilder &builder, ForEachWorkOp op, ValueRange first,
+    function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments) {
+  auto loop = scf::WhileOp::create(
+      builder, first.getTypes(), first, [](OpBuilder &, Location, ValueRange) {},
+      [](OpBuilder &nested, Location loc, ValueRange unit) {
+        scf::YieldOp::create(nested, loc, unit);
+      });
+  Block *body = loop.getBeforeBody();
+  builder.setInsertionPointToStart(body);
+  SmallVector<Value> arguments = getArguments(body->getArguments());
+  auto condition = scf::ConditionOp::create(builder, builder.i1(false), first);
+  NextUnitOp next = *op.getBody().getOps<NextUnitOp>().begin();
+  rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
+  fillCondition(next, loop);
+}
+
+/// Whether there is another unit, and which, says the buffer of its stage.
+void WorkLowering::fillCondition(NextUnitOp next, scf::WhileOp loop) {
+  NVVMBuilder builder = at(next);
+  auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
+  Value address = getAddress(builder, next.getBuffer());
+  SmallVector<Value> answer;
+  Value isUnit;
+  switch (wait.getRing().getType().getProducer()) {
+  case Agent::Tickets:
+    answer = builder.loadShared(address, 1);
+    isUnit = isNumber(builder, answer.back());
+    break;
+  case Agent::Groups:
+    answer = loadGroupUnit(builder, address).getWords();
+    isUnit = isNumber(builder, answer.back());
+    break;
+  default:
+    answer = {builder.loadAnswer(address)};
+    isUnit = builder.isCluster(answer[0]);
+    break;
+  }
+  scf::ConditionOp condition = loop.getConditionOp();
+  condition.getConditionMutable().assign(isUnit);
+  condition.getArgsMutable().assign(answer);
+  rewriter.eraseOp(next);
+}
+
+void WorkLowering::lowerSingle(NVVMBuilder &builder, ForEachWorkOp op,
+                               WorkSourceOp source) {
+  auto [known, isNew] = units.try_emplace(source);
+  if (isNew)
+    known->second = getSingleUnit(builder, source);
+  const SingleUnit &unit = known->second;
+  Block *block = op->getBlock();
+  Block::iterator place = op->getIterator();
+  if (unit.exists) {
+    auto ifOp = scf::IfOp::create(builder, unit.exists, /*withElse=*/false);
+    block = ifOp.thenBlock();
+    place = ifOp.thenYield()->getIterator();
+  }
+  rewriter.inlineBlockBefore(&op.getBody().front(), block, place,
+                             unit.arguments);
+}
+
+/// A CTA, or a pair, visits the units of groups of which the ring tells, but
+/// knows of the first one, if there is one, before.
+void WorkLowering::lowerGroups(NVVMBuilder &builder, ForEachWorkOp op,
+                               WorkSourceOp source) {
+  auto [known, isNew] = firstUnits.try_emplace(source);
+  if (isNew) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(source);
+    known->second = findFirstGroupUnit(builder, source);
+  }
+  const GroupUnit &first = known->second;
+  auto ifOp = scf::IfOp::create(builder, isNumber(builder, first.number),
+                                /*withElse=*/false);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  lowerToLoop(builder, op, first.getWords(), [&](auto words) {
+    return llvm::map_to_vector(words.drop_back(), [&](Value word) -> Value {
+      return toIndex(builder, word);
+    });
+  });
+}
+
+/// A CTA begins with the unit of its own number; further ones are those of its
+/// tickets.
+void WorkLowering::lowerTickets(NVVMBuilder &builder, ForEachWorkOp op,
+                                const Problem &problem) {
+  lowerToLoop(builder, op, ValueRange(builder.ctaId()), [&](auto unit) {
+    return getUnit(builder, problem, unit[0]);
+  });
+}
+
+/// CTA c, or pair c, visits units c, c + their number, ... Not scf.for, which
+/// compares with sign: the step after the last unit may be 2^31 or more.
+void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkOp op,
+                               const Problem &problem) {
+  Value first = getFirstUnit(builder, op);
+  Value count = getUnitStep(builder, op);
+  auto loop = scf::WhileOp::create(
+      builder, TypeRange(builder.getI32Type()), ValueRange(first),
+      [&](OpBuilder &nested, Location loc, ValueRange unit) {
+        Value isUnit = arith::CmpIOp::create(
+            nested, loc, arith::CmpIPredicate::ult, unit[0], problem.units);
+        scf::ConditionOp::create(nested, loc, isUnit, unit);
+      },
+      [](OpBuilder &, Location, ValueRange) {});
+  Block *body = loop.getAfterBody();
+  builder.setInsertionPointToStart(body);
+  Value unit = body->getArgument(0);
+  SmallVector<Value> arguments = getUnit(builder, problem, unit);
+  Value next = builder.add(unit, count);
+  scf::YieldOp::create(builder, next);
+  rewriter.inlineBlockBefore(&op.getBody().front(), next.getDefiningOp(),
+                             arguments);
+}
+
+/// A CTA, or a pair, begins with the unit of its own number, and goes on with
+/// those of clusters that it was given in place of their launch. It asks
+/// nothing about an answer before it knows that there is one: that part of the
+/// loop only runs then.
+void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkOp op,
+                            const Problem &problem) {
+  bool pair = isInPair(op);
+  Type answerType = builder.getIntegerType(128);
+  auto loop = scf::WhileOp::create(
+      builder, TypeRange(answerType), ValueRange(getFirstUnit(builder, op)),
+      [](OpBuilder &, Location, ValueRange) {},
+      [&](OpBuilder &nested, Location loc, ValueRange answer) {
+        NVVMBuilder after(loc, nested);
+        Value unit = after.getFirstCta(answer[0]);
+        if (pair)
+          unit = arith::ShRUIOp::create(after, unit, after.i32(1));
+        scf::YieldOp::create(nested, loc, unit);
+      });
+  Block *body = loop.getBeforeBody();
+  builder.setInsertionPointToStart(body);
+  SmallVector<Value> arguments =
+      getUnit(builder, problem, body->getArgument(0));
+  Value nothing = arith::ConstantOp::create(
+      builder, builder.getIntegerAttr(answerType, 0));
+  auto condition =
+      scf::ConditionOp::create(builder, builder.i1(false), nothing);
+  NextUnitOp next = *op.getBody().getOps<NextUnitOp>().begin();
+  rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
+  fillCondition(next, loop);
+}
+
+/// What the role that hands out units writes into each stage.
+void WorkLowering::tellUnits(WorkSourceOp source) {
+  if (!source.getUnits())
+    return;
+  auto ring = source.getUnits().getDefiningOp<RingOp>();
+  Agent agent = ring.getType().getProducer();
+  if (agent != Agent::Tickets && agent != Agent::Groups)
+    return;
+  SmallVector<ProducerCommitOp> commits;
+  for (Operation *user : ring->getUsers())
+    if (auto acquire = dyn_cast<ProducerAcquireOp>(user))
+      for (Operation *give : acquire.getStage().getUsers())
+        if (auto commit = dyn_cast<ProducerCommitOp>(give))
+          commits.push_back(commit);
+  for (ProducerCommitOp commit : commits) {
+    NVVMBuilder builder = at(commit);
+    auto acquire = commit.getStage().getDefiningOp<ProducerAcquireOp>();
+    Value buffer = acquire.getBuffers().front();
+    if (agent == Agent::Tickets) {
+      Value unit = drawTicket(builder, source);
+      builder.storeShared(getAddress(builder, buffer), unit);
+      continue;
+    }
+    // All lanes find the unit after the one of the loop, and one tells of it.
+    GroupUnit unit = findNextGroupUnit(
+        builder, source, commit->getParentOfType<scf::WhileOp>());
+    auto ifOp =
+        scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    storeGroupUnit(builder, unit, getAddress(builder, buffer));
+  }
+}
+
+/// The number of a unit, or -1. All CTAs together draw as many tickets as there
+/// are units: those that each of them began without are drawn as the ones by
+/// which each of them ends. The counter then is 0 again.
+Value WorkLowering::drawTicket(NVVMBuilder &builder, WorkSourceOp source) {
+  Value units = getNumUnits(builder, source);
+  Value last = arith::SubIOp::create(builder, units, builder.i32(1));
+  Value ticket = builder.drawTicket(
+      getGlobalAddress(builder, source.getCounter(), builder.index(0)), last);
+  Value unit = builder.add(ticket, builder.ctaCount());
+  Value isUnit = builder.isBelow(unit, units);
+  return arith::SelectOp::create(builder, isUnit, unit, builder.i32(-1));
+}
+
+Value mx::mxgpu::getFirstUnit(NVVMBuilder &builder, Operation *op) {
+  return isInPair(op) ? builder.clusterId() : builder.ctaId();
+}
+
+Value mx::mxgpu::getUnitStep(NVVMBuilder &builder, Operation *op) {
+  return isInPair(op) ? builder.clusterCount() : builder.ctaCount();
+}
+
+Value mx::mxgpu::getTiles(NVVMBuilder &builder, Value size, int64_t tile) {
+  Value rounded = builder.add(size, builder.index(tile - 1));
+  return builder.toI32(
+      arith::DivUIOp::create(builder, rounded, builder.index(tile)));
+}
+
+Value mx::mxgpu::getNumUnits(NVVMBuilder &builder, WorkSourceOp source) {
+  return getProblem(builder, source).units;
+}
+
+namespace {
+struct LowerWorkPass final
+    : mx::mxgpu::impl::LowerWorkPassBase<LowerWorkPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<KernelOp>())
+      WorkLowering(kernel).run();
+  }
+};
+} // namespace

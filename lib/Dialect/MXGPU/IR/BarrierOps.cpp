@@ -1,0 +1,210 @@
+//===- BarrierOps.cpp - Rings as barriers and parities --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Verifiers, names and folding of what rings become: stages that loops carry,
+// and the barriers in them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpChecks.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Names in printed IR
+//===----------------------------------------------------------------------===//
+
+void GetStageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  bool isEnd =
+      static_cast<int64_t>(getNumber()) == getRing().getType().getStages();
+  setName(getStage(), isEnd ? "end" : "stage");
+}
+
+void OtherStageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getOther(), "other");
+}
+
+void AdvanceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getNextStage(), "next");
+  setName(getNextParity(), "next_parity");
+}
+
+void NextStageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getNext(), "next");
+}
+
+void StageBuffersOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  for (auto [buffer, name] :
+       llvm::zip_equal(getBuffers(), getRing().getType().getNames()))
+    setName(buffer, name);
+}
+
+void StageBarriersOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getFull(), "full");
+  setName(getEmpty(), "empty");
+}
+
+void TensorMemoryOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getColumn(), "tmem");
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+BarrierType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                    Scope scope) {
+  if (scope == Scope::Warp)
+    return emitError() << "expected a barrier of a cta or a pair, found one of "
+                          "a warp";
+  return success();
+}
+
+LogicalResult GetStageOp::verify() {
+  int64_t stages = getRing().getType().getStages();
+  if (static_cast<int64_t>(getNumber()) > stages)
+    return emitOpError("expected a number up to ")
+           << stages << ", that of the end, found " << getNumber();
+  return success();
+}
+
+/// A stage of the ring that stands beside it.
+static LogicalResult verifyOfRing(Operation *op, TypedValue<RingType> ring,
+                                  TypedValue<StageType> stage) {
+  if (stage.getType().getRing() == ring.getType())
+    return success();
+  return op->emitOpError("expected a stage of the ring, found ")
+         << stage.getType();
+}
+
+LogicalResult StageBuffersOp::verify() {
+  RingType ring = getRing().getType();
+  if (failed(verifyOfRing(*this, getRing(), getStage())))
+    return failure();
+  bool isTmem = ring.getSpace() == Space::Tmem;
+  if (static_cast<bool>(getTensorMemory()) != isTmem)
+    return emitOpError(isTmem ? "expected the first column of tensor memory"
+                              : "expected no column of tensor memory");
+  bool isWarp = ring.getScope() == Scope::Warp;
+  if (static_cast<bool>(getWarp()) != isWarp)
+    return emitOpError(isWarp ? "expected the number of the warp"
+                              : "expected no number of a warp");
+  return success();
+}
+
+LogicalResult StageBuffersOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location>, ValueRange operands,
+    DictionaryAttr, OpaqueProperties, RegionRange,
+    SmallVectorImpl<Type> &types) {
+  auto ring = dyn_cast<RingType>(operands.front().getType());
+  if (!ring)
+    return failure();
+  llvm::append_range(types, ring.getBuffers());
+  return success();
+}
+
+LogicalResult StageBarriersOp::verify() {
+  if (getRing().getType().isStaging())
+    return emitOpError("expected a ring with barriers, found one for bulk "
+                       "stores");
+  return verifyOfRing(*this, getRing(), getStage());
+}
+
+LogicalResult BufferAddressOp::verify() {
+  if (getBuffer().getType().getSpace() == Space::Smem)
+    return success();
+  return emitOpError("expected a buffer in shared memory, found ")
+         << getBuffer().getType();
+}
+
+LogicalResult ArriveOp::verify() {
+  if (getBytes() && getCount() != 1)
+    return emitOpError("expected one arrival with the bytes that it expects, "
+                       "found ")
+           << getCount();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Folding
+//===----------------------------------------------------------------------===//
+
+/// The stage from which so many steps lead to `stage`, at most `limit`, none of
+/// them before `origin`.
+static std::pair<Value, int64_t> stepBack(Value stage, int64_t limit,
+                                          Value origin = {}) {
+  int64_t steps = 0;
+  while (steps < limit && stage != origin) {
+    auto next = stage.getDefiningOp<NextStageOp>();
+    if (!next)
+      break;
+    stage = next.getStage();
+    ++steps;
+  }
+  return {stage, steps};
+}
+
+OpFoldResult NextStageOp::fold(FoldAdaptor) {
+  int64_t stages = getStage().getType().getRing().getStages();
+  auto [start, steps] = stepBack(getStage(), stages - 1);
+  return steps + 1 == stages ? start : Value();
+}
+
+namespace {
+
+/// The stage after one that is known is known.
+struct StepFromConstant final : OpRewritePattern<NextStageOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(NextStageOp op,
+                                PatternRewriter &rewriter) const override {
+    auto known = op.getStage().getDefiningOp<GetStageOp>();
+    if (!known)
+      return failure();
+    int64_t stages = known.getRing().getType().getStages();
+    rewriter.replaceOpWithNewOp<GetStageOp>(op, op.getType(), known.getRing(),
+                                            (known.getNumber() + 1) % stages);
+    return success();
+  }
+};
+
+/// A loop whose rounds together take all stages, or several times all, ends at
+/// the one with which it began.
+struct LoopOverAllStages final : OpRewritePattern<NextStageOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(NextStageOp op,
+                                PatternRewriter &rewriter) const override {
+    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+    if (!loop)
+      return failure();
+    std::optional<APInt> rounds = loop.getStaticTripCount();
+    int64_t stages = op.getType().getRing().getStages();
+    for (auto [argument, yielded, result, init] :
+         llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues(),
+                         loop.getResults(), loop.getInitArgs())) {
+      if (yielded != op.getNext() || result.use_empty() || !rounds)
+        continue;
+      auto [start, steps] = stepBack(yielded, stages, argument);
+      if (start != argument ||
+          (rounds->getZExtValue() % stages) * steps % stages)
+        continue;
+      rewriter.replaceAllUsesWith(result, init);
+      return success();
+    }
+    return failure();
+  }
+};
+
+} // namespace
+
+void NextStageOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {
+  patterns.add<StepFromConstant, LoopOverAllStages>(context);
+}
