@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Target/TargetInfo.h"
+#include "mx/Target/TensorMap.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -68,11 +69,13 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
             builder, builder.getIndexType(), number));
       value = buildMemRef(builder, memref, parameters[0], numbers);
     } else if (isa<TensorMapType>(argument.getType())) {
-      auto map = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+      auto map = LLVM::LLVMArrayType::get(builder.getI8Type(),
+                                          mx::target::kTensorMapBytes);
       function.setArgAttr(next, LLVM::LLVMDialect::getByValAttrName(),
                           TypeAttr::get(map));
-      function.setArgAttr(next, LLVM::LLVMDialect::getAlignAttrName(),
-                          builder.getI64IntegerAttr(64));
+      function.setArgAttr(
+          next, LLVM::LLVMDialect::getAlignAttrName(),
+          builder.getI64IntegerAttr(mx::target::kTensorMapAlignment));
       function.setArgAttr(next, NVVM::NVVMDialect::getGridConstantAttrName(),
                           builder.getUnitAttr());
       value = UnrealizedConversionCastOp::create(

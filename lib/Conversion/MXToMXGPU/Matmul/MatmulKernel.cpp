@@ -298,7 +298,7 @@ LogicalResult mx::mxgpu::convertMatmul(ProductOpInterface op,
     schedule = ScheduleAttr::get(op->getContext(),
                                  withDirectStores(schedule.getParts()));
   }
-  MatmulBuilder(op, module, schedule).build();
+  MatmulBuilder(op, module, schedule, target).build();
   op->erase();
   return success();
 }

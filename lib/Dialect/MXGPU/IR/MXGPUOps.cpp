@@ -120,12 +120,12 @@ LogicalResult KernelOp::verify() {
   if (slot && slot.getInt() < 0)
     return emitOpError("expected tmem_slot of at least 0, found ")
            << slot.getInt();
-  // PTX ISA, tcgen05.alloc: a power of two from 32 to 512.
-  if (columns && (columns.getInt() < 32 || columns.getInt() > 512 ||
+  if (columns && (columns.getInt() < target::kTmemAllocMin ||
+                  columns.getInt() > target::kTmemAllocMax ||
                   !llvm::isPowerOf2_64(columns.getInt())))
-    return emitOpError("expected a power of two from 32 to 512 tmem_columns, "
-                       "found ")
-           << columns.getInt();
+    return emitOpError("expected a power of two from ")
+           << target::kTmemAllocMin << " to " << target::kTmemAllocMax
+           << " tmem_columns, found " << columns.getInt();
   return success();
 }
 
@@ -157,8 +157,9 @@ static LogicalResult verifyRegisters(KernelOp kernel) {
 LogicalResult KernelOp::verifyRegions() {
   if (getNumThreads() == 0)
     return emitOpError("expected at least 1 role, found none");
-  if (getNumThreads() > 1024)
-    return emitOpError("expected at most 1024 threads, found ")
+  if (getNumThreads() > target::kMaxThreadsPerCta)
+    return emitOpError("expected at most ")
+           << target::kMaxThreadsPerCta << " threads, found "
            << getNumThreads();
   llvm::SmallDenseSet<StringAttr> names;
   int64_t warps = 0;
@@ -189,12 +190,14 @@ int64_t KernelOp::getNumThreads() {
   }
   if (dividesRegisters)
     warps = llvm::alignTo(warps, target::kWarpGroupWarps);
-  return warps * 32;
+  return warps * target::kWarpSize;
 }
 
 LogicalResult RoleOp::verify() {
-  if (getWarps() > 32)
-    return emitOpError("expected at most 32 warps, found ") << getWarps();
+  constexpr int64_t kMaxWarps = target::kMaxThreadsPerCta / target::kWarpSize;
+  if (getWarps() > kMaxWarps)
+    return emitOpError("expected at most ")
+           << kMaxWarps << " warps, found " << getWarps();
   if (IntegerAttr registers = getRegistersAttr())
     if (int64_t count = registers.getInt(); count < target::kSetMaxNRegMin ||
                                             count > target::kSetMaxNRegMax ||

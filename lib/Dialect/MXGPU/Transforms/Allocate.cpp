@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
+#include "mx/Target/TensorMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -85,7 +86,8 @@ constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
 /// The pattern of a swizzle repeats after 8 rows (PTX ISA, shared memory
 /// matrix descriptor: base offset 0); bulk tensor copies need 128 bytes.
 int64_t getAlignment(BufferType buffer) {
-  return std::max<int64_t>(8 * static_cast<int64_t>(buffer.getSwizzle()), 128);
+  return std::max<int64_t>(8 * static_cast<int64_t>(buffer.getSwizzle()),
+                           target::kTmaSmemAlignment);
 }
 
 struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
@@ -208,9 +210,11 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     for (auto role : kernel.getBody().getOps<RoleOp>()) {
       bool readsTensorMemory = false;
       role.walk([&](LoadAccumulatorOp) { readsTensorMemory = true; });
-      if (readsTensorMemory && (next % 4 || role.getWarps() != 4))
-        return role.emitOpError("expected 4 warps from a multiple of 4 in a "
-                                "role that reads accumulators, found ")
+      constexpr int64_t kWarps = target::kWarpGroupWarps;
+      if (readsTensorMemory && (next % kWarps || role.getWarps() != kWarps))
+        return role.emitOpError("expected ")
+               << kWarps << " warps from a multiple of " << kWarps
+               << " in a role that reads accumulators, found "
                << role.getWarps() << " from " << next;
       role.setFirstWarp(next);
       next += role.getWarps();
