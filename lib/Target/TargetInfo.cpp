@@ -29,7 +29,6 @@ constexpr TargetInfo common(const char *chip, const char *products,
   target.tensorCore = core;
   target.registersPerSm = 64 * KiB;
   target.registersPerThread = 255;
-  target.namedBarriers = 16;
   target.smCount = smCount;
   return target;
 }

@@ -28,7 +28,6 @@ TEST(TargetInfo, DataCenterChips) {
     EXPECT_EQ(t->registersPerThread, 255u);
     EXPECT_EQ(t->threadsPerSm, 2048u);
     EXPECT_EQ(t->ctasPerSm, 32u);
-    EXPECT_EQ(t->namedBarriers, 16u);
     EXPECT_EQ(t->smCount, blackwell ? 148u : 132u);
   }
   EXPECT_EQ(lookupTarget("sm_100a")->computeCapability, 100u);

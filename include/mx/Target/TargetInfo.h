@@ -42,7 +42,6 @@ struct TargetInfo {
   unsigned registersPerThread = 0;
   unsigned threadsPerSm = 0;
   unsigned ctasPerSm = 0;
-  unsigned namedBarriers = 0; ///< per CTA
   /// Typical number of SMs, for schedules made without a device at hand.
   unsigned smCount = 0;
 
@@ -62,6 +61,8 @@ inline constexpr unsigned kWarpSize = 32;
 inline constexpr unsigned kWarpGroupSize = 128;
 inline constexpr unsigned kWarpGroupWarps = kWarpGroupSize / kWarpSize;
 inline constexpr unsigned kMaxThreadsPerCta = 1024;
+/// Of a CTA; barrier 0 is that of all its threads.
+inline constexpr unsigned kNamedBarriers = 16;
 /// With the non-portable attribute; all chips can run clusters of 8.
 inline constexpr unsigned kMaxClusterSize = 16;
 inline constexpr uint32_t kMBarrierBytes = 8;

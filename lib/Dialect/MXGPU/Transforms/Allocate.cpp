@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Lays out shared memory, tensor memory and warps by the order of the ops in
-// the kernel. The result stands in attributes, so that it can be read, and the
-// lowering has nothing left to decide.
+// Lays out shared memory, tensor memory, warps, their registers and the named
+// barriers by the order of the ops in the kernel. The result stands in
+// attributes, so that it can be read, and the lowering has nothing left to
+// decide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,8 +96,12 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     for (auto kernel : getOperation().getOps<KernelOp>()) {
       const target::TargetInfo *target = getTargetInfo(kernel);
       if (!target || failed(placeBuffers(kernel, *target)) ||
-          failed(placeRoles(kernel)))
+          failed(placeRoles(kernel)) || failed(numberBarriers(kernel)) ||
+          failed(divideRegisters(kernel, *target)) ||
+          failed(bound(kernel, *target)))
         return signalPassFailure();
+      if (kernel.getTmemColumns())
+        kernel.setTmemWarp(getAllocatingWarp(kernel));
     }
   }
 
@@ -220,6 +225,76 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
       next += role.getWarps();
     }
     return success();
+  }
+
+  /// The warp that allocates tensor memory: that of the role that fills it.
+  static int64_t getAllocatingWarp(KernelOp kernel) {
+    int64_t warp = 0;
+    kernel.walk([&](AcquireOp acquire) {
+      if (acquire.getRing().getType().getProducer() == Agent::Mma)
+        warp = *getRole(acquire).getFirstWarp();
+    });
+    return warp;
+  }
+
+  static LogicalResult numberBarriers(KernelOp kernel) {
+    int64_t next = 1; // 0 is that of the CTA
+    for (auto role : kernel.getBody().getOps<RoleOp>()) {
+      role.removeBarrierAttr();
+      if (!role.needsBarrier())
+        continue;
+      if (next == target::kNamedBarriers)
+        return role.emitOpError("expected at most ")
+               << target::kNamedBarriers - 1
+               << " roles whose threads wait for each other, each by a named "
+                  "barrier, found more";
+      role.setBarrier(next++);
+    }
+    return success();
+  }
+
+  /// Where roles say how many registers they need, threads are launched with as
+  /// many as the warpgroups have on average: these must suffice for what they
+  /// ask for together.
+  static LogicalResult divideRegisters(KernelOp kernel,
+                                       const target::TargetInfo &target) {
+    SmallVector<int64_t> groups; // registers of a thread, by warpgroup
+    int64_t warps = 0, sum = 0;
+    for (auto role : kernel.getBody().getOps<RoleOp>()) {
+      if (!role.getRegisters())
+        return success();
+      warps += role.getWarps();
+      groups.resize(llvm::divideCeil(warps, target::kWarpGroupWarps),
+                    *role.getRegisters());
+    }
+    for (int64_t registers : groups)
+      sum += registers;
+    int64_t launched = llvm::alignTo(llvm::divideCeil(sum, groups.size()),
+                                     target::kSetMaxNRegStep);
+    int64_t most =
+        std::min<int64_t>(target.registersPerThread,
+                          target.registersPerSm / kernel.getNumThreads());
+    if (launched > most)
+      return kernel.emitOpError("expected roles of at most ")
+             << most << " registers a thread on average, which is what "
+             << target.chip << " has for " << kernel.getNumThreads()
+             << " threads, found " << launched;
+    kernel.setRegisters(launched);
+    return success();
+  }
+
+  /// Few CTAs with tensor memory fit an SM beside each other. Told nothing,
+  /// ptxas gives their threads too few registers and spills.
+  static LogicalResult bound(KernelOp kernel,
+                             const target::TargetInfo &target) {
+    if (kernel.getTmemColumns() && !kernel.getRegisters() &&
+        !kernel.getMinCtas())
+      kernel.setMinCtas(1);
+    if (!kernel.getMinCtas())
+      return success();
+    std::string error = target::checkResidency(target, *kernel.getMinCtas(),
+                                               kernel.getNumThreads());
+    return error.empty() ? success() : kernel.emitOpError(error);
   }
 };
 
