@@ -13,7 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 
 namespace mx::mxgpu {
 

@@ -13,7 +13,7 @@
 
 #include "../ElementRegion.h"
 #include "../KernelBuilder.h"
-#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -9,7 +9,7 @@
 #include "MatmulBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 
 using namespace mlir;
 using namespace mx;

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/FormatVariadic.h"
