@@ -51,19 +51,17 @@ LayoutCode layoutCode(Swizzle swizzle) {
   return kLayoutCodes[unsigned(swizzle)];
 }
 
-/// PTX ISA: matrix-descriptor-encode(x) = (x & 0x3FFFF) >> 4.
-constexpr uint32_t kAddressLimit = 0x40000;
 uint64_t encodeAddress(uint32_t bytes) {
-  return (bytes & (kAddressLimit - 1)) >> 4;
+  return (bytes & kDescriptorAddressMask) / kDescriptorUnit;
 }
 
 std::string checkAddress(const char *what, uint32_t bytes) {
   if (bytes % kDescriptorUnit != 0)
     return "expected " + std::string(what) + " to be a multiple of " +
            std::to_string(kDescriptorUnit) + ", found " + std::to_string(bytes);
-  if (bytes >= kAddressLimit)
-    return "expected " + std::string(what) + " below " + hex(kAddressLimit) +
-           ", found " + hex(bytes);
+  if (bytes > kDescriptorAddressMask)
+    return "expected " + std::string(what) + " below " +
+           hex(kDescriptorAddressMask + 1) + ", found " + hex(bytes);
   return {};
 }
 

@@ -84,16 +84,12 @@ constexpr MmaShapeRule kShapes[] = {
 // PTX ISA, tables "Valid combinations of scale_vectorsize and shapes" and
 // "... with types and MMA-Kind".
 constexpr ScaleVectorRule kScaleVectors[] = {
-    // kind, format, block size, scales per MMA, id step, qualifiers
-    {MmaKind::MXF8F6F4, ScaleFormat::UE8M0, 32, 1, 1, ".scale_vec::1X",
-     ".block32"},
-    {MmaKind::MXF4, ScaleFormat::UE8M0, 32, 2, 2, ".scale_vec::2X", ".block32"},
-    {MmaKind::MXF4NVF4, ScaleFormat::UE8M0, 32, 2, 2, ".scale_vec::2X",
-     ".block32"},
-    {MmaKind::MXF4NVF4, ScaleFormat::UE8M0, 16, 4, 4, ".scale_vec::4X",
-     ".block16"},
-    {MmaKind::MXF4NVF4, ScaleFormat::UE4M3, 16, 4, 4, ".scale_vec::4X",
-     ".block16"},
+    // kind, format, block size, id step, qualifier
+    {MmaKind::MXF8F6F4, ScaleFormat::UE8M0, 32, 1, ".block32"},
+    {MmaKind::MXF4, ScaleFormat::UE8M0, 32, 2, ".block32"},
+    {MmaKind::MXF4NVF4, ScaleFormat::UE8M0, 32, 2, ".block32"},
+    {MmaKind::MXF4NVF4, ScaleFormat::UE8M0, 16, 4, ".block16"},
+    {MmaKind::MXF4NVF4, ScaleFormat::UE4M3, 16, 4, ".block16"},
 };
 
 std::string kindName(MmaKind kind) {
@@ -175,16 +171,21 @@ std::optional<MmaType> mx::target::getMmaType(FloatFormat format) {
 // Shapes and types
 //===----------------------------------------------------------------------===//
 
-const MmaShapeRule *mx::target::shapeRulesBegin() { return kShapes; }
-size_t mx::target::numShapeRules() {
-  return sizeof(kShapes) / sizeof(*kShapes);
+Table<MmaShapeRule> mx::target::getShapeRules() { return kShapes; }
+
+const MmaShapeRule *mx::target::lookupShape(MmaKind kind, unsigned ctaGroup,
+                                            unsigned m) {
+  for (const MmaShapeRule &rule : getShapeRules())
+    if (rule.kind == kind && rule.ctaGroup == ctaGroup && rule.m == m)
+      return &rule;
+  return nullptr;
 }
 
 std::string mx::target::checkMmaShape(MmaKind kind, unsigned ctaGroup,
                                       unsigned m, unsigned n) {
   std::string rows, columns;
   unsigned previousM = 0;
-  for (const MmaShapeRule &rule : kShapes) {
+  for (const MmaShapeRule &rule : getShapeRules()) {
     if (rule.kind != kind || rule.ctaGroup != ctaGroup)
       continue;
     if (rule.m != previousM)
@@ -247,11 +248,8 @@ std::string mx::target::checkMmaKind(const TargetInfo &target, MmaKind kind) {
 // Scale vectors
 //===----------------------------------------------------------------------===//
 
-const ScaleVectorRule *mx::target::scaleVectorRulesBegin() {
+Table<ScaleVectorRule> mx::target::getScaleVectorRules() {
   return kScaleVectors;
-}
-size_t mx::target::numScaleVectorRules() {
-  return sizeof(kScaleVectors) / sizeof(*kScaleVectors);
 }
 
 const ScaleVectorRule *mx::target::lookupScaleVector(MmaKind kind,
@@ -259,7 +257,7 @@ const ScaleVectorRule *mx::target::lookupScaleVector(MmaKind kind,
                                                      ScaleFormat format,
                                                      std::string &error) {
   std::string legal;
-  for (const ScaleVectorRule &rule : kScaleVectors) {
+  for (const ScaleVectorRule &rule : getScaleVectorRules()) {
     if (rule.kind != kind)
       continue;
     if (rule.blockSize == blockSize && rule.format == format)
@@ -323,16 +321,6 @@ unsigned mx::target::accumulatorColumns(unsigned ctaGroup, unsigned m,
   return splitsColumns(ctaGroup, m) ? n / 2 : n;
 }
 
-TmemWord mx::target::accumulatorWord(unsigned ctaGroup, unsigned m, unsigned n,
-                                     unsigned row, unsigned column) {
-  assert(row < m && column < n && "outside the accumulator");
-  if (splitsColumns(ctaGroup, m)) // Layout B.
-    return {row / 64, row % 64 + 64 * (column / (n / 2)), column % (n / 2)};
-  if (m == 64) // Layout F: 16 lanes of every 32.
-    return {0, row / 16 * 32 + row % 16, column};
-  return {row / 128, row % 128, column}; // Layouts D and A.
-}
-
 unsigned mx::target::scaleAColumns(unsigned ctaGroup, unsigned m) {
   // 64 rows per CTA use half of a group.
   return splitsColumns(ctaGroup, m) ? kScaleColumnsPerGroup / 2
@@ -341,24 +329,4 @@ unsigned mx::target::scaleAColumns(unsigned ctaGroup, unsigned m) {
 
 unsigned mx::target::scaleBColumns(unsigned ctaGroup, unsigned m, unsigned n) {
   return groupColumns(splitsColumns(ctaGroup, m) ? n / 2 : n);
-}
-
-ScalePlace mx::target::scaleAPlace(unsigned ctaGroup, unsigned m, unsigned row,
-                                   unsigned block, unsigned scaleId) {
-  assert(row < m && "outside A");
-  unsigned rowsPerCta = m / ctaGroup;
-  unsigned local = row % rowsPerCta;
-  return {{row / rowsPerCta, local % 32, local / 32}, scaleId + block, 4};
-}
-
-ScalePlace mx::target::scaleBPlace(unsigned ctaGroup, unsigned m, unsigned n,
-                                   unsigned cta, unsigned row, unsigned block,
-                                   unsigned scaleId) {
-  assert(row < n && "outside B");
-  unsigned byte = scaleId + block;
-  if (splitsColumns(ctaGroup, m)) {
-    unsigned half = row / (n / 2), local = row % (n / 2);
-    return {{cta, local % 32 + 64 * half, local / 32}, byte, 2};
-  }
-  return {{cta, row % 32, row / 32}, byte, 4};
 }

@@ -36,15 +36,15 @@ constexpr OperandForm kForms[] = {
 
 } // namespace
 
-const OperandForm *mx::target::operandFormsBegin() { return kForms; }
-size_t mx::target::numOperandForms() { return std::size(kForms); }
+Table<OperandForm> mx::target::getOperandForms() { return kForms; }
 
 const OperandForm &mx::target::getOperandForm(MmaKind kind, MmaType type) {
-  const OperandForm *found = std::find_if(
-      std::begin(kForms), std::end(kForms), [&](const OperandForm &form) {
+  Table<OperandForm> forms = getOperandForms();
+  const OperandForm *found =
+      std::find_if(forms.begin(), forms.end(), [&](const OperandForm &form) {
         return form.kind == kind && form.type == type;
       });
-  assert(found != std::end(kForms) && "not an operand of this kind");
+  assert(found != forms.end() && "not an operand of this kind");
   return *found;
 }
 

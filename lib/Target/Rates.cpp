@@ -2,19 +2,40 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// All chips with tcgen05 share the table of the B200: no other was measured in
-// public.
+// A row for each chip whose schedules a model chooses. Of those, only the B200
+// was measured in public.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Rates.h"
 #include "mx/Target/MmaShapes.h"
+#include <string_view>
 
 using namespace mx::target;
 
-const Rates &mx::target::getRates(const TargetInfo &) {
-  static constexpr Rates rates;
-  return rates;
+namespace {
+
+constexpr Rates kB200;
+
+struct ChipRates {
+  const char *chip;
+  const Rates *rates;
+};
+
+constexpr ChipRates kRates[] = {
+    {"sm_100a", &kB200},
+    {"sm_100f", &kB200},
+    // The B300 as if it were a B200: nobody has published its own.
+    {"sm_103a", &kB200},
+};
+
+} // namespace
+
+const Rates *mx::target::lookupRates(const TargetInfo &target) {
+  for (const ChipRates &row : kRates)
+    if (std::string_view(row.chip) == target.chip)
+      return row.rates;
+  return nullptr;
 }
 
 unsigned mx::target::mmaCycles(const Rates &rates, unsigned n) {

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/TargetInfo.h"
+#include <algorithm>
 
 using namespace mx::target;
 
@@ -15,57 +16,63 @@ namespace {
 
 constexpr uint32_t KiB = 1024;
 
-/// Limits of data-centre parts of compute capability 9.0 to 10.3, CUDA C++
+/// What all chips of compute capability 9.0 to 12.1 have in common, CUDA C++
 /// Programming Guide, "Technical Specifications per Compute Capability".
+constexpr TargetInfo common(const char *chip, const char *products,
+                            unsigned capability, TensorCore core,
+                            unsigned smCount) {
+  TargetInfo target;
+  target.chip = chip;
+  target.features = "+ptx88";
+  target.products = products;
+  target.computeCapability = capability;
+  target.tensorCore = core;
+  target.registersPerSm = 64 * KiB;
+  target.registersPerThread = 255;
+  target.smCount = smCount;
+  return target;
+}
+
+/// Data-centre parts of compute capability 9.0 to 10.3.
 constexpr TargetInfo dataCenter(const char *chip, const char *products,
                                 unsigned capability, TensorCore core,
-                                bool hasI8Mma, unsigned smCount) {
-  bool tmem = core == TensorCore::Tcgen05;
-  return {chip,
-          "+ptx88",
-          chip,
-          products,
-          capability,
-          core,
-          hasI8Mma,
-          /*hasSetMaxNReg=*/true,
-          228 * KiB,
-          227 * KiB,
-          1 * KiB,
-          tmem ? 512u : 0u,
-          tmem ? 128u : 0u,
-          64 * KiB,
-          255,
-          1024,
-          2048,
-          32,
-          8,
-          16,
-          16,
-          smCount};
+                                unsigned smCount) {
+  TargetInfo target = common(chip, products, capability, core, smCount);
+  target.smemPerCta = 227 * KiB;
+  target.tmemColumns = target.hasTcgen05() ? 512 : 0;
+  target.threadsPerSm = 2048;
+  target.ctasPerSm = 32;
+  return target;
+}
+
+/// The first of the 10.x family has kind::i8, which is not in the family's PTX
+/// (PTX ISA, tcgen05.mma, target ISA notes).
+constexpr TargetInfo b200() {
+  TargetInfo target =
+      dataCenter("sm_100a", "B200, GB200", 100, TensorCore::Tcgen05, 148);
+  target.hasI8Mma = true;
+  return target;
+}
+
+/// Known so that it can be refused by name: it has no tensor memory and less
+/// than half of the shared memory.
+constexpr TargetInfo rtx50() {
+  TargetInfo target = common("sm_120a", "RTX 50 series, RTX PRO 6000", 120,
+                             TensorCore::MmaSync, 170);
+  target.smemPerCta = 99 * KiB;
+  target.threadsPerSm = 1536;
+  target.ctasPerSm = 24;
+  return target;
 }
 
 constexpr TargetInfo kTargets[] = {
-    dataCenter("sm_100a", "B200, GB200", 100, TensorCore::Tcgen05, true, 148),
-    // One PTX for the whole family: B200 and B300. kind::i8 is not in it (PTX
-    // ISA, tcgen05.mma, target ISA notes).
+    b200(),
+    // One PTX for the whole family: B200 and B300.
     dataCenter("sm_100f", "B200, GB200, B300, GB300", 100, TensorCore::Tcgen05,
-               false, 148),
-    dataCenter("sm_103a", "B300, GB300", 103, TensorCore::Tcgen05, false, 148),
-    dataCenter("sm_90a", "H100, H200", 90, TensorCore::Wgmma, false, 132),
-    // Known so that it can be refused by name: it has no tensor memory and less
-    // than half of the shared memory.
-    {"sm_120a", "+ptx88",
-     "sm_120a", "RTX 50 series, RTX PRO 6000",
-     120,       TensorCore::MmaSync,
-     false,     true,
-     100 * KiB, 99 * KiB,
-     1 * KiB,   0,
-     0,         64 * KiB,
-     255,       1024,
-     1536,      24,
-     8,         8,
-     16,        170},
+               148),
+    dataCenter("sm_103a", "B300, GB300", 103, TensorCore::Tcgen05, 148),
+    dataCenter("sm_90a", "H100, H200", 90, TensorCore::Wgmma, 132),
+    rtx50(),
 };
 
 std::string quoted(const char *chip) { return "'" + std::string(chip) + "'"; }
@@ -74,26 +81,18 @@ std::string quoted(const char *chip) { return "'" + std::string(chip) + "'"; }
 template <typename Pick>
 std::string listRows(Pick pick, const char *what) {
   std::string list;
-  for (const TargetInfo &target : kTargets)
+  for (const TargetInfo &target : getTargets())
     if (pick(target))
       list += (list.empty() ? "" : ", ") + quoted(target.chip);
   return list + " (" + what + ")";
 }
 
-std::string exceeds(const TargetInfo &target, const char *what, uint64_t limit,
-                    uint64_t found) {
-  return "expected " + std::string(what) + " of at most " +
-         std::to_string(limit) + " on " + quoted(target.chip) + ", found " +
-         std::to_string(found);
-}
-
 } // namespace
 
-const TargetInfo *mx::target::targetsBegin() { return kTargets; }
-size_t mx::target::numTargets() { return sizeof(kTargets) / sizeof(*kTargets); }
+Table<TargetInfo> mx::target::getTargets() { return kTargets; }
 
 const TargetInfo *mx::target::lookupTarget(std::string_view chip) {
-  for (const TargetInfo &target : kTargets)
+  for (const TargetInfo &target : getTargets())
     if (chip == target.chip)
       return &target;
   return nullptr;
@@ -147,21 +146,13 @@ unsigned mx::target::tmemAllocationColumns(const TargetInfo &target,
   return size;
 }
 
-std::string mx::target::checkLaunch(const TargetInfo &target,
-                                    unsigned threadsPerCta, uint32_t smemBytes,
-                                    unsigned clusterSize) {
-  if (threadsPerCta == 0 || clusterSize == 0)
-    return "expected at least one thread per CTA and one CTA per cluster, "
-           "found " +
-           std::to_string(threadsPerCta) + " and " +
-           std::to_string(clusterSize);
-  if (threadsPerCta > target.threadsPerCta)
-    return exceeds(target, "threads per CTA", target.threadsPerCta,
-                   threadsPerCta);
-  if (smemBytes > target.smemPerCta)
-    return exceeds(target, "bytes of shared memory per CTA", target.smemPerCta,
-                   smemBytes);
-  if (clusterSize > target.clusterMax)
-    return exceeds(target, "CTAs per cluster", target.clusterMax, clusterSize);
-  return {};
+std::string mx::target::checkResidency(const TargetInfo &target, uint64_t ctas,
+                                       uint64_t threadsPerCta) {
+  uint64_t most =
+      std::min<uint64_t>(target.ctasPerSm, target.threadsPerSm / threadsPerCta);
+  if (ctas <= most)
+    return {};
+  return "expected at most " + std::to_string(most) + " CTAs of " +
+         std::to_string(threadsPerCta) + " threads on an SM of " +
+         quoted(target.chip) + ", found " + std::to_string(ctas);
 }

@@ -34,9 +34,6 @@ constexpr TensorMapTypeInfo kTypes[kNumTensorMapTypes] = {
     {TensorMapType::U6Align16, "u6_align16", 6, 8, false},
 };
 
-/// Elements of the inner dimension that the padded types always move.
-constexpr uint64_t kPaddedBox = 128;
-
 bool isPadded(TensorMapType type) {
   return type == TensorMapType::U4Align16 || type == TensorMapType::U6Align16;
 }
@@ -78,7 +75,7 @@ std::string checkRank(const TensorMapDesc &desc) {
 unsigned globalAlignment(const TensorMapDesc &desc) {
   bool wide =
       desc.interleave == TensorMapInterleave::B32 || isPadded(desc.type);
-  return wide ? 32 : 16;
+  return wide ? 2 * kTensorMapStrideUnit : kTensorMapStrideUnit;
 }
 
 std::string checkDims(const TensorMapDesc &desc) {
@@ -89,7 +86,8 @@ std::string checkDims(const TensorMapDesc &desc) {
       return error;
   if (isPacked(desc.type))
     return multipleOf("dim 0 of type " + std::string(getInfo(desc.type).name),
-                      desc.dims[0], isPadded(desc.type) ? kPaddedBox : 2);
+                      desc.dims[0],
+                      isPadded(desc.type) ? kTensorMapPaddedBox : 2);
   return {};
 }
 
@@ -116,9 +114,9 @@ std::string checkBox(const TensorMapDesc &desc) {
         !error.empty())
       return error;
   const char *name = getInfo(desc.type).name;
-  if (isPadded(desc.type) && desc.box[0] != kPaddedBox)
+  if (isPadded(desc.type) && desc.box[0] != kTensorMapPaddedBox)
     return "expected box 0 of type " + std::string(name) + " to be " +
-           std::to_string(kPaddedBox) + ", found " +
+           std::to_string(kTensorMapPaddedBox) + ", found " +
            std::to_string(desc.box[0]);
   uint64_t innerBits = uint64_t(desc.box[0]) * getInfo(desc.type).bits;
   if (desc.interleave == TensorMapInterleave::None && innerBits % 128 != 0)
@@ -235,13 +233,4 @@ uint64_t boxRows(const TensorMapDesc &desc) {
 
 uint64_t mx::target::boxTransactionBytes(const TensorMapDesc &desc) {
   return boxRows(desc) * boxElements(desc, 0) * getInfo(desc.type).bits / 8;
-}
-
-uint32_t mx::target::boxRowPitch(const TensorMapDesc &desc) {
-  uint32_t span = getInfo(desc.swizzle).span;
-  return span ? span : boxElements(desc, 0) * getInfo(desc.type).smemBits / 8;
-}
-
-uint64_t mx::target::boxSmemBytes(const TensorMapDesc &desc) {
-  return boxRows(desc) * boxRowPitch(desc);
 }

@@ -8,9 +8,11 @@
 
 #include "Handles.h"
 #include "Selection.h"
+#include "mx/Target/TargetInfo.h"
 
 #include <cstring>
 
+using namespace mx;
 using namespace mx::runtime;
 
 namespace {
@@ -20,11 +22,11 @@ std::string shape(const int64_t *v) {
          std::to_string(v[2]);
 }
 
-constexpr int64_t kMaxGrid[3] = {INT32_MAX, 65535, 65535};
+constexpr int64_t kMaxGrid[3] = {target::kMaxGridX, target::kMaxGridYZ,
+                                 target::kMaxGridYZ};
 constexpr int64_t kMaxBlock[3] = {1024, 1024, 64};
-constexpr int64_t kMaxThreads = 1024;
-/// 8 is portable, 16 what sm_90 and sm_100 allow on request.
-constexpr int64_t kMaxCluster = 16;
+constexpr int64_t kMaxThreads = target::kMaxThreadsPerCta;
+constexpr int64_t kMaxCluster = target::kMaxClusterSize;
 
 bool within(const int64_t *v, const int64_t *limits) {
   for (int i = 0; i < 3; ++i)

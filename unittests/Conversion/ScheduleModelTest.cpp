@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
+#include "../Target/Raster.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mx/Support/ScaleLayout.h"
-#include "mx/Target/Raster.h"
 #include "gtest/gtest.h"
 #include <list>
 #include <set>
@@ -293,7 +293,7 @@ double getSimulatedLoads(target::TileGrid grid, RasterOrder order,
 
 TEST(ScheduleModel, LoadsFollowTheRaster) {
   const target::TargetInfo &target = getTarget();
-  const target::Rates &rates = target::getRates(target);
+  const target::Rates &rates = *target::lookupRates(target);
   for (auto [m, n, k] :
        {std::tuple(8192, 8192, 8192), std::tuple(16384, 16384, 16384),
         std::tuple(131072, 4096, 7168), std::tuple(4096, 131072, 7168)}) {
@@ -326,7 +326,7 @@ TEST(ScheduleModel, LoadsFollowTheRaster) {
 }
 
 TEST(ScheduleModel, CyclesOfInstructionsAreThePublished) {
-  const target::Rates &rates = target::getRates(getTarget());
+  const target::Rates &rates = *target::lookupRates(getTarget());
   auto cycles = [&](unsigned ctaGroup, unsigned n) {
     return std::max(target::mmaCycles(rates, n),
                     target::mmaPortCycles(rates, ctaGroup, n));

@@ -1,4 +1,4 @@
-//===- MmaShapesTest.cpp - legal MMAs and tensor-memory places ------------===//
+//===- MmaShapesTest.cpp - legal MMAs and tensor-memory columns -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -45,8 +45,7 @@ TEST(MmaShapes, ShapesOfAllKinds) {
 }
 
 TEST(MmaShapes, PreferredStepsAreLegalAndConservative) {
-  for (size_t i = 0; i < numShapeRules(); ++i) {
-    const MmaShapeRule &rule = shapeRulesBegin()[i];
+  for (const MmaShapeRule &rule : getShapeRules()) {
     EXPECT_EQ(rule.nStepPreferred % rule.nStep, 0u);
     EXPECT_EQ(rule.nStepPreferred, rule.ctaGroup == 2                 ? 32u
                                    : rule.m == 128 || rule.nMin == 48 ? 16u
@@ -168,44 +167,14 @@ TEST(MmaShapes, ScaleVectors) {
     MmaKind kind;
     unsigned block;
     ScaleFormat format;
-    unsigned scales;
     std::set<unsigned> ids;
-    const char *vec, *qualifier;
-  } legal[] = {{MmaKind::MXF8F6F4,
-                32,
-                ScaleFormat::UE8M0,
-                1,
-                {0, 1, 2, 3},
-                ".scale_vec::1X",
-                ".block32"},
-               {MmaKind::MXF4,
-                32,
-                ScaleFormat::UE8M0,
-                2,
-                {0, 2},
-                ".scale_vec::2X",
-                ".block32"},
-               {MmaKind::MXF4NVF4,
-                32,
-                ScaleFormat::UE8M0,
-                2,
-                {0, 2},
-                ".scale_vec::2X",
-                ".block32"},
-               {MmaKind::MXF4NVF4,
-                16,
-                ScaleFormat::UE8M0,
-                4,
-                {0},
-                ".scale_vec::4X",
-                ".block16"},
-               {MmaKind::MXF4NVF4,
-                16,
-                ScaleFormat::UE4M3,
-                4,
-                {0},
-                ".scale_vec::4X",
-                ".block16"}};
+    const char *qualifier;
+  } legal[] = {
+      {MmaKind::MXF8F6F4, 32, ScaleFormat::UE8M0, {0, 1, 2, 3}, ".block32"},
+      {MmaKind::MXF4, 32, ScaleFormat::UE8M0, {0, 2}, ".block32"},
+      {MmaKind::MXF4NVF4, 32, ScaleFormat::UE8M0, {0, 2}, ".block32"},
+      {MmaKind::MXF4NVF4, 16, ScaleFormat::UE8M0, {0}, ".block16"},
+      {MmaKind::MXF4NVF4, 16, ScaleFormat::UE4M3, {0}, ".block16"}};
   std::set<std::tuple<MmaKind, unsigned, ScaleFormat>> known;
   for (const auto &c : legal) {
     std::string error;
@@ -213,14 +182,14 @@ TEST(MmaShapes, ScaleVectors) {
         lookupScaleVector(c.kind, c.block, c.format, error);
     ASSERT_TRUE(rule) << error;
     known.insert({c.kind, c.block, c.format});
-    EXPECT_EQ(rule->scalesPerMma, c.scales);
-    EXPECT_EQ(rule->scalesPerMma * rule->blockSize, getInfo(c.kind).k);
-    EXPECT_STREQ(rule->scaleVec, c.vec);
+    EXPECT_EQ(rule->scaleIdStep * rule->blockSize, getInfo(c.kind).k);
     EXPECT_STREQ(rule->block, c.qualifier);
     for (unsigned id = 0; id < 8; ++id)
       EXPECT_EQ(checkScaleId(*rule, id).empty(), c.ids.count(id) != 0) << id;
   }
-  EXPECT_EQ(numScaleVectorRules(), known.size());
+  EXPECT_EQ(size_t(std::distance(getScaleVectorRules().begin(),
+                                 getScaleVectorRules().end())),
+            known.size());
   for (MmaKind kind : kAll)
     for (unsigned block : {0u, 8u, 16u, 32u, 64u})
       for (ScaleFormat format : {ScaleFormat::UE4M3, ScaleFormat::UE8M0}) {
@@ -234,7 +203,7 @@ TEST(MmaShapes, ScaleVectors) {
                    "found 16 x ue4m3");
   lookupScaleVector(MmaKind::F16, 32, ScaleFormat::UE8M0, error);
   EXPECT_EQ(error, "kind::f16 takes no scales");
-  EXPECT_EQ(checkScaleId(scaleVectorRulesBegin()[1], 1),
+  EXPECT_EQ(checkScaleId(getScaleVectorRules().begin()[1], 1),
             "expected scale id 0, 2 with kind::mxf4.block32, found 1");
 }
 
@@ -249,44 +218,14 @@ TEST(MmaShapes, SelectsTheFastestKind) {
             std::nullopt);
 }
 
-/// All legal accumulators of kind::f16, which has every shape.
-template <typename F>
-void forEachShape(F f) {
-  for (unsigned group : {1u, 2u})
-    for (unsigned m : {64u, 128u, 256u})
-      for (unsigned n : {16u, 64u, 96u, 128u, 192u, 240u, 256u})
-        if (checkMmaShape(MmaKind::F16, group, m, n).empty())
-          f(group, m, n);
+TEST(MmaShapes, ColumnsOfAccumulators) {
+  EXPECT_EQ(accumulatorColumns(1, 128, 256), 256u);
+  EXPECT_EQ(accumulatorColumns(1, 64, 128), 128u);
+  EXPECT_EQ(accumulatorColumns(2, 256, 192), 192u);
+  EXPECT_EQ(accumulatorColumns(2, 128, 256), 128u);
 }
 
-TEST(MmaShapes, AccumulatorsFillTheirColumnsOnce) {
-  forEachShape([](unsigned group, unsigned m, unsigned n) {
-    std::set<std::tuple<unsigned, unsigned, unsigned>> words;
-    unsigned columns = accumulatorColumns(group, m, n);
-    EXPECT_EQ(columns, group == 2 && m == 128 ? n / 2 : n);
-    for (unsigned row = 0; row < m; ++row)
-      for (unsigned column = 0; column < n; ++column) {
-        TmemWord w = accumulatorWord(group, m, n, row, column);
-        EXPECT_LT(w.cta, group);
-        EXPECT_LT(w.lane, 128u);
-        EXPECT_LT(w.column, columns);
-        EXPECT_TRUE(words.insert({w.cta, w.lane, w.column}).second);
-      }
-  });
-}
-
-TEST(MmaShapes, AccumulatorPlaces) {
-  // PTX ISA, layouts D, F, A and B.
-  EXPECT_EQ(accumulatorWord(1, 128, 256, 77, 200), (TmemWord{0, 77, 200}));
-  EXPECT_EQ(accumulatorWord(1, 64, 128, 17, 5), (TmemWord{0, 33, 5}));
-  EXPECT_EQ(accumulatorWord(1, 64, 128, 63, 5), (TmemWord{0, 111, 5}));
-  EXPECT_EQ(accumulatorWord(2, 256, 256, 130, 200), (TmemWord{1, 2, 200}));
-  EXPECT_EQ(accumulatorWord(2, 128, 256, 70, 130), (TmemWord{1, 70, 2}));
-  EXPECT_EQ(accumulatorWord(2, 128, 256, 3, 127), (TmemWord{0, 3, 127}));
-  EXPECT_EQ(tmemAddress(32, 5), 0x00200005u);
-}
-
-TEST(MmaShapes, ScalePlaces) {
+TEST(MmaShapes, ColumnsOfScales) {
   EXPECT_EQ(scaleAColumns(1, 128), 4u);
   EXPECT_EQ(scaleAColumns(2, 256), 4u);
   EXPECT_EQ(scaleAColumns(2, 128), 2u);
@@ -295,48 +234,6 @@ TEST(MmaShapes, ScalePlaces) {
   EXPECT_EQ(scaleBColumns(1, 128, 8), 4u);
   EXPECT_EQ(scaleBColumns(2, 256, 192), 8u);
   EXPECT_EQ(scaleBColumns(2, 128, 256), 4u);
-
-  ScalePlace a = scaleAPlace(1, 128, 77, 0, 3);
-  EXPECT_EQ(a.word, (TmemWord{0, 77 % 32, 2}));
-  EXPECT_EQ(a.byte, 3u);
-  EXPECT_EQ(a.replicas, 4u);
-  EXPECT_EQ(scaleAPlace(2, 256, 200, 1, 2).word, (TmemWord{1, 8, 2}));
-  EXPECT_EQ(scaleAPlace(2, 256, 200, 1, 2).byte, 3u);
-  EXPECT_EQ(scaleAPlace(2, 128, 100, 0, 0).word, (TmemWord{1, 4, 1}));
-  EXPECT_EQ(scaleBPlace(2, 256, 256, 1, 255, 0, 0).word, (TmemWord{1, 31, 7}));
-  ScalePlace b = scaleBPlace(2, 128, 256, 0, 200, 0, 0);
-  EXPECT_EQ(b.word, (TmemWord{0, 200 % 32 + 64, 2}));
-  EXPECT_EQ(b.replicas, 2u);
-}
-
-TEST(MmaShapes, ScalesNeverShareAByte) {
-  for (unsigned group : {1u, 2u})
-    for (unsigned m : {128u, 256u})
-      for (unsigned n : {64u, 192u, 256u}) {
-        if (!checkMmaShape(MmaKind::MXF8F6F4, group, m, n).empty())
-          continue;
-        std::set<std::tuple<unsigned, unsigned, unsigned>> seenA;
-        for (unsigned row = 0; row < m; ++row) {
-          ScalePlace p = scaleAPlace(group, m, row, 0, 0);
-          EXPECT_LT(p.word.column, scaleAColumns(group, m));
-          for (unsigned r = 0; r < p.replicas; ++r)
-            EXPECT_TRUE(
-                seenA.insert({p.word.cta, p.word.lane + 32 * r, p.word.column})
-                    .second);
-        }
-        for (unsigned cta = 0; cta < group; ++cta) {
-          std::set<std::tuple<unsigned, unsigned, unsigned>> seenB;
-          for (unsigned row = 0; row < n; ++row) {
-            ScalePlace p = scaleBPlace(group, m, n, cta, row, 0, 0);
-            EXPECT_EQ(p.word.cta, cta);
-            EXPECT_LT(p.word.column, scaleBColumns(group, m, n));
-            for (unsigned r = 0; r < p.replicas; ++r)
-              EXPECT_TRUE(
-                  seenB.insert({cta, p.word.lane + 32 * r, p.word.column})
-                      .second);
-          }
-        }
-      }
 }
 
 } // namespace

@@ -45,13 +45,13 @@ TEST(OperandForms, EveryOperandOfEveryKindHasOne) {
                   kMmaKBytes);
         ++count;
       }
-  EXPECT_EQ(count, numOperandForms());
+  EXPECT_EQ(count, size_t(std::distance(getOperandForms().begin(),
+                                        getOperandForms().end())));
 }
 
 /// Multiples and alignments are enough for the driver, and no less would be.
 TEST(OperandForms, MultiplesAreThoseOfTensorMaps) {
-  for (size_t i = 0; i < numOperandForms(); ++i) {
-    const OperandForm &form = operandFormsBegin()[i];
+  for (const OperandForm &form : getOperandForms()) {
     uint64_t multiple = form.repacked ? 128 : form.rowMultiple;
     uint64_t alignment = form.repacked ? 32 : form.alignment;
     for (uint64_t k = multiple; k < 1024; k += multiple)
@@ -82,8 +82,7 @@ TEST(OperandForms, ThePageShowsTheTable) {
   std::stringstream page;
   page << file.rdbuf();
   ASSERT_FALSE(page.str().empty());
-  for (size_t i = 0; i < numOperandForms(); ++i) {
-    const OperandForm &form = operandFormsBegin()[i];
+  for (const OperandForm &form : getOperandForms()) {
     std::stringstream row;
     row << "| " << getInfo(form.kind).name << " | " << getName(form.type)
         << " | " << getInfo(form.mapType).name

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Target/Raster.h"
+#include "Raster.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 #include <functional>

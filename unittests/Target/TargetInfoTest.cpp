@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Target/TargetInfo.h"
+#include "mx/Target/Rates.h"
 #include "gtest/gtest.h"
 #include <set>
 
@@ -20,23 +20,14 @@ TEST(TargetInfo, DataCenterChips) {
     ASSERT_TRUE(t) << chip;
     bool blackwell = std::string(chip) != "sm_90a";
     EXPECT_STREQ(t->chip, chip);
-    EXPECT_STREQ(t->ptxasArch, chip);
     EXPECT_STREQ(t->features, "+ptx88");
     EXPECT_EQ(t->hasTcgen05(), blackwell);
     EXPECT_EQ(t->tmemColumns, blackwell ? 512u : 0u);
-    EXPECT_EQ(t->tmemLanes, blackwell ? 128u : 0u);
-    EXPECT_EQ(t->smemPerSm, 233472u);
     EXPECT_EQ(t->smemPerCta, 232448u);
-    EXPECT_EQ(t->smemReserved, 1024u);
     EXPECT_EQ(t->registersPerSm, 65536u);
     EXPECT_EQ(t->registersPerThread, 255u);
-    EXPECT_EQ(t->threadsPerCta, 1024u);
     EXPECT_EQ(t->threadsPerSm, 2048u);
     EXPECT_EQ(t->ctasPerSm, 32u);
-    EXPECT_EQ(t->clusterPortable, 8u);
-    EXPECT_EQ(t->clusterMax, 16u);
-    EXPECT_EQ(t->namedBarriers, 16u);
-    EXPECT_TRUE(t->hasSetMaxNReg);
     EXPECT_EQ(t->smCount, blackwell ? 148u : 132u);
   }
   EXPECT_EQ(lookupTarget("sm_100a")->computeCapability, 100u);
@@ -49,16 +40,13 @@ TEST(TargetInfo, DataCenterChips) {
 
 TEST(TargetInfo, RowsAreDistinctAndConsistent) {
   std::set<std::string> chips;
-  for (size_t i = 0; i < numTargets(); ++i) {
-    const TargetInfo &t = targetsBegin()[i];
+  for (const TargetInfo &t : getTargets()) {
     EXPECT_TRUE(chips.insert(t.chip).second) << t.chip;
     EXPECT_EQ(lookupTarget(t.chip), &t);
-    EXPECT_EQ(t.smemPerCta + t.smemReserved, t.smemPerSm);
     EXPECT_EQ(t.hasTcgen05(), t.tmemColumns != 0);
-    EXPECT_LE(t.clusterPortable, t.clusterMax);
+    // Schedules of products are chosen by rates.
+    EXPECT_EQ(lookupRates(t) != nullptr, t.hasProducts()) << t.chip;
   }
-  EXPECT_EQ(kMBarrierMaxTxBytes, 1048575u);
-  EXPECT_EQ(kMBarrierMaxCount, 1048575u);
 }
 
 TEST(TargetInfo, UnknownAndUnsupportedChips) {
@@ -94,20 +82,17 @@ TEST(TargetInfo, TensorMemoryIsAllocatedInPowersOfTwo) {
   EXPECT_EQ(tmemAllocationColumns(*lookupTarget("sm_90a"), 32), 0u);
 }
 
-TEST(TargetInfo, LaunchLimits) {
+TEST(TargetInfo, ResidencyLimits) {
   const TargetInfo &t = *lookupTarget("sm_100a");
-  EXPECT_EQ(checkLaunch(t, 1024, 232448, 16), "");
-  EXPECT_EQ(checkLaunch(t, 1025, 0, 1),
-            "expected threads per CTA of at most 1024 on 'sm_100a', found "
-            "1025");
-  EXPECT_EQ(checkLaunch(t, 32, 232449, 1),
-            "expected bytes of shared memory per CTA of at most 232448 on "
-            "'sm_100a', found 232449");
-  EXPECT_EQ(checkLaunch(t, 32, 0, 17),
-            "expected CTAs per cluster of at most 16 on 'sm_100a', found 17");
-  EXPECT_NE(checkLaunch(t, 0, 0, 1), "");
-  EXPECT_NE(checkLaunch(t, 32, 0, 0), "");
-  EXPECT_NE(checkLaunch(*lookupTarget("sm_120a"), 32, 128 * 1024, 1), "");
+  EXPECT_EQ(checkResidency(t, 2, 1024), "");
+  EXPECT_EQ(checkResidency(t, 32, 64), "");
+  EXPECT_EQ(checkResidency(t, 3, 1024),
+            "expected at most 2 CTAs of 1024 threads on an SM of 'sm_100a', "
+            "found 3");
+  EXPECT_EQ(checkResidency(t, 33, 32),
+            "expected at most 32 CTAs of 32 threads on an SM of 'sm_100a', "
+            "found 33");
+  EXPECT_NE(checkResidency(*lookupTarget("sm_120a"), 2, 1024), "");
 }
 
 } // namespace

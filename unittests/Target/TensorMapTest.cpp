@@ -233,27 +233,21 @@ TEST(TensorMap, SwizzleInterleaveAndFill) {
 TEST(TensorMap, BytesOfABox) {
   TensorMapDesc desc = operand();
   EXPECT_EQ(boxTransactionBytes(desc), 128u * 128);
-  EXPECT_EQ(boxRowPitch(desc), 128u);
-  EXPECT_EQ(boxSmemBytes(desc), 128u * 128);
-  // A box narrower than the swizzle's span leaves gaps that are not counted.
+  // Gaps that a box narrower than the swizzle's span leaves are not counted.
   desc.box[0] = 64;
   EXPECT_EQ(boxTransactionBytes(desc), 64u * 128);
-  EXPECT_EQ(boxSmemBytes(desc), 128u * 128);
   desc.swizzle = Swizzle::None;
-  EXPECT_EQ(boxRowPitch(desc), 64u);
   desc.elementStrides = {4, 3}; // The first is ignored.
   EXPECT_EQ(boxElements(desc, 0), 64u);
   EXPECT_EQ(boxElements(desc, 1), 43u);
   EXPECT_EQ(boxTransactionBytes(desc), 64u * 43);
-  // Packed bytes arrive, padded bytes lie in shared memory.
+  // Packed bytes arrive, without the padding.
   EXPECT_EQ(boxTransactionBytes(padded(TensorMapType::U4Align16)), 64u * 64);
-  EXPECT_EQ(boxSmemBytes(padded(TensorMapType::U4Align16)), 64u * 128);
   EXPECT_EQ(boxTransactionBytes(padded(TensorMapType::U6Align16)), 64u * 96);
   TensorMapDesc nibbles = operand();
   nibbles.type = TensorMapType::U4Align8;
   nibbles.box[0] = 256;
   EXPECT_EQ(boxTransactionBytes(nibbles), 128u * 128);
-  EXPECT_EQ(boxSmemBytes(nibbles), 128u * 128);
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Target/Raster.h"
+#include "Raster.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -22,8 +22,16 @@ namespace mx::target {
 // Shared-memory matrix descriptor
 //===----------------------------------------------------------------------===//
 
-/// Addresses and offsets are in bytes, multiples of 16 below 2^18. Address 0
-/// gives the constant part, to which the kernel adds (address & 0x3FFFF) >> 4.
+/// Bytes are counted in units of 16 in descriptors, which hold 18 bits of an
+/// address (PTX ISA: matrix-descriptor-encode(x) = (x & 0x3FFFF) >> 4).
+inline constexpr unsigned kDescriptorUnit = 16;
+inline constexpr uint32_t kDescriptorAddressMask = 0x3FFFF;
+/// Adding this many units to the low word advances the start by one
+/// instruction's K slice.
+inline constexpr unsigned kDescriptorKStep = kMmaKBytes / kDescriptorUnit;
+
+/// Addresses and offsets are in bytes. Address 0 gives the constant part, to
+/// which the kernel adds the units of the address's bits.
 struct SmemDescriptor {
   uint32_t address = 0;
   uint32_t leadingByteOffset = 0;
@@ -37,11 +45,6 @@ std::string check(const SmemDescriptor &desc);
 uint64_t encode(const SmemDescriptor &desc);
 /// The wgmma form (sm_90a), which has no 128-byte swizzle with 32-byte atoms.
 uint64_t encodeWgmma(const SmemDescriptor &desc);
-
-/// Bytes are counted in units of 16 in descriptors; adding this many units to
-/// the low word advances the start by one instruction's K slice.
-inline constexpr unsigned kDescriptorUnit = 16;
-inline constexpr unsigned kDescriptorKStep = kMmaKBytes / kDescriptorUnit;
 
 /// A K-major operand whose rows lie `span` bytes apart, in groups of 8 rows:
 /// what TMA writes with the same swizzle and an inner box of one span.

@@ -91,8 +91,9 @@ struct MmaShapeRule {
   unsigned nStepPreferred;
 };
 
-const MmaShapeRule *shapeRulesBegin();
-size_t numShapeRules();
+Table<MmaShapeRule> getShapeRules();
+/// The first row of the kind, CTA group and M, or null; N is not asked.
+const MmaShapeRule *lookupShape(MmaKind kind, unsigned ctaGroup, unsigned m);
 
 /// Empty if `m` x `n` is legal for the kind and CTA group; M counts the rows of
 /// both CTAs of a pair.
@@ -114,15 +115,12 @@ std::string checkMmaKind(const TargetInfo &target, MmaKind kind);
 struct ScaleVectorRule {
   MmaKind kind;
   ScaleFormat format;
-  unsigned blockSize;    ///< elements of K that share a scale
-  unsigned scalesPerMma; ///< scales of one row in one instruction
-  unsigned scaleIdStep;  ///< legal scale ids are multiples of it below 4
-  const char *scaleVec;  ///< PTX: ".scale_vec::1X", sm_100a only
-  const char *block;     ///< PTX: ".block32", also sm_100f and sm_103a
+  unsigned blockSize;   ///< elements of K that share a scale
+  unsigned scaleIdStep; ///< legal scale ids are multiples of it below 4
+  const char *block;    ///< PTX: ".block32"
 };
 
-const ScaleVectorRule *scaleVectorRulesBegin();
-size_t numScaleVectorRules();
+Table<ScaleVectorRule> getScaleVectorRules();
 
 /// The rule for a kind, block size and scale format, or null with a message.
 const ScaleVectorRule *lookupScaleVector(MmaKind kind, unsigned blockSize,
@@ -145,49 +143,19 @@ std::optional<MmaKind> selectBlockScaledKind(MmaType a, MmaType b,
 inline constexpr unsigned kScaleRowsPerGroup = 128;
 inline constexpr unsigned kScaleColumnsPerGroup = 4;
 
-/// A 32-bit word of tensor memory: CTA of the pair (0 is the even rank), lane,
-/// column relative to the operand's first.
-struct TmemWord {
-  unsigned cta;
-  unsigned lane;
-  unsigned column;
-};
-inline bool operator==(const TmemWord &x, const TmemWord &y) {
-  return x.cta == y.cta && x.lane == y.lane && x.column == y.column;
-}
-
-/// Packs a tensor-memory address: lane in bits 31:16, column in bits 15:0.
-constexpr uint32_t tmemAddress(unsigned lane, unsigned column) {
-  return uint32_t(lane) << 16 | column;
-}
+/// Lanes of tensor memory. A warp reaches those of its number modulo
+/// kWarpGroupWarps (PTX ISA, tcgen05 access restrictions); in addresses the
+/// lane stands above the column's bits.
+inline constexpr unsigned kTmemLanes = 128;
+inline constexpr unsigned kTmemLaneShift = 16;
 
 /// Columns that an M x N accumulator takes in each CTA.
 unsigned accumulatorColumns(unsigned ctaGroup, unsigned m, unsigned n);
-/// Where D(row, column) lies, for any legal shape.
-TmemWord accumulatorWord(unsigned ctaGroup, unsigned m, unsigned n,
-                         unsigned row, unsigned column);
-
-/// A scale byte: it stands in the same column and byte of `replicas` lanes,
-/// 32 lanes apart, beginning at word.lane.
-struct ScalePlace {
-  TmemWord word;
-  unsigned byte;
-  unsigned replicas;
-};
 
 /// Columns of scale words that one instruction reads in each CTA. Copies fill
 /// whole groups of four columns.
 unsigned scaleAColumns(unsigned ctaGroup, unsigned m);
 unsigned scaleBColumns(unsigned ctaGroup, unsigned m, unsigned n);
-
-/// Where the scale of row `row` of A and block `block` of this instruction
-/// lies. In a pair of M = 256 each CTA holds the scales of its own rows.
-ScalePlace scaleAPlace(unsigned ctaGroup, unsigned m, unsigned row,
-                       unsigned block, unsigned scaleId);
-/// The same for row `row` (0 <= row < N) of B in CTA `cta`: both CTAs of a pair
-/// hold the scales of all of B.
-ScalePlace scaleBPlace(unsigned ctaGroup, unsigned m, unsigned n, unsigned cta,
-                       unsigned row, unsigned block, unsigned scaleId);
 
 } // namespace mx::target
 

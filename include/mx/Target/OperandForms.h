@@ -35,8 +35,7 @@ struct OperandForm {
   unsigned alignment;
 };
 
-const OperandForm *operandFormsBegin();
-size_t numOperandForms();
+Table<OperandForm> getOperandForms();
 /// The form of a type in a kind that multiplies it.
 const OperandForm &getOperandForm(MmaKind kind, MmaType type);
 

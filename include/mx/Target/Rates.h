@@ -26,10 +26,8 @@
 
 namespace mx::target {
 
+/// The defaults are the B200's.
 struct Rates {
-  /// 1.86 GHz gives NVIDIA's peak of 4.5 PFLOPS of FP8 with 148 SMs.
-  unsigned clockMHz = 1860;
-
   //===--- Tensor core, per instruction ----------------------------------===//
 
   /// An instruction of M = 128 (256 of a pair) takes N / 2 cycles for 32 bytes
@@ -49,8 +47,7 @@ struct Rates {
   unsigned copyLatency = 24;
   unsigned scaleTileCycles = 4;
 
-  //===--- Loads
-  //-----------------------------------------------------------===//
+  //===--- Loads ----------------------------------------------------------===//
 
   /// A slot's turn-around, from the release to the next full barrier: this, and
   /// its bytes at the fill rate [loop: fp8 tiles of 10 to 48 KiB that lie in
@@ -100,8 +97,8 @@ struct Rates {
   unsigned clcHandOver = 50;
 };
 
-/// The table of a chip with tcgen05.
-const Rates &getRates(const TargetInfo &target);
+/// The rates of a chip, or null where there are none.
+const Rates *lookupRates(const TargetInfo &target);
 
 /// Cycles of the tensor core for one instruction of `n` columns, and of the
 /// shared-memory port of each CTA.

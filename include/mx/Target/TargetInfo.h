@@ -14,7 +14,7 @@
 #ifndef MX_TARGET_TARGETINFO_H
 #define MX_TARGET_TARGETINFO_H
 
-#include <cstddef>
+#include "mx/Target/Table.h"
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,32 +29,25 @@ enum class TensorCore : uint8_t {
 };
 
 struct TargetInfo {
-  const char *chip;     ///< as given to the tools: "sm_100a"
-  const char *features; ///< LLVM's feature string
-  const char *ptxasArch;
-  const char *products; ///< for messages and documentation
-  unsigned computeCapability;
-  TensorCore tensorCore;
-  bool hasI8Mma; ///< tcgen05.mma.kind::i8
-  bool hasSetMaxNReg;
+  const char *chip = "";     ///< as given to the tools and to ptxas: "sm_100a"
+  const char *features = ""; ///< LLVM's feature string
+  const char *products = ""; ///< for messages and documentation
+  unsigned computeCapability = 0;
+  TensorCore tensorCore = TensorCore::MmaSync;
+  bool hasI8Mma = false; ///< tcgen05.mma.kind::i8
 
-  uint32_t smemPerSm;
-  uint32_t smemPerCta;   ///< dynamic and static together, opt-in limit
-  uint32_t smemReserved; ///< taken by the system in every CTA
-  unsigned tmemColumns;  ///< of 32 bits, 0 without tensor memory
-  unsigned tmemLanes;
-  uint32_t registersPerSm; ///< of 32 bits
-  unsigned registersPerThread;
-  unsigned threadsPerCta;
-  unsigned threadsPerSm;
-  unsigned ctasPerSm;
-  unsigned clusterPortable; ///< CTAs in a cluster that every such chip can run
-  unsigned clusterMax;      ///< with the non-portable attribute
-  unsigned namedBarriers;   ///< per CTA
+  uint32_t smemPerCta = 0;     ///< dynamic and static together, opt-in limit
+  unsigned tmemColumns = 0;    ///< of 32 bits, 0 without tensor memory
+  uint32_t registersPerSm = 0; ///< of 32 bits
+  unsigned registersPerThread = 0;
+  unsigned threadsPerSm = 0;
+  unsigned ctasPerSm = 0;
   /// Typical number of SMs, for schedules made without a device at hand.
-  unsigned smCount;
+  unsigned smCount = 0;
 
-  bool hasTcgen05() const { return tensorCore == TensorCore::Tcgen05; }
+  constexpr bool hasTcgen05() const {
+    return tensorCore == TensorCore::Tcgen05;
+  }
   /// What mx makes for the chip: kernels of all operations but products, and
   /// those of products.
   bool hasQuantizers() const { return tensorCore != TensorCore::MmaSync; }
@@ -67,22 +60,36 @@ struct TargetInfo {
 inline constexpr unsigned kWarpSize = 32;
 inline constexpr unsigned kWarpGroupSize = 128;
 inline constexpr unsigned kWarpGroupWarps = kWarpGroupSize / kWarpSize;
-/// PTX ISA, "Contents of the mbarrier object": pending and expected arrivals
-/// and the magnitude of the tx-count stay below 2^20.
-inline constexpr uint32_t kMBarrierMaxCount = (1u << 20) - 1;
-inline constexpr uint32_t kMBarrierMaxTxBytes = (1u << 20) - 1;
+inline constexpr unsigned kMaxThreadsPerCta = 1024;
+/// Of a CTA; barrier 0 is that of all its threads.
+inline constexpr unsigned kNamedBarriers = 16;
+/// With the non-portable attribute; all chips can run clusters of 8.
+inline constexpr unsigned kMaxClusterSize = 16;
 inline constexpr uint32_t kMBarrierBytes = 8;
 /// PTX ISA, setmaxnreg: the immediate is a multiple of 8 in this range.
 inline constexpr unsigned kSetMaxNRegMin = 24;
 inline constexpr unsigned kSetMaxNRegMax = 256;
 inline constexpr unsigned kSetMaxNRegStep = 8;
+/// What ptxas 13.0 needs of setmaxnreg for any schedule of a matmul without
+/// spilling: threads of the epilogue and of the roles that issue. With fewer it
+/// depends on the schedule.
+inline constexpr unsigned kEpilogueRegisters = 152;
+inline constexpr unsigned kIssueRegisters = 40;
 /// Grid limits: CUDA C++ Programming Guide, technical specifications.
 inline constexpr uint32_t kMaxGridX = 0x7FFFFFFFu;
 inline constexpr uint32_t kMaxGridYZ = 65535;
+/// Bit 24 of a shared-memory address is bit 0 of the CTA's rank in its cluster:
+/// with this mask an address is that of a pair's leader (measured on hardware;
+/// CUTLASS calls it Sm100MmaPeerBitMask).
+inline constexpr uint32_t kLeaderAddressMask = 0xFEFFFFFF;
+/// 64-bit L2 cache policies, the words that createpolicy.fractional gives for
+/// all of the accesses (CUTLASS, cute/arch/copy_sm90_desc.hpp,
+/// TMA::CacheHintSm90).
+inline constexpr uint64_t kEvictFirstPolicy = 0x12F0000000000000;
+inline constexpr uint64_t kEvictLastPolicy = 0x14F0000000000000;
 
 /// All chips, in the order in which messages list them.
-const TargetInfo *targetsBegin();
-size_t numTargets();
+Table<TargetInfo> getTargets();
 
 /// The row of `chip`, or null.
 const TargetInfo *lookupTarget(std::string_view chip);
@@ -101,12 +108,14 @@ const TargetInfo *lookupKernelTarget(std::string_view chip, std::string &error);
 /// tcgen05.alloc takes 32, 64, 128, 256 or 512 columns (PTX ISA,
 /// tcgen05.alloc).
 inline constexpr unsigned kTmemAllocMin = 32;
+inline constexpr unsigned kTmemAllocMax = 512;
 /// The smallest allocation that holds `columns`, or 0 if none does.
 unsigned tmemAllocationColumns(const TargetInfo &target, unsigned columns);
 
-/// Empty if the launch fits the chip, else the first limit it breaks.
-std::string checkLaunch(const TargetInfo &target, unsigned threadsPerCta,
-                        uint32_t smemBytes, unsigned clusterSize);
+/// Empty if an SM has the threads of so many CTAs at a time, else the limit
+/// that they break.
+std::string checkResidency(const TargetInfo &target, uint64_t ctas,
+                           uint64_t threadsPerCta);
 
 } // namespace mx::target
 

@@ -50,6 +50,10 @@ inline constexpr unsigned kTensorMapBytes = 128;
 inline constexpr unsigned kTensorMapAlignment = 64;
 inline constexpr unsigned kTensorMapMaxRank = 5;
 inline constexpr unsigned kTensorMapMaxBox = 256;
+/// Addresses and strides are multiples of so many bytes, at the least.
+inline constexpr unsigned kTensorMapStrideUnit = 16;
+/// Elements of the inner dimension that the padded types always move.
+inline constexpr unsigned kTensorMapPaddedBox = 128;
 /// Not in the manual, but the driver refuses boxes that exceed the shared
 /// memory of an SM.
 inline constexpr uint64_t kTensorMapMaxBoxBytes = 228 * 1024;
@@ -96,10 +100,6 @@ uint32_t boxElements(const TensorMapDesc &desc, unsigned dim);
 /// Bytes by which one load of a full box completes an mbarrier: packed bytes,
 /// elements beyond the tensor included, gaps of the row pitch not.
 uint64_t boxTransactionBytes(const TensorMapDesc &desc);
-/// Bytes from one row of a box to the next in shared memory.
-uint32_t boxRowPitch(const TensorMapDesc &desc);
-/// Bytes of shared memory that a box spans.
-uint64_t boxSmemBytes(const TensorMapDesc &desc);
 
 } // namespace mx::target
 

@@ -9,6 +9,7 @@
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Target/MmaShapes.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -27,11 +28,13 @@ struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
     auto type = cast<VectorType>(op.getType());
     Value column = adaptor.getBuffer();
     Value warp = builder.warpInCta();
-    Value quarter = arith::AndIOp::create(builder, warp, builder.i32(3));
-    Value lane = builder.mul(quarter, builder.i32(32));
+    Value quarter = arith::AndIOp::create(
+        builder, warp, builder.i32(mx::target::kWarpGroupWarps - 1));
+    Value lane = builder.mul(quarter, builder.i32(mx::target::kWarpSize));
     Value start = builder.add(column, builder.toI32(adaptor.getColumn()));
     Value address = builder.add(
-        start, arith::ShLIOp::create(builder, lane, builder.i32(16)));
+        start, arith::ShLIOp::create(builder, lane,
+                                     builder.i32(mx::target::kTmemLaneShift)));
     auto load = [&] {
       Value words = builder.loadTensorMemory(address, type.getNumElements());
       return arith::BitcastOp::create(builder, type, words).getResult();

@@ -154,11 +154,12 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
     }
     Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
     Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    auto mapType = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+    auto mapType = LLVM::LLVMArrayType::get(builder.getI8Type(),
+                                            mx::target::kTensorMapBytes);
     Value map = LLVM::AllocaOp::create(
         builder, pointer, mapType,
         LLVM::ConstantOp::create(builder, builder.getI64Type(), 1),
-        /*alignment=*/64);
+        /*alignment=*/mx::target::kTensorMapAlignment);
     auto enumerator = [&](auto value) {
       return builder.i32(static_cast<int64_t>(value));
     };
@@ -434,7 +435,7 @@ struct ConvertMXGPUHostToGPUPass final
     converter.addConversion([](Type type) { return type; });
     converter.addConversion([](mx::mxgpu::TensorMapType type) {
       return LLVM::LLVMArrayType::get(IntegerType::get(type.getContext(), 8),
-                                      128);
+                                      mx::target::kTensorMapBytes);
     });
     ConversionTarget target(*context);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });

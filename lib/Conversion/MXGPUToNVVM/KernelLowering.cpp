@@ -15,13 +15,10 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Target/TargetInfo.h"
+#include "mx/Target/TensorMap.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
-
-/// Warps that setmaxnreg gives registers together, and the step of its counts.
-static constexpr int64_t kWarpGroupWarps = mx::target::kWarpGroupWarps;
-static constexpr int64_t kRegisterStep = mx::target::kSetMaxNRegStep;
 
 /// The dynamic shared memory of all kernels of a module.
 static void declareSharedMemory(gpu::GPUModuleOp module) {
@@ -68,11 +65,13 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
             builder, builder.getIndexType(), number));
       value = buildMemRef(builder, memref, parameters[0], numbers);
     } else if (isa<TensorMapType>(argument.getType())) {
-      auto map = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+      auto map = LLVM::LLVMArrayType::get(builder.getI8Type(),
+                                          mx::target::kTensorMapBytes);
       function.setArgAttr(next, LLVM::LLVMDialect::getByValAttrName(),
                           TypeAttr::get(map));
-      function.setArgAttr(next, LLVM::LLVMDialect::getAlignAttrName(),
-                          builder.getI64IntegerAttr(64));
+      function.setArgAttr(
+          next, LLVM::LLVMDialect::getAlignAttrName(),
+          builder.getI64IntegerAttr(mx::target::kTensorMapAlignment));
       function.setArgAttr(next, NVVM::NVVMDialect::getGridConstantAttrName(),
                           builder.getUnitAttr());
       value = UnrealizedConversionCastOp::create(
@@ -149,16 +148,6 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
   builder.fenceBarrierInit();
 }
 
-/// The warp that allocates tensor memory: that of the role that fills it.
-static int64_t getAllocatingWarp(KernelOp kernel) {
-  int64_t warp = 0;
-  kernel.walk([&](ProducerAcquireOp acquire) {
-    if (acquire.getRing().getType().getProducer() == Agent::Mma)
-      warp = *getRole(acquire).getFirstWarp();
-  });
-  return warp;
-}
-
 static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
   Value current = builder.warpInCta();
   Value isWarp = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
@@ -209,7 +198,10 @@ static bool isAllocated(KernelOp kernel) {
       for (BufferType buffer : ring.getType().getBuffers())
         allocated &= buffer.getSpace() == Space::Smem || kernel.getTmemSlot();
     } else if (auto role = dyn_cast<RoleOp>(op)) {
-      allocated &= role.getFirstWarp().has_value();
+      allocated &=
+          role.getFirstWarp().has_value() &&
+          (role.getBarrier() || !role.needsBarrier()) &&
+          role.getRegisters().has_value() == kernel.getRegisters().has_value();
     } else if (auto copy = dyn_cast<CopyScalesOp>(op)) {
       allocated &= copy.getColumn() && kernel.getTmemSlot();
     }
@@ -217,29 +209,18 @@ static bool isAllocated(KernelOp kernel) {
   return allocated;
 }
 
-/// Launches with as many registers as the warpgroups have on average. Each role
-/// then takes its own: ptxas counts with them only in code behind setmaxnreg
-/// that no other role runs.
-static void divideRegisters(NVVMBuilder &builder, KernelOp kernel,
-                            LLVM::LLVMFuncOp function, KernelContext &context) {
-  SmallVector<int64_t> groups; // registers of a thread, by warpgroup
-  int64_t warps = 0;
-  for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
-    if (!role.getRegisters())
-      return;
-    warps += role.getWarps();
-    groups.resize(llvm::divideCeil(warps, kWarpGroupWarps),
-                  *role.getRegisters());
-  }
-  int64_t sum = 0;
-  for (int64_t registers : groups)
-    sum += registers;
-  // What is launched must suffice for what they ask for together.
-  int64_t launched =
-      llvm::alignTo(llvm::divideCeil(sum, groups.size()), kRegisterStep);
-  function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                    builder.getI32IntegerAttr(launched));
-  context.launchedRegisters = launched;
+/// Bounds the registers of a thread. Where roles divide them, each takes its
+/// own later: ptxas counts with those only in code after setmaxnreg that no
+/// other role runs.
+static void boundRegisters(NVVMBuilder &builder, KernelOp kernel,
+                           LLVM::LLVMFuncOp function, KernelContext &context) {
+  context.launchedRegisters = kernel.getRegisters().value_or(0);
+  if (context.launchedRegisters)
+    function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                      builder.getI32IntegerAttr(context.launchedRegisters));
+  if (std::optional<int64_t> ctas = kernel.getMinCtas())
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      builder.getI32IntegerAttr(*ctas));
 }
 
 FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
@@ -272,7 +253,6 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
 
   SmallVector<RingOp> rings(kernel.getBody().getOps<RingOp>());
   SmallVector<RoleOp> roles(kernel.getBody().getOps<RoleOp>());
-  int64_t warp = getAllocatingWarp(kernel);
   builder.setInsertionPointToStart(entry);
   createStates(builder, kernel, context);
   mapArguments(builder, kernel, function);
@@ -291,8 +271,9 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
   if (pair)
     builder.syncCluster();
   std::optional<int64_t> columns = kernel.getTmemColumns();
+  int64_t allocatingWarp = kernel.getTmemWarp().value_or(0);
   if (columns) {
-    auto ifOp = ifWarp(builder, warp);
+    auto ifOp = ifWarp(builder, allocatingWarp);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     builder.allocTensorMemory(builder.shared(*kernel.getTmemSlot()), *columns,
@@ -309,17 +290,7 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
         builder, builder.getI32Type(), builder.shared(*kernel.getTmemSlot()));
   }
 
-  divideRegisters(builder, kernel, function, context);
-  // Few such kernels fit an SM beside each other; told nothing, ptxas gives
-  // threads too few registers and spills.
-  if (kernel.getTmemColumns() &&
-      !function->hasAttr(NVVM::NVVMDialect::getMaxnregAttrName()))
-    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                      builder.getI32IntegerAttr(1));
-
-  if (QuantizeScheduleAttr schedule = kernel.getQuantizeScheduleAttr())
-    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                      builder.getI32IntegerAttr(schedule.getCtas()));
+  boundRegisters(builder, kernel, function, context);
 
   // The body, then tear-down.
   entry->getOperations().splice(entry->end(),
@@ -335,7 +306,7 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
     builder.syncCta();
   if (columns) {
     builder.fenceAfterSync();
-    auto ifOp = ifWarp(builder, warp);
+    auto ifOp = ifWarp(builder, allocatingWarp);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     builder.freeTensorMemory(context.tensorMemory, *columns, pair);

@@ -216,10 +216,9 @@ Value NVVMBuilder::inCluster(Value pointer) {
 }
 
 Value NVVMBuilder::atLeader(Value pointer) {
-  // Bit 24 of a shared-memory address is bit 0 of the CTA's rank (measured on
-  // hardware; CUTLASS calls the mask Sm100MmaPeerBitMask).
   Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), pointer);
-  Value leader = arith::AndIOp::create(*this, address, i64(0xFEFFFFFF));
+  Value leader = arith::AndIOp::create(*this, address,
+                                       i64(mx::target::kLeaderAddressMask));
   return LLVM::IntToPtrOp::create(
       *this, LLVM::LLVMPointerType::get(getContext(), 3), leader);
 }
@@ -423,14 +422,21 @@ void NVVMBuilder::copyScaleTile(Value address, Value descriptor, bool pair) {
 }
 
 static NVVM::MMABlockScaleKind getBlockScaleKind(mx::target::MmaKind kind) {
+  using mx::target::MmaKind;
   switch (kind) {
-  case mx::target::MmaKind::MXF4:
-    return NVVM::MMABlockScaleKind::MXF4;
-  case mx::target::MmaKind::MXF4NVF4:
-    return NVVM::MMABlockScaleKind::MXF4NVF4;
-  default:
+  case MmaKind::MXF8F6F4:
     return NVVM::MMABlockScaleKind::MXF8F6F4;
+  case MmaKind::MXF4:
+    return NVVM::MMABlockScaleKind::MXF4;
+  case MmaKind::MXF4NVF4:
+    return NVVM::MMABlockScaleKind::MXF4NVF4;
+  case MmaKind::F16:
+  case MmaKind::TF32:
+  case MmaKind::F8F6F4:
+  case MmaKind::I8:
+    break;
   }
+  llvm_unreachable("the verifier lets only kinds with scales pass");
 }
 
 void NVVMBuilder::mmaBlockScaled(const mx::target::InstrDescriptor &instruction,

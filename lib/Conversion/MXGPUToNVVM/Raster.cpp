@@ -62,8 +62,9 @@ Tiles buildSupergroup(const Arithmetic &a, int64_t group, Tiles grid,
   return {a.add(first, row), column};
 }
 
-/// Where a walk down the curve stands; see lib/Target/Raster.cpp. `across` is
-/// kept behind `along`, and `isTurned` says that they have changed places.
+/// Where a walk down the curve stands; see unittests/Target/Raster.cpp.
+/// `across` is kept behind `along`, and `isTurned` says that they have changed
+/// places.
 struct Walk {
   Value unit;
   Value alongStart, alongDirection, along;

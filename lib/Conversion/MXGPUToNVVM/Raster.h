@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The orders of mx/Target/Raster.h as instructions.
+// The orders as instructions; unittests/Target/Raster.h has them in C++.
 //
 //===----------------------------------------------------------------------===//
 

@@ -53,13 +53,9 @@ static void byStoringThread(NVVMBuilder &builder, RoleOp role, RingOp ring,
 void mx::mxgpu::syncSharers(NVVMBuilder &builder, Operation *op, RingOp ring) {
   if (ring.getType().getScope() == Scope::Warp)
     return builder.syncWarp();
-  // Barrier 0 is that of the CTA.
   RoleOp role = getRole(op);
-  int64_t number = 1;
-  op->getParentOfType<LLVM::LLVMFuncOp>().walk([&](RoleOp other) {
-    number += *other.getFirstWarp() < *role.getFirstWarp();
-  });
-  builder.syncThreads(number, role.getWarps() * 32);
+  builder.syncThreads(*role.getBarrier(),
+                      role.getWarps() * mx::target::kWarpSize);
 }
 
 void mx::mxgpu::drainStores(NVVMBuilder &builder, RingOp ring, RoleOp role) {

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx;
@@ -35,23 +36,23 @@ static Value getDescriptor(NVVMBuilder &builder,
   auto [start, inSlot] = splitOffset(buffer);
   Value address =
       LLVM::PtrToIntOp::create(builder, builder.getI64Type(), start);
-  Value inCta = arith::AndIOp::create(builder, address, builder.i64(0x3FFFF));
-  Value units = arith::ShRUIOp::create(builder, inCta, builder.i64(4));
+  Value inCta = arith::AndIOp::create(
+      builder, address, builder.i64(target::kDescriptorAddressMask));
+  Value units = arith::ShRUIOp::create(
+      builder, inCta, builder.i64(llvm::Log2_32(target::kDescriptorUnit)));
   return builder.add(units, builder.i64(target::encode(layout) +
                                         inSlot / target::kDescriptorUnit));
 }
 
-/// A 64-bit L2 cache policy, the word that createpolicy.fractional would give
-/// for all of the accesses; CUTLASS (cute/arch/copy_sm90_desc.hpp,
-/// TMA::CacheHintSm90) and other libraries pass these words as they are.
+/// The L2 cache policy of a hint, as the word that instructions take.
 static Value getCachePolicy(NVVMBuilder &builder, CacheHint hint) {
   switch (hint) {
   case CacheHint::None:
     return {};
   case CacheHint::EvictFirst:
-    return builder.i64(0x12F0000000000000);
+    return builder.i64(target::kEvictFirstPolicy);
   case CacheHint::EvictLast:
-    return builder.i64(0x14F0000000000000);
+    return builder.i64(target::kEvictLastPolicy);
   }
   llvm_unreachable("all hints are listed");
 }

@@ -125,7 +125,8 @@ RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,
                            bool onLeader) {
   auto role = RoleOp::create(*this, name, warps, elected, onLeader,
                              /*registers=*/IntegerAttr(),
-                             /*first_warp=*/IntegerAttr());
+                             /*first_warp=*/IntegerAttr(),
+                             /*barrier=*/IntegerAttr());
   setInsertionPointToStart(&role.getBody().emplaceBlock());
   return role;
 }

@@ -13,12 +13,12 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 
 namespace mx::mxgpu {
 
 /// CTAs that a grid can have; kernels number units of work in 32 bits.
-inline constexpr int64_t kMaxUnits = std::numeric_limits<int32_t>::max();
+inline constexpr int64_t kMaxUnits = target::kMaxGridX;
 
 /// Rows and columns that tiles of up to 256 can cover: coordinates of bulk
 /// copies are signed and have 32 bits (PTX ISA, cp.async.bulk.tensor).

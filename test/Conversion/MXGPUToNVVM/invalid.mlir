@@ -48,7 +48,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 !in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = tma, consumer = mma>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
-  mxgpu.kernel @kernel() smem(1024) tmem(32 at 1020) {
+  mxgpu.kernel @kernel() smem(1024) tmem(32 at 1020 warp 0) {
     %in = mxgpu.ring "in" offsets [0] barriers(512) stride(640) : !in
     mxgpu.role @role warps(1) first_warp(0) {
       %s = mxgpu.consume %in : !in

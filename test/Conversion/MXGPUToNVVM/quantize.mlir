@@ -84,7 +84,7 @@
 // CHECK-NEXT:      llvm.store %[[FOUR]], %{{.*}} : i32, !llvm.ptr<1>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @pairs(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %n: index, %rows: index)
-      quantize_schedule(<tile = [128, 128], threads = 128, ctas = 4>) {
+      min_ctas(4) {
     mxgpu.role @quantize warps(4) {
       %v = mxgpu.load_block %x[%n, %n] : memref<?x?xbf16> -> vector<16xbf16>
       %e, %f = mxgpu.quantize_block %v scale_rounding = ceil lanes(2) : vector<16xbf16> -> vector<16xf8E4M3FN>, f8E8M0FNU

@@ -209,7 +209,7 @@ func.func @slices(%a: !slice, %as: memref<?x1x32x4x4xf8E8M0FNU>, %b: memref<128x
 
 // CHECK-LABEL: mxgpu.kernel @quantize_quantize(
 // CHECK-SAME:    %[[X:[a-z_]*]]: memref<?x?xf16>, %[[E:[a-z_]*]]: memref<?x?xf8E5M2>, %[[S:[a-z_]*]]: memref<?x?x32x4x4xf8E8M0FNU>)
-// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 64, vector = 8>) {
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 64, vector = 8>) min_ctas(1) {
 // CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : index
 // CHECK-DAG:     %[[C8:.*]] = arith.constant 8 : index
 // CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
@@ -259,7 +259,7 @@ func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E5M2>, %s: memref<?x?x
 
 // CHECK-LABEL: mxgpu.kernel @nvfp4_quantize(
 // CHECK-SAME:    %[[E:[a-z_]*]]: memref<?x?xi8>, %[[S:[a-z_]*]]: memref<?x?xf8E4M3FN>, %[[G:[a-z_0-9]*]]: f32)
-// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, ctas = 4>) {
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, ctas = 4>) min_ctas(4) {
 // CHECK:         mxgpu.quantize_block %{{.*}} encode(%[[G]]) scale_rounding = ceil : vector<16xbf16> -> vector<16xf4E2M1FN>, f8E4M3FN
 // CHECK:         mxgpu.store_block %{{.*}}, %[[E]][%{{.*}}, %{{.*}}] : vector<16xf4E2M1FN>, memref<?x?xi8>
 func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %g: f32) {
@@ -315,7 +315,7 @@ func.func @nvfp4_and_amax(%x: memref<?x?xbf16>, %g: f32, %e: memref<?x?xf4E2M1FN
 // CHECK:         mxgpu.launch @kernels::@dequantize_dequantize grid(%{{.*}}) args(%[[BYTES]], %[[S]], %[[X]], %[[G]] :
 // CHECK-LABEL: mxgpu.kernel @dequantize_dequantize(
 // CHECK-SAME:    %[[Q:[a-z_0-9]*]]: memref<?x?xi8>, %[[S:[a-z_0-9]*]]: memref<?x?x32x4x4xf8E4M3FN>, %[[X:[a-z_0-9]*]]: memref<?x?xf16>, %[[G:[a-z_0-9]*]]: f32)
-// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512, vector = 8, ctas = 2>) {
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512, vector = 8, ctas = 2>) min_ctas(2) {
 // CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
 // CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
 // CHECK:         mxgpu.role @dequantize warps(16) {
@@ -414,7 +414,7 @@ func.func @copies(%x: memref<32x32xf32>, %z: memref<32x32xf32>, %e: memref<32x32
 // CHECK-LABEL: mxgpu.kernel @producer_quantize(
 // CHECK-SAME:    %[[X:[^:]*]]: memref<?x256xbf16>, %[[Y:[^:]*]]: memref<?x256xf32>, %[[N:[^:]*]]: memref<?xi32>, %[[W:[^:]*]]: memref<?xf32>,
 // CHECK-SAME:    %[[E:[^:]*]]: memref<?x256xf8E4M3FN>, %[[S:[^:]*]]: memref<?x8xf8E8M0FNU>)
-// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512>) {
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512>) min_ctas(1) {
 // CHECK:         %[[ROWS:.*]] = memref.dim %[[N]]
 // CHECK:         mxgpu.role @quantize
 // CHECK:           mxgpu.for_each_work

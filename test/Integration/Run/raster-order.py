@@ -1,4 +1,4 @@
-"""Kernels visit tiles in the order of mx/Target/Raster.h.
+"""Kernels visit tiles in the order of unittests/Target/Raster.h.
 
 RUN: %python %s mx-opt mx-translate mx-sim %mx_obj/unittests/mx-raster-dump %t
 REQUIRES: compiler, numpy

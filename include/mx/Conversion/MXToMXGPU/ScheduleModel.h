@@ -11,7 +11,7 @@
 #ifndef MX_CONVERSION_MXTOMXGPU_SCHEDULEMODEL_H
 #define MX_CONVERSION_MXTOMXGPU_SCHEDULEMODEL_H
 
-#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Target/Rates.h"
 #include <vector>
 

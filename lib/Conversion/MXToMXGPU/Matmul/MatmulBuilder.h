@@ -13,7 +13,7 @@
 
 #include "../ElementRegion.h"
 #include "../KernelBuilder.h"
-#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -29,10 +29,10 @@ llvm::LogicalResult verifyScheduleSupport(ProductOpInterface op,
 class MatmulBuilder {
 public:
   MatmulBuilder(ProductOpInterface op, mlir::gpu::GPUModuleOp module,
-                ScheduleAttr schedule)
-      : op(op), module(module), schedule(schedule), host(op->getLoc(), op),
-        body(op->getLoc(), op), product(getMatmulProblem(op)->product),
-        region(op.getEpilogueBlock()) {}
+                ScheduleAttr schedule, const target::TargetInfo &target)
+      : op(op), module(module), schedule(schedule), target(target),
+        host(op->getLoc(), op), body(op->getLoc(), op),
+        product(getMatmulProblem(op)->product), region(op.getEpilogueBlock()) {}
 
   void build() {
     viewGroups();
@@ -199,6 +199,7 @@ private:
   int64_t numParts = op.getNumParts();
   mlir::gpu::GPUModuleOp module;
   ScheduleAttr schedule;
+  const target::TargetInfo &target;
   KernelBuilder host, body;
   target::ProductForm product;
   KernelOp kernel;

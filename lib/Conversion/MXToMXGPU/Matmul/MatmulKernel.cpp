@@ -9,7 +9,7 @@
 #include "MatmulBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 
 using namespace mlir;
 using namespace mx;
@@ -298,7 +298,7 @@ LogicalResult mx::mxgpu::convertMatmul(ProductOpInterface op,
     schedule = ScheduleAttr::get(op->getContext(),
                                  withDirectStores(schedule.getParts()));
   }
-  MatmulBuilder(op, module, schedule).build();
+  MatmulBuilder(op, module, schedule, target).build();
   op->erase();
   return success();
 }

@@ -23,9 +23,6 @@ using namespace mx::mxgpu;
 /// loads of 16 bytes from each part.
 static constexpr int64_t kSumWarps = 8, kSumColumns = 8;
 
-/// CTAs of so many warps that an SM has at a time, if it has 2048 threads.
-static constexpr int64_t kSumCtas = 64 / kSumWarps;
-
 void MatmulBuilder::buildSplit() {
   checkSizes();
   auto out = cast<MemRefType>(getOut().getType());
@@ -50,7 +47,7 @@ void MatmulBuilder::buildSplit() {
       host, TypeRange(), op.getA(), op.getAScales(), op.getB(), op.getBScales(),
       /*alpha=*/Value(), parts, op.getBlockSize(), /*accumulate=*/false,
       /*epilogueCount=*/0u);
-  MatmulBuilder(product, module, schedule).buildProduct();
+  MatmulBuilder(product, module, schedule, target).buildProduct();
   product.erase();
   buildSum(parts);
   memref::DeallocOp::create(host, parts);
@@ -72,7 +69,8 @@ void MatmulBuilder::buildSum(Value parts) {
   Value units = host.mul(host.ceilDiv(host.dim(getOut(), 0), kSumWarps),
                          host.ceilDiv(host.dim(getOut(), 1), kTileN));
   host.requireAtMost(units, kMaxUnits, "units of work");
-  Value most = host.mul(SmCountOp::create(host), host.index(kSumCtas));
+  int64_t ctas = target.threadsPerSm / (kSumWarps * target::kWarpSize);
+  Value most = host.mul(SmCountOp::create(host), host.index(ctas));
   host.launch(kernel, arith::MinUIOp::create(host, units, most), arguments);
 }
 

@@ -96,6 +96,7 @@ LogicalResult mx::mxgpu::convertDequantize(DequantizeOp op,
   KernelOp kernel =
       host.kernel(module, "dequantize", ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
+  kernel.setMinCtas(schedule.getCtas());
   buildKernel(kernel, op, schedule);
   Value rowTiles = host.ceilDiv(rows, schedule.getTile()[0]);
   Value columnTiles = host.ceilDiv(columns, schedule.getTile()[1]);

@@ -372,6 +372,7 @@ void QuantizeRowsBuilder::build() {
   SmallVector<Value> arguments = getArguments();
   kernel = host.kernel(module, "quantize", ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
+  kernel.setMinCtas(schedule.getCtas());
   takeArguments();
   buildBody();
   Value rowTiles =

@@ -164,6 +164,7 @@ void QuantizeTileBuilder::build() {
 
   kernel = host.kernel(module, "quantize", ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
+  kernel.setMinCtas(schedule.getCtas());
   Block::args_iterator argument = kernel.getBody().args_begin();
   if (isProduced())
     pieces.takeArguments(argument);

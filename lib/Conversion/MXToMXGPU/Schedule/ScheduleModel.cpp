@@ -120,6 +120,13 @@ static int64_t getLoadTraffic(const Grid &grid, const ScheduleParts &parts,
 // Cost
 //===----------------------------------------------------------------------===//
 
+/// Who asks has seen that the chip has products, and so rates.
+static const target::Rates &getRates(const target::TargetInfo &target) {
+  const target::Rates *rates = target::lookupRates(target);
+  assert(rates && "schedules are chosen for chips with rates only");
+  return *rates;
+}
+
 StringRef ModelledCost::getPipe() const {
   int64_t products = mma + steps;
   int64_t slowest = std::max({products, port, fill, ring});
@@ -135,7 +142,7 @@ StringRef ModelledCost::getPipe() const {
 ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
                                         const ScheduleParts &parts,
                                         const target::TargetInfo &target) {
-  const target::Rates &rates = target::getRates(target);
+  const target::Rates &rates = getRates(target);
   Grid grid = getGrid(problem, parts, target);
   ModelledCost cost;
   int64_t ctas = parts.ctaPair ? 2 : 1, tileN = parts.tile[1];
@@ -231,7 +238,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
 
 int64_t mx::mxgpu::getIdealCycles(const MatmulProblem &problem,
                                   const target::TargetInfo &target) {
-  const target::Rates &rates = target::getRates(target);
+  const target::Rates &rates = getRates(target);
   int64_t products =
       ceilDiv(orAssumed(problem.k), target::getInfo(problem.product.kind).k);
   // A column of 128 rows is half a cycle of one instruction.
@@ -286,7 +293,7 @@ getRasterChoices(const MatmulProblem &problem, ScheduleParts parts,
                  const target::TargetInfo &target) {
   SmallVector<std::pair<RasterOrder, int64_t>> choices;
   Grid grid = getGrid(problem, parts, target);
-  int64_t cache = target::getRates(target).l2Bytes / 2;
+  int64_t cache = getRates(target).l2Bytes / 2;
   auto getTraffic = [&](RasterOrder order, int64_t group) {
     parts.rasterOrder = order;
     parts.rasterGroup = group;

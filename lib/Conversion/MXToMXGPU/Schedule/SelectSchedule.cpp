@@ -65,6 +65,9 @@ struct SelectSchedulePass final
         getOperation().walk([&](ProductOpInterface op) -> WalkResult {
           if (std::string why = target::checkTcgen05(*target); !why.empty())
             return op->emitOpError(why);
+          if (!target::lookupRates(*target))
+            return op->emitOpError("no rates of chip '")
+                   << target->chip << "' are known to choose a schedule by";
           select(op, *target);
           return WalkResult::advance();
         });

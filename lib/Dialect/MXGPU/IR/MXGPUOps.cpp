@@ -114,19 +114,36 @@ LogicalResult KernelOp::verify() {
   if (IntegerAttr bytes = getSmemBytesAttr(); bytes && bytes.getInt() < 0)
     return emitOpError("expected smem_bytes of at least 0, found ")
            << bytes.getInt();
+  if (IntegerAttr ctas = getMinCtasAttr(); ctas && ctas.getInt() < 1)
+    return emitOpError("expected min_ctas of at least 1, found ")
+           << ctas.getInt();
   IntegerAttr columns = getTmemColumnsAttr(), slot = getTmemSlotAttr();
-  if (!columns != !slot)
-    return emitOpError("expected tmem_columns and tmem_slot together");
+  if (!columns != !slot || !columns != !getTmemWarpAttr())
+    return emitOpError("expected tmem_columns, tmem_slot and tmem_warp "
+                       "together");
   if (slot && slot.getInt() < 0)
     return emitOpError("expected tmem_slot of at least 0, found ")
            << slot.getInt();
-  // PTX ISA, tcgen05.alloc: a power of two from 32 to 512.
-  if (columns && (columns.getInt() < 32 || columns.getInt() > 512 ||
+  if (columns && (columns.getInt() < target::kTmemAllocMin ||
+                  columns.getInt() > target::kTmemAllocMax ||
                   !llvm::isPowerOf2_64(columns.getInt())))
-    return emitOpError("expected a power of two from 32 to 512 tmem_columns, "
-                       "found ")
-           << columns.getInt();
+    return emitOpError("expected a power of two from ")
+           << target::kTmemAllocMin << " to " << target::kTmemAllocMax
+           << " tmem_columns, found " << columns.getInt();
   return success();
+}
+
+/// What setmaxnreg can set.
+static LogicalResult verifyCount(Operation *op, IntegerAttr registers) {
+  if (!registers)
+    return success();
+  int64_t count = registers.getInt();
+  if (count >= target::kSetMaxNRegMin && count <= target::kSetMaxNRegMax &&
+      count % target::kSetMaxNRegStep == 0)
+    return success();
+  return op->emitOpError("expected registers in multiples of ")
+         << target::kSetMaxNRegStep << " from " << target::kSetMaxNRegMin
+         << " to " << target::kSetMaxNRegMax << ", found " << count;
 }
 
 /// Registers move between warpgroups, so the roles of one have equally many;
@@ -151,18 +168,28 @@ static LogicalResult verifyRegisters(KernelOp kernel) {
     if (warps % target::kWarpGroupWarps)
       ofGroup = registers;
   }
-  return success();
+  if (kernel.getRegisters() && !all)
+    return kernel.emitOpError("expected registers only where roles divide "
+                              "them, found ")
+           << *kernel.getRegisters();
+  return verifyCount(kernel, kernel.getRegistersAttr());
 }
 
 LogicalResult KernelOp::verifyRegions() {
   if (getNumThreads() == 0)
     return emitOpError("expected at least 1 role, found none");
-  if (getNumThreads() > 1024)
-    return emitOpError("expected at most 1024 threads, found ")
+  if (getNumThreads() > target::kMaxThreadsPerCta)
+    return emitOpError("expected at most ")
+           << target::kMaxThreadsPerCta << " threads, found "
            << getNumThreads();
   llvm::SmallDenseSet<StringAttr> names;
+  llvm::SmallDenseSet<int64_t> barriers;
   int64_t warps = 0;
   for (RoleOp role : getBody().getOps<RoleOp>()) {
+    if (std::optional<int64_t> barrier = role.getBarrier();
+        barrier && !barriers.insert(*barrier).second)
+      return role.emitOpError("expected roles with different barriers, found ")
+             << *barrier << " twice";
     if (!names.insert(role.getSymNameAttr()).second)
       return role.emitOpError("expected roles with different names, found ")
              << role.getSymNameAttr() << " twice";
@@ -177,6 +204,10 @@ LogicalResult KernelOp::verifyRegions() {
              << getCluster() << ')';
     warps += role.getWarps();
   }
+  if (IntegerAttr warp = getTmemWarpAttr();
+      warp && (warp.getInt() < 0 || warp.getInt() >= warps))
+    return emitOpError("expected tmem_warp from 0 to ")
+           << warps - 1 << ", found " << warp.getInt();
   return verifyRegisters(*this);
 }
 
@@ -189,23 +220,37 @@ int64_t KernelOp::getNumThreads() {
   }
   if (dividesRegisters)
     warps = llvm::alignTo(warps, target::kWarpGroupWarps);
-  return warps * 32;
+  return warps * target::kWarpSize;
 }
 
 LogicalResult RoleOp::verify() {
-  if (getWarps() > 32)
-    return emitOpError("expected at most 32 warps, found ") << getWarps();
-  if (IntegerAttr registers = getRegistersAttr())
-    if (int64_t count = registers.getInt(); count < target::kSetMaxNRegMin ||
-                                            count > target::kSetMaxNRegMax ||
-                                            count % target::kSetMaxNRegStep)
-      return emitOpError("expected registers in multiples of ")
-             << target::kSetMaxNRegStep << " from " << target::kSetMaxNRegMin
-             << " to " << target::kSetMaxNRegMax << ", found " << count;
+  constexpr int64_t kMaxWarps = target::kMaxThreadsPerCta / target::kWarpSize;
+  if (getWarps() > kMaxWarps)
+    return emitOpError("expected at most ")
+           << kMaxWarps << " warps, found " << getWarps();
+  if (failed(verifyCount(*this, getRegistersAttr())))
+    return failure();
+  // Barrier 0 is that of all threads.
+  if (IntegerAttr barrier = getBarrierAttr();
+      barrier &&
+      (barrier.getInt() < 1 || barrier.getInt() >= target::kNamedBarriers))
+    return emitOpError("expected a barrier from 1 to ")
+           << target::kNamedBarriers - 1 << ", found " << barrier.getInt();
   if (getElected() && getWarps() != 1)
     return emitOpError("expected 1 warp in an elected role, found ")
            << getWarps();
   return success();
+}
+
+bool RoleOp::needsBarrier() {
+  return getBody()
+      .walk([](ProducerAcquireOp acquire) {
+        RingType ring = acquire.getRing().getType();
+        return ring.isStaging() && ring.getScope() != Scope::Warp
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 //===----------------------------------------------------------------------===//

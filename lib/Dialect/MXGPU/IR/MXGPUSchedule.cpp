@@ -9,7 +9,8 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
-#include "mx/Target/TargetInfo.h"
+#include "mx/Support/ScaleLayout.h"
+#include "mx/Target/MmaShapes.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -304,24 +305,32 @@ static LogicalResult verifyTile(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected 3 tile sizes (rows, columns, reduction), "
                           "found "
                        << tile.size();
-  int64_t rows = ctaPair ? 256 : 128;
+  int64_t rows = target::kTmemLanes * (ctaPair ? 2 : 1);
   if (tile[0] != rows)
     return emitError() << "expected a tile of " << rows << " rows "
                        << (ctaPair ? "of a CTA pair" : "without a CTA pair")
                        << ", found " << tile[0];
   // Scales come in tiles of 128 rows, of which the tensor core can begin at
-  // half (PTX ISA, scale factor layouts). PTX ISA, tcgen05.mma: N in steps of
-  // 8, or 16 of a pair; all published descriptions agree on 16 and 32.
-  int64_t step = ctaPair ? 32 : 16;
-  bool isWhole = tile[1] > 0 && tile[1] % 64 == 0 && tile[1] <= 256;
-  bool isSmall = tile[1] > 0 && tile[1] % step == 0 && tile[1] < 64;
-  if (!isWhole && !isSmall)
-    return emitError() << "expected a tile of 64, 128, 192 or 256 columns, or "
-                          "fewer in multiples of "
-                       << step << ", found " << tile[1];
-  if (tile[2] != 128 && tile[2] != 256)
-    return emitError() << "expected a tile of 128 or 256 reduction elements, "
-                          "found "
+  // half (PTX ISA, scale factor layouts). All block-scaled kinds have the same
+  // N.
+  constexpr int64_t kHalfTile = kScaleTileRows / 2;
+  const target::MmaShapeRule &rule =
+      *target::lookupShape(target::MmaKind::MXF8F6F4, ctaPair ? 2 : 1, rows);
+  int64_t step = rule.nStepPreferred, most = rule.nMax;
+  bool isWhole = tile[1] > 0 && tile[1] % kHalfTile == 0 && tile[1] <= most;
+  bool isSmall = tile[1] > 0 && tile[1] % step == 0 && tile[1] < kHalfTile;
+  if (!isWhole && !isSmall) {
+    InFlightDiagnostic diag = emitError() << "expected a tile of ";
+    for (int64_t columns = kHalfTile; columns < most; columns += kHalfTile)
+      diag << columns << (columns + kHalfTile < most ? ", " : " or ");
+    return diag << most << " columns, or fewer in multiples of " << step
+                << ", found " << tile[1];
+  }
+  // The scales of 4 blocks of 32 are one column of tensor memory.
+  constexpr int64_t kScaledElements = kScaleTileBlocks * 32;
+  if (tile[2] != kScaledElements && tile[2] != 2 * kScaledElements)
+    return emitError() << "expected a tile of " << kScaledElements << " or "
+                       << 2 * kScaledElements << " reduction elements, found "
                        << tile[2];
   return success();
 }
@@ -392,9 +401,11 @@ QuantizeScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (size < 1 || size % 128)
       return emitError() << "expected a tile of multiples of 128, found "
                          << size;
-  if (threads < 1 || threads > 1024 || threads % target::kWarpSize)
-    return emitError() << "expected 32 to 1024 threads in whole warps, found "
-                       << threads;
+  if (threads < 1 || threads > target::kMaxThreadsPerCta ||
+      threads % target::kWarpSize)
+    return emitError() << "expected " << target::kWarpSize << " to "
+                       << target::kMaxThreadsPerCta
+                       << " threads in whole warps, found " << threads;
   if (vector != 8 && vector != 16 && vector != 32)
     return emitError() << "expected vectors of 8, 16 or 32 elements, found "
                        << vector;

@@ -146,18 +146,20 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
     return parser.parseAttribute(size, parser.getBuilder().getI64Type(),
                                  name.getValue(), result.attributes);
   };
-  if (succeeded(parser.parseOptionalKeyword("cluster")) &&
-      (parser.parseLParen() || parseSize(getClusterAttrName(result.name)) ||
-       parser.parseRParen()))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("smem")) &&
-      (parser.parseLParen() || parseSize(getSmemBytesAttrName(result.name)) ||
-       parser.parseRParen()))
-    return failure();
+  for (auto [keyword, name] :
+       {std::pair("cluster", getClusterAttrName(result.name)),
+        std::pair("min_ctas", getMinCtasAttrName(result.name)),
+        std::pair("registers", getRegistersAttrName(result.name)),
+        std::pair("smem", getSmemBytesAttrName(result.name))})
+    if (succeeded(parser.parseOptionalKeyword(keyword)) &&
+        (parser.parseLParen() || parseSize(name) || parser.parseRParen()))
+      return failure();
   if (succeeded(parser.parseOptionalKeyword("tmem")) &&
       (parser.parseLParen() || parseSize(getTmemColumnsAttrName(result.name)) ||
        parser.parseKeyword("at") ||
-       parseSize(getTmemSlotAttrName(result.name)) || parser.parseRParen()))
+       parseSize(getTmemSlotAttrName(result.name)) ||
+       parser.parseKeyword("warp") ||
+       parseSize(getTmemWarpAttrName(result.name)) || parser.parseRParen()))
     return failure();
   SmallVector<Type> types;
   for (OpAsmParser::Argument &argument : arguments)
@@ -189,16 +191,21 @@ void KernelOp::print(OpAsmPrinter &printer) {
   }
   if (getCluster() != 1)
     printer << " cluster(" << getCluster() << ')';
+  if (getMinCtas())
+    printer << " min_ctas(" << *getMinCtas() << ')';
+  if (getRegisters())
+    printer << " registers(" << *getRegisters() << ')';
   if (getSmemBytes())
     printer << " smem(" << *getSmemBytes() << ')';
   if (getTmemColumns())
-    printer << " tmem(" << *getTmemColumns() << " at " << *getTmemSlot() << ')';
+    printer << " tmem(" << *getTmemColumns() << " at " << *getTmemSlot()
+            << " warp " << *getTmemWarp() << ')';
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
       {getSymNameAttrName(), getFunctionTypeAttrName(), getScheduleAttrName(),
        getQuantizeScheduleAttrName(), getClusterAttrName(),
-       getSmemBytesAttrName(), getTmemColumnsAttrName(),
-       getTmemSlotAttrName()});
+       getMinCtasAttrName(), getRegistersAttrName(), getSmemBytesAttrName(),
+       getTmemColumnsAttrName(), getTmemSlotAttrName(), getTmemWarpAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }

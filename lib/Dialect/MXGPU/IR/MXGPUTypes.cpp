@@ -8,6 +8,7 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Target/TensorMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -152,19 +153,21 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (failed(verifyShape(emitError, box, elementType, swizzle, padded)))
     return failure();
   // Limits of the driver's cuTensorMapEncodeTiled.
-  if (box.size() > 5)
-    return emitError() << "expected a box of at most 5 dimensions, found "
+  if (box.size() > target::kTensorMapMaxRank)
+    return emitError() << "expected a box of at most "
+                       << target::kTensorMapMaxRank << " dimensions, found "
                        << box.size();
   for (int64_t size : box)
-    if (size > 256)
-      return emitError() << "expected box dimensions of at most 256, found "
-                         << size;
+    if (size > target::kTensorMapMaxBox)
+      return emitError() << "expected box dimensions of at most "
+                         << target::kTensorMapMaxBox << ", found " << size;
   // 6-bit elements are never dense in shared memory, and the padded types move
-  // whole rows of 128 elements.
+  // whole rows.
   if (elementType.getIntOrFloatBitWidth() == 6 && !padded)
     return emitError() << "expected 6-bit elements to be padded";
-  if (padded && box.back() != 128)
-    return emitError() << "expected padded box rows of 128 elements, found "
+  if (padded && box.back() != target::kTensorMapPaddedBox)
+    return emitError() << "expected padded box rows of "
+                       << target::kTensorMapPaddedBox << " elements, found "
                        << box.back();
   if (padded && swizzle != mxgpu::Swizzle::None &&
       swizzle != mxgpu::Swizzle::Sw128)
@@ -248,9 +251,10 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!elementType.isF32())
     return emitError() << "expected f32 in tensor memory, found "
                        << elementType;
-  if (shape.size() != 2 || shape[0] != 128)
-    return emitError() << "expected 128 lanes and a number of columns in "
-                          "tensor memory, found shape ["
+  if (shape.size() != 2 || shape[0] != target::kTmemLanes)
+    return emitError() << "expected " << target::kTmemLanes
+                       << " lanes and a number of columns in tensor memory, "
+                          "found shape ["
                        << shape << "]";
   return success();
 }
@@ -459,8 +463,9 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "expected different names, found " << name
                          << " twice";
   for (int64_t threads : {producerThreads, consumerThreads})
-    if (threads < 1 || threads > 1024)
-      return emitError() << "expected 1 to 1024 threads, found " << threads;
+    if (threads < 1 || threads > target::kMaxThreadsPerCta)
+      return emitError() << "expected 1 to " << target::kMaxThreadsPerCta
+                         << " threads, found " << threads;
   for (BufferType buffer : buffers) {
     if (!canFill(producer, buffer.getSpace(), scope))
       return emitError() << "expected a producer that can write "
@@ -546,8 +551,9 @@ void ScalesType::print(AsmPrinter &printer) const {
 LogicalResult ScalesType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t rows, int64_t tiles,
                                  Type elementType) {
-  if (rows < 1 || rows % 128 || rows > kMaxBytes)
-    return emitError() << "expected a multiple of 128 rows, found " << rows;
+  if (rows < 1 || rows % target::kScaleRowsPerGroup || rows > kMaxBytes)
+    return emitError() << "expected a multiple of "
+                       << target::kScaleRowsPerGroup << " rows, found " << rows;
   if (tiles < 1 || tiles > kMaxStages)
     return emitError() << "expected 1 to " << kMaxStages << " tiles, found "
                        << tiles;
@@ -558,5 +564,6 @@ LogicalResult ScalesType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 int64_t ScalesType::getColumns() const {
-  return getRows() / 128 * 4 * getTiles();
+  return getRows() / target::kScaleRowsPerGroup *
+         target::kScaleColumnsPerGroup * getTiles();
 }

@@ -247,8 +247,9 @@ LogicalResult MmaOp::verify() {
   if (reduction != getReduction(b))
     return emitOpError("expected a and b with the same reduction, found ")
            << reduction << " and " << getReduction(b);
-  bool pair = isInPair(*this);
-  int64_t columns = getRows(b) * (pair ? 2 : 1);
+  int64_t ctas = isInPair(*this) ? 2 : 1;
+  int64_t columns =
+      target::accumulatorColumns(ctas, getRows(a) * ctas, getRows(b) * ctas);
   if (d.getShape()[0] != getRows(a) || d.getShape()[1] != columns)
     return emitOpError("expected an accumulator of ")
            << getRows(a) << "x" << columns << ", found " << d.getShape()[0]
@@ -274,7 +275,8 @@ LogicalResult MmaOp::verify() {
 LogicalResult MmaOp::verifyScales(const target::InstrDescriptor &instruction) {
   bool hasOffset = static_cast<bool>(getBOffset());
   // A CTA of a pair has the scales of its own rows of A, and of all of B.
-  int64_t aRows = getRows(getA().getType()), bRows = instruction.n;
+  unsigned ctas = instruction.ctaGroup, m = instruction.m, n = instruction.n;
+  int64_t bRows = n;
   if (hasOffset && bRows % 128 != 64)
     return emitOpError("expected an offset only where rows of b fill a tile "
                        "of 128 by half, found ")
@@ -284,10 +286,12 @@ LogicalResult MmaOp::verifyScales(const target::InstrDescriptor &instruction) {
       offset.getInt() != 0 && offset.getInt() != 64)
     return emitOpError("expected an offset of 0 or 64 rows, found ")
            << offset.getInt();
-  for (auto [type, rows, name] :
-       {std::tuple(getAScales().getType(), aRows, "a"),
-        std::tuple(getBScales().getType(), bRows, "b")}) {
-    int64_t expected = llvm::alignTo(rows, target::kScaleRowsPerGroup);
+  for (auto [type, columns, name] :
+       {std::tuple(getAScales().getType(), target::scaleAColumns(ctas, m), "a"),
+        std::tuple(getBScales().getType(), target::scaleBColumns(ctas, m, n),
+                   "b")}) {
+    int64_t expected =
+        columns / target::kScaleColumnsPerGroup * target::kScaleRowsPerGroup;
     if (type.getRows() != expected)
       return emitOpError("expected scales of ")
              << expected << " rows for " << name << ", found "

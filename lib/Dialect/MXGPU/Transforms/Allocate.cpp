@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Lays out shared memory, tensor memory and warps by the order of the ops in
-// the kernel. The result stands in attributes, so that it can be read, and the
-// lowering has nothing left to decide.
+// Lays out shared memory, tensor memory, warps, their registers and the named
+// barriers by the order of the ops in the kernel. The result stands in
+// attributes, so that it can be read, and the lowering has nothing left to
+// decide.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
+#include "mx/Target/TensorMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -85,7 +87,8 @@ constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
 /// The pattern of a swizzle repeats after 8 rows (PTX ISA, shared memory
 /// matrix descriptor: base offset 0); bulk tensor copies need 128 bytes.
 int64_t getAlignment(BufferType buffer) {
-  return std::max<int64_t>(8 * static_cast<int64_t>(buffer.getSwizzle()), 128);
+  return std::max<int64_t>(8 * static_cast<int64_t>(buffer.getSwizzle()),
+                           target::kTmaSmemAlignment);
 }
 
 struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
@@ -93,8 +96,12 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     for (auto kernel : getOperation().getOps<KernelOp>()) {
       const target::TargetInfo *target = getTargetInfo(kernel);
       if (!target || failed(placeBuffers(kernel, *target)) ||
-          failed(placeRoles(kernel)))
+          failed(placeRoles(kernel)) || failed(numberBarriers(kernel)) ||
+          failed(divideRegisters(kernel, *target)) ||
+          failed(bound(kernel, *target)))
         return signalPassFailure();
+      if (kernel.getTmemColumns())
+        kernel.setTmemWarp(getAllocatingWarp(kernel));
     }
   }
 
@@ -210,14 +217,86 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     for (auto role : kernel.getBody().getOps<RoleOp>()) {
       bool readsTensorMemory = false;
       role.walk([&](LoadAccumulatorOp) { readsTensorMemory = true; });
-      if (readsTensorMemory && (next % 4 || role.getWarps() != 4))
-        return role.emitOpError("expected 4 warps from a multiple of 4 in a "
-                                "role that reads accumulators, found ")
+      constexpr int64_t kWarps = target::kWarpGroupWarps;
+      if (readsTensorMemory && (next % kWarps || role.getWarps() != kWarps))
+        return role.emitOpError("expected ")
+               << kWarps << " warps from a multiple of " << kWarps
+               << " in a role that reads accumulators, found "
                << role.getWarps() << " from " << next;
       role.setFirstWarp(next);
       next += role.getWarps();
     }
     return success();
+  }
+
+  /// The warp that allocates tensor memory: that of the role that fills it.
+  static int64_t getAllocatingWarp(KernelOp kernel) {
+    int64_t warp = 0;
+    kernel.walk([&](ProducerAcquireOp acquire) {
+      if (acquire.getRing().getType().getProducer() == Agent::Mma)
+        warp = *getRole(acquire).getFirstWarp();
+    });
+    return warp;
+  }
+
+  static LogicalResult numberBarriers(KernelOp kernel) {
+    int64_t next = 1; // 0 is that of the CTA
+    for (auto role : kernel.getBody().getOps<RoleOp>()) {
+      role.removeBarrierAttr();
+      if (!role.needsBarrier())
+        continue;
+      if (next == target::kNamedBarriers)
+        return role.emitOpError("expected at most ")
+               << target::kNamedBarriers - 1
+               << " roles whose threads wait for each other, each by a named "
+                  "barrier, found more";
+      role.setBarrier(next++);
+    }
+    return success();
+  }
+
+  /// Where roles say how many registers they need, threads are launched with as
+  /// many as the warpgroups have on average: these must suffice for what they
+  /// ask for together.
+  static LogicalResult divideRegisters(KernelOp kernel,
+                                       const target::TargetInfo &target) {
+    SmallVector<int64_t> groups; // registers of a thread, by warpgroup
+    int64_t warps = 0, sum = 0;
+    for (auto role : kernel.getBody().getOps<RoleOp>()) {
+      if (!role.getRegisters())
+        return success();
+      warps += role.getWarps();
+      groups.resize(llvm::divideCeil(warps, target::kWarpGroupWarps),
+                    *role.getRegisters());
+    }
+    for (int64_t registers : groups)
+      sum += registers;
+    int64_t launched = llvm::alignTo(llvm::divideCeil(sum, groups.size()),
+                                     target::kSetMaxNRegStep);
+    int64_t most =
+        std::min<int64_t>(target.registersPerThread,
+                          target.registersPerSm / kernel.getNumThreads());
+    if (launched > most)
+      return kernel.emitOpError("expected roles of at most ")
+             << most << " registers a thread on average, which is what "
+             << target.chip << " has for " << kernel.getNumThreads()
+             << " threads, found " << launched;
+    kernel.setRegisters(launched);
+    return success();
+  }
+
+  /// Few CTAs with tensor memory fit an SM beside each other. Told nothing,
+  /// ptxas gives their threads too few registers and spills.
+  static LogicalResult bound(KernelOp kernel,
+                             const target::TargetInfo &target) {
+    if (kernel.getTmemColumns() && !kernel.getRegisters() &&
+        !kernel.getMinCtas())
+      kernel.setMinCtas(1);
+    if (!kernel.getMinCtas())
+      return success();
+    std::string error = target::checkResidency(target, *kernel.getMinCtas(),
+                                               kernel.getNumThreads());
+    return error.empty() ? success() : kernel.emitOpError(error);
   }
 };
 

@@ -104,7 +104,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'mxgpu.kernel' op expected tmem_columns and tmem_slot together}}
+  // expected-error @below {{'mxgpu.kernel' op expected tmem_columns, tmem_slot and tmem_warp together}}
   mxgpu.kernel @kernel() attributes {tmem_columns = 128 : i64} {
     mxgpu.role @role warps(1) {
     }
@@ -114,8 +114,80 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected tmem_columns, tmem_slot and tmem_warp together}}
+  mxgpu.kernel @kernel() attributes {tmem_columns = 128 : i64, tmem_slot = 0 : i64} {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected tmem_warp from 0 to 2, found 3}}
+  mxgpu.kernel @kernel() tmem(32 at 0 warp 3) {
+    mxgpu.role @role warps(3) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected min_ctas of at least 1, found 0}}
+  mxgpu.kernel @kernel() min_ctas(0) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected registers only where roles divide them, found 64}}
+  mxgpu.kernel @kernel() registers(64) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'mxgpu.kernel' op expected registers in multiples of 8 from 24 to 256, found 20}}
+  mxgpu.kernel @kernel() registers(20) {
+    mxgpu.role @role warps(1) registers(24) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    // expected-error @below {{'mxgpu.role' op expected a barrier from 1 to 15, found 16}}
+    mxgpu.role @role warps(1) first_warp(0) barrier(16) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    mxgpu.role @a warps(1) barrier(2) {
+    }
+    // expected-error @below {{'mxgpu.role' op expected roles with different barriers, found 2 twice}}
+    mxgpu.role @b warps(1) barrier(2) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 16}}
-  mxgpu.kernel @kernel() tmem(16 at 0) {
+  mxgpu.kernel @kernel() tmem(16 at 0 warp 0) {
     mxgpu.role @role warps(1) {
     }
   }
@@ -125,7 +197,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 96}}
-  mxgpu.kernel @kernel() tmem(96 at 0) {
+  mxgpu.kernel @kernel() tmem(96 at 0 warp 0) {
     mxgpu.role @role warps(1) {
     }
   }
@@ -135,7 +207,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 1024}}
-  mxgpu.kernel @kernel() tmem(1024 at 0) {
+  mxgpu.kernel @kernel() tmem(1024 at 0 warp 0) {
     mxgpu.role @role warps(1) {
     }
   }

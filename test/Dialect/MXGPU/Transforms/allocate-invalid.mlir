@@ -137,3 +137,106 @@ gpu.module @kernels [#nvvm.target<chip = "sm_120a">] {
     }
   }
 }
+
+// -----
+
+!out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @barriers() {
+    %r1 = mxgpu.ring "r1" : !out
+    %r2 = mxgpu.ring "r2" : !out
+    %r3 = mxgpu.ring "r3" : !out
+    %r4 = mxgpu.ring "r4" : !out
+    %r5 = mxgpu.ring "r5" : !out
+    %r6 = mxgpu.ring "r6" : !out
+    %r7 = mxgpu.ring "r7" : !out
+    %r8 = mxgpu.ring "r8" : !out
+    %r9 = mxgpu.ring "r9" : !out
+    %r10 = mxgpu.ring "r10" : !out
+    %r11 = mxgpu.ring "r11" : !out
+    %r12 = mxgpu.ring "r12" : !out
+    %r13 = mxgpu.ring "r13" : !out
+    %r14 = mxgpu.ring "r14" : !out
+    %r15 = mxgpu.ring "r15" : !out
+    %r16 = mxgpu.ring "r16" : !out
+    mxgpu.role @r1 warps(1) {
+      %s = mxgpu.acquire %r1 : !out
+    }
+    mxgpu.role @r2 warps(1) {
+      %s = mxgpu.acquire %r2 : !out
+    }
+    mxgpu.role @r3 warps(1) {
+      %s = mxgpu.acquire %r3 : !out
+    }
+    mxgpu.role @r4 warps(1) {
+      %s = mxgpu.acquire %r4 : !out
+    }
+    mxgpu.role @r5 warps(1) {
+      %s = mxgpu.acquire %r5 : !out
+    }
+    mxgpu.role @r6 warps(1) {
+      %s = mxgpu.acquire %r6 : !out
+    }
+    mxgpu.role @r7 warps(1) {
+      %s = mxgpu.acquire %r7 : !out
+    }
+    mxgpu.role @r8 warps(1) {
+      %s = mxgpu.acquire %r8 : !out
+    }
+    mxgpu.role @r9 warps(1) {
+      %s = mxgpu.acquire %r9 : !out
+    }
+    mxgpu.role @r10 warps(1) {
+      %s = mxgpu.acquire %r10 : !out
+    }
+    mxgpu.role @r11 warps(1) {
+      %s = mxgpu.acquire %r11 : !out
+    }
+    mxgpu.role @r12 warps(1) {
+      %s = mxgpu.acquire %r12 : !out
+    }
+    mxgpu.role @r13 warps(1) {
+      %s = mxgpu.acquire %r13 : !out
+    }
+    mxgpu.role @r14 warps(1) {
+      %s = mxgpu.acquire %r14 : !out
+    }
+    mxgpu.role @r15 warps(1) {
+      %s = mxgpu.acquire %r15 : !out
+    }
+    // expected-error @below {{'mxgpu.role' op expected at most 15 roles whose threads wait for each other, each by a named barrier, found more}}
+    mxgpu.role @r16 warps(1) {
+      %s = mxgpu.acquire %r16 : !out
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // expected-error @below {{'mxgpu.kernel' op expected at most 2 CTAs of 1024 threads on an SM of 'sm_90a', found 3}}
+  mxgpu.kernel @resident() min_ctas(3) {
+    mxgpu.role @role warps(32) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // expected-error @below {{'mxgpu.kernel' op expected roles of at most 255 registers a thread on average, which is what sm_90a has for 128 threads, found 256}}
+  mxgpu.kernel @registers() {
+    mxgpu.role @role warps(4) registers(256) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // expected-error @below {{'mxgpu.kernel' op expected roles of at most 64 registers a thread on average, which is what sm_90a has for 1024 threads, found 72}}
+  mxgpu.kernel @registers() {
+    mxgpu.role @role warps(32) registers(72) {
+    }
+  }
+}

@@ -17,7 +17,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // 19456 (18704 rounded up to 1024); barriers of acc 58368 (3 * 19456), address
   // 58400. Columns: 2 * 48 + 2 * 16 + 4 for scales = 132.
   // CHECK-LABEL: mxgpu.kernel @all(
-  // CHECK-SAME:    smem(58404) tmem(256 at 58400) {
+  // CHECK-SAME:    min_ctas(1) smem(58404) tmem(256 at 58400 warp 0) {
   // CHECK:         mxgpu.ring "in" offsets [0, 1024, 17408, 17664] barriers(18688) stride(19456)
   // CHECK:         mxgpu.ring "acc" offsets [0, 96] barriers(58368) stride(16)
   // CHECK:         mxgpu.role @epilogue warps(4) first_warp(0)
@@ -56,10 +56,50 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK: gpu.module @other
 gpu.module @other [#nvvm.target<chip = "sm_103a">] {
   // CHECK: mxgpu.kernel @few(
-  // CHECK-SAME: tmem(32 at 16) {
+  // CHECK-SAME: tmem(32 at 16 warp 0) {
   mxgpu.kernel @few() {
     %acc = mxgpu.ring "acc" : !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma, consumer = threads(32)>
     mxgpu.role @only warps(1) {
+    }
+  }
+}
+
+// Roles whose threads wait for each other have a named barrier each; the warp
+// that allocates tensor memory is that of the role that fills it; and threads are
+// launched with what the warpgroups have on average: (152 + 56) / 2.
+!out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!own = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store, scope = warp>
+!sums = !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma, consumer = threads(128)>
+// CHECK: gpu.module @roles
+gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
+  // CHECK: mxgpu.kernel @waiting() registers(104) smem({{[0-9]+}}) tmem(32 at {{[0-9]+}} warp 6) {
+  mxgpu.kernel @waiting() {
+    %first = mxgpu.ring "first" : !out
+    %second = mxgpu.ring "second" : !out
+    %own = mxgpu.ring "own" : !own
+    %sums = mxgpu.ring "sums" : !sums
+    // CHECK: mxgpu.role @alone warps(2) registers(152) first_warp(0) {
+    mxgpu.role @alone warps(2) registers(152) {
+      %s = mxgpu.acquire %own : !own
+    }
+    // CHECK: mxgpu.role @first warps(2) registers(152) first_warp(2) barrier(1) {
+    mxgpu.role @first warps(2) registers(152) {
+      %s = mxgpu.acquire %first : !out
+    }
+    // CHECK: mxgpu.role @second warps(2) registers(56) first_warp(4) barrier(2) {
+    mxgpu.role @second warps(2) registers(56) {
+      %s = mxgpu.acquire %second : !out
+    }
+    // CHECK: mxgpu.role @mma warps(1) registers(56) first_warp(6) {
+    mxgpu.role @mma warps(1) registers(56) {
+      %s = mxgpu.acquire %sums : !sums
+    }
+  }
+
+  // What the builder asks for stands.
+  // CHECK: mxgpu.kernel @bounded() min_ctas(2) smem(0) {
+  mxgpu.kernel @bounded() min_ctas(2) {
+    mxgpu.role @only warps(32) {
     }
   }
 }

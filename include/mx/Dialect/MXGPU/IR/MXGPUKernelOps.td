@@ -19,14 +19,20 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     Holds the rings, the work source and the roles of a kernel. Set-up (barrier
     initialization and its fence, allocation of tensor memory) and tear-down
     belong to the kernel and do not appear in its body. With `cluster(2)` its
-    CTAs come in pairs, of which the one with rank 0 leads. `mxgpu-allocate`
-    adds the bytes of shared memory, and the columns of tensor memory with the place
-    in shared memory that holds their address.
+    CTAs come in pairs, of which the one with rank 0 leads. `min_ctas(n)` asks
+    for registers so few that an SM holds n CTAs at a time.
+
+    `mxgpu-allocate` adds the bytes of shared memory; the columns of tensor
+    memory with the place in shared memory that holds their address and the warp
+    that allocates them; and, where roles divide the registers, how many each
+    thread is launched with.
 
     Example:
 
     ```mlir
-    mxgpu.kernel @scale(%x: memref<?x?xbf16>, %n: index) smem(4100) tmem(256 at 4096) { ... }
+    mxgpu.kernel @scale(%x: memref<?x?xbf16>, %n: index) min_ctas(2)
+        smem(4100) tmem(256 at 4096 warp 5) { ... }
+    mxgpu.kernel @divided() registers(104) smem(0) { ... }
     ```
 
     Arguments are tensor maps (passed by value), memrefs with strides
@@ -39,9 +45,12 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     OptionalAttr<MXGPU_ScheduleAttr>:$schedule,
     OptionalAttr<MXGPU_QuantizeScheduleAttr>:$quantize_schedule,
     DefaultValuedAttr<I64Attr, "1">:$cluster,
+    OptionalAttr<I64Attr>:$min_ctas,
+    OptionalAttr<I64Attr>:$registers,
     OptionalAttr<I64Attr>:$smem_bytes,
     OptionalAttr<I64Attr>:$tmem_columns,
     OptionalAttr<I64Attr>:$tmem_slot,
+    OptionalAttr<I64Attr>:$tmem_warp,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
@@ -73,7 +82,9 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
     `warps` warps execute the body; with `elected`, one thread of the (single)
     warp does; with `on_leader`, those of a pair's leading CTA do. Each thread
     of the role has `registers` registers (PTX ISA, setmaxnreg): the same for
-    all roles that share a warpgroup. `first_warp` is set by `mxgpu-allocate`.
+    all roles that share a warpgroup. `mxgpu-allocate` sets `first_warp` and, where
+    the role's threads wait for each other, the number of the named `barrier`
+    that they use.
 
     Example:
 
@@ -87,14 +98,21 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
     UnitAttr:$elected,
     UnitAttr:$on_leader,
     OptionalAttr<I64Attr>:$registers,
-    OptionalAttr<I64Attr>:$first_warp);
+    OptionalAttr<I64Attr>:$first_warp,
+    OptionalAttr<I64Attr>:$barrier);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `warps` `(` $warps `)` (`elected` $elected^)?
     (`on_leader` $on_leader^)? (`registers` `(` $registers^ `)`)?
-    (`first_warp` `(` $first_warp^ `)`)? $body attr-dict
+    (`first_warp` `(` $first_warp^ `)`)? (`barrier` `(` $barrier^ `)`)?
+    $body attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the role's warps wait for each other: they share slots that they
+    /// fill for bulk stores, which no barrier in memory guards.
+    bool needsBarrier();
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,8 +35,10 @@ def AllocatePass : Pass<"mxgpu-allocate", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Place rings, scales and roles in a CTA's memories and warps";
   let description = [{
     Gives each ring its bytes of shared memory, columns of tensor memory and
-    barriers, each `copy_scales` its columns, and each role its first warp;
-    sets the kernel's `smem_bytes` and `tmem_columns`. Limits are those of the
+    barriers, each `copy_scales` its columns, and each role its first warp and,
+    where its threads wait for each other, a named barrier; sets the kernel's
+    `smem_bytes` and `tmem_columns`, the warp that allocates these, and the
+    registers of a thread at launch. Limits are those of the
     chip of the enclosing `gpu.module`. When something does not fit, the error
     lists who takes how much.
   }];

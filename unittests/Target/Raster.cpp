@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Target/Raster.h"
+#include "Raster.h"
 #include <algorithm>
 #include <utility>
 

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_DIALECT_MXGPU_IR_SCHEDULE_H
-#define MX_DIALECT_MXGPU_IR_SCHEDULE_H
+#ifndef MX_CONVERSION_MXTOMXGPU_SCHEDULE_H
+#define MX_CONVERSION_MXTOMXGPU_SCHEDULE_H
 
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Support/ScaleLayout.h"
@@ -136,4 +136,4 @@ bool canStoreByTma(const MatmulProblem &problem);
 
 } // namespace mx::mxgpu
 
-#endif // MX_DIALECT_MXGPU_IR_SCHEDULE_H
+#endif // MX_CONVERSION_MXTOMXGPU_SCHEDULE_H

@@ -3,12 +3,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A unit of work has a number; a raster says which tile of the grid it is.
-// Kernels compute the same on the device (see Raster.cpp of MXGPUToNVVM); this
-// is what they are compared with, and what models of cache reuse walk along.
+// Kernels compute it on the device (Raster.cpp of MXGPUToNVVM) and the model of
+// schedules estimates its traffic; this is what both are compared with.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MX_TARGET_RASTER_H
-#define MX_TARGET_RASTER_H
+#ifndef MX_UNITTESTS_TARGET_RASTER_H
+#define MX_UNITTESTS_TARGET_RASTER_H
 
 #include <cstdint>
 
@@ -40,4 +40,4 @@ TilePosition hilbertTile(TileGrid grid, uint32_t unit);
 
 } // namespace mx::target
 
-#endif // MX_TARGET_RASTER_H
+#endif // MX_UNITTESTS_TARGET_RASTER_H

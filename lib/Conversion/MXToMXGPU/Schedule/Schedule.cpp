@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Dialect/MXGPU/IR/Schedule.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -91,8 +91,7 @@ std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
     return llvm::formatv("a bulk reduction to {0} bits would round the product "
                          "before it is added",
                          problem.outBits);
-  // CUDA driver API, cuTensorMapEncodeTiled: strides.
-  constexpr int64_t kStride = 16;
+  constexpr int64_t kStride = target::kTensorMapStrideUnit;
   if (ShapedType::isDynamic(problem.n))
     return {};
   int64_t bytes = ceilDiv(problem.n / problem.parts * problem.outBits, 8);
@@ -188,7 +187,8 @@ ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
 
   // Swizzles repeat after 8 rows (PTX ISA, shared memory matrix descriptor);
   // bulk tensor copies need 128 bytes.
-  int64_t swizzleAlign = 8 * std::min<int64_t>(rowBytes, 128);
+  int64_t swizzleAlign =
+      8 * std::min<int64_t>(rowBytes, target::kTmaSmemAlignment);
   bool isStaged = parts.epilogue == Epilogue::TmaStore &&
                   explainDirectStores(problem).empty();
   int64_t unitBytes = problem.getUnitBytes(parts);
@@ -317,8 +317,6 @@ static std::optional<ScheduleError> checkGroups(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-/// What ptxas 13.0 needs for any schedule without spilling. Below, it depends
-/// on the schedule.
 /// Parts have whole tiles of scales, and so has a quantized result.
 static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
                                                const ScheduleParts &parts) {
@@ -347,7 +345,8 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
 }
 
 static std::optional<ScheduleError> checkRegisters(const ScheduleParts &parts) {
-  constexpr int64_t kEpilogue = 152, kOther = 40;
+  constexpr int64_t kEpilogue = target::kEpilogueRegisters;
+  constexpr int64_t kOther = target::kIssueRegisters;
   ArrayRef<int64_t> registers = parts.registers;
   if (registers.empty())
     return std::nullopt;
@@ -369,6 +368,9 @@ std::optional<ScheduleError>
 mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleParts &parts,
                          const target::TargetInfo &target) {
+  if (std::string error = target::checkMmaKind(target, problem.product.kind);
+      !error.empty())
+    return ScheduleError{error, {}};
   if (std::string error =
           target::checkMmaShape(problem.product.kind, parts.ctaPair ? 2 : 1,
                                 parts.tile[0], parts.tile[1]);

@@ -1,0 +1,28 @@
+//===- Table.h - the rows of a table ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef MX_TARGET_TABLE_H
+#define MX_TARGET_TABLE_H
+
+#include <cstddef>
+
+namespace mx::target {
+
+/// The rows of a constant table, to be walked along.
+template <typename Row>
+class Table {
+public:
+  template <size_t numRows>
+  constexpr Table(const Row (&rows)[numRows]) : first(rows), count(numRows) {}
+
+  const Row *begin() const { return first; }
+  const Row *end() const { return first + count; }
+
+private:
+  const Row *first;
+  size_t count;
+};
+
+} // namespace mx::target
+
+#endif // MX_TARGET_TABLE_H

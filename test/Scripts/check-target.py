@@ -1,0 +1,88 @@
+"""Nothing in include/mx/Target is without a user but tests, and the check sees what is.
+
+RUN: %python %s %mx_src %t
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+source, work = map(pathlib.Path, sys.argv[1:])
+script = source / "scripts/check-target"
+
+
+def check(root):
+    done = subprocess.run([sys.executable, script, root], capture_output=True, text=True)
+    return done.returncode, re.findall(r"uses '(\w+)'", done.stderr), done
+
+
+status, found, done = check(source)
+assert status == 0, done.stderr
+assert int(done.stdout.split()[0]) > 150, done.stdout
+
+shutil.rmtree(work, ignore_errors=True)
+for directory in "include", "lib", "runtime", "tools":
+    shutil.copytree(source / directory, work / directory)
+header, code = work / "include/mx/Target/TargetInfo.h", work / "lib/Target/TargetInfo.cpp"
+clean = {path: path.read_text() for path in (header, code)}
+
+
+def change(path, before, after):
+    text = path.read_text()
+    assert before in text, (path, before)
+    path.write_text(text.replace(before, after, 1))
+
+
+def expect(*names):
+    status, found, done = check(work)
+    assert (status, found) == (1 if names else 0, list(names)), (names, done)
+    for path, text in clean.items():
+        path.write_text(text)
+
+
+expect()
+# A constant, a function, and a field that is only written.
+end = "} // namespace mx::target"
+change(header, end, "inline constexpr unsigned kMaxSpeed = 7;\n" + end)
+expect("kMaxSpeed")
+change(header, end, "unsigned countTargets();\n" + end)
+change(code, "Table<TargetInfo> mx::target::getTargets",
+       "unsigned mx::target::countTargets() { return 5; }\n"
+       "Table<TargetInfo> mx::target::getTargets")
+expect("countTargets")
+change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned dieCount = 1;")
+change(code, "target.smCount = smCount;", "target.smCount = smCount;\n  target.dieCount = 2;")
+expect("dieCount")
+# What only the unused use, and names in comments and strings.
+change(header, end, "inline constexpr unsigned kDies = 2;\nunsigned countDies();\n" + end)
+change(code, "Table<TargetInfo> mx::target::getTargets",
+       "unsigned mx::target::countDies() { return kDies; }\n"
+       "Table<TargetInfo> mx::target::getTargets")
+other = work / "lib/Dialect/MXGPU/Transforms/Allocate.cpp"
+clean[other] = other.read_text()
+change(other, "using namespace mx;", 'using namespace mx;\n// countDies\nconst char *x = "kDies";')
+expect("kDies", "countDies")
+# A use is one only where the header is seen.
+change(header, end, "unsigned countDies();\n" + end)
+stranger = work / "lib/Support/Version.cpp"
+clean[stranger] = stranger.read_text()
+change(stranger, "#include", "unsigned i = countDies();\n#include")
+expect("countDies")
+change(header, end, "unsigned countDies();\n" + end)
+change(other, "using namespace mx;", "using namespace mx;\nunsigned i = target::countDies();")
+expect()
+# What waits for its user, until it has one or is gone.
+waiting = work / "check-target"
+waiting.write_text(script.read_text().replace("AWAITED = {", 'AWAITED = {"countDies": "dies",', 1))
+script = waiting
+change(header, end, "unsigned countDies();\n" + end)
+expect()
+change(header, end, "unsigned countDies();\n" + end)
+change(other, "using namespace mx;", "using namespace mx;\nunsigned i = target::countDies();")
+status, found, done = check(work)
+assert status == 1 and "'countDies' has a user now" in done.stderr, done
+header.write_text(clean[header])
+status, found, done = check(work)
+assert status == 1 and "'countDies', which waits for dies, is not there" in done.stderr, done
