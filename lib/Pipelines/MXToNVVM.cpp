@@ -100,7 +100,16 @@ void mx::buildMXToNVVMPipeline(OpPassManager &pm,
 
 void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
   pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
-  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createConvertMXGPUToNVVMPass());
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(mxgpu::createUnrollFragmentsPass());
+  kernels.addPass(mxgpu::createLowerMathPass());
+  kernels.addPass(mxgpu::createLowerWorkPass());
+  kernels.addPass(mxgpu::createLowerRingsPass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(mxgpu::createSimplifyBarriersPass());
+  kernels.addPass(mxgpu::createLowerKernelsPass());
+  kernels.addPass(mxgpu::createConvertMXGPUToNVVMPass());
   addKernelsToLLVM(pm);
   // MLIR locations become .loc directives: enough to name the source, without
   // the debug mode that switches ptxas' optimizations off.

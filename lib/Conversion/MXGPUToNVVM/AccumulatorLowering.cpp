@@ -18,8 +18,8 @@ namespace {
 
 /// The lanes of a warp are those of its number modulo 4 (PTX ISA, tcgen05
 /// access restrictions); the role starts at such a warp.
-struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
-  using KernelPattern::KernelPattern;
+struct LoadAccumulatorLowering final : OpConversionPattern<LoadAccumulatorOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(LoadAccumulatorOp op, OpAdaptor adaptor,
@@ -60,8 +60,8 @@ struct LoadAccumulatorLowering final : KernelPattern<LoadAccumulatorOp> {
 
 /// The shared columns are the last of slot 0 and the first of slot 1: of their
 /// last part, and of their first.
-struct DrainColumnLowering final : KernelPattern<DrainColumnOp> {
-  using KernelPattern::KernelPattern;
+struct DrainColumnLowering final : OpConversionPattern<DrainColumnOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(DrainColumnOp op, OpAdaptor adaptor,
@@ -94,8 +94,7 @@ struct DrainColumnLowering final : KernelPattern<DrainColumnOp> {
 } // namespace
 
 void mx::mxgpu::populateAccumulatorPatterns(RewritePatternSet &patterns,
-                                            const TypeConverter &converter,
-                                            KernelContext &kernel) {
+                                            const TypeConverter &converter) {
   patterns.add<DrainColumnLowering, LoadAccumulatorLowering>(
-      converter, patterns.getContext(), kernel);
+      converter, patterns.getContext());
 }

@@ -1,8 +1,8 @@
-//===- ConvertMXGPUToNVVM.cpp - Lower the kernels of a gpu.module ---------===//
+//===- ConvertMXGPUToNVVM.cpp - Operations of mxgpu to NVVM ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Kernel by kernel: the structure first, then one pattern per operation.
+// One pattern per operation: the steps before have made functions of kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/MX/IR/VectorSizes.h"
@@ -34,30 +35,33 @@ struct ConvertMXGPUToNVVMPass final
   void runOnOperation() override {
     getOperation()->setAttr(LLVM::LLVMDialect::getDataLayoutAttrName(),
                             StringAttr::get(&getContext(), kDataLayout));
-    for (auto kernel :
-         llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))
-      if (failed(lower(kernel)))
+    if (failed(mx::verifyVectorSizes(getOperation(), mx::kMaxKernelVector)) ||
+        failed(verifyLowered()))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+      if (failed(convert(function)))
         return signalPassFailure();
   }
 
-  static LogicalResult lower(KernelOp kernel) {
-    MLIRContext *context = kernel.getContext();
-    if (failed(mx::verifyVectorSizes(kernel, mx::kMaxKernelVector)))
-      return failure();
-    unrollFragments(kernel);
-    lowerMath(kernel);
-    KernelContext kernelContext;
-    FailureOr<LLVM::LLVMFuncOp> function = lowerKernel(kernel, kernelContext);
-    if (failed(function))
-      return failure();
+  LogicalResult verifyLowered() {
+    for (auto kernel : getOperation().getOps<KernelOp>())
+      return kernel.emitOpError("expected a function in its place: run "
+                                "mxgpu-lower-kernels first");
+    return success();
+  }
 
+  static LogicalResult convert(LLVM::LLVMFuncOp function) {
+    MLIRContext *context = function.getContext();
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });
     converter.addConversion([](TensorMapType type) {
       return LLVM::LLVMPointerType::get(type.getContext());
     });
     converter.addConversion(
-        [](StageType type) { return getStageType(type.getRing()); });
+        [](StageType type) { return convertStageType(type); });
+    converter.addConversion([](BarrierType type) {
+      return LLVM::LLVMPointerType::get(type.getContext(), 3);
+    });
     converter.addConversion([](BufferType type) -> Type {
       MLIRContext *context = type.getContext();
       if (type.getSpace() == Space::Smem)
@@ -79,31 +83,24 @@ struct ConvertMXGPUToNVVMPass final
     ConversionTarget target(*context);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalDialect<MXGPUDialect>();
-    target.addLegalOp<RoleOp, RingOp, WorkSourceOp>();
+    target.addLegalOp<RingOp>();
     RewritePatternSet patterns(context);
-    populateLoopPatterns(patterns, converter, kernelContext);
-    populateWorkPatterns(patterns, converter, kernelContext);
-    populateRingPatterns(patterns, converter, kernelContext);
-    populateTensorCorePatterns(patterns, converter, kernelContext);
-    populateAccumulatorPatterns(patterns, converter, kernelContext);
-    populateStagingPatterns(patterns, converter, kernelContext);
-    populateStorePatterns(patterns, converter, kernelContext);
-    populateTilePatterns(patterns, converter, kernelContext);
-    populateQuantizePatterns(patterns, converter, kernelContext);
-    populateDequantizePatterns(patterns, converter, kernelContext);
-    populateReducePatterns(patterns, converter, kernelContext);
-    populateScalePatterns(patterns, converter, kernelContext);
-    if (failed(applyPartialConversion(*function, target, std::move(patterns))))
+    populateGridPatterns(patterns, converter);
+    populateBarrierPatterns(patterns, converter);
+    populateTensorCorePatterns(patterns, converter);
+    populateAccumulatorPatterns(patterns, converter);
+    populateBulkStorePatterns(patterns, converter);
+    populateStorePatterns(patterns, converter);
+    populateTilePatterns(patterns, converter);
+    populateQuantizePatterns(patterns, converter);
+    populateDequantizePatterns(patterns, converter);
+    populateReducePatterns(patterns, converter);
+    populateScalePatterns(patterns, converter);
+    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                         target);
+    if (failed(applyPartialConversion(function, target, std::move(patterns))))
       return failure();
-
-    target.addIllegalOp<RoleOp>();
-    RewritePatternSet rolePatterns(context);
-    populateRolePatterns(rolePatterns, converter, kernelContext);
-    if (failed(
-            applyPartialConversion(*function, target, std::move(rolePatterns))))
-      return failure();
-    // Nothing uses them any more but one another: work sources their rings.
-    function->walk([](WorkSourceOp source) { source.erase(); });
+    // Nothing uses them any more.
     function->walk([](RingOp ring) { ring.erase(); });
     return success();
   }

@@ -186,8 +186,8 @@ static Values pack(NVVMBuilder &builder, ArrayRef<Value> numbers, Type type) {
 }
 
 namespace {
-struct DequantizeBlockLowering final : KernelPattern<DequantizeBlockOp> {
-  using KernelPattern::KernelPattern;
+struct DequantizeBlockLowering final : OpConversionPattern<DequantizeBlockOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(DequantizeBlockOp op, OpAdaptor adaptor,
@@ -219,8 +219,6 @@ struct DequantizeBlockLowering final : KernelPattern<DequantizeBlockOp> {
 } // namespace
 
 void mx::mxgpu::populateDequantizePatterns(RewritePatternSet &patterns,
-                                           const TypeConverter &converter,
-                                           KernelContext &kernel) {
-  patterns.add<DequantizeBlockLowering>(converter, patterns.getContext(),
-                                        kernel);
+                                           const TypeConverter &converter) {
+  patterns.add<DequantizeBlockLowering>(converter, patterns.getContext());
 }

@@ -73,6 +73,14 @@ void onLeader(NVVMBuilder &builder, llvm::function_ref<void()> body) {
   body();
 }
 
+/// The kernel's tensor memory, the same for all roles.
+Value getTensorMemory(KernelOp kernel) {
+  for (auto known : kernel.getBody().getOps<TensorMemoryOp>())
+    return known;
+  auto builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  return TensorMemoryOp::create(builder, kernel.getLoc());
+}
+
 /// What one role does with the stages of one ring that have barriers.
 class RoleAndRing {
 public:
@@ -146,7 +154,7 @@ private:
       builder.fenceAfterSync();
     Value column;
     if (type.getSpace() == Space::Tmem)
-      column = getTensorMemory();
+      column = getTensorMemory(role->getParentOfType<KernelOp>());
     buffers = StageBuffersOp::create(builder, ring, at[0], column,
                                      /*warp=*/Value())
                   .getBuffers();
@@ -160,16 +168,6 @@ private:
       lowerGive(give, at[0]);
     replaceTake(take, at[0], buffers);
     return next;
-  }
-
-  /// The kernel's tensor memory is the same for all roles.
-  Value getTensorMemory() {
-    Block *body = role->getBlock();
-    for (auto known : body->getOps<TensorMemoryOp>())
-      return known;
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(body);
-    return TensorMemoryOp::create(builder);
   }
 
   void prepareToFill(Value stage) {
@@ -196,6 +194,10 @@ private:
     case Agent::Roles:
       break;
     }
+  }
+
+  void arrive(Value barrier) {
+    ArriveOp::create(builder, barrier, /*bytes=*/IntegerAttr());
   }
 
   void expect(Value barrier) {
@@ -229,13 +231,13 @@ private:
       request(full);
       break;
     case Agent::Tickets:
-      ArriveOp::create(builder, full);
+      arrive(full);
       break;
     case Agent::Groups: {
       auto ifOp =
           scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
       builder.setInsertionPointToStart(ifOp.thenBlock());
-      ArriveOp::create(builder, full);
+      arrive(full);
       break;
     }
     case Agent::Tma:
@@ -257,7 +259,7 @@ private:
     if (pair)
       ArriveBothOp::create(builder, barrier);
     else
-      ArriveOp::create(builder, barrier);
+      arrive(barrier);
     builder.setInsertionPointToStart(ifOp.elseBlock());
     CommitOp::create(builder, barrier, pair);
   }
@@ -293,7 +295,7 @@ private:
   void arriveByRole(Value barrier) {
     constexpr int64_t warp = mx::target::kWarpSize;
     if (role.getElected() || getArrivals(type, warp) == warp) {
-      ArriveOp::create(builder, barrier);
+      arrive(barrier);
       return;
     }
     // One lane arrives when all of its warp are done: a barrier of the pair is
@@ -303,7 +305,7 @@ private:
         scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    ArriveOp::create(builder, barrier);
+    arrive(barrier);
   }
 
   /// Waits until every stage is empty.
@@ -339,31 +341,36 @@ int64_t getFillingArrivals(RingType type) {
   return type.isPair() && type.getProducer() == Agent::Tma ? 2 : 1;
 }
 
-/// Arrivals that empty a stage: of the roles that do, of both CTAs of a pair
-/// unless the role is the leader's. Stages of one CTA of a pair are emptied by
-/// its own roles only.
-Value getEmptyingArrivals(NVVMBuilder &builder, RingOp ring) {
-  RingType type = ring.getType();
-  if (type.getConsumer() != Agent::Threads &&
-      type.getConsumer() != Agent::Roles)
-    return builder.i32(1);
-  int64_t arrivals = 0, ofLeader = 0;
-  for (Operation *user : ring->getUsers())
-    if (isa<ConsumerWaitOp>(user)) {
-      RoleOp role = getRole(user);
-      int64_t threads =
-          role.getElected() ? 1 : role.getWarps() * mx::target::kWarpSize;
-      int64_t ofRole = getArrivals(type, threads);
-      arrivals += ofRole * (type.isPair() && !role.getOnLeader() ? 2 : 1);
-      if (!type.isPair() && role.getOnLeader())
-        ofLeader += ofRole;
-    }
-  Value all = builder.i32(arrivals);
-  if (!ofLeader)
-    return all;
-  return arith::SelectOp::create(builder, builder.isLeader(), all,
-                                 builder.i32(arrivals - ofLeader));
-}
+/// Arrivals that empty a stage in one CTA.
+struct EmptyingArrivals {
+  int64_t leader = 1;
+  /// Of the other one of a pair, if they differ.
+  std::optional<int64_t> other;
+
+  /// Of the roles that empty them, of both CTAs of a pair unless the role is
+  /// the leader's. Stages of one CTA of a pair are emptied by its own roles
+  /// only.
+  static EmptyingArrivals get(RingOp ring) {
+    RingType type = ring.getType();
+    if (type.getConsumer() != Agent::Threads &&
+        type.getConsumer() != Agent::Roles)
+      return {};
+    int64_t arrivals = 0, ofLeader = 0;
+    for (Operation *user : ring->getUsers())
+      if (isa<ConsumerWaitOp>(user)) {
+        RoleOp role = getRole(user);
+        int64_t threads =
+            role.getElected() ? 1 : role.getWarps() * mx::target::kWarpSize;
+        int64_t ofRole = getArrivals(type, threads);
+        arrivals += ofRole * (type.isPair() && !role.getOnLeader() ? 2 : 1);
+        if (!type.isPair() && role.getOnLeader())
+          ofLeader += ofRole;
+      }
+    if (!ofLeader)
+      return {arrivals, {}};
+    return {arrivals, arrivals - ofLeader};
+  }
+};
 
 /// Slots in tensor memory for scales that stages take in turn.
 LogicalResult numberPlaces(CopyScalesOp copy) {
@@ -392,7 +399,10 @@ bool isAllocated(KernelOp kernel) {
       for (BufferType buffer : ring.getType().getBuffers())
         allocated &= buffer.getSpace() == Space::Smem || kernel.getTmemSlot();
     } else if (auto role = dyn_cast<RoleOp>(op)) {
-      allocated &= role.getFirstWarp().has_value();
+      allocated &=
+          role.getFirstWarp().has_value() &&
+          (role.getBarrier() || !role.needsBarrier()) &&
+          role.getRegisters().has_value() == kernel.getRegisters().has_value();
     } else if (auto copy = dyn_cast<CopyScalesOp>(op)) {
       allocated &= copy.getColumn() && kernel.getTmemSlot();
     }
@@ -423,8 +433,7 @@ struct LowerRingsPass final
     kernel.walk([&](Operation *op) {
       if (isa<ProducerAcquireOp, ConsumerWaitOp>(op))
         takes[{getRole(op), op->getOperand(0).getDefiningOp()}].push_back(op);
-      else if (auto copy = dyn_cast<CopyScalesOp>(op); copy &&
-                                                       copy.getSlots() > 1)
+      else if (auto copy = dyn_cast<CopyScalesOp>(op))
         copies.push_back(copy);
     });
     for (auto &[roleAndRing, places] : takes) {
@@ -439,20 +448,26 @@ struct LowerRingsPass final
         if (failed(RoleAndRing(ring, role, take).lower()))
           return failure();
     }
-    for (CopyScalesOp copy : copies)
-      if (failed(numberPlaces(copy)))
+    for (CopyScalesOp copy : copies) {
+      copy.getTensorMemoryMutable().assign(getTensorMemory(kernel));
+      if (copy.getSlots() > 1 && failed(numberPlaces(copy)))
         return failure();
+    }
     return success();
   }
 
   static void initBarriers(RingOp ring) {
     if (ring.getType().isStaging())
       return;
-    NVVMBuilder builder(ring.getLoc(), ring.getContext());
+    OpBuilder builder(ring.getContext());
     builder.setInsertionPointAfter(ring);
-    InitBarriersOp::create(builder, ring,
-                           builder.i32(getFillingArrivals(ring.getType())),
-                           getEmptyingArrivals(builder, ring));
+    auto emptying = EmptyingArrivals::get(ring);
+    IntegerAttr other;
+    if (emptying.other)
+      other = builder.getI64IntegerAttr(*emptying.other);
+    InitBarriersOp::create(builder, ring.getLoc(), ring,
+                           getFillingArrivals(ring.getType()), emptying.leader,
+                           other);
   }
 };
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A kernel's structure (function, set-up, tear-down) is lowered first; it
-// leaves here what the patterns of the operations inside need to know.
+// Patterns of operations, and the arithmetic that several of them and the steps
+// before need.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,6 @@
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 namespace mx::mxgpu {
-
-/// Where a role stands in a ring: the slot it takes next, and the parity that
-/// it waits for there. Variables on the stack, which LLVM keeps in registers.
-/// Behind the last slot, `end`, comes the first one.
-struct RingState {
-  mlir::Value slot, phase;
-  mlir::Value first, end;
-};
 
 /// The arguments of a loop's body, and whether there is a unit (i1), or null if
 /// there always is.
@@ -46,85 +38,13 @@ struct GroupUnit {
   }
 };
 
-/// What the patterns inside one kernel need.
-struct KernelContext {
-  /// Registers of a thread at launch, where roles ask for others.
-  int64_t launchedRegisters = 0;
-  /// First column of the kernel's tensor memory (i32), if it has any.
-  mlir::Value tensorMemory;
-  /// State of a ring where it is acquired or consumed, and in the role that
-  /// fills it.
-  llvm::DenseMap<std::pair<mlir::Operation *, mlir::Operation *>, RingState>
-      states;
-  /// The rings that each role fills.
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<RingOp>> produced;
-  /// The number of the place to which a slot's scales go next, where there are
-  /// several: an i32 on the stack.
-  llvm::DenseMap<mlir::Operation *, mlir::Value> places;
-  /// Of the copies from each slot that a role's threads share, the first one.
-  llvm::DenseSet<mlir::Operation *> firstCopies;
-  /// The ring of each stage, and of its buffers.
-  llvm::DenseMap<mlir::Value, RingOp> rings;
-  /// What a CTA does for each source that gives it a single unit.
-  llvm::DenseMap<mlir::Operation *, SingleUnit> units;
-  /// The first unit of each source whose units groups have.
-  llvm::DenseMap<mlir::Operation *, GroupUnit> firstUnits;
+/// What a stage becomes: the pointer into shared memory at which it starts, or
+/// its number (i32).
+mlir::Type convertStageType(StageType type);
 
-  RingState getState(mlir::Operation *take, RingOp ring) const {
-    return states.lookup({take, ring});
-  }
-};
-
-/// A pattern that can look into its kernel's context.
-template <typename OpT>
-struct KernelPattern : public mlir::OpConversionPattern<OpT> {
-  KernelPattern(const mlir::TypeConverter &converter,
-                mlir::MLIRContext *context, KernelContext &kernel)
-      : mlir::OpConversionPattern<OpT>(converter, context), kernel(kernel) {}
-  KernelContext &kernel;
-};
-
-/// Whether roles know a slot by the pointer into shared memory at which it
-/// starts, not by its number.
-bool isKnownByAddress(RingType type);
-
-/// How many of so many threads of a role arrive at a slot's barriers: one of
-/// each warp, or all. Where threads fill slots for threads each arrives for
-/// itself: a warp's barrier before the arrival of one lane may leave no
-/// instruction, and tools that look for races would not see what orders its
-/// accesses.
-int64_t getArrivals(RingType type, int64_t threads);
-/// What a slot becomes: such a pointer, or an i32.
-mlir::Type getStageType(RingType type);
-
-/// Makes the variables here, and lets the role begin at the first slot.
-RingState createRingState(NVVMBuilder &builder, RingOp ring, RoleOp role,
-                          bool asProducer);
-
-/// The barrier whose phase completes when bulk copies have filled the slot: of
-/// a pair, the leader's.
-mlir::Value getFullBarrier(NVVMBuilder &builder, RingOp ring, mlir::Value slot);
-
-/// The stage and its buffers: what a take of it becomes.
-llvm::SmallVector<mlir::Value> getStageAndBuffers(NVVMBuilder &builder,
-                                                  const KernelContext &kernel,
-                                                  mlir::Operation *take,
-                                                  mlir::Value stage);
-
-/// Waits until every slot of `ring` is empty, as its producer. Run before the
-/// producer's CTA ends, so that no arrival is still under way to its memory.
-void drainRing(NVVMBuilder &builder, RingOp ring, RingState state);
-
-/// Waits until what a role has stored by bulk copies from `ring` is written.
-void drainStores(NVVMBuilder &builder, RingOp ring, RoleOp role);
-
-/// Waits for all threads that share the slots of a ring for stores.
-void syncSharers(NVVMBuilder &builder, mlir::Operation *op, RingOp ring);
-
-/// A buffer of a stage for stores, at `offset` in the first: of this warp's, or
-/// of that of all threads of the role that `op` is in.
-mlir::Value getStagedBuffer(NVVMBuilder &builder, mlir::Operation *op,
-                            RingOp ring, int64_t offset, mlir::Value stage);
+/// A pointer as another one and constant bytes: buffers and barriers of a stage
+/// have its start in common.
+std::pair<mlir::Value, int64_t> splitOffset(mlir::Value pointer);
 
 /// Elements `first` to `first + count` of a vector as i32s, rounded from f32 on
 /// the way if that is where they come from.
@@ -189,69 +109,33 @@ llvm::SmallVector<mlir::Value> getDynamicNumbers(NVVMBuilder &builder,
 mlir::Value buildMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                         mlir::Value pointer, mlir::ValueRange numbers);
 
-/// On an acquire of a warp's ring: the slot is known, from this number of the
-/// iteration, or from the loop around it (a unit attribute).
-inline constexpr llvm::StringLiteral kSlotInLoop = "mxgpu.slot_in_loop";
-
-/// Unrolls the short ways of the epilogue, so that columns become immediates.
-void unrollFragments(KernelOp kernel);
-
-/// Gives arithmetic the instructions that the target has for it and upstream's
-/// lowering does not take. Same results.
-void lowerMath(KernelOp kernel);
-
-/// Lowers the kernel's function and set-up; its body keeps the other
-/// operations. Fails if the kernel was not allocated.
-mlir::FailureOr<mlir::LLVM::LLVMFuncOp> lowerKernel(KernelOp kernel,
-                                                    KernelContext &context);
-
 /// Puts allocated roles, which follow each other, into branches on the warp.
-void branchOnRoles(NVVMBuilder &builder, llvm::ArrayRef<RoleOp> roles,
-                   const KernelContext &kernel);
+void lowerRoles(KernelOp kernel);
 
-/// Roles are lowered after what is in them, which asks for its role.
-void populateRolePatterns(mlir::RewritePatternSet &patterns,
-                          const mlir::TypeConverter &converter,
-                          KernelContext &kernel);
-void populateLoopPatterns(mlir::RewritePatternSet &patterns,
-                          const mlir::TypeConverter &converter,
-                          KernelContext &kernel);
-void populateWorkPatterns(mlir::RewritePatternSet &patterns,
-                          const mlir::TypeConverter &converter,
-                          KernelContext &kernel);
-void populateRingPatterns(mlir::RewritePatternSet &patterns,
-                          const mlir::TypeConverter &converter,
-                          KernelContext &kernel);
+void populateGridPatterns(mlir::RewritePatternSet &patterns,
+                          const mlir::TypeConverter &converter);
+void populateBarrierPatterns(mlir::RewritePatternSet &patterns,
+                             const mlir::TypeConverter &converter);
 void populateTensorCorePatterns(mlir::RewritePatternSet &patterns,
-                                const mlir::TypeConverter &converter,
-                                KernelContext &kernel);
+                                const mlir::TypeConverter &converter);
 void populateAccumulatorPatterns(mlir::RewritePatternSet &patterns,
-                                 const mlir::TypeConverter &converter,
-                                 KernelContext &kernel);
-/// Rings whose slots are a warp's own, which no barrier guards.
-void populateStagingPatterns(mlir::RewritePatternSet &patterns,
-                             const mlir::TypeConverter &converter,
-                             KernelContext &kernel);
+                                 const mlir::TypeConverter &converter);
+void populateBulkStorePatterns(mlir::RewritePatternSet &patterns,
+                               const mlir::TypeConverter &converter);
 void populateStorePatterns(mlir::RewritePatternSet &patterns,
-                           const mlir::TypeConverter &converter,
-                           KernelContext &kernel);
+                           const mlir::TypeConverter &converter);
 /// Fragments of tiles in shared memory.
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
-                          const mlir::TypeConverter &converter,
-                          KernelContext &kernel);
+                          const mlir::TypeConverter &converter);
 void populateQuantizePatterns(mlir::RewritePatternSet &patterns,
-                              const mlir::TypeConverter &converter,
-                              KernelContext &kernel);
+                              const mlir::TypeConverter &converter);
 void populateDequantizePatterns(mlir::RewritePatternSet &patterns,
-                                const mlir::TypeConverter &converter,
-                                KernelContext &kernel);
+                                const mlir::TypeConverter &converter);
 void populateReducePatterns(mlir::RewritePatternSet &patterns,
-                            const mlir::TypeConverter &converter,
-                            KernelContext &kernel);
+                            const mlir::TypeConverter &converter);
 /// Scales in global memory.
 void populateScalePatterns(mlir::RewritePatternSet &patterns,
-                           const mlir::TypeConverter &converter,
-                           KernelContext &kernel);
+                           const mlir::TypeConverter &converter);
 
 } // namespace mx::mxgpu
 

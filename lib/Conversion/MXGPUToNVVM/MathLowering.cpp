@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -16,6 +17,11 @@
 
 using namespace mlir;
 using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_LOWERMATHPASS
+#include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+} // namespace mx::mxgpu
 
 /// Whether `type` is f32 or a list of them.
 static bool isF32(Type type) {
@@ -123,9 +129,15 @@ struct WidenPairs final : OpRewritePattern<arith::ExtFOp> {
 
 } // namespace
 
-void mx::mxgpu::lowerMath(KernelOp kernel) {
-  MLIRContext *context = kernel.getContext();
-  RewritePatternSet patterns(context);
-  patterns.add<NormalReciprocal, ClampMagnitude, WidenPairs>(context);
-  walkAndApplyPatterns(kernel, std::move(patterns));
-}
+namespace {
+struct LowerMathPass final
+    : mx::mxgpu::impl::LowerMathPassBase<LowerMathPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<NormalReciprocal, ClampMagnitude, WidenPairs>(&getContext());
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    for (auto kernel : getOperation().getOps<KernelOp>())
+      walkAndApplyPatterns(kernel, frozen);
+  }
+};
+} // namespace

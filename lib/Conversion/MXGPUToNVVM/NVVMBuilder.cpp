@@ -92,12 +92,6 @@ Value NVVMBuilder::sharedAddress(Value pointer) {
   return LLVM::PtrToIntOp::create(*this, getI32Type(), pointer);
 }
 
-Value NVVMBuilder::variable(Type type) {
-  Value one = LLVM::ConstantOp::create(*this, getI32Type(), 1);
-  return LLVM::AllocaOp::create(*this, LLVM::LLVMPointerType::get(getContext()),
-                                type, one);
-}
-
 Value NVVMBuilder::keep(Value pointer) {
   return LLVM::InlineAsmOp::create(
              *this, pointer.getType(), ValueRange(pointer), "mov.b64 $0, $1;",
@@ -198,9 +192,14 @@ void NVVMBuilder::fenceBarrierInit() {
   NVVM::FenceMbarrierInitOp::create(*this);
 }
 
-void NVVMBuilder::arrive(Value barrier) {
+/// How often an instruction arrives, where that is not once.
+static Value getArrivals(NVVMBuilder &builder, int64_t count) {
+  return count == 1 ? Value() : builder.i32(count);
+}
+
+void NVVMBuilder::arrive(Value barrier, int64_t count) {
   NVVM::MBarrierArriveOp::create(*this, getI64Type(), barrier,
-                                 /*count=*/Value());
+                                 getArrivals(*this, count));
 }
 
 void NVVMBuilder::arriveExpectBytes(Value barrier, int64_t bytes) {
@@ -223,9 +222,9 @@ Value NVVMBuilder::atLeader(Value pointer) {
       *this, LLVM::LLVMPointerType::get(getContext(), 3), leader);
 }
 
-void NVVMBuilder::arriveInCluster(Value barrier) {
+void NVVMBuilder::arriveInCluster(Value barrier, int64_t count) {
   NVVM::MBarrierArriveOp::create(*this, /*res=*/Type(), inCluster(barrier),
-                                 /*count=*/Value(), NVVM::MemScopeKind::CLUSTER,
+                                 getArrivals(*this, count), NVVM::MemScopeKind::CLUSTER,
                                  /*relaxed=*/false);
 }
 

@@ -47,8 +47,6 @@ public:
   mlir::Value offset(mlir::Value pointer, int64_t bytes);
   /// The same place of shared memory in the leading CTA of the pair.
   mlir::Value atLeader(mlir::Value pointer);
-  /// A variable of the thread, on the stack until LLVM puts it into registers.
-  mlir::Value variable(mlir::Type type);
   /// The same pointer, in a register: LLVM would compute a sum again wherever
   /// it is used, also in loops that leave it alone.
   mlir::Value keep(mlir::Value pointer);
@@ -90,11 +88,11 @@ public:
   // Instructions: mbarrier).
   void initBarrier(mlir::Value barrier, mlir::Value count);
   void fenceBarrierInit();
-  void arrive(mlir::Value barrier);
+  void arrive(mlir::Value barrier, int64_t count = 1);
   void arriveExpectBytes(mlir::Value barrier, int64_t bytes);
   /// The same at a barrier of any CTA of the cluster, and at the place of this
   /// CTA's `barrier` in the CTA of the given rank.
-  void arriveInCluster(mlir::Value barrier);
+  void arriveInCluster(mlir::Value barrier, int64_t count = 1);
   void arriveExpectBytesInCluster(mlir::Value barrier, int64_t bytes);
   void arriveAt(mlir::Value barrier, int64_t rank);
   /// Spins until the phase of the given parity has completed. With `cluster`,

@@ -85,8 +85,8 @@ Value mx::mxgpu::joinWords(NVVMBuilder &builder, ArrayRef<Value> words,
 
 namespace {
 
-struct LoadBlockLowering final : KernelPattern<LoadBlockOp> {
-  using KernelPattern::KernelPattern;
+struct LoadBlockLowering final : OpConversionPattern<LoadBlockOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(LoadBlockOp op, OpAdaptor adaptor,
@@ -132,8 +132,8 @@ private:
   }
 };
 
-struct StoreBlockLowering final : KernelPattern<StoreBlockOp> {
-  using KernelPattern::KernelPattern;
+struct StoreBlockLowering final : OpConversionPattern<StoreBlockOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(StoreBlockOp op, OpAdaptor adaptor,
@@ -159,8 +159,8 @@ struct StoreBlockLowering final : KernelPattern<StoreBlockOp> {
   }
 };
 
-struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
-  using KernelPattern::KernelPattern;
+struct QuantizeBlockLowering final : OpConversionPattern<QuantizeBlockOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(QuantizeBlockOp op, OpAdaptor adaptor,
@@ -194,8 +194,8 @@ struct QuantizeBlockLowering final : KernelPattern<QuantizeBlockOp> {
 };
 
 /// The maxima of vectors are those that a quantizer of them computes too.
-struct LargestMagnitudeLowering final : KernelPattern<LargestMagnitudeOp> {
-  using KernelPattern::KernelPattern;
+struct LargestMagnitudeLowering final : OpConversionPattern<LargestMagnitudeOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(LargestMagnitudeOp op, OpAdaptor adaptor,
@@ -226,8 +226,8 @@ struct LargestMagnitudeLowering final : KernelPattern<LargestMagnitudeOp> {
   }
 };
 
-struct ReadMagnitudeLowering final : KernelPattern<ReadMagnitudeOp> {
-  using KernelPattern::KernelPattern;
+struct ReadMagnitudeLowering final : OpConversionPattern<ReadMagnitudeOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(ReadMagnitudeOp op, OpAdaptor adaptor,
@@ -241,8 +241,8 @@ struct ReadMagnitudeLowering final : KernelPattern<ReadMagnitudeOp> {
   }
 };
 
-struct RaiseMagnitudeLowering final : KernelPattern<RaiseMagnitudeOp> {
-  using KernelPattern::KernelPattern;
+struct RaiseMagnitudeLowering final : OpConversionPattern<RaiseMagnitudeOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(RaiseMagnitudeOp op, OpAdaptor adaptor,
@@ -278,10 +278,8 @@ void mx::mxgpu::addNarrowVectorConversions(TypeConverter &converter) {
 }
 
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
-                                         const TypeConverter &converter,
-                                         KernelContext &kernel) {
+                                         const TypeConverter &converter) {
   patterns.add<LoadBlockLowering, StoreBlockLowering, QuantizeBlockLowering,
                LargestMagnitudeLowering, ReadMagnitudeLowering,
-               RaiseMagnitudeLowering>(converter, patterns.getContext(),
-                                       kernel);
+               RaiseMagnitudeLowering>(converter, patterns.getContext());
 }

@@ -143,8 +143,8 @@ void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words, Value left,
   llvm::copy(ifOp.getResults(), words.begin());
 }
 
-struct LoadSharedLowering final : KernelPattern<LoadSharedOp> {
-  using KernelPattern::KernelPattern;
+struct LoadSharedLowering final : OpConversionPattern<LoadSharedOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(LoadSharedOp op, OpAdaptor adaptor,
@@ -174,8 +174,8 @@ struct LoadSharedLowering final : KernelPattern<LoadSharedOp> {
   }
 };
 
-struct StoreFragmentSharedLowering final : KernelPattern<StoreSharedOp> {
-  using KernelPattern::KernelPattern;
+struct StoreFragmentSharedLowering final : OpConversionPattern<StoreSharedOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
@@ -201,8 +201,8 @@ struct StoreFragmentSharedLowering final : KernelPattern<StoreSharedOp> {
 };
 
 /// Where scaleOffsetInTile (mx/Support/ScaleLayout.h) says.
-struct StoreScaleLowering final : KernelPattern<StoreScaleOp> {
-  using KernelPattern::KernelPattern;
+struct StoreScaleLowering final : OpConversionPattern<StoreScaleOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(StoreScaleOp op, OpAdaptor adaptor,
@@ -244,76 +244,10 @@ private:
   }
 };
 
-/// The rows that a bulk copy must not write are the next group's. None outside
-/// the tensor is written, whatever the groups' ends are.
-struct StoreRowsLowering final : KernelPattern<StoreRowsOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult
-  matchAndRewrite(StoreRowsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getBuffer());
-    BufferType buffer = op.getBuffer().getType();
-    if (kernel.firstCopies.contains(op))
-      syncSharers(builder, op, ring);
-    auto ifOp =
-        scf::IfOp::create(builder, adaptor.getCondition(), /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    int64_t bytes = buffer.getElementType().getIntOrFloatBitWidth() / 8;
-    int64_t chunk = kChunkBytes / bytes, inRow = buffer.getShape()[1] / chunk;
-    int64_t threads = getRole(op).getWarps() * mx::target::kWarpSize;
-    Value thread = arith::SubIOp::create(
-        builder, builder.threadId(),
-        builder.i32(*getRole(op).getFirstWarp() * mx::target::kWarpSize));
-    Value chunks =
-        builder.mul(builder.toI32(adaptor.getRows()), builder.i32(inRow));
-    auto loop =
-        scf::ForOp::create(builder, thread, chunks, builder.i32(threads));
-    builder.setInsertionPointToStart(loop.getBody());
-    Value number = loop.getInductionVar();
-    Value row = arith::DivUIOp::create(builder, number, builder.i32(inRow));
-    Value column =
-        builder.mul(arith::RemUIOp::create(builder, number, builder.i32(inRow)),
-                    builder.i32(chunk));
-    auto type = VectorType::get(chunk, buffer.getElementType());
-    Fragment fragment(builder, buffer, type, adaptor.getBuffer(), row, column);
-    store(builder, op, fragment, {adaptor.getRow(), row},
-          {adaptor.getColumn(), column}, bytes);
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-private:
-  static constexpr int64_t kChunkBytes = 16;
-
-  static void store(NVVMBuilder &builder, StoreRowsOp op, Fragment &fragment,
-                    ArrayRef<Value> row, ArrayRef<Value> column,
-                    int64_t bytes) {
-    auto add = [&](ArrayRef<Value> parts) -> Value {
-      return builder.add(parts[0],
-                         arith::IndexCastUIOp::create(
-                             builder, builder.getIndexType(), parts[1]));
-    };
-    Value rowInTensor = add(row), inTensor = add(column);
-    Value rows = memref::DimOp::create(builder, op.getDest(), 0);
-    Value columns = memref::DimOp::create(builder, op.getDest(), 1);
-    Value isInside = builder.both(builder.isBelow(rowInTensor, rows),
-                                  builder.isBelow(inTensor, columns));
-    auto ifOp = scf::IfOp::create(builder, isInside, /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    SmallVector<Value> words =
-        builder.loadShared(fragment.getPointer(0, 0), kChunkBytes / 4);
-    Value place =
-        getGlobalAddress(builder, op.getDest(), rowInTensor, inTensor, bytes);
-    builder.storeGlobal(place, 0, words, /*condition=*/Value());
-  }
-};
-
 /// A column has its own scale. Halves stand in pairs of columns in
 /// their words, so that what is done to a word is done to both.
-struct QuantizeColumnsLowering final : KernelPattern<QuantizeColumnsOp> {
-  using KernelPattern::KernelPattern;
+struct QuantizeColumnsLowering final : OpConversionPattern<QuantizeColumnsOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(QuantizeColumnsOp op, OpAdaptor adaptor,
@@ -385,9 +319,8 @@ private:
 } // namespace
 
 void mx::mxgpu::populateTilePatterns(RewritePatternSet &patterns,
-                                     const TypeConverter &converter,
-                                     KernelContext &kernel) {
+                                     const TypeConverter &converter) {
   patterns.add<LoadSharedLowering, StoreFragmentSharedLowering,
-               StoreScaleLowering, StoreRowsLowering, QuantizeColumnsLowering>(
-      converter, patterns.getContext(), kernel);
+               StoreScaleLowering, QuantizeColumnsLowering>(
+      converter, patterns.getContext());
 }

@@ -16,8 +16,8 @@ using namespace mx::mxgpu;
 
 namespace {
 
-struct ReduceLanesLowering final : KernelPattern<ReduceLanesOp> {
-  using KernelPattern::KernelPattern;
+struct ReduceLanesLowering final : OpConversionPattern<ReduceLanesOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(ReduceLanesOp op, OpAdaptor adaptor,
@@ -53,7 +53,6 @@ private:
 } // namespace
 
 void mx::mxgpu::populateReducePatterns(RewritePatternSet &patterns,
-                                       const TypeConverter &converter,
-                                       KernelContext &kernel) {
-  patterns.add<ReduceLanesLowering>(converter, patterns.getContext(), kernel);
+                                       const TypeConverter &converter) {
+  patterns.add<ReduceLanesLowering>(converter, patterns.getContext());
 }

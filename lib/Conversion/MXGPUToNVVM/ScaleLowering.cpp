@@ -52,8 +52,8 @@ struct ScalePlace {
   }
 };
 
-struct LoadScaleLowering final : KernelPattern<LoadScaleOp> {
-  using KernelPattern::KernelPattern;
+struct LoadScaleLowering final : OpConversionPattern<LoadScaleOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(LoadScaleOp op, OpAdaptor adaptor,
@@ -81,8 +81,8 @@ struct LoadScaleLowering final : KernelPattern<LoadScaleOp> {
   }
 };
 
-struct StoreScalesLowering final : KernelPattern<StoreScalesOp> {
-  using KernelPattern::KernelPattern;
+struct StoreScalesLowering final : OpConversionPattern<StoreScalesOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(StoreScalesOp op, OpAdaptor adaptor,
@@ -133,8 +133,7 @@ private:
 } // namespace
 
 void mx::mxgpu::populateScalePatterns(RewritePatternSet &patterns,
-                                      const TypeConverter &converter,
-                                      KernelContext &kernel) {
+                                      const TypeConverter &converter) {
   patterns.add<LoadScaleLowering, StoreScalesLowering>(
-      converter, patterns.getContext(), kernel);
+      converter, patterns.getContext());
 }

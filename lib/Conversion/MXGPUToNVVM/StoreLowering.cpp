@@ -103,8 +103,8 @@ static Value getBits(NVVMBuilder &builder, Value fragment, int64_t position) {
 
 namespace {
 
-struct StoreFragmentLowering final : KernelPattern<StoreFragmentOp> {
-  using KernelPattern::KernelPattern;
+struct StoreFragmentLowering final : OpConversionPattern<StoreFragmentOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(StoreFragmentOp op, OpAdaptor adaptor,
@@ -198,7 +198,6 @@ private:
 } // namespace
 
 void mx::mxgpu::populateStorePatterns(RewritePatternSet &patterns,
-                                      const TypeConverter &converter,
-                                      KernelContext &kernel) {
-  patterns.add<StoreFragmentLowering>(converter, patterns.getContext(), kernel);
+                                      const TypeConverter &converter) {
+  patterns.add<StoreFragmentLowering>(converter, patterns.getContext());
 }

@@ -18,16 +18,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// A pointer as another one and constant bytes: buffers of a stage have its
-/// start in common.
-static std::pair<Value, int64_t> splitOffset(Value pointer) {
-  auto gep = pointer.getDefiningOp<LLVM::GEPOp>();
-  if (!gep || gep.getRawConstantIndices().size() != 1 ||
-      !gep.getElemType().isInteger(8) || !gep.getDynamicIndices().empty())
-    return {pointer, 0};
-  return {gep.getBase(), gep.getRawConstantIndices().front()};
-}
-
 /// The matrix descriptor of a buffer: the 18 address bits of the stage that a
 /// descriptor holds, plus constants. Addresses of a CTA's memory stay below the
 /// 18 bits, so that sums do not carry into other fields.
@@ -73,14 +63,13 @@ static mx::Swizzle getSwizzle(mxgpu::Swizzle swizzle) {
 
 namespace {
 
-struct TmaLoadLowering final : KernelPattern<TmaLoadOp> {
-  using KernelPattern::KernelPattern;
+struct TmaLoadLowering final : OpConversionPattern<TmaLoadOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    RingOp ring = kernel.rings.lookup(op.getStage());
     SmallVector<Value> coords;
     for (Value coord : adaptor.getCoords())
       coords.push_back(builder.toI32(coord));
@@ -93,9 +82,9 @@ struct TmaLoadLowering final : KernelPattern<TmaLoadOp> {
       dest = LLVM::GEPOp::create(builder, dest.getType(), builder.getI8Type(),
                                  dest, ArrayRef<LLVM::GEPArg>{offset});
     }
-    Value barrier = getFullBarrier(builder, ring, adaptor.getStage());
+    Value barrier = adaptor.getStage();
     Value policy = getCachePolicy(builder, op.getCache());
-    if (ring.getType().isPair())
+    if (isInPair(op))
       builder.loadTensorOfPair(dest, adaptor.getMap(), coords, barrier, policy,
                                op.getMulticast());
     else
@@ -108,23 +97,23 @@ struct TmaLoadLowering final : KernelPattern<TmaLoadOp> {
 /// A tile of 128 rows by 4 scales is 512 bytes of shared memory and 4 columns
 /// of tensor memory. There, tiles of the same scales stand side by side, as one
 /// instruction reads them.
-struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
-  using KernelPattern::KernelPattern;
+struct CopyScalesLowering final : OpConversionPattern<CopyScalesOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(CopyScalesOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op.getColumn())
+    if (!op.getColumn() || !op.getTensorMemory())
       return rewriter.notifyMatchFailure(op, "the scales have no column yet");
     NVVMBuilder builder(op.getLoc(), rewriter);
     Value descriptor = getDescriptor(builder, target::scaleTileDescriptor(),
                                      adaptor.getBuffer());
     Value column =
-        builder.add(kernel.tensorMemory, builder.i32(*op.getColumn()));
-    if (Value state = kernel.places.lookup(op))
-      column = builder.add(column,
-                           builder.mul(takePlace(builder, op, state),
-                                       builder.i32(op.getType().getColumns())));
+        builder.add(adaptor.getTensorMemory(), builder.i32(*op.getColumn()));
+    if (Value place = adaptor.getPlace())
+      column = builder.add(
+          column,
+          builder.mul(place, builder.i32(op.getType().getColumns())));
     int64_t tiles = op.getType().getTiles();
     int64_t groups = op.getType().getRows() / target::kScaleRowsPerGroup;
     for (int64_t tile = 0; tile < tiles; ++tile)
@@ -140,22 +129,10 @@ struct CopyScalesLowering final : KernelPattern<CopyScalesOp> {
     rewriter.replaceOp(op, column);
     return success();
   }
-
-  /// Slots take the places in turn.
-  static Value takePlace(NVVMBuilder &builder, CopyScalesOp op, Value state) {
-    Value place = LLVM::LoadOp::create(builder, builder.getI32Type(), state);
-    Value next = builder.add(place, builder.i32(1));
-    Value wraps = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next,
-                                        builder.i32(op.getSlots()));
-    LLVM::StoreOp::create(
-        builder, arith::SelectOp::create(builder, wraps, builder.i32(0), next),
-        state);
-    return place;
-  }
 };
 
-struct MmaLowering final : KernelPattern<MmaOp> {
-  using KernelPattern::KernelPattern;
+struct MmaLowering final : OpConversionPattern<MmaOp> {
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(MmaOp op, OpAdaptor adaptor,
@@ -280,8 +257,7 @@ struct MmaLowering final : KernelPattern<MmaOp> {
 } // namespace
 
 void mx::mxgpu::populateTensorCorePatterns(RewritePatternSet &patterns,
-                                           const TypeConverter &converter,
-                                           KernelContext &kernel) {
+                                           const TypeConverter &converter) {
   patterns.add<TmaLoadLowering, CopyScalesLowering, MmaLowering>(
-      converter, patterns.getContext(), kernel);
+      converter, patterns.getContext());
 }

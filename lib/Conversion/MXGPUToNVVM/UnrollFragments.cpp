@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The loops over a tile's columns run a few times. Without them columns, and
-// the slots that staged rows take, are constants.
+// the stages that staged rows take, are constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,9 +11,16 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MX/IR/VectorSizes.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_UNROLLFRAGMENTSPASS
+#include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+} // namespace mx::mxgpu
 
 static bool isWide(Type type) {
   auto vector = dyn_cast<VectorType>(type);
@@ -53,47 +60,30 @@ static bool isShort(scf::ForOp loop) {
   return false;
 }
 
-/// Where each loop that takes slots of a warp's ring goes through all of them,
-/// and maybe several times, each begins with the first.
-static void fixSlots(RingOp ring) {
-  SmallVector<Operation *> acquires;
-  for (Operation *user : ring.getResult().getUsers()) {
-    auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
-    if (!isa<ProducerAcquireOp>(user) || !loop ||
-        !llvm::hasSingleElement(loop.getBody()->getOps<ProducerAcquireOp>()))
-      return;
-    std::optional<APInt> count = loop.getStaticTripCount();
-    if (!count || count->getZExtValue() % ring.getType().getStages())
-      return;
-    acquires.push_back(user);
+namespace {
+struct UnrollFragmentsPass final
+    : mx::mxgpu::impl::UnrollFragmentsPassBase<UnrollFragmentsPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<KernelOp>()) {
+      if (failed(mx::verifyVectorSizes(kernel, mx::kMaxKernelVector)))
+        return signalPassFailure();
+      unroll(kernel);
+    }
   }
-  Builder builder(ring.getContext());
-  for (Operation *acquire : acquires)
-    acquire->setAttr(kSlotInLoop, builder.getUnitAttr());
-}
 
-void mx::mxgpu::unrollFragments(KernelOp kernel) {
-  for (auto ring : kernel.getBody().getOps<RingOp>())
-    if (ring.getType().getScope() == Scope::Warp)
-      fixSlots(ring);
-  SmallVector<scf::ForOp> loops;
-  kernel.walk([&](scf::ForOp loop) {
-    if (isShort(loop) && loop.getStaticTripCount())
-      loops.push_back(loop);
-  });
-  for (scf::ForOp loop : loops) {
-    OpBuilder builder(loop);
-    for (auto acquire : loop.getBody()->getOps<ProducerAcquireOp>())
-      if (acquire->hasAttr(kSlotInLoop))
-        acquire->setAttr(kSlotInLoop, builder.getI64IntegerAttr(0));
-    auto setSlot = [](unsigned iteration, Operation *op, OpBuilder builder) {
-      if (op->hasAttr(kSlotInLoop))
-        op->setAttr(kSlotInLoop, builder.getI64IntegerAttr(iteration));
-    };
-    (void)loopUnrollByFactor(loop, loop.getStaticTripCount()->getZExtValue(),
-                             setSlot);
+  static void unroll(KernelOp kernel) {
+    SmallVector<scf::ForOp> loops;
+    kernel.walk([&](scf::ForOp loop) {
+      if (isShort(loop) && loop.getStaticTripCount())
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops)
+      (void)loopUnrollByFactor(loop,
+                               loop.getStaticTripCount()->getZExtValue());
+    // What was a loop's counter is a constant now.
+    if (!loops.empty())
+      (void)applyPatternsGreedily(kernel,
+                                  RewritePatternSet(kernel.getContext()));
   }
-  // What was a loop's counter is a constant now.
-  if (!loops.empty())
-    (void)applyPatternsGreedily(kernel, RewritePatternSet(kernel.getContext()));
-}
+};
+} // namespace

@@ -62,6 +62,16 @@ def LowerRingsPass : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
+def SimplifyBarriersPass
+    : Pass<"mxgpu-simplify-barriers", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Remove fences and waits that say nothing new, and merge arrivals";
+  let description = [{
+    Of two fences of one kind, or two waits for one phase, with nothing between
+    them that touches memory the second one goes. Two arrivals at one barrier
+    become one that counts for both.
+  }];
+}
+
 def LowerKernelsPass : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn kernels into functions with set-up, roles and tear-down";
   let description = [{

@@ -33,7 +33,8 @@ void MatmulBuilder::buildMma() {
     auto type =
         ScalesType::get(op->getContext(), rows,
                         schedule.getTileK() / getScaleTileK(), scaleType);
-    return CopyScalesOp::create(body, type, stage.getBuffer(field), /*place=*/Value(),
+    return CopyScalesOp::create(body, type, stage.getBuffer(field), /*tensor_memory=*/Value(),
+                                /*place=*/Value(),
                                 schedule.getScaleSlots(), IntegerAttr());
   };
   Value aScales = getScales("sfa", getARows());

@@ -66,7 +66,28 @@ BarrierType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+/// What a ring's stages are follows from where it was placed.
+static LogicalResult verifyRing(Operation *op, Value ring) {
+  if (ring.getDefiningOp<RingOp>())
+    return success();
+  return op->emitOpError("expected a ring made in the kernel");
+}
+
+LogicalResult AdvanceOp::verify() {
+  auto isStage = [](Value stage, int64_t number) {
+    auto known = stage.getDefiningOp<GetStageOp>();
+    return known && static_cast<int64_t>(known.getNumber()) == number;
+  };
+  int64_t stages = getStage().getType().getRing().getStages();
+  if (isStage(getFirst(), 0) && isStage(getEnd(), stages))
+    return success();
+  return emitOpError("expected stages 0 and ")
+         << stages << " by mxgpu.get_stage as first and end";
+}
+
 LogicalResult GetStageOp::verify() {
+  if (failed(verifyRing(*this, getRing())))
+    return failure();
   int64_t stages = getRing().getType().getStages();
   if (static_cast<int64_t>(getNumber()) > stages)
     return emitOpError("expected a number up to ")
@@ -77,6 +98,8 @@ LogicalResult GetStageOp::verify() {
 /// A stage of the ring that stands beside it.
 static LogicalResult verifyOfRing(Operation *op, TypedValue<RingType> ring,
                                   TypedValue<StageType> stage) {
+  if (failed(verifyRing(op, ring)))
+    return failure();
   if (stage.getType().getRing() == ring.getType())
     return success();
   return op->emitOpError("expected a stage of the ring, found ")
@@ -121,6 +144,32 @@ LogicalResult BufferAddressOp::verify() {
     return success();
   return emitOpError("expected a buffer in shared memory, found ")
          << getBuffer().getType();
+}
+
+LogicalResult InitBarriersOp::verify() {
+  if (!getRing().getDefiningOp<RingOp>() || getRing().getType().isStaging())
+    return emitOpError("expected a ring with barriers, made in the kernel");
+  if (getOtherEmpty() && !isInPair(*this))
+    return emitOpError("expected a kernel with cluster(2) around counts of "
+                       "another CTA");
+  return success();
+}
+
+LogicalResult OtherStageOp::verify() {
+  int64_t stages = getStage().getType().getRing().getStages();
+  if (stages == 2)
+    return success();
+  return emitOpError("expected a ring of 2 stages, found ") << stages;
+}
+
+/// Stages with barriers in shared memory are known by where they start.
+LogicalResult StageNumberOp::verify() {
+  RingType ring = getStage().getType().getRing();
+  if (ring.getSpace() == Space::Tmem || ring.isStaging())
+    return success();
+  return emitOpError("expected a stage in tensor memory or for bulk stores, "
+                     "found ")
+         << getStage().getType();
 }
 
 LogicalResult ArriveOp::verify() {

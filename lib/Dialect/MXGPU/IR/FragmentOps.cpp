@@ -20,8 +20,9 @@ using namespace mx::mxgpu;
 //===----------------------------------------------------------------------===//
 
 LogicalResult DrainColumnOp::verify() {
-  if (failed(verifyTakenBy<ConsumerWaitOp>(*this, getStage())))
-    return failure();
+  if (getStage().getDefiningOp<ProducerAcquireOp>())
+    return emitOpError("expected a stage of ")
+           << ConsumerWaitOp::getOperationName();
   BufferType buffer = getStage().getType().getRing().getBuffers().front();
   if (buffer.getSpace() != Space::Tmem)
     return emitOpError("expected a stage in tensor memory, found ") << buffer;

@@ -445,15 +445,22 @@ bool mx::mxgpu::isInPair(Operation *op) {
   return function && function->hasAttr("nvvm.cluster_dim");
 }
 
+/// Directly in a kernel, or in the function that it becomes.
+static LogicalResult verifyInKernel(Operation *op) {
+  if (isa_and_present<KernelOp, FunctionOpInterface>(op->getParentOp()))
+    return success();
+  return op->emitOpError("expected to be directly inside a kernel");
+}
+
+/// Functions that kernels become have no roles.
 static LogicalResult verifyInRole(Operation *op) {
-  if (getRole(op))
+  if (getRole(op) || !op->getParentOfType<KernelOp>())
     return success();
   return op->emitOpError("expected to be inside a role");
 }
 
 LogicalResult CtaRankOp::verify() {
-  auto kernel = (*this)->getParentOfType<KernelOp>();
-  if (kernel && kernel.isPair())
+  if (isInPair(*this))
     return success();
   return emitOpError("expected to be inside a kernel with cluster(2)");
 }
@@ -461,6 +468,10 @@ LogicalResult CtaRankOp::verify() {
 /// What stands before is set-up; a tensor map is a parameter, and rings lie in
 /// the CTA's own memory.
 LogicalResult WaitDependenciesOp::verify() {
+  if (failed(verifyInKernel(*this)))
+    return failure();
+  if (!isa<KernelOp>((*this)->getParentOp()))
+    return success(); // its set-up stands before
   for (Operation &op : *(*this)->getBlock()) {
     if (&op == getOperation())
       break;
@@ -484,6 +495,8 @@ LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }
 //===----------------------------------------------------------------------===//
 
 LogicalResult RingOp::verify() {
+  if (failed(verifyInKernel(*this)))
+    return failure();
   size_t fields = getType().getBuffers().size();
   if (getOffsets() && getOffsets()->size() != fields)
     return emitOpError("expected ")

@@ -79,6 +79,7 @@ def MXGPU_AdvanceOp : MXGPU_Op<"advance", [
   let assemblyFormat = [{
     $stage `,` $parity `in` `(` $first `,` $end `)` attr-dict `:` type($stage)
   }];
+  let hasVerifier = 1;
 }
 
 def MXGPU_NextStageOp : MXGPU_Op<"next_stage", [
@@ -175,18 +176,25 @@ def MXGPU_InitBarriersOp : MXGPU_Op<"init_barriers", [
   let summary = "set how many arrivals complete the phases of a ring's barriers";
   let description = [{
     Done once for a CTA, before any of its threads waits or arrives: the lowering
-    of kernels puts it into the set-up.
+    of kernels puts it into the set-up. `full` and `empty` are arrivals at the two
+    barriers of each stage; where the CTAs of a pair have different ones,
+    `other_empty` are those of the CTA that does not lead.
 
     Example:
 
     ```mlir
-    mxgpu.init_barriers %in full(%one) empty(%one) : !in_ring
+    mxgpu.init_barriers %in full(2) empty(1) : !in_ring
     ```
   }];
-  let arguments = (ins MXGPU_RingType:$ring, I32:$full, I32:$empty);
+  let arguments = (ins MXGPU_RingType:$ring,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$full,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$empty,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$other_empty);
   let assemblyFormat = [{
-    $ring `full` `(` $full `)` `empty` `(` $empty `)` attr-dict `:` type($ring)
+    $ring `full` `(` $full `)` `empty` `(` $empty `)`
+    (`other_empty` `(` $other_empty^ `)`)? attr-dict `:` type($ring)
   }];
+  let hasVerifier = 1;
 }
 
 /// Waits and arrivals order accesses to the memory that a barrier guards.

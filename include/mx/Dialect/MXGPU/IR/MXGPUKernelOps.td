@@ -338,8 +338,7 @@ def MXGPU_ThreadIdOp : MXGPU_Op<"thread_id", [Pure, MXGPU_NamesResult]> {
 // Other kernels
 //===----------------------------------------------------------------------===//
 
-def MXGPU_WaitDependenciesOp : MXGPU_Op<"wait_dependencies", [
-    HasParent<"KernelOp">]> {
+def MXGPU_WaitDependenciesOp : MXGPU_Op<"wait_dependencies"> {
   let summary = "wait for the kernels that this one was launched behind";
   let description = [{
     The kernel is launched programmatically: its set-up runs while they still

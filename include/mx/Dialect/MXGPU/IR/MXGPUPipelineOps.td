@@ -11,7 +11,7 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 // Rings
 //===----------------------------------------------------------------------===//
 
-def MXGPU_RingOp : MXGPU_Op<"ring", [HasParent<"KernelOp">, MXGPU_NamesResult]> {
+def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
   let summary = "make a ring of buffers between two roles";
   let description = [{
     `mxgpu-allocate` adds where it lies. `offsets` gives where each field of the
@@ -160,7 +160,8 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
   }];
 }
 
-def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [MXGPU_NamesResult]> {
+def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [
+    AttrSizedOperandSegments, MXGPU_NamesResult]> {
   let summary = "copy scale factors from shared to tensor memory";
   let description = [{
     The buffer holds tiles of 128 rows by 4 scales, all those of one group of
@@ -170,7 +171,8 @@ def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [MXGPU_NamesResult]> {
     order, so that one place in tensor memory serves all stages (PTX ISA, tcgen05
     pipelined instructions). With `slots(n)` there are n places, which the stages
     that a role consumes take in turn: with as many places as stages, no copy
-    needs that order. `mxgpu-lower-rings` says which `place` (i32) it is.
+    needs that order. `mxgpu-lower-rings` says which `place` (i32) it is, and where the
+    kernel's `tensor_memory` begins.
 
     Example:
 
@@ -179,12 +181,13 @@ def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [MXGPU_NamesResult]> {
     ```
   }];
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
-                       Optional<I32>:$place,
+                       Optional<I32>:$tensor_memory, Optional<I32>:$place,
                        DefaultValuedAttr<I64Attr, "1">:$slots,
                        OptionalAttr<I64Attr>:$column);
   let results = (outs Res<MXGPU_ScalesType, "", [MemWrite<MXGPU_TensorMemory>]>:$result);
   let assemblyFormat = [{
-    $buffer (`place` `(` $place^ `)`)? (`slots` `(` $slots^ `)`)? (`column` `(` $column^ `)`)? attr-dict
+    $buffer (`tensor_memory` `(` $tensor_memory^ `)`)?
+    (`place` `(` $place^ `)`)? (`slots` `(` $slots^ `)`)? (`column` `(` $column^ `)`)? attr-dict
     `:` type($buffer) `->` qualified(type($result))
   }];
   let hasVerifier = 1;

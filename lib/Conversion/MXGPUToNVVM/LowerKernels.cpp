@@ -1,4 +1,4 @@
-//===- KernelLowering.cpp - Function, set-up and tear-down of a kernel ----===//
+//===- LowerKernels.cpp - Function, set-up and tear-down of a kernel ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -14,11 +14,17 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Target/TargetInfo.h"
 #include "mx/Target/TensorMap.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_LOWERKERNELSPASS
+#include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+} // namespace mx::mxgpu
 
 /// The dynamic shared memory of all kernels of a module.
 static void declareSharedMemory(gpu::GPUModuleOp module) {
@@ -86,43 +92,9 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
   }
 }
 
-/// Arrivals that fill a slot: of the threads that do, or of each CTA of a pair,
-/// which announces its bytes.
-static int64_t getFillingArrivals(RingType type) {
-  if (type.getProducer() == Agent::Threads)
-    return getArrivals(type, type.getProducerThreads());
-  return type.isPair() && type.getProducer() == Agent::Tma ? 2 : 1;
-}
-
-/// Arrivals that empty a slot: of the roles that do, of both CTAs of a pair
-/// unless the role is the leader's. Slots of one CTA of a pair are emptied by
-/// its own roles only.
-static Value getEmptyingArrivals(NVVMBuilder &builder, RingOp ring) {
-  RingType type = ring.getType();
-  if (type.getConsumer() != Agent::Threads &&
-      type.getConsumer() != Agent::Roles)
-    return builder.i32(1);
-  int64_t arrivals = 0, ofLeader = 0;
-  for (Operation *user : ring->getUsers())
-    if (isa<ConsumerWaitOp>(user)) {
-      RoleOp role = getRole(user);
-      int64_t threads =
-          role.getElected() ? 1 : role.getWarps() * mx::target::kWarpSize;
-      int64_t ofRole = getArrivals(type, threads);
-      arrivals += ofRole * (type.isPair() && !role.getOnLeader() ? 2 : 1);
-      if (!type.isPair() && role.getOnLeader())
-        ofLeader += ofRole;
-    }
-  Value all = builder.i32(arrivals);
-  if (!ofLeader)
-    return all;
-  return arith::SelectOp::create(builder, builder.isLeader(), all,
-                                 builder.i32(arrivals - ofLeader));
-}
-
 /// Initializes all barriers by one thread and makes them visible to the copy
 /// engine and the tensor core.
-static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
+static void initBarriers(NVVMBuilder &builder, ArrayRef<InitBarriersOp> inits,
                          ArrayRef<Value> maps) {
   Value thread = builder.threadId();
   Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
@@ -132,17 +104,17 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<RingOp> rings,
   builder.setInsertionPointToStart(ifOp.thenBlock());
   for (Value map : maps)
     builder.prefetchTensorMap(map);
-  for (RingOp ring : rings) {
-    RingType type = ring.getType();
-    if (type.isStaging())
-      continue;
-    Value filling = builder.i32(getFillingArrivals(type));
-    Value emptying = getEmptyingArrivals(builder, ring);
-    for (int64_t i = 0; i < type.getStages(); ++i) {
+  for (InitBarriersOp init : inits) {
+    auto ring = init.getRing().getDefiningOp<RingOp>();
+    Value empty = builder.i32(init.getEmpty());
+    if (std::optional<int64_t> other = init.getOtherEmpty())
+      empty = arith::SelectOp::create(builder, builder.isLeader(), empty,
+                                      builder.i32(*other));
+    for (int64_t i = 0; i < ring.getType().getStages(); ++i) {
       int64_t full = *ring.getBarriers() + i * *ring.getStride();
-      builder.initBarrier(builder.shared(full), filling);
+      builder.initBarrier(builder.shared(full), builder.i32(init.getFull()));
       builder.initBarrier(builder.shared(full + mx::target::kMBarrierBytes),
-                          emptying);
+                          empty);
     }
   }
   builder.fenceBarrierInit();
@@ -155,86 +127,23 @@ static scf::IfOp ifWarp(NVVMBuilder &builder, int64_t warp) {
   return scf::IfOp::create(builder, isWarp, /*withElse=*/false);
 }
 
-/// The next slot and parity of each ring wherever a role takes its slots.
-static void createStates(NVVMBuilder &builder, KernelOp kernel,
-                         KernelContext &context) {
-  DenseSet<Operation *> copied; // the acquires whose slots have been
-  kernel.walk([&](Operation *op) {
-    if (auto copy = dyn_cast<CopyScalesOp>(op); copy && copy.getSlots() > 1) {
-      Value place = builder.variable(builder.getI32Type());
-      LLVM::StoreOp::create(builder, builder.i32(0), place);
-      context.places[op] = place;
-    }
-    if (isa<TmaStoreOp, BulkStoreOp, StoreRowsOp>(op)) {
-      auto acquire = op->getOperand(0).getDefiningOp<ProducerAcquireOp>();
-      if (copied.insert(acquire).second)
-        context.firstCopies.insert(op);
-    }
-    if (!isa<ProducerAcquireOp, ConsumerWaitOp>(op))
-      return;
-    auto ring = op->getOperand(0).getDefiningOp<RingOp>();
-    for (Value result : op->getResults())
-      context.rings[result] = ring;
-    // All places that take a warp's own slots take them in turn.
-    if (ring.getType().getScope() == Scope::Warp &&
-        context.states.contains({getRole(op), ring}))
-      return;
-    RingState state = createRingState(builder, ring, getRole(op),
-                                      /*asProducer=*/isa<ProducerAcquireOp>(op));
-    context.states[{op, ring}] = state;
-    if (isa<ProducerAcquireOp>(op)) {
-      context.produced[getRole(op)].push_back(ring);
-      context.states[{getRole(op), ring}] = state;
-    }
-  });
-}
-
-/// Whether mxgpu-allocate has been here: what it sets is used without asking.
-static bool isAllocated(KernelOp kernel) {
-  bool allocated = kernel.getSmemBytes().has_value();
-  kernel.walk([&](Operation *op) {
-    if (auto ring = dyn_cast<RingOp>(op)) {
-      allocated &= ring.getOffsets().has_value();
-      for (BufferType buffer : ring.getType().getBuffers())
-        allocated &= buffer.getSpace() == Space::Smem || kernel.getTmemSlot();
-    } else if (auto role = dyn_cast<RoleOp>(op)) {
-      allocated &=
-          role.getFirstWarp().has_value() &&
-          (role.getBarrier() || !role.needsBarrier()) &&
-          role.getRegisters().has_value() == kernel.getRegisters().has_value();
-    } else if (auto copy = dyn_cast<CopyScalesOp>(op)) {
-      allocated &= copy.getColumn() && kernel.getTmemSlot();
-    }
-  });
-  return allocated;
-}
-
 /// Bounds the registers of a thread. Where roles divide them, each takes its
 /// own later: ptxas counts with those only in code after setmaxnreg that no
 /// other role runs.
 static void boundRegisters(NVVMBuilder &builder, KernelOp kernel,
-                           LLVM::LLVMFuncOp function, KernelContext &context) {
-  context.launchedRegisters = kernel.getRegisters().value_or(0);
-  if (context.launchedRegisters)
+                           LLVM::LLVMFuncOp function) {
+  if (std::optional<int64_t> registers = kernel.getRegisters())
     function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                      builder.getI32IntegerAttr(context.launchedRegisters));
+                      builder.getI32IntegerAttr(*registers));
   if (std::optional<int64_t> ctas = kernel.getMinCtas())
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       builder.getI32IntegerAttr(*ctas));
 }
 
-FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
-                                                   KernelContext &context) {
-  if (!isAllocated(kernel))
-    return kernel.emitOpError("expected an allocated kernel: run "
-                              "mxgpu-allocate first");
-  declareSharedMemory(kernel->getParentOfType<gpu::GPUModuleOp>());
-
+static LLVM::LLVMFuncOp createFunction(NVVMBuilder &builder, KernelOp kernel) {
   SmallVector<Type> parameters;
   for (Type type : kernel.getArgumentTypes())
     appendParameterTypes(type, parameters);
-  NVVMBuilder builder(kernel.getLoc(), kernel.getContext());
-  builder.setInsertionPoint(kernel);
   auto function = LLVM::LLVMFuncOp::create(
       builder, kernel.getSymName(),
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
@@ -249,69 +158,128 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
   if (kernel.isPair())
     function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                       builder.getDenseI32ArrayAttr({2, 1, 1}));
-  Block *entry = function.addEntryBlock(builder);
+  boundRegisters(builder, kernel, function);
+  return function;
+}
 
-  SmallVector<RingOp> rings(kernel.getBody().getOps<RingOp>());
-  SmallVector<RoleOp> roles(kernel.getBody().getOps<RoleOp>());
-  builder.setInsertionPointToStart(entry);
-  createStates(builder, kernel, context);
-  mapArguments(builder, kernel, function);
-
+/// The tensor maps among a function's parameters.
+static SmallVector<Value> getMaps(LLVM::LLVMFuncOp function) {
   SmallVector<Value> maps;
-  for (auto [index, type] : llvm::enumerate(parameters))
-    if (function.getArgAttr(index, LLVM::LLVMDialect::getByValAttrName()))
-      maps.push_back(function.getArgument(index));
-  if (!rings.empty()) {
-    initBarriers(builder, rings, maps);
+  for (BlockArgument parameter : function.getArguments())
+    if (function.getArgAttr(parameter.getArgNumber(),
+                            LLVM::LLVMDialect::getByValAttrName()))
+      maps.push_back(parameter);
+  return maps;
+}
+
+/// What happens before any role begins. Returns the first column of the
+/// kernel's tensor memory, if it has any.
+static Value setUp(NVVMBuilder &builder, KernelOp kernel,
+                   ArrayRef<Value> maps) {
+  SmallVector<InitBarriersOp> inits(
+      kernel.getBody().getOps<InitBarriersOp>());
+  bool hasRings = !kernel.getBody().getOps<RingOp>().empty();
+  if (hasRings) {
+    initBarriers(builder, inits, maps);
     builder.syncWarp();
   }
+  for (InitBarriersOp init : inits)
+    init.erase();
   // No CTA of a pair touches the other's barriers, or allocates for both,
   // before both are there.
-  bool pair = kernel.isPair();
-  if (pair)
+  if (kernel.isPair())
     builder.syncCluster();
   std::optional<int64_t> columns = kernel.getTmemColumns();
-  int64_t allocatingWarp = kernel.getTmemWarp().value_or(0);
   if (columns) {
-    auto ifOp = ifWarp(builder, allocatingWarp);
+    auto ifOp = ifWarp(builder, *kernel.getTmemWarp());
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     builder.allocTensorMemory(builder.shared(*kernel.getTmemSlot()), *columns,
-                              pair);
+                              kernel.isPair());
   }
-  if (!rings.empty()) {
+  if (hasRings) {
     if (columns)
       builder.fenceBeforeSync();
     builder.syncCta();
   }
-  if (columns) {
-    builder.fenceAfterSync();
-    context.tensorMemory = LLVM::LoadOp::create(
-        builder, builder.getI32Type(), builder.shared(*kernel.getTmemSlot()));
-  }
+  if (!columns)
+    return {};
+  builder.fenceAfterSync();
+  return LLVM::LoadOp::create(builder, builder.getI32Type(),
+                              builder.shared(*kernel.getTmemSlot()));
+}
 
-  boundRegisters(builder, kernel, function, context);
-
-  // The body, then tear-down.
-  entry->getOperations().splice(entry->end(),
-                                kernel.getBody().front().getOperations());
-  branchOnRoles(builder, roles, context);
-  builder.setInsertionPointToEnd(entry);
-  if (columns)
+/// What happens after all roles have ended.
+static void tearDown(NVVMBuilder &builder, KernelOp kernel,
+                     Value tensorMemory) {
+  if (tensorMemory)
     builder.fenceBeforeSync();
-  // Nor does one end while the other may still touch its memory.
-  if (pair)
+  // Neither CTA of a pair ends while the other may still touch its memory.
+  if (kernel.isPair())
     builder.syncCluster();
-  else if (columns)
+  else if (tensorMemory)
     builder.syncCta();
-  if (columns) {
+  if (tensorMemory) {
     builder.fenceAfterSync();
-    auto ifOp = ifWarp(builder, allocatingWarp);
+    auto ifOp = ifWarp(builder, *kernel.getTmemWarp());
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    builder.freeTensorMemory(context.tensorMemory, *columns, pair);
+    builder.freeTensorMemory(tensorMemory, *kernel.getTmemColumns(),
+                             kernel.isPair());
   }
   LLVM::ReturnOp::create(builder, ValueRange());
-  kernel.erase();
-  return function;
 }
+
+static void lower(KernelOp kernel) {
+  declareSharedMemory(kernel->getParentOfType<gpu::GPUModuleOp>());
+  NVVMBuilder builder(kernel.getLoc(), kernel.getContext());
+  builder.setInsertionPoint(kernel);
+  LLVM::LLVMFuncOp function = createFunction(builder, kernel);
+  Block *entry = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  mapArguments(builder, kernel, function);
+  Value tensorMemory = setUp(builder, kernel, getMaps(function));
+  Block &body = kernel.getBody().front();
+  for (auto op : llvm::make_early_inc_range(body.getOps<TensorMemoryOp>())) {
+    op.replaceAllUsesWith(tensorMemory);
+    op.erase();
+  }
+  lowerRoles(kernel);
+  entry->getOperations().splice(entry->end(), body.getOperations());
+  builder.setInsertionPointToEnd(entry);
+  tearDown(builder, kernel, tensorMemory);
+  kernel.erase();
+}
+
+namespace {
+struct LowerKernelsPass final
+    : mx::mxgpu::impl::LowerKernelsPassBase<LowerKernelsPass> {
+  void runOnOperation() override {
+    for (auto kernel :
+         llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
+      if (failed(verifyLowered(kernel)))
+        return signalPassFailure();
+      lower(kernel);
+    }
+  }
+
+  /// Rings and work are lowered before.
+  static LogicalResult verifyLowered(KernelOp kernel) {
+    bool hasWarps = llvm::all_of(
+        kernel.getBody().getOps<RoleOp>(),
+        [](RoleOp role) { return role.getFirstWarp().has_value(); });
+    if (!hasWarps || !kernel.getSmemBytes())
+      return kernel.emitOpError("expected an allocated kernel: run "
+                                "mxgpu-allocate first");
+    WalkResult result = kernel.walk([](Operation *op) {
+      if (!isa<ProducerAcquireOp, ConsumerWaitOp, ForEachWorkOp, ForEachKOp,
+               WorkSourceOp>(op))
+        return WalkResult::advance();
+      op->emitOpError("expected to be lowered before kernels are: run "
+                      "mxgpu-lower-work and mxgpu-lower-rings first");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+};
+} // namespace

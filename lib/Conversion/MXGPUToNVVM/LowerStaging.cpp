@@ -1,0 +1,204 @@
+//===- LowerStaging.cpp - Results through shared memory to tensors --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A warp writes 32 rows to a stage of its own, and one of its threads starts a
+// bulk copy of them. That thread knows by its groups of copies which stages
+// have been read (PTX ISA, cp.async.bulk.wait_group: groups end in order), so
+// that no barrier in memory is needed. elect.sync names the same thread each
+// time.
+//
+// The threads of a role can share a stage in the same way: its first thread
+// starts the copies, and the role's threads wait for each other before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CarryValues.h"
+#include "LowerRings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Target/TargetInfo.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace {
+
+class StagingOfRole {
+public:
+  StagingOfRole(RingOp ring, RoleOp role)
+      : ring(ring), type(ring.getType()), role(role),
+        ofWarp(type.getScope() == Scope::Warp),
+        builder(role.getLoc(), role.getContext()) {}
+
+  LogicalResult lower(ArrayRef<Operation *> takes) {
+    Block &body = role.getBody().front();
+    builder.setInsertionPointToStart(&body);
+    Type stageType = StageType::get(builder.getContext(), type);
+    SmallVector<Value> start = {
+        GetStageOp::create(builder, stageType, ring, 0).getStage()};
+    auto isTake = [&](Operation *op) { return llvm::is_contained(takes, op); };
+    auto afterTake = [&](Operation *take, ValueRange at) {
+      return lowerTake(cast<ProducerAcquireOp>(take), at[0]);
+    };
+    if (failed(carryThrough(body, start, {isTake, afterTake})))
+      return failure();
+    // What was stored is written when the role ends.
+    builder.setInsertionPointToEnd(&body);
+    byStoringThread([&] { builder.waitStores(0, /*read=*/false); });
+    return success();
+  }
+
+private:
+  /// The thread that starts the copies from a stage.
+  void byStoringThread(llvm::function_ref<void()> body) {
+    if (ofWarp)
+      return byElected(builder, body);
+    Value first = builder.i32(*role.getFirstWarp() * mx::target::kWarpSize);
+    Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                          builder.threadId(), first);
+    auto ifOp = scf::IfOp::create(builder, isFirst, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    body();
+  }
+
+  /// All threads that share a stage.
+  void syncSharers() {
+    if (ofWarp)
+      return builder.syncWarp();
+    builder.syncThreads(*role.getBarrier(),
+                        role.getWarps() * mx::target::kWarpSize);
+  }
+
+  SmallVector<Value> lowerTake(ProducerAcquireOp take, Value stage) {
+    builder.setInsertionPoint(take);
+    builder.setLoc(take.getLoc());
+    byStoringThread(
+        [&] { builder.waitStores(type.getStages() - 1, /*read=*/true); });
+    syncSharers();
+    Value warp;
+    if (ofWarp)
+      warp = arith::SubIOp::create(builder, builder.warpInCta(),
+                                   builder.i32(*role.getFirstWarp()));
+    auto buffers = StageBuffersOp::create(builder, ring, stage,
+                                          /*tensor_memory=*/Value(), warp);
+    Value next = builder.createOrFold<NextStageOp>(stage);
+    lowerCopies(take);
+    for (Operation *user : llvm::make_early_inc_range(
+             take.getStage().getUsers()))
+      if (auto commit = dyn_cast<ProducerCommitOp>(user))
+        lowerCommit(commit);
+    replaceTake(take, stage, buffers.getBuffers());
+    return {next};
+  }
+
+  /// What the copies have started is all there is to give away: as one group.
+  void lowerCommit(ProducerCommitOp commit) {
+    builder.setInsertionPoint(commit);
+    builder.setLoc(commit.getLoc());
+    if (!ofWarp)
+      byStoringThread([&] { builder.commitStores(); });
+    commit.erase();
+  }
+
+  /// All that the threads have written is there before the first copy; those of
+  /// a warp wait before each.
+  void lowerCopies(ProducerAcquireOp take) {
+    SmallVector<Operation *> copies;
+    role.walk([&](Operation *op) {
+      if (isa<TmaStoreOp, BulkStoreOp, StoreRowsOp>(op) &&
+          op->getOperand(0).getDefiningOp() == take)
+        copies.push_back(op);
+    });
+    for (auto [i, copy] : llvm::enumerate(copies)) {
+      builder.setInsertionPoint(copy);
+      builder.setLoc(copy->getLoc());
+      bool waits = ofWarp || i == 0;
+      if (auto rows = dyn_cast<StoreRowsOp>(copy)) {
+        if (waits)
+          syncSharers();
+        expandRows(rows);
+        continue;
+      }
+      if (waits) {
+        builder.fenceAsyncShared();
+        syncSharers();
+      }
+      // Without a copy, too: stages are counted by groups of copies.
+      byStoringThread([&] {
+        startCopy(copy);
+        if (ofWarp)
+          builder.commitStores();
+      });
+    }
+  }
+
+  /// Moves the copy here, where one thread starts it if its condition holds.
+  void startCopy(Operation *copy) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value condition = llvm::TypeSwitch<Operation *, Value>(copy)
+                          .Case<TmaStoreOp, BulkStoreOp>(
+                              [](auto op) { return op.getCondition(); });
+    if (condition) {
+      auto ifOp = scf::IfOp::create(builder, condition, /*withElse=*/false);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+    }
+    llvm::TypeSwitch<Operation *>(copy).Case<TmaStoreOp, BulkStoreOp>(
+        [](auto op) { op.getConditionMutable().clear(); });
+    copy->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
+  }
+
+  /// The rows that a bulk copy must not write are the next group's: the role's
+  /// threads write 16 bytes at a time of the others. None outside the tensor is
+  /// written, whatever the groups' ends are.
+  void expandRows(StoreRowsOp op) {
+    OpBuilder::InsertionGuard guard(builder);
+    auto ifOp =
+        scf::IfOp::create(builder, op.getCondition(), /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    BufferType buffer = op.getBuffer().getType();
+    constexpr int64_t kChunkBits = 16 * 8;
+    int64_t chunk =
+        kChunkBits / buffer.getElementType().getIntOrFloatBitWidth();
+    int64_t inRow = buffer.getShape()[1] / chunk;
+    int64_t threads = role.getWarps() * mx::target::kWarpSize;
+    Value thread = builder.toI32(ThreadIdOp::create(builder));
+    Value chunks = builder.mul(builder.toI32(op.getRows()), builder.i32(inRow));
+    auto loop =
+        scf::ForOp::create(builder, thread, chunks, builder.i32(threads));
+    builder.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar();
+    auto toIndex = [&](Value value) -> Value {
+      return arith::IndexCastUIOp::create(builder, builder.getIndexType(),
+                                          value);
+    };
+    Value row = toIndex(
+        arith::DivUIOp::create(builder, number, builder.i32(inRow)));
+    Value column = toIndex(builder.mul(
+        arith::RemUIOp::create(builder, number, builder.i32(inRow)),
+        builder.i32(chunk)));
+    Value values = LoadSharedOp::create(
+        builder, VectorType::get(chunk, buffer.getElementType()),
+        op.getBuffer(), row, column, /*rows=*/Value());
+    StoreBlockOp::create(builder, values, op.getDest(),
+                         builder.add(op.getRow(), row),
+                         builder.add(op.getColumn(), column));
+    op.erase();
+  }
+
+  RingOp ring;
+  RingType type;
+  RoleOp role;
+  /// Whether the stages are a warp's own.
+  bool ofWarp;
+  NVVMBuilder builder;
+};
+
+} // namespace
+
+LogicalResult mx::mxgpu::lowerStaging(RingOp ring, RoleOp role,
+                                      ArrayRef<Operation *> takes) {
+  return StagingOfRole(ring, role).lower(takes);
+}
