@@ -2,7 +2,7 @@
 // RUN:   --pass-pipeline='builtin.module(zoo-fuse-epilogues,zoo-quantize{layout=sf_128x4})' | FileCheck %s
 // The pass --zoo-fuse-epilogues makes zoo.load of zoo.fetch_all and !zoo.stage. A producer is shared.
 
-#plan = #zoo.plan<width = 8, grouped, raster = grouped(4)>
+#plan = #zoo.plan<tiles = 8, grouped, raster = grouped(4)>
 !in_stage = !zoo.stage<4 x (a: zoo<128xf8>), producer = shared>
 !shared = !zoo.other<shared>
 

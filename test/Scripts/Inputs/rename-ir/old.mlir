@@ -2,7 +2,7 @@
 // RUN:   --pass-pipeline='builtin.module(zoo-fuse,zoo-quantize{layout=tiles})' | FileCheck %s
 // The pass --zoo-fuse makes zoo.fetch of zoo.fetch_all and !zoo.cage. A producer is shared.
 
-#plan = #zoo.plan<width = 8, shared, raster = shared(4)>
+#plan = #zoo.plan<tiles = 8, shared, raster = shared(4)>
 !in_cage = !zoo.cage<4 x (a: zoo<128xf8>), producer = shared>
 !shared = !zoo.other<shared>
 
