@@ -288,21 +288,46 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     unsigned getNumValues() {
       return getOuts().size() / (2 * getAxes().size() + getAmax());
     }
-    /// Destinations are those of the first value, axis by axis, then those of
-    /// the next; behind them are the largest magnitudes.
+    /// A destination is a pair of elements and scales. First come those of the
+    /// first value, axis by axis, then those of the next; after them the
+    /// largest magnitudes.
     unsigned getNumDestinations() {
       return getNumValues() * getAxes().size();
     }
     int64_t getAxis(unsigned i) { return getAxes()[i % getAxes().size()]; }
-    ::mlir::Value getElements(unsigned i) { return getOuts()[2 * i]; }
-    ::mlir::Value getScales(unsigned i) { return getOuts()[2 * i + 1]; }
+    unsigned getValueOf(unsigned i) { return i / getAxes().size(); }
+    ::mlir::Value getElements(unsigned i) {
+      return getOuts()[getElementsNumber(i)];
+    }
+    ::mlir::Value getScales(unsigned i) { return getOuts()[getScalesNumber(i)]; }
+    /// Elements and scales of a destination, and what was written there.
+    ::mlir::OperandRange getDestination(unsigned i) {
+      return getOuts().slice(getElementsNumber(i), 2);
+    }
+    ::mlir::ResultRange getDestinationResults(unsigned i) {
+      return getResults().slice(getElementsNumber(i), 2);
+    }
+    /// The elements and scales of all of them.
+    ::mlir::OperandRange getDestinations() {
+      return getOuts().take_front(2 * getNumDestinations());
+    }
     /// Where the largest magnitude of each value goes; empty without `amax`.
     ::mlir::OperandRange getMagnitudes() {
       return getOuts().drop_front(2 * getNumDestinations());
     }
-    /// The place in outs of that of a value.
+    ::mlir::ResultRange getMagnitudeResults() {
+      return getResults().drop_front(2 * getNumDestinations());
+    }
+    /// Places in outs, and of results.
+    unsigned getElementsNumber(unsigned i) { return 2 * i; }
+    unsigned getScalesNumber(unsigned i) { return 2 * i + 1; }
     unsigned getMagnitudeNumber(unsigned value) {
       return 2 * getNumDestinations() + value;
+    }
+    /// What is at such a place, and the destination that it belongs to.
+    ::mx::QuantizeOut getOut(unsigned number);
+    unsigned getDestinationOf(::mx::QuantizeOut out) {
+      return out.value * getAxes().size() + out.axis;
     }
     /// The same quantization of other tensors, with largest magnitudes and an
     /// empty region for a producer if asked for.
