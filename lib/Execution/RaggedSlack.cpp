@@ -69,17 +69,20 @@ static std::vector<bool> getColumns(ArrayRef<int64_t> ends, int64_t count,
 
 void mx::ignoreSlack(QuantizeOp op, const StageArrays &arrays, unsigned result,
                      NpyArray &device, const NpyArray &reference) {
-  if (!op.getOffsets() || result >= 2 * op.getNumDestinations() ||
+  QuantizeOut out = op.getOut(result);
+  if (!op.getOffsets() || out.kind == QuantizeOut::Kind::Amax ||
       device.shape != reference.shape || device.shape.size() < 2)
     return;
   std::vector<int64_t> ends = readEnds(op, arrays);
   if (ends.empty())
     return;
-  bool isScales = result % 2, areTiles = device.shape.size() == 5;
+  bool isScales = out.kind == QuantizeOut::Kind::Scales;
+  bool areTiles = device.shape.size() == 5;
   int64_t rows = device.shape[0], columns = device.shape[1];
   bool isReduction =
-      op.getRaggedOfAxis(op.getAxis(result / 2)) == RaggedKind::Reduction;
-  Type element = getElementTypeOrSelf(op.getElements(result / 2).getType());
+      op.getRaggedOfAxis(op.getAxes()[out.axis]) == RaggedKind::Reduction;
+  Type element =
+      getElementTypeOrSelf(op.getElements(op.getDestinationOf(out)).getType());
   int64_t packing = isa<Float4E2M1FNType>(element) ? 2 : 1;
   int64_t width = !isScales  ? packing
                   : areTiles ? kScaleTileBlocks * op.getBlockSize()

@@ -43,8 +43,9 @@ public:
         .Case<QuantizeOp>([&](QuantizeOp quantize) {
           if (quantize->getNumResults())
             for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
-              scalesOf(quantize->getResult(2 * i),
-                       quantize->getResult(2 * i + 1), quantize.getBlockSize());
+              scalesOf(quantize->getResult(quantize.getElementsNumber(i)),
+                       quantize->getResult(quantize.getScalesNumber(i)),
+                       quantize.getBlockSize());
           for (const QuantizeSource &source : quantize.getSources())
             if (source.scales)
               scalesOf(source.tensor, source.scales, source.getBlockSize());

@@ -54,7 +54,7 @@ page = open(f"{source}/docs/Chips.md").read()
 rows = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in page.splitlines()
-    if line.startswith("| `")
+    if line.startswith("| `sm_")
 ]
 table = {chip.strip("`"): cells for chip, *cells in rows}
 words = {"yes": True, "no": False}

@@ -25,8 +25,8 @@ public:
   void run() {
     for (int64_t dim = 0; dim + 1 < getRank(); ++dim)
       rows.push_back(memref::DimOp::create(builder, loc, op.getA(), dim));
-    columns =
-        memref::DimOp::create(builder, loc, op.getOuts()[0], getRank() - 1);
+    columns = memref::DimOp::create(builder, loc, op.getResultTensor(),
+                                    getRank() - 1);
     sums = computeSums();
     if (op.getResultScales())
       quantize();
@@ -111,7 +111,7 @@ private:
       builder.clone(inside, mapping);
     Value value = cast<YieldOp>(region.getTerminator()).getValue();
     memref::StoreOp::create(builder, loc, mapping.lookupOrDefault(value),
-                            op.getOuts()[0], place);
+                            op.getResultTensor(), place);
   }
 
   int64_t getRank() { return op.getA().getType().getRank(); }

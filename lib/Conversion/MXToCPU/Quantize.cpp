@@ -257,10 +257,11 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
                              adaptor.getInputScales(), adaptor.getGather());
     for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
       Orientation orientation{
-          values[i / op.getAxes().size()],
+          values[op.getValueOf(i)],
           op.getAxis(i) == 0,
-          getElements(op.getElements(i), adaptor.getOuts()[2 * i]),
-          getScales(adaptor.getOuts()[2 * i + 1], rank),
+          getElements(op.getElements(i),
+                      adaptor.getOuts()[op.getElementsNumber(i)]),
+          getScales(adaptor.getOuts()[op.getScalesNumber(i)], rank),
           int64_t(op.getBlockSize()),
           op.getScaleRounding(),
           encodeBits,

@@ -55,7 +55,7 @@ QuantizeTileBuilder::Destination
 QuantizeTileBuilder::getDestination(unsigned index) {
   Destination dest;
   dest.axis = op.getAxis(index);
-  setValue(dest, index / op.getAxes().size());
+  setValue(dest, op.getValueOf(index));
   dest.elementType = getElementTypeOrSelf(op.getElements(index).getType());
   dest.scales =
       collapseLeading(host, op.getScales(index), getBatchRank(op) + 1);

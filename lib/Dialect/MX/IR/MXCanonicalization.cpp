@@ -107,9 +107,11 @@ struct FoldRelayoutIntoQuantize final : OpRewritePattern<RelayoutOp> {
     if (!op.getInput().hasOneUse())
       return rewriter.notifyMatchFailure(op, "the old layout is used too");
     unsigned number = cast<OpResult>(op.getInput()).getResultNumber();
-    if (number % 2 == 0)
+    QuantizeOut place = quantize.getOut(number);
+    if (place.kind != QuantizeOut::Kind::Scales)
       return rewriter.notifyMatchFailure(op, "input is not a scale tensor");
-    RaggedKind ragged = quantize.getRaggedOfAxis(quantize.getAxis(number / 2));
+    RaggedKind ragged =
+        quantize.getRaggedOfAxis(quantize.getAxes()[place.axis]);
     bool rows = ragged == RaggedKind::Rows;
     if (op.getOffsets() != (rows ? quantize.getOffsets() : Value()))
       return rewriter.notifyMatchFailure(op, "groups differ");
@@ -140,21 +142,17 @@ struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
 
   LogicalResult matchAndRewrite(QuantizeOp op,
                                 PatternRewriter &rewriter) const override {
-    unsigned numAxes = op.getAxes().size(), numValues = op.getNumValues();
-    BitVector usedAxes(numAxes), usedValues(numValues);
+    BitVector usedAxes(op.getAxes().size()), usedValues(op.getNumValues());
     bool usesAmax = false;
     for (OpResult result : op->getResults()) {
       if (result.use_empty())
         continue;
-      unsigned number = result.getResultNumber();
-      unsigned destination = number / 2;
-      if (destination < op.getNumDestinations()) {
-        usedAxes.set(destination % numAxes);
-        usedValues.set(destination / numAxes);
-      } else {
+      QuantizeOut out = op.getOut(result.getResultNumber());
+      usedValues.set(out.value);
+      if (out.kind == QuantizeOut::Kind::Amax)
         usesAmax = true;
-        usedValues.set(number - op.getMagnitudeNumber(0));
-      }
+      else
+        usedAxes.set(out.axis);
     }
     if (usedValues.none())
       return rewriter.notifyMatchFailure(op, "no result is used");
@@ -167,17 +165,16 @@ struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
     for (unsigned axis : usedAxes.set_bits())
       axes.push_back(op.getAxes()[axis]);
     SmallVector<Value> outs, replaced;
-    auto keep = [&](unsigned number) {
+    for (OpResult result : op->getResults()) {
+      unsigned number = result.getResultNumber();
+      QuantizeOut out = op.getOut(number);
+      bool isUsed =
+          out.kind == QuantizeOut::Kind::Amax ? usesAmax : usedAxes[out.axis];
+      if (!isUsed || !usedValues[out.value])
+        continue;
       outs.push_back(op.getOuts()[number]);
-      replaced.push_back(op->getResult(number));
-    };
-    for (unsigned value : usedValues.set_bits())
-      for (unsigned axis : usedAxes.set_bits())
-        for (unsigned i = 0; i < 2; ++i)
-          keep(2 * (value * numAxes + axis) + i);
-    if (usesAmax)
-      for (unsigned value : usedValues.set_bits())
-        keep(op.getMagnitudeNumber(value));
+      replaced.push_back(result);
+    }
     bool hasProducer = !op.getProducer().empty();
     QuantizeOp kept =
         op.createAlike(rewriter, op.getLoc(), op.getInputs(),

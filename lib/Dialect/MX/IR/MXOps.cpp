@@ -108,6 +108,15 @@ SmallVector<QuantizeSource> QuantizeOp::getSources() {
   return sources;
 }
 
+QuantizeOut QuantizeOp::getOut(unsigned number) {
+  using Kind = QuantizeOut::Kind;
+  if (number >= getMagnitudeNumber(0))
+    return {Kind::Amax, number - getMagnitudeNumber(0)};
+  unsigned destination = number / 2, numAxes = getAxes().size();
+  return {number % 2 ? Kind::Scales : Kind::Elements, destination / numAxes,
+          destination % numAxes};
+}
+
 SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
   SmallVector<int64_t> shape(getInput().getType().getShape());
   if (getGather())

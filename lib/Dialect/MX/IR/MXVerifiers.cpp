@@ -320,7 +320,8 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
 
 /// Elements and scales of a quantized result, as of mx.quantize.
 static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
-  Named elements{op.getOuts()[0], "outs"}, scales{op.getOuts()[1], "scales"};
+  Named elements{op.getResultTensor(), "outs"};
+  Named scales{op.getResultScales(), "scales"};
   // grouped_matmul C18
   if (!isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType,
            Float4E2M1FNType>(elements.elementType()) ||

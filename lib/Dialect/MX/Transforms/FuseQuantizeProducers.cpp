@@ -114,11 +114,10 @@ static void replaceByDestinations(IRRewriter &rewriter, QuantizeOp op,
                                   unsigned firstValue) {
   SmallVector<Value> results;
   for (unsigned destination : destinations)
-    llvm::append_range(results, merged->getResults().slice(2 * destination, 2));
+    llvm::append_range(results, merged.getDestinationResults(destination));
   if (op.getAmax())
-    llvm::append_range(
-        results, merged->getResults().slice(
-                     merged.getMagnitudeNumber(firstValue), op.getNumValues()));
+    llvm::append_range(results, merged.getMagnitudeResults().slice(
+                                    firstValue, op.getNumValues()));
   rewriter.replaceOp(op, results);
   ++numFused;
 }
@@ -135,11 +134,12 @@ static bool mergeAxes(IRRewriter &rewriter, QuantizeOp first,
     return false;
   SmallVector<Value> outs;
   SmallVector<unsigned> destinations[2];
+  // Each has one axis, and so one destination for each value.
   QuantizeOp both[] = {first, second};
   for (unsigned value = 0; value < first.getNumValues(); ++value)
     for (auto [i, op] : llvm::enumerate(both)) {
       destinations[i].push_back(outs.size() / 2);
-      llvm::append_range(outs, op.getOuts().slice(2 * value, 2));
+      llvm::append_range(outs, op.getDestination(value));
     }
   bool hasAmax = first.getAmax() || second.getAmax();
   llvm::append_range(outs, (first.getAmax() ? first : second).getMagnitudes());
@@ -202,9 +202,8 @@ static bool mergeValues(IRRewriter &rewriter, QuantizeOp first,
   SmallVector<Value> values = producer.inlineProducer(first);
   llvm::append_range(values, producer.inlineProducer(second));
   unsigned count = first.getNumDestinations();
-  SmallVector<Value> outs(first.getOuts().take_front(2 * count));
-  llvm::append_range(
-      outs, second.getOuts().take_front(2 * second.getNumDestinations()));
+  SmallVector<Value> outs(first.getDestinations());
+  llvm::append_range(outs, second.getDestinations());
   bool hasAmax = first.getAmax() || second.getAmax();
   if (hasAmax) {
     OpBuilder::InsertionGuard guard(rewriter);

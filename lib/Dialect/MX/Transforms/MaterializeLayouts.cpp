@@ -132,7 +132,7 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
   auto is = [&](OpOperand &operand) { return &operand == &use; };
   if (auto quantize = dyn_cast<QuantizeOp>(op)) {
     for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
-      if (is(quantize.getOutsMutable()[2 * i + 1]))
+      if (is(quantize.getOutsMutable()[quantize.getScalesNumber(i)]))
         return {quantize.getElements(i), quantize.getBlockSize()};
     for (const QuantizeSource &source : quantize.getSources())
       if (source.scales && source.scales == use.get())
@@ -151,7 +151,7 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
     if (is(grouped.getBScalesMutable()))
       return {grouped.getB(), grouped.getBlockSize()};
     if (grouped.getResultScales() && is(grouped.getOutsMutable()[1]))
-      return {grouped.getOuts()[0],
+      return {grouped.getResultTensor(),
               getBlockSizeOf(getElementTypeOrSelf(use.get()))};
   } else if (auto relayout = dyn_cast<RelayoutOp>(op)) {
     Value other = is(relayout.getInputMutable()) ? relayout.getOuts()[0]

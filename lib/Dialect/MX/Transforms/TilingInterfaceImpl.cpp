@@ -157,8 +157,9 @@ static LoopNest getLoopNest(QuantizeOp op) {
     for (int64_t &loop : loops)
       if (loop == raggedLoop || (loop == column && op.getConcat()))
         loop = DimMap::kWhole;
-    nest.add(op.getOutsMutable()[2 * i], loops);
-    nest.addScales(op.getOutsMutable()[2 * i + 1], loops, op.getBlockSize());
+    nest.add(op.getOutsMutable()[op.getElementsNumber(i)], loops);
+    nest.addScales(op.getOutsMutable()[op.getScalesNumber(i)], loops,
+                   op.getBlockSize());
   }
   if (op.getAmax())
     for (int64_t loop : llvm::seq(batch + 2))

@@ -44,6 +44,17 @@ struct QuantizeSource {
   }
 };
 
+/// What one of the `outs` of a quantization is, and so one of its results.
+struct QuantizeOut {
+  enum class Kind { Elements, Scales, Amax };
+
+  Kind kind;
+  /// Which of the values that are quantized it belongs to.
+  unsigned value;
+  /// Its place in `axes`; an amax has none.
+  unsigned axis = 0;
+};
+
 } // namespace mx
 
 #include "mx/Dialect/MX/IR/MXInterfaces.h.inc"

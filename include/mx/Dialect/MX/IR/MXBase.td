@@ -1,0 +1,93 @@
+//===- MXBase.td - What operations of mx share -------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_IR_MXBASE_TD
+#define MX_DIALECT_MX_IR_MXBASE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mx/Dialect/MX/IR/MXAttrs.td"
+include "mx/Dialect/MX/IR/MXInterfaces.td"
+
+class MX_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<MX_Dialect, opMnemonic, traits>;
+
+/// Operands of a destination-style operation: ranked tensors, or memrefs once
+/// the function is bufferized.
+class MX_ShapedOf<list<Type> types, string summary>
+    : AnyTypeOf<[RankedTensorOf<types>, MemRefOf<types>],
+                "ranked tensor or memref of " # summary, "::mlir::ShapedType">;
+def MX_TensorOrMemRef : AnyTypeOf<[AnyRankedTensor, AnyMemRef],
+    "ranked tensor or memref", "::mlir::ShapedType">;
+def MX_FloatTensorOrMemRef
+    : MX_ShapedOf<[F32, BF16, F16], "f32, bf16 or f16">;
+def MX_ScalarTensorOrMemRef
+    : AnyTypeOf<[0DTensorOf<[F32]>, MemRefRankOf<[F32], [0]>],
+        "tensor or memref of rank 0 of f32", "::mlir::ShapedType">;
+def MX_ElementTensorOrMemRef
+    : MX_ShapedOf<[F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN, F4E2M1FN, I8],
+        "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8 elements">;
+def MX_FloatElementTensorOrMemRef
+    : MX_ShapedOf<[F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN, F4E2M1FN],
+        "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements">;
+def MX_QuantizableTensorOrMemRef
+    : MX_ShapedOf<[F32, BF16, F16, F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN,
+                   F4E2M1FN, I8],
+        "f32, bf16 or f16, or f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN "
+        "or i8 elements">;
+def MX_ScaleTensorOrMemRef
+    : MX_ShapedOf<[F8E8M0FNU, F8E4M3FN], "f8E8M0FNU or f8E4M3FN scales">;
+def MX_ProductTensorOrMemRef
+    : MX_ShapedOf<[F32, BF16, F16, F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN,
+                   F4E2M1FN, F8E8M0FNU],
+        "f32, bf16 or f16, or of elements or f8E8M0FNU scales">;
+def MX_Offsets
+    : AnyTypeOf<[1DTensorOf<[I32, I64]>, MemRefRankOf<[I32, I64], [1]>],
+        "tensor or memref of rank 1 of i32 or i64", "::mlir::ShapedType">;
+
+/// An operation that writes its `outs`: results are the written tensors, and
+/// there are none when the operation works on memrefs.
+class MX_StructuredOp<string opMnemonic,
+                      list<Trait> traits = [AttrSizedOperandSegments]>
+    : MX_Op<opMnemonic, !listconcat([
+        DestinationStyleOpInterface,
+        DeclareOpInterfaceMethods<ConditionallySpeculatable>,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+          ["reifyResultShapes"]>], traits)> {
+  let hasVerifier = 1;
+  code dpsDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getOutsMutable();
+    }
+    /// The type of the i-th destination.
+    ::mlir::ShapedType getOutType(unsigned i = 0) {
+      return ::llvm::cast<::mlir::ShapedType>(getOuts()[i].getType());
+    }
+  }];
+  code raggedDeclaration = [{
+    /// What the groups divide; `none` for an operation without groups.
+    ::mx::RaggedKind getRaggedOrNone() {
+      return getRagged().value_or(::mx::RaggedKind::None);
+    }
+  }];
+  code producerDeclaration = [{
+    /// The block of the producer, or null where there is none.
+    ::mlir::Block *getProducerBlock() {
+      return getProducer().empty() ? nullptr : &getProducer().front().front();
+    }
+  }];
+  code epilogueDeclaration = [{
+    /// The block of the epilogue, or null where there is none.
+    ::mlir::Block *getEpilogueBlock() {
+      return getEpilogue().empty() ? nullptr : &getEpilogue().front().front();
+    }
+  }];
+  let extraClassDeclaration = dpsDeclaration;
+}
+
+#endif // MX_DIALECT_MX_IR_MXBASE_TD

@@ -1,0 +1,246 @@
+//===- MXMatmulOps.td - Products ---------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_IR_MXMATMULOPS_TD
+#define MX_DIALECT_MX_IR_MXMATMULOPS_TD
+
+include "mx/Dialect/MX/IR/MXBase.td"
+
+def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
+    RecursiveMemoryEffects, MX_ProductOpInterface]> {
+  let summary = "block-scaled matrix product with the second operand transposed";
+  let description = [{
+    `C[m, n] = sum over k of (A[m, k] * SA[m, k / block]) * (B[n, k] * SB[n, k / block])`
+    with exact products and f32 accumulation. Both operands are K-major:
+    A is `[b...] x M x K`, B is `[b...] x N x K`, `outs` is `[b...] x M x N`.
+
+    `alpha` multiplies the sum (tensor scales of NVFP4). With `accumulate` the
+    product is then added to `outs`; without it `outs` gives the shape only and
+    is not read. The optional `epilogue` region maps the f32 accumulator
+    and its row and column in the matrix to the stored element; without it the
+    accumulator is rounded to the element type of `outs`.
+
+    Example:
+
+    ```mlir
+    %c = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>,
+          tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>,
+          tensor<128x16xf8E8M0FNU>)
+        outs(%init : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+        epilogue {
+        ^bb0(%acc: f32, %row: index, %col: index):
+          %half = arith.mulf %acc, %c0_5 : f32
+          %y = arith.truncf %half : f32 to bf16
+          mx.yield %y : bf16
+        }
+    ```
+  }];
+  let arguments = (ins
+    MX_FloatElementTensorOrMemRef:$a, MX_ScaleTensorOrMemRef:$a_scales,
+    MX_FloatElementTensorOrMemRef:$b, MX_ScaleTensorOrMemRef:$b_scales,
+    Optional<F32>:$alpha,
+    Variadic<MX_FloatTensorOrMemRef>:$outs,
+    DefaultValuedAttr<I64Attr, "32">:$block_size,
+    UnitAttr:$accumulate);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
+  let assemblyFormat = [{
+    `ins` `(` $a `,` $a_scales `,` $b `,` $b_scales `:`
+      type($a) `,` type($a_scales) `,` type($b) `,` type($b_scales) `)`
+    (`alpha` `(` $alpha^ `)`)?
+    `outs` `(` $outs `:` type($outs) `)`
+    (`block_size` `=` $block_size^)? (`accumulate` $accumulate^)?
+    attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
+  }];
+  // An absent region rather than an empty one: upstream's mlir::clone, which
+  // the cast folding of destination-style operations calls, needs a block.
+  let extraClassDeclaration = dpsDeclaration # epilogueDeclaration # [{
+    ::mlir::Value getResultTensor() { return getOuts().front(); }
+    ::mlir::Value getGroupOffsets() { return {}; }
+    ::mx::RaggedKind getRaggedOrNone() { return ::mx::RaggedKind::None; }
+    ::mlir::Value getScatterRows() { return {}; }
+    bool isMasked() { return false; }
+    int64_t getNumParts() { return 1; }
+    ::mlir::Value getResultScales() { return {}; }
+    ::mx::ScaleRounding getResultScaleRounding() {
+      return ::mx::ScaleRounding::Ceil;
+    }
+    bool readsOuts() { return getAccumulate(); }
+  }];
+  let hasCanonicalizer = 1;
+}
+
+def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegments,
+    RecursiveMemoryEffects, MX_ProductOpInterface]> {
+  let summary = "block-scaled matrix products over ragged groups";
+  let description = [{
+    `offsets` holds the cumulative ends of the G groups, on the device.
+
+    - `ragged = rows`: group g owns rows `offsets[g-1] .. offsets[g]` of A and
+      C and its own `B[g]`: `C[m, n] = sum_k A[m, k] * B[g, n, k]`.
+      A is `T x K`, B is `G x N x K`, `outs` is `T x N`.
+    - `ragged = reduction`: group g owns a slice of K and its own
+      `C[g, m, n] = sum over k in group g of A[m, k] * B[n, k]`.
+      A is `M x cap`, B is `N x cap`, `outs` is `G x M x N`; the slice of
+      group g starts at `p[g] = sum of roundup(n[i], 128) for i < g`, and
+      `cap = roundup(T + 127 * G, 128)`.
+
+    A group without rows writes nothing; a group without reduction elements
+    writes zeros (through the epilogue), or leaves the accumulated value. Rows
+    that belong to no group are unspecified.
+
+    Scales, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`; row
+    and column count within the rows of A and a matrix of B (`rows`) or within
+    `outs[g]` (`reduction`).
+
+    With `masked` groups of rows have fixed places: A is `G x M x K`, `outs`
+    `G x M x N`, with scales of so many matrices, and `offsets` holds how many of
+    the M rows each group has, as a decoder fills them. The rows behind belong
+    to no group; more than M count as M. Row and column count within a matrix.
+
+    Groups of rows may have results of other forms:
+
+    - With `parts = V` each matrix of B is V matrices one below the other,
+      `G x V*N x K`, and the epilogue, which there must be, is given the V sums
+      of row n of each part: gate and up projection become one product.
+    - With two `outs`, elements and `f8E8M0FNU` scales, what the epilogue yields
+      (f32, bf16 or f16; without one, the f32 sum) is quantized along its rows
+      as `mx.quantize ragged = rows` does it, by `scale_rounding`. All bytes
+      that the scale layout defines are written.
+    - With `scatter`, row m of the product is added to row `scatter[m]` of
+      `outs`, which is f32 and may have any number of rows: the sum over the
+      experts of a token. Rows whose number is negative or not below the rows of
+      `outs` are left out. The order of additions to one element is
+      unspecified, so that sums of three and more may differ in their last bits.
+
+    Examples:
+
+    ```mlir
+    %c = mx.grouped_matmul ragged = rows
+        ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>,
+          tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>,
+          tensor<4x48x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+        outs(%init : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+
+    %h, %f = mx.grouped_matmul ragged = rows
+        ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>,
+          tensor<300x2xf8E8M0FNU>, tensor<4x256x64xf8E4M3FN>,
+          tensor<4x256x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+        outs(%e, %s : tensor<300x128xf8E4M3FN>,
+          tensor<300x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>)
+        parts = 2
+        -> tensor<300x128xf8E4M3FN>,
+           tensor<300x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+        epilogue {
+        ^bb0(%gate: f32, %up: f32, %row: index, %col: index):
+          %product = arith.mulf %gate, %up : f32
+          mx.yield %product : f32
+        }
+
+    %y = mx.grouped_matmul ragged = rows
+        ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>,
+          tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>,
+          tensor<4x48x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
+        scatter(%tokens : tensor<300xi32>)
+        outs(%sums : tensor<150x48xf32>) -> tensor<150x48xf32>
+    ```
+  }];
+  let arguments = (ins
+    MX_FloatElementTensorOrMemRef:$a, MX_ScaleTensorOrMemRef:$a_scales,
+    MX_FloatElementTensorOrMemRef:$b, MX_ScaleTensorOrMemRef:$b_scales,
+    MX_Offsets:$offsets,
+    Optional<F32>:$alpha,
+    Optional<MX_Offsets>:$scatter,
+    Variadic<MX_ProductTensorOrMemRef>:$outs,
+    MX_RaggedKindAttr:$ragged,
+    UnitAttr:$masked,
+    DefaultValuedAttr<I64Attr, "32">:$block_size,
+    DefaultValuedAttr<I64Attr, "1">:$parts,
+    UnitAttr:$accumulate,
+    DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
+  let assemblyFormat = [{
+    `ragged` `=` $ragged (`masked` $masked^)?
+    `ins` `(` $a `,` $a_scales `,` $b `,` $b_scales `:`
+      type($a) `,` type($a_scales) `,` type($b) `,` type($b_scales) `)`
+    `offsets` `(` $offsets `:` type($offsets) `)`
+    (`alpha` `(` $alpha^ `)`)?
+    (`scatter` `(` $scatter^ `:` type($scatter) `)`)?
+    `outs` `(` $outs `:` type($outs) `)`
+    (`block_size` `=` $block_size^)? (`parts` `=` $parts^)?
+    (`accumulate` $accumulate^)? (`scale_rounding` `=` $scale_rounding^)?
+    attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
+  }];
+  // An absent region rather than an empty one: upstream's mlir::clone, which
+  // the cast folding of destination-style operations calls, needs a block.
+  let extraClassDeclaration = dpsDeclaration # epilogueDeclaration # [{
+    ::mlir::Value getResultTensor() { return getOuts().front(); }
+    ::mlir::Value getGroupOffsets() { return getOffsets(); }
+    ::mx::RaggedKind getRaggedOrNone() { return getRagged(); }
+    ::mlir::Value getScatterRows() { return getScatter(); }
+    bool isMasked() { return getMasked(); }
+    int64_t getNumParts() { return getParts(); }
+    ::mlir::Value getResultScales() {
+      return getOuts().size() > 1 ? getOuts()[1] : ::mlir::Value();
+    }
+    ::mx::ScaleRounding getResultScaleRounding() { return getScaleRounding(); }
+    bool readsOuts() { return getAccumulate() || getScatter(); }
+  }];
+}
+
+def MX_CombineOp : MX_StructuredOp<"combine"> {
+  let summary = "add rows to the rows that a list names";
+  let description = [{
+    `outs[rows[p], :] += input[p, :]` for each row p of a group, or without
+    `offsets` for each row: a token is the sum of what its experts say. Rows
+    whose number is negative or not below the rows of `outs` are left out. The
+    additions are f32; their order is that of p on the CPU, and unspecified on a
+    GPU.
+
+    `mx-fuse-products` makes it the `scatter` of the product that computes the
+    input.
+
+    Example:
+
+    ```mlir
+    %y = mx.combine ins(%z : tensor<300x48xbf16>)
+        rows(%tokens : tensor<300xi32>) offsets(%o : tensor<4xi32>)
+        outs(%sums : tensor<150x48xf32>) -> tensor<150x48xf32>
+    ```
+  }];
+  let arguments = (ins MX_FloatTensorOrMemRef:$input, MX_Offsets:$rows,
+                       Optional<MX_Offsets>:$offsets,
+                       Variadic<MX_ShapedOf<[F32], "f32">>:$outs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)`
+    `rows` `(` $rows `:` type($rows) `)`
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
+  }];
+}
+
+def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
+    ParentOneOf<["MatmulOp", "GroupedMatmulOp", "QuantizeOp"]>]> {
+  let summary = "terminate an epilogue or a producer";
+  let description = [{
+    An epilogue yields the element to store, of the element type of `outs`; a
+    producer yields one or more numbers to quantize.
+
+    Example:
+
+    ```mlir
+    mx.yield %y : bf16
+    ```
+  }];
+  let arguments = (ins Variadic<AnyFloat>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let extraClassDeclaration = [{
+    /// The only value.
+    ::mlir::Value getValue() { return getValues()[0]; }
+  }];
+}
+
+#endif // MX_DIALECT_MX_IR_MXMATMULOPS_TD

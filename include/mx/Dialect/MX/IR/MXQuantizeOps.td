@@ -1,0 +1,362 @@
+//===- MXQuantizeOps.td - Quantizing, and the way back -----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MX_IR_MXQUANTIZEOPS_TD
+#define MX_DIALECT_MX_IR_MXQUANTIZEOPS_TD
+
+include "mx/Dialect/MX/IR/MXBase.td"
+
+def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
+                                               RecursiveMemoryEffects]> {
+  let summary = "quantize a tensor in blocks that share a scale";
+  let description = [{
+    Divides the last two dimensions of the input into blocks of `block_size`
+    elements along an axis, gives each block a power-of-two (or, for NVFP4,
+    E4M3) scale, and rounds `x / scale` to the element type.
+
+    `axes` names the axis of the blocks: 1 for the last dimension, 0 for the
+    one before. Each axis has two destinations: elements and scales, both with
+    the quantized axis innermost, so that axis 0 is written transposed. With
+    both axes the input is read once.
+
+    | axes | outs for an input `[b...] x R x C` |
+    |---|---|
+    | `[1]` | elements `[b...] x R x C`, scales `[b...] x R x C/block` |
+    | `[0]` | elements `[b...] x C x R`, scales `[b...] x C x R/block` |
+    | `[1, 0]` | both of the first row, then both of the second |
+
+    Semantics of a block with absolute maximum a (NaN > Inf > finite):
+    scale byte 255 if a is NaN, 254 if it is infinite, else by
+    `scale_rounding`:
+
+    - `ceil`: round_up(a * (1 / max)) to a power of two; nothing saturates;
+    - `floor` (OCP MX v1.0): 2^(floor(log2(a)) - emax);
+    - `even`: `floor` of a rounded to the element's mantissa.
+
+    Elements are `round_to_nearest_even(x * 2^(127 - byte))`, saturated; NaN
+    becomes the type's NaN, or its largest value where it has none, and 0 in
+    MXINT8: its block's scale says that it was NaN. Slack of the layout is
+    written as 0.
+
+    NVFP4 (`f4E2M1FN` with `f8E4M3FN` scales, block 16) takes the per-tensor
+    encode factor as `global_scale`.
+
+    With a `seed` elements are rounded stochastically instead: to one of the two
+    neighbours, with a probability that makes the expected element the exact
+    quotient. The random number of an element is the first word that
+    Philox-4x32-10 gives for the key `seed` (low word first) and, as counter,
+    the element's linear index in the input (low word first): both orientations
+    draw the same one. Of a significand of 24 bits that loses d bits, the d low
+    bits of the word are added to it before they are cut off; where d is above
+    32, the last d - 32 bits are cut off first, and the word is added to what
+    remains. Saturation, NaN and the sign of zero are those of the other mode,
+    and so are the scales.
+
+    With `gather`, row i of what is quantized is row `gather[i]` of every input,
+    or a row of zeros where that is -1: tokens in the order of their experts,
+    with padding between groups, without a copy. The gathered rows are the rows
+    of all that follows (of `ragged`, the producer, the random numbers). The
+    input has rank 2.
+
+    With `square` a scale is that of `block_size` rows by `block_size` columns,
+    fewer at the edges, so that both orientations have the same scales, and the
+    elements of one are those of the other transposed, as weights want it. The
+    scales have their usual shapes: each is written once for every line of its
+    square.
+
+    With `amax` there is one more destination for each value, a number behind
+    all elements and scales: the largest magnitude of what is quantized of that
+    value, as `mx.amax` defines it. Rows of zeros of a gather count as such, and
+    rows of no group do not. What the destination held does not: the next
+    factor, of NVFP4 or of delayed scaling, needs no other read.
+
+    The optional `producer` region computes what is quantized, so that it need
+    not be stored: its arguments are the elements of all inputs, which have one
+    shape, then the row and the column (within the last two dimensions of the
+    input, also for axis 0). It yields one value or several, each quantized on
+    its own; the type of a value, f32, bf16 or f16, is that of the tensor it
+    stands for, whose rounding is kept. `outs` are, for each value in turn, the
+    elements and scales of each axis, then with `amax` a number of each. The region sees existing elements only:
+    slack is 0 and not what the region makes of 0.
+
+    With `concat` the values of a producer, two or more of one type, lie side by
+    side: what is quantized is the one tensor that `tensor.concat` along the
+    last dimension would give, `R x V*C` for V values and inputs `R x C`. That
+    is what `outs`, the random numbers, `global_scale` and `amax` belong to. The
+    two gradients of a SwiGLU become the matrix that the next product takes.
+
+    With a producer, inputs may be quantized already: tensors of elements, each
+    of which has the next one of `input_scales`, those of blocks along the last
+    dimension (`f8E8M0FNU` of 32 elements, or `f8E4M3FN` of 16 of `f4E2M1FN`),
+    in any layout without groups. What the region is given of such an input is
+    what `mx.dequantize` gives, in the type that its argument has: f32, bf16 or
+    f16. So a tensor is quantized to another format, or along another axis,
+    without numbers in memory.
+
+    `ragged` says which dimension of the *input* the groups divide, and goes
+    with `offsets`, the cumulative ends of the groups, known on the device
+    only: `rows` for the one before the last, `reduction` for the last. The
+    destinations of axis 1 have that same kind; those of axis 0, being
+    transposed, the other one: a `T x N` input whose rows are ragged is written
+    by `axes = [1, 0]` with ragged rows and, transposed, with a ragged
+    reduction. With G groups and an input `T x N` (`N x T`):
+
+    | kind | elements | scales |
+    |---|---|---|
+    | `rows` | `T x N` | `T x N/block`, tiled: `(T/128 + G) x ceil(N/block/4) x 32x4x4` |
+    | `reduction` | `N x cap` | `N x cap/block`, `cap = roundup(T + 127 * G, 128)` |
+
+    Examples:
+
+    ```mlir
+    %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
+        outs(%e, %f : tensor<256x512xf8E4M3FN>,
+                      tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+        axes = [1] block_size = 32 scale_rounding = ceil
+        -> tensor<256x512xf8E4M3FN>,
+           tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+
+    %q, %s, %m = mx.quantize ins(%x : tensor<256x512xbf16>)
+        outs(%e, %f, %init : tensor<256x512xf8E4M3FN>,
+                             tensor<256x16xf8E8M0FNU>, tensor<f32>) amax
+        -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<f32>
+
+    %q, %s = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>)
+        offsets(%o : tensor<4xi32>)
+        outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>)
+        -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
+
+    %q, %s = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
+        outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
+        -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
+        producer {
+        ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
+          %product = arith.mulf %a, %b : bf16
+          mx.yield %product : bf16
+        }
+
+    %q, %s = mx.quantize ins(%w : tensor<64x96xf8E4M3FN>)
+        input_scales(%f : tensor<64x3xf8E8M0FNU>)
+        outs(%e, %g : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>)
+        axes = [0] -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>
+        producer {
+        ^bb0(%a: bf16, %row: index, %col: index):
+          mx.yield %a : bf16
+        }
+
+    %q, %s = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
+        outs(%e, %f : tensor<8x128xf8E4M3FN>, tensor<8x4xf8E8M0FNU>)
+        concat -> tensor<8x128xf8E4M3FN>, tensor<8x4xf8E8M0FNU>
+        producer {
+        ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
+          mx.yield %a, %b : bf16, bf16
+        }
+    ```
+  }];
+  let arguments = (ins
+    Variadic<MX_QuantizableTensorOrMemRef>:$inputs,
+    Variadic<MX_ScaleTensorOrMemRef>:$input_scales,
+    Optional<F32>:$global_scale,
+    Optional<I64>:$seed,
+    Optional<MX_Offsets>:$gather,
+    Optional<MX_Offsets>:$offsets,
+    Variadic<MX_TensorOrMemRef>:$outs,
+    OptionalAttr<MX_RaggedKindAttr>:$ragged,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{1}">:$axes,
+    DefaultValuedAttr<I64Attr, "32">:$block_size,
+    UnitAttr:$square,
+    UnitAttr:$amax,
+    UnitAttr:$concat,
+    DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$producer);
+  let assemblyFormat = [{
+    (`ragged` `=` $ragged^)?
+    `ins` `(` $inputs `:` type($inputs) `)`
+    (`input_scales` `(` $input_scales^ `:` type($input_scales) `)`)?
+    (`global_scale` `(` $global_scale^ `)`)?
+    (`seed` `(` $seed^ `)`)?
+    (`gather` `(` $gather^ `:` type($gather) `)`)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    `outs` `(` $outs `:` type($outs) `)`
+    (`axes` `=` $axes^)? (`block_size` `=` $block_size^)? (`square` $square^)?
+    (`amax` $amax^)? (`concat` $concat^)?
+    (`scale_rounding` `=` $scale_rounding^)?
+    attr-dict (`->` type($results)^)? (`producer` $producer^)?
+  }];
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration #
+      producerDeclaration # [{
+    /// The first input; the only one without a producer.
+    ::mlir::TypedValue<::mlir::ShapedType> getInput() {
+      return ::llvm::cast<::mlir::TypedValue<::mlir::ShapedType>>(
+          getInputs()[0]);
+    }
+    /// All inputs, with the scales of those that are quantized already.
+    ::llvm::SmallVector<::mx::QuantizeSource> getSources();
+    /// The shape of what is quantized: that of the input, with as many rows as
+    /// are gathered, and the columns of all values that lie side by side.
+    ::llvm::SmallVector<int64_t> getQuantizedShape();
+    /// Values that lie side by side in what is quantized: 1 without `concat`.
+    int64_t getNumConcatenated();
+    /// What is quantized: the input, or each value of the producer, or, with
+    /// `concat`, all of them together.
+    unsigned getNumValues() {
+      return getOuts().size() / (2 * getAxes().size() + getAmax());
+    }
+    /// A destination is a pair of elements and scales. First come those of the
+    /// first value, axis by axis, then those of the next; after them the
+    /// largest magnitudes.
+    unsigned getNumDestinations() {
+      return getNumValues() * getAxes().size();
+    }
+    int64_t getAxis(unsigned i) { return getAxes()[i % getAxes().size()]; }
+    unsigned getValueOf(unsigned i) { return i / getAxes().size(); }
+    ::mlir::Value getElements(unsigned i) {
+      return getOuts()[getElementsNumber(i)];
+    }
+    ::mlir::Value getScales(unsigned i) { return getOuts()[getScalesNumber(i)]; }
+    /// Elements and scales of a destination, and what was written there.
+    ::mlir::OperandRange getDestination(unsigned i) {
+      return getOuts().slice(getElementsNumber(i), 2);
+    }
+    ::mlir::ResultRange getDestinationResults(unsigned i) {
+      return getResults().slice(getElementsNumber(i), 2);
+    }
+    /// The elements and scales of all of them.
+    ::mlir::OperandRange getDestinations() {
+      return getOuts().take_front(2 * getNumDestinations());
+    }
+    /// Where the largest magnitude of each value goes; empty without `amax`.
+    ::mlir::OperandRange getMagnitudes() {
+      return getOuts().drop_front(2 * getNumDestinations());
+    }
+    ::mlir::ResultRange getMagnitudeResults() {
+      return getResults().drop_front(2 * getNumDestinations());
+    }
+    /// Places in outs, and of results.
+    unsigned getElementsNumber(unsigned i) { return 2 * i; }
+    unsigned getScalesNumber(unsigned i) { return 2 * i + 1; }
+    unsigned getMagnitudeNumber(unsigned value) {
+      return 2 * getNumDestinations() + value;
+    }
+    /// What is at such a place, and the destination that it belongs to.
+    ::mx::QuantizeOut getOut(unsigned number);
+    unsigned getDestinationOf(::mx::QuantizeOut out) {
+      return out.value * getAxes().size() + out.axis;
+    }
+    /// The same quantization of other tensors, with largest magnitudes and an
+    /// empty region for a producer if asked for.
+    QuantizeOp createAlike(::mlir::OpBuilder &builder, ::mlir::Location loc,
+                           ::mlir::ValueRange inputs,
+                           ::mlir::ValueRange inputScales,
+                           ::llvm::ArrayRef<int64_t> axes,
+                           ::mlir::ValueRange outs, bool hasAmax,
+                           bool hasProducer);
+    /// What the groups divide in the destinations of an axis, which are
+    /// transposed for axis 0.
+    ::mx::RaggedKind getRaggedOfAxis(int64_t axis);
+  }];
+}
+
+def MX_AmaxOp : MX_StructuredOp<"amax", []> {
+  let summary = "largest magnitude of a tensor";
+  let description = [{
+    The largest |x|, as f32; NaN (0x7FFFFFFF) if there is one among them, and 0
+    for a tensor without elements. The
+    factors of NVFP4 are made from it: `mx.quantize` takes
+    `global_scale = 448 * 6 / amax`.
+
+    Example:
+
+    ```mlir
+    %m = mx.amax ins(%x : tensor<?x512xbf16>) outs(%init : tensor<f32>)
+        -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins MX_FloatTensorOrMemRef:$input,
+                       Variadic<MX_ScalarTensorOrMemRef>:$outs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)`
+    `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
+  }];
+}
+
+def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
+  let summary = "multiply each element by the scale of its block";
+  let description = [{
+    `out[i, j] = round(element[i, j] * scale[i, j / block_size])`, one rounding
+    to the result type; NaN becomes the result type's canonical NaN.
+
+    For NVFP4 the optional `global_scale` is the tensor's *decode* factor, the
+    reciprocal of what `mx.quantize` took, and is one more exact factor before
+    the rounding.
+
+    With `ragged` and `offsets` the elements and scales have the ragged layout
+    (see `mx.quantize`) and the result is contiguous: a ragged reduction
+    `N x cap` becomes `N x T`. What belongs to no group is unspecified.
+
+    Example:
+
+    ```mlir
+    %x = mx.dequantize ins(%q, %s : tensor<256x512xf8E4M3FN>,
+                                    tensor<256x16xf8E8M0FNU>)
+        outs(%init : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+    ```
+  }];
+  let arguments = (ins
+    MX_ElementTensorOrMemRef:$input, MX_ScaleTensorOrMemRef:$scales,
+    Optional<F32>:$global_scale,
+    Optional<MX_Offsets>:$offsets,
+    Variadic<MX_FloatTensorOrMemRef>:$outs,
+    OptionalAttr<MX_RaggedKindAttr>:$ragged,
+    DefaultValuedAttr<I64Attr, "32">:$block_size);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    (`ragged` `=` $ragged^)?
+    `ins` `(` $input `,` $scales `:` type($input) `,` type($scales) `)`
+    (`global_scale` `(` $global_scale^ `)`)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    `outs` `(` $outs `:` type($outs) `)`
+    (`block_size` `=` $block_size^)? attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
+}
+
+def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
+  let summary = "write the same scales in another physical layout";
+  let description = [{
+    The logical scales do not change; slack of the destination's layout is
+    written as 0.
+
+    With `ragged = rows` and `offsets` one side is linear and the other is
+    tiled with ragged rows. Scales of a ragged reduction are one tiled tensor
+    over the whole capacity and need no offsets.
+
+    Example:
+
+    ```mlir
+    %t = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU>)
+        outs(%init : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+        -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+    ```
+  }];
+  let arguments = (ins
+    MX_ScaleTensorOrMemRef:$input,
+    Optional<MX_Offsets>:$offsets,
+    Variadic<MX_ScaleTensorOrMemRef>:$outs,
+    OptionalAttr<MX_RaggedKindAttr>:$ragged);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    (`ragged` `=` $ragged^)?
+    `ins` `(` $input `:` type($input) `)`
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
+  }];
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
+}
+
+#endif // MX_DIALECT_MX_IR_MXQUANTIZEOPS_TD
