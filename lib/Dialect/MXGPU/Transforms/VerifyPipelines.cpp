@@ -168,9 +168,11 @@ private:
           acquire && acquire.getRing().getType().isStaging())
         return WalkResult::advance();
       else if (acquire)
-        collected = collect<ProducerAcquireOp, ProducerCommitOp>(acquire, &Sides::producer);
+        collected = collect<ProducerAcquireOp, ProducerCommitOp>(
+            acquire, &Sides::producer);
       else if (auto consume = dyn_cast<ConsumerWaitOp>(op))
-        collected = collect<ConsumerWaitOp, ConsumerReleaseOp>(consume, &Sides::consumer);
+        collected = collect<ConsumerWaitOp, ConsumerReleaseOp>(
+            consume, &Sides::consumer);
       return failed(collected) ? WalkResult::interrupt()
                                : WalkResult::advance();
     });
@@ -224,7 +226,7 @@ private:
     for (Port port : sides.getConsumers()) {
       if (!roles.insert(port.role).second)
         return port.take->emitOpError(
-                   "expected one mxgpu.consume of the ring in role ")
+                   "expected one mxgpu.consumer_wait of the ring in role ")
                << port.role.getSymNameAttr() << ", found another";
       waits |= port.role == producer.role &&
                port.take->getBlock() == producer.give->getBlock() &&
@@ -321,7 +323,8 @@ private:
         parts.resize(load.getParts());
       if (static_cast<int64_t>(parts.size()) != load.getParts())
         return load.emitOpError("expected boxes of one size in \"")
-               << getBufferName(load.getBuffer()) << "\", found " << load.getMap().getType();
+               << getBufferName(load.getBuffer()) << "\", found "
+               << load.getMap().getType();
       if (parts[part.getSExtValue()])
         return load.emitOpError("expected one load of each field, found a "
                                 "second of \"")
