@@ -1,0 +1,265 @@
+//===- MXGPUFragmentOps.td - What threads hold of tiles ----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPUFRAGMENTOPS_TD
+#define MX_DIALECT_MXGPU_IR_MXGPUFRAGMENTOPS_TD
+
+include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
+
+//===----------------------------------------------------------------------===//
+// Epilogue
+//===----------------------------------------------------------------------===//
+
+def MXGPU_LoadAccumulatorOp : MXGPU_Op<"load_accumulator", [MXGPU_NamesResult]> {
+  let summary = "read part of an accumulator into registers";
+  let description = [{
+    Thread t of the role reads row t, columns `column` and following: a vector
+    of consecutive elements of one row (tensor memory's 32x32b access: a warp
+    reads its own 32 lanes, one lane a thread; PTX ISA, tcgen05 data movement
+    shape .32x32b). With `empty` true the accumulator was never written, and the
+    elements are zero.
+
+    Example:
+
+    ```mlir
+    %x = mxgpu.load_accumulator %s["d"] column(%c) empty(%e) : !slot -> vector<32xf32>
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field, Index:$column,
+                       Optional<I1>:$empty);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` `column` `(` $column `)` (`empty` `(` $empty^ `)`)?
+    attr-dict `:` type($slot) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_DrainColumnOp : MXGPU_Op<"drain_column", [Pure]> {
+  let summary = "column of an accumulator that is read at a given place";
+  let description = [{
+    Accumulators that overlap are read beginning with the columns that they
+    share, so that the next one can be written soon: place 0 is the first shared
+    column, wherever it lies in this slot. The columns from place `overlap` on
+    may be read after the slot is released. Without overlap column and place are
+    the same.
+
+    Of an accumulator in `parts`, each of as many adjacent columns, which are
+    read together, this is the column of `part`: that of the part which has the
+    shared columns, and the same of the others.
+
+    Examples:
+
+    ```mlir
+    %column = mxgpu.drain_column %d, %place : !slot
+    %gate = mxgpu.drain_column %d, %place part 0 of 2 : !slot
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, Index:$place,
+                       DefaultValuedAttr<I64Attr, "0">:$part,
+                       DefaultValuedAttr<I64Attr, "1">:$parts);
+  let results = (outs Index:$result);
+  let assemblyFormat = [{
+    $slot `,` $place (`part` $part^)? (`of` $parts^)? attr-dict `:` type($slot)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// Columns of a part.
+    int64_t getWidth();
+    /// Whether the place is known to be behind the shared columns, or among
+    /// them.
+    bool isRest();
+    bool isShared();
+  }];
+}
+
+def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
+  let summary = "write consecutive elements of a row, as far as they exist";
+  let description = [{
+    A thread for which `when` holds writes row `row`, columns `column` and
+    following, as far as `dest` has such columns; any alignment of rows is
+    taken. With `aligned(n)` all the columns exist, and the first of them starts
+    at a multiple of n bytes, 16 or 32: the elements are written n bytes at a
+    time, without taking place in the L1 cache. With `add` elements of f32 are
+    added to those that `dest` holds, in one piece each, so that rows of several
+    threads may be the same (PTX ISA, red).
+
+    Example:
+
+    ```mlir
+    mxgpu.store_fragment %y, %c[%row, %column] when(%present) aligned(32)
+        : vector<32xbf16>, memref<?x?xbf16>
+    ```
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$fragment,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dest,
+                       Index:$row, Index:$column, I1:$present,
+                       OptionalAttr<I64Attr>:$alignment, UnitAttr:$add);
+  let assemblyFormat = [{
+    $fragment `,` $dest `` `[` $row `,` $column `]` `when` `(` $present `)`
+    (`aligned` `(` $alignment^ `)`)? (`add` $add^)? attr-dict
+    `:` type($fragment) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
+  let summary = "read a fragment of a tile in shared memory";
+  let description = [{
+    The thread reads the rows and columns of its result's shape that begin at
+    `row` and `column`, multiples of that shape, where the swizzle has put them.
+    A vector of one dimension is part of one row. Panels of a field are one
+    matrix: panel i holds the i-th part of each row. With `rows(n)` rows from n
+    on are zeros, whatever they hold.
+
+    Example: 32 elements of a row; 32 rows of two columns.
+
+    ```mlir
+    %x = mxgpu.load_shared %s["x"] at [%row, %column] : !slot -> vector<32xbf16>
+    %y = mxgpu.load_shared %s["x"] at [%row, %column] : !slot -> vector<32x2xbf16>
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+                       Index:$row, Index:$column, Optional<Index>:$rows);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` `at` `[` $row `,` $column `]`
+    (`rows` `(` $rows^ `)`)? attr-dict
+    `:` type($slot) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared"> {
+  let summary = "write rows that threads hold into a field";
+  let description = [{
+    Thread l of the warp writes row l of a matrix in shared memory, permuted as
+    its swizzle says.
+
+    With `at` each thread writes a fragment, whose first element has that row
+    and column, multiples of the fragment's shape. The ring is that of all
+    threads of a role (`scope = cta`).
+
+    Examples:
+
+    ```mlir
+    mxgpu.store_shared %y, %s["c"] : vector<32xf32>, !slot
+    mxgpu.store_shared %q, %s["rows"] at [%row, %column] : vector<2x32xf8E4M3FN>, !slot
+    ```
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$value, MXGPU_SlotType:$slot,
+                       StrAttr:$field, Variadic<Index>:$coords);
+  let assemblyFormat = [{
+    $value `,` $slot `` `[` $field `]` (`at` `[` $coords^ `]`)? attr-dict
+    `:` type($value) `,` type($slot)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_StoreScaleOp : MXGPU_Op<"store_scale"> {
+  let summary = "write one scale into a tile of scales in shared memory";
+  let description = [{
+    The field is a tile of 128 rows by 4 scales, as the tensor core reads it:
+    the scale of row r and block b is byte `r % 32 * 16 + r / 32 * 4 + b` of
+    512 (PTX ISA, tcgen05 scale factor layouts). A field of `m x n x 512` bytes
+    is a matrix of such tiles.
+
+    Example:
+
+    ```mlir
+    mxgpu.store_scale %f, %s["scales"] at [%row, %block] : f8E8M0FNU, !slot
+    ```
+  }];
+  let arguments = (ins AnyFloat:$scale, MXGPU_SlotType:$slot, StrAttr:$field,
+                       Index:$row, Index:$block);
+  let assemblyFormat = [{
+    $scale `,` $slot `` `[` $field `]` `at` `[` $row `,` $block `]` attr-dict
+    `:` type($scale) `,` type($slot)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
+  let summary = "copy a field of a slot to consecutive bytes of memory";
+  let description = [{
+    `coords` are where the bytes begin, the leading indices of `dest`; those
+    that are not given are 0. The slot is empty again when the copy has read it.
+    A field of several tiles is copied one `part` at a time, and only `when` a
+    condition holds that the threads agree on.
+
+    Example:
+
+    ```mlir
+    mxgpu.bulk_store %s["scales"] to %f[%tile, %block]
+        : !slot, memref<?x?x32x4x4xf8E8M0FNU>
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dest,
+                       Variadic<Index>:$coords, Optional<I1>:$condition,
+                       OptionalAttr<I64Attr>:$part);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` (`part` `(` $part^ `)`)?
+    `to` $dest `` `[` $coords `]` (`when` `(` $condition^ `)`)? attr-dict
+    `:` type($slot) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_StoreRowsOp : MXGPU_Op<"store_rows"> {
+  let summary = "write the first rows of a field to a matrix";
+  let description = [{
+    The threads of the role write the first `rows` rows of the field, as far as
+    they are in `dest`, to `dest`, beginning at `coords`, if a condition holds
+    that they agree on: for tiles that a bulk copy would write too much of.
+
+    Example:
+
+    ```mlir
+    mxgpu.store_rows %s["rows"] to %q[%row, %column] rows(%n) when(%partial)
+        : !slot, memref<?x?xf8E4M3FN>
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dest,
+                       Index:$row, Index:$column, Index:$rows, I1:$condition);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` `to` $dest `` `[` $row `,` $column `]`
+    `rows` `(` $rows `)` `when` `(` $condition `)` attr-dict
+    `:` type($slot) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [AttrSizedOperandSegments]> {
+  let summary = "copy a field of a slot into a box of a tensor";
+  let description = [{
+    `coords` are the box's first element, outermost dimension first. What lies
+    outside the tensor is not written. With `add` the elements are added to
+    those of the tensor, each in one rounding. The slot is empty again when the
+    copy has read it. A field that holds several boxes, its panels or rows of
+    them, is copied one `part` at a time. There is a copy only `when` a condition holds that the
+    threads, or those of a warp with a ring of its own, agree on. The box of one
+    matrix of several has a leading 1 more than the field.
+
+    Example:
+
+    ```mlir
+    mxgpu.tma_store %s["c"] to %c[%row, %column] : !slot, !mxgpu.tensor_map<32x32xf32, sw128>
+    ```
+  }];
+  let arguments = (ins MXGPU_SlotType:$slot, StrAttr:$field,
+                       MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
+                       Optional<I1>:$condition, UnitAttr:$add,
+                       OptionalAttr<I64Attr>:$part);
+  let assemblyFormat = [{
+    $slot `` `[` $field `]` (`part` `(` $part^ `)`)?
+    `to` $map `` `[` $coords `]` (`add` $add^)?
+    (`when` `(` $condition^ `)`)? attr-dict `:` type($slot) `,` type($map)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPUFRAGMENTOPS_TD

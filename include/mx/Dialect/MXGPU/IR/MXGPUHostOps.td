@@ -1,0 +1,81 @@
+//===- MXGPUHostOps.td - The host side of a kernel ---------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPUHOSTOPS_TD
+#define MX_DIALECT_MXGPU_IR_MXGPUHOSTOPS_TD
+
+include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
+
+//===----------------------------------------------------------------------===//
+// Host side
+//===----------------------------------------------------------------------===//
+
+def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map"> {
+  let summary = "describe a tensor in device memory to the copy engine";
+  let description = [{
+    Dimensions and strides are those of the memref, whose elements are adjacent
+    in the last dimension; bytes (i8) stand for the elements of 4 or 6 bits that
+    they hold without gaps. A tensor without elements gives a map that no kernel
+    uses. `l2_promotion` is how much the L2 cache fetches at a time, b256 by
+    default.
+
+    Example:
+
+    ```mlir
+    %map = mxgpu.encode_tensor_map %x l2_promotion = b64
+        : memref<?x?xbf16> -> !mxgpu.tensor_map<64x64xbf16, sw128>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source,
+    DefaultValuedAttr<MXGPU_L2PromotionAttr,
+                      "::mx::mxgpu::L2Promotion::B256">:$l2_promotion);
+  let results = (outs MXGPU_TensorMapType:$result);
+  let assemblyFormat = [{
+    $source (`l2_promotion` `=` $l2_promotion^)? attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_SmCountOp : MXGPU_Op<"sm_count"> {
+  let summary = "number of streaming multiprocessors of the device";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def MXGPU_RequireOp : MXGPU_Op<"require"> {
+  let summary = "report an error at run time unless a condition holds";
+  let description = [{
+    `message` is a printf format; each `%lld` in it shows one of `values`.
+    After an error the runtime launches no kernel, until it is cleared;
+    `mxGetLastError` returns the message with its location.
+
+    Example:
+
+    ```mlir
+    mxgpu.require %same, "expected %lld rows, found %lld" (%m, %n)
+    ```
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$message,
+                       Variadic<Index>:$values);
+  let assemblyFormat = "$condition `,` $message (`(` $values^ `)`)? attr-dict";
+  let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
+}
+
+def MXGPU_LaunchOp : MXGPU_Op<"launch", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "launch a kernel on a grid of CTAs";
+  let description = [{
+    An empty grid launches nothing. Block size and shared memory are the
+    kernel's own.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Index:$grid,
+                       Variadic<AnyType>:$args);
+  let assemblyFormat = [{
+    $kernel `grid` `(` $grid `)` `args` `(` ($args^ `:` type($args))? `)` attr-dict
+  }];
+}
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPUHOSTOPS_TD

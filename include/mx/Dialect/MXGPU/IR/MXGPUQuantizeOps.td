@@ -1,0 +1,291 @@
+//===- MXGPUQuantizeOps.td - Quantization and reductions ---*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPUQUANTIZEOPS_TD
+#define MX_DIALECT_MXGPU_IR_MXGPUQUANTIZEOPS_TD
+
+include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
+
+//===----------------------------------------------------------------------===//
+// Quantization
+//===----------------------------------------------------------------------===//
+
+def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
+  let summary = "read consecutive elements of a row, zeros outside the tensor";
+  let description = [{
+    The elements lie all inside or all outside, and start at a multiple of 16
+    bytes or of their own size; rows may lie apart. Elements of 4 and 6 bits come from a matrix of
+    bytes (i8), the former in pairs. With `in_bounds` they are known to lie
+    inside, and nothing is compared.
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+                       Index:$row, Index:$column, UnitAttr:$in_bounds);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = [{
+    $source `` `[` $row `,` $column `]` (`in_bounds` $in_bounds^)? attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
+    Pure, AttrSizedOperandSegments]> {
+  let summary = "give a block of elements one scale and round them";
+  let description = [{
+    The semantics of `mx.quantize` on one block along a row, held in the
+    registers of a thread or, with `lanes(n)`, of n adjacent lanes of a warp,
+    each of which has the next elements, or the next row of a square, and gets
+    the scale. `encode` is the
+    factor of the tensor that NVFP4 takes; `seed` rounds stochastically, and
+    comes with the linear index in the tensor of the first element that the
+    thread holds.
+
+    Example: blocks of 32 that two lanes share.
+
+    ```mlir
+    %q, %f = mxgpu.quantize_block %x scale_rounding = ceil lanes(2)
+        : vector<16xbf16> -> vector<16xf8E4M3FN>, f8E8M0FNU
+    ```
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$input,
+                       Optional<F32>:$encode,
+                       Optional<I64>:$seed, Optional<Index>:$first,
+                       MX_ScaleRoundingAttr:$scale_rounding,
+                       DefaultValuedAttr<I64Attr, "1">:$lanes);
+  let results = (outs AnyVectorOfNonZeroRank:$elements, AnyFloat:$scale);
+  let builders = [
+    OpBuilder<(ins "::mlir::TypeRange":$types, "::mlir::Value":$input,
+                   "::mx::ScaleRounding":$rounding), [{
+      build($_builder, $_state, types, input, /*encode=*/::mlir::Value(),
+            /*seed=*/::mlir::Value(), /*first=*/::mlir::Value(), rounding,
+            /*lanes=*/1);
+    }]>
+  ];
+  let assemblyFormat = [{
+    $input (`encode` `(` $encode^ `)`)? (`seed` `(` $seed^ `at` $first `)`)?
+    `scale_rounding` `=` `` $scale_rounding (`lanes` `(` $lanes^ `)`)? attr-dict
+    `:` type($input) `->` type($elements) `,` type($scale)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
+    Pure, AttrSizedOperandSegments]> {
+  let summary = "quantize blocks that stand side by side in columns";
+  let description = [{
+    The semantics of `mx.quantize` along axis 0 on the rows of some columns held
+    in a thread's registers: each column is a block, and a row of `elements`,
+    which are transposed thereby. `scales` has one of each. `encode` is the
+    factor of the tensor that NVFP4 takes. With `rows(n)` the blocks end before
+    row n, a signed number: other rows hold zeros, and their elements are 0 even
+    where a scale is NaN.
+    With `lanes(n)` n adjacent lanes of a warp have the columns of a square,
+    which have one scale. `seed` rounds stochastically, and comes with the
+    linear index in the tensor of the first element and the distance to the
+    one in the next row.
+
+    Example:
+
+    ```mlir
+    %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+        : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
+    ```
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$input,
+                       Optional<F32>:$encode, Optional<Index>:$rows,
+                       Optional<I64>:$seed, Optional<Index>:$first,
+                       Optional<Index>:$stride,
+                       MX_ScaleRoundingAttr:$scale_rounding,
+                       DefaultValuedAttr<I64Attr, "1">:$lanes);
+  let results = (outs AnyVectorOfNonZeroRank:$elements,
+                      AnyVectorOfNonZeroRank:$scales);
+  let assemblyFormat = [{
+    $input (`encode` `(` $encode^ `)`)? (`rows` `(` $rows^ `)`)?
+    (`seed` `(` $seed^ `at` $first `by` $stride `)`)?
+    `scale_rounding` `=` `` $scale_rounding (`lanes` `(` $lanes^ `)`)? attr-dict
+    `:` type($input) `->` type($elements) `,` type($scales)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_LargestMagnitudeOp : MXGPU_Op<"largest_magnitude", [Pure]> {
+  let summary = "the largest magnitude that a thread holds";
+  let description = [{
+    That of all elements of the vectors, as `mx.amax` defines it. With
+    `as_integers` it is found as quantizers to NVFP4 find that of a block, and
+    without as the others do: where a vector is quantized too, it is the same
+    instructions.
+
+    Example:
+
+    ```mlir
+    %m = mxgpu.largest_magnitude %x, %y : vector<8xbf16>, vector<8xbf16>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$values,
+                       UnitAttr:$as_integers);
+  let results = (outs F32:$result);
+  let assemblyFormat = [{
+    $values (`as_integers` $as_integers^)? attr-dict `:` type($values)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_ReadMagnitudeOp : MXGPU_Op<"read_magnitude"> {
+  let summary = "what a number that warps raise was at some time";
+  let description = [{
+    It was at least this: numbers only rise. Read long before it is needed,
+    nobody waits for it.
+
+    Example:
+
+    ```mlir
+    %known = mxgpu.read_magnitude %dest : memref<f32>
+    ```
+  }];
+  let arguments = (ins Arg<MemRefRankOf<[F32], [0]>, "", [MemRead]>:$source);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
+def MXGPU_RaiseMagnitudeOp : MXGPU_Op<"raise_magnitude"> {
+  let summary = "raise a number to the largest one that a warp holds";
+  let description = [{
+    `dest` becomes the largest of what it is and of the `value` of each lane of
+    a warp, all of which take part. These are results of
+    `mxgpu.largest_magnitude`, NaN among them the largest. Other warps raise it
+    at the same time; one that has no more than what is `known` of it, a result
+    of `mxgpu.read_magnitude`, does not write.
+
+    Example:
+
+    ```mlir
+    mxgpu.raise_magnitude %m above %known into %dest : memref<f32>
+    ```
+  }];
+  let arguments = (ins F32:$value, F32:$known,
+                       Arg<MemRefRankOf<[F32], [0]>, "", [MemRead, MemWrite]>:$dest);
+  let assemblyFormat =
+      "$value `above` $known `into` $dest attr-dict `:` type($dest)";
+}
+
+def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
+  let summary = "write consecutive elements of a row unless they are outside";
+  let description = [{
+    The elements lie all inside or all outside, and start at a multiple of 16
+    bytes or of their own size. Elements of 4 and 6 bits go to a matrix of bytes
+    (i8), the former in pairs.
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$value,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dest,
+                       Index:$row, Index:$column);
+  let assemblyFormat = [{
+    $value `,` $dest `` `[` $row `,` $column `]` attr-dict
+    `:` type($value) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_LoadScaleOp : MXGPU_Op<"load_scale"> {
+  let summary = "read the scale of a block, 0 outside";
+  let description = [{
+    The scale at `row` and `block` of a matrix of scales, or of tiles of them,
+    `tiles of rows x tiles of blocks x 32 x 4 x 4`. Nothing writes them while
+    the kernel runs.
+
+    Example:
+
+    ```mlir
+    %f = mxgpu.load_scale %scales[%row, %block]
+        : memref<?x?x32x4x4xf8E8M0FNU> -> f8E8M0FNU
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+                       Index:$row, Index:$block);
+  let results = (outs AnyFloat:$result);
+  let assemblyFormat = [{
+    $source `` `[` $row `,` $block `]` attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_DequantizeBlockOp : MXGPU_Op<"dequantize_block", [Pure]> {
+  let summary = "multiply elements by the scale of their block";
+  let description = [{
+    The semantics of `mx.dequantize` on elements of one block: the exact product
+    with the scale, and with `decode`, the factor of the tensor that NVFP4 takes,
+    rounded once.
+
+    Example:
+
+    ```mlir
+    %x = mxgpu.dequantize_block %q by %f
+        : vector<8xf8E4M3FN>, f8E8M0FNU -> vector<8xbf16>
+    ```
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$input, AnyFloat:$scale,
+                       Optional<F32>:$decode);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = [{
+    $input `by` $scale (`decode` `(` $decode^ `)`)? attr-dict
+    `:` type($input) `,` type($scale) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
+  let summary = "write the scales that the lanes of a warp hold";
+  let description = [{
+    Groups of `lanes` adjacent lanes hold one scale each, at `row` and `block`
+    of `rows x blocks` scales; four adjacent groups hold those of a row whose
+    first block is a multiple of 4.
+
+    `dest` is a matrix of the scales, or holds tiles of them, `tiles of rows x
+    tiles of blocks x 32 x 4 x 4`, where these four are adjacent bytes. Of tiles
+    that have a scale, all bytes are written, 0 behind the last row and block.
+
+    Example:
+
+    ```mlir
+    mxgpu.store_scales %f into %dest[%row, %block] of(%rows, %blocks) lanes(2)
+        : f8E8M0FNU into memref<?x?x32x4x4xf8E8M0FNU>
+    ```
+  }];
+  let arguments = (ins AnyFloat:$scale,
+                       Arg<AnyMemRef, "", [MemWrite]>:$dest,
+                       Index:$row, Index:$block, Index:$rows, Index:$blocks,
+                       DefaultValuedAttr<I64Attr, "1">:$lanes);
+  let assemblyFormat = [{
+    $scale `into` $dest `` `[` $row `,` $block `]`
+    `of` `(` $rows `,` $blocks `)` (`lanes` `(` $lanes^ `)`)? attr-dict
+    `:` type($scale) `into` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
+    Pure, SameOperandsAndResultType]> {
+  let summary = "the sum, or the like, of what the lanes of a warp hold";
+  let description = [{
+    All lanes of a warp take part, and all are given the same result, of an
+    order that never changes. `maximum` and `minimum` are those of
+    `arith.maximumf` and `arith.minimumf`: NaN if there is one.
+
+    Example:
+
+    ```mlir
+    %sum = mxgpu.reduce_lanes add %x : f32
+    ```
+  }];
+  let arguments = (ins MXGPU_ReduceKindAttr:$kind, F32:$value);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+}
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPUQUANTIZEOPS_TD
