@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
@@ -35,31 +36,13 @@ static void declareSharedMemory(gpu::GPUModuleOp module) {
                          /*addrSpace=*/3);
 }
 
-/// Parameters that carry an argument of `type`.
-static void appendParameterTypes(Type type, SmallVectorImpl<Type> &types) {
-  MLIRContext *context = type.getContext();
-  Type pointer = LLVM::LLVMPointerType::get(context);
-  Type i64 = IntegerType::get(context, 64);
-  if (auto memref = dyn_cast<MemRefType>(type)) {
-    types.push_back(pointer);
-    types.append(countDynamicNumbers(memref), i64);
-  } else if (isa<TensorMapType>(type)) {
-    types.push_back(pointer);
-  } else {
-    types.push_back(type.isIndex() ? i64 : type);
-  }
-}
-
 /// Gives the kernel's body, now in `function`, its arguments back.
 static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
                          LLVM::LLVMFuncOp function) {
   unsigned next = 0;
   for (BlockArgument argument : kernel.getBody().getArguments()) {
-    SmallVector<Type> parameterTypes;
-    appendParameterTypes(argument.getType(), parameterTypes);
-    SmallVector<Value> parameters;
-    for (size_t i = 0; i < parameterTypes.size(); ++i)
-      parameters.push_back(function.getArgument(next + i));
+    size_t count = getKernelParameters(argument.getType()).size();
+    SmallVector<Value> parameters(function.getArguments().slice(next, count));
     Value value = parameters[0];
     if (auto memref = dyn_cast<MemRefType>(argument.getType())) {
       SmallVector<Value> numbers;
@@ -83,7 +66,7 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
           arith::IndexCastOp::create(builder, builder.getIndexType(), value);
     }
     argument.replaceAllUsesWith(value);
-    next += parameterTypes.size();
+    next += count;
   }
 }
 
@@ -250,7 +233,7 @@ FailureOr<LLVM::LLVMFuncOp> mx::mxgpu::lowerKernel(KernelOp kernel,
 
   SmallVector<Type> parameters;
   for (Type type : kernel.getArgumentTypes())
-    appendParameterTypes(type, parameters);
+    llvm::append_range(parameters, getKernelParameterTypes(type));
   NVVMBuilder builder(kernel.getLoc(), kernel.getContext());
   builder.setInsertionPoint(kernel);
   auto function = LLVM::LLVMFuncOp::create(
