@@ -122,7 +122,7 @@ static LogicalResult compile(ModuleOp module,
   PassManager toKernels(module.getContext());
   if (!options.entries.empty())
     toKernels.addPass(createSymbolDCEPass());
-  buildMXToMXGPUPipeline(toKernels, nvvm);
+  buildMXToPlanPipeline(toKernels, nvvm);
   if (failed(toKernels.run(module)))
     return failure();
   FailureOr<plan::Manifest> manifest = buildManifest(module);

@@ -9,7 +9,7 @@
 #include "SaveTemps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
-#include "mx/Execution/Arrays.h"
+#include "mx/Arrays/Arrays.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
@@ -90,6 +91,14 @@ void mx::buildMXToMXGPUPipeline(OpPassManager &pm,
                                 const MXToNVVMOptions &options) {
   pm.addPass(createMXDescribeEntries());
   addKernels(pm, options);
+}
+
+void mx::buildMXToPlanPipeline(OpPassManager &pm,
+                               const MXToNVVMOptions &options) {
+  buildMXToMXGPUPipeline(pm, options);
+  pm.addPass(mxgpu::createConvertMXGPUHostToPlanPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
 }
 
 void mx::buildMXToNVVMPipeline(OpPassManager &pm,

@@ -51,6 +51,11 @@ void buildMXFusionPipeline(mlir::OpPassManager &pm,
 void buildMXToMXGPUPipeline(mlir::OpPassManager &pm,
                             const MXToNVVMOptions &options);
 
+/// `mx-to-mxgpu`, and then what the host does as plans of the `mxplan` dialect,
+/// which become manifests.
+void buildMXToPlanPipeline(mlir::OpPassManager &pm,
+                           const MXToNVVMOptions &options);
+
 /// The other part of `mx-to-nvvm`.
 void buildMXGPUToNVVMPipeline(mlir::OpPassManager &pm);
 
