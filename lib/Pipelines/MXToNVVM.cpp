@@ -104,11 +104,11 @@ void mx::buildMXToPlanPipeline(OpPassManager &pm,
 void mx::buildMXToNVVMPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   addKernels(pm, options);
+  pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
   buildMXGPUToNVVMPipeline(pm);
 }
 
 void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
-  pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createConvertMXGPUToNVVMPass());
   addKernelsToLLVM(pm);
   // MLIR locations become .loc directives: enough to name the source, without

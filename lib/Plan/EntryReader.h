@@ -26,7 +26,7 @@ private:
   void readResult(const Reader &json, Result &result);
   Expression readExpression(const Reader &json);
   Requirement readRequirement(const Reader &json);
-  TensorMap readTensorMap(const Reader &json);
+  TensorMap readTensorMap(const Reader &json, bool isStep = false);
   Parameter readParameter(const Reader &json);
   Number readNumber(const Reader &json);
   /// A number that is needed before addresses are known.

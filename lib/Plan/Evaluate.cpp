@@ -208,11 +208,13 @@ std::string mx::plan::check(const Requirement &requirement,
 std::string mx::plan::check(const Entry &entry, const Step &step,
                             const Numbers &numbers) {
   for (const Parameter &parameter : step.parameters) {
-    if (parameter.kind != Parameter::Integer || parameter.bytes != 4)
+    if (parameter.kind != Parameter::Integer || parameter.bytes == 8)
       continue;
     int64_t value = numbers.get(parameter.number);
-    if (value < INT32_MIN || value > INT32_MAX)
-      return "expected a parameter of 32 bits, found " + std::to_string(value);
+    int64_t most = (int64_t(1) << (8 * parameter.bytes - 1)) - 1;
+    if (value < -most - 1 || value > most)
+      return "expected a parameter of " + std::to_string(8 * parameter.bytes) +
+             " bits, found " + std::to_string(value);
   }
   if (step.kind == Step::Launch)
     return {};

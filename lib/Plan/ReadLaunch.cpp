@@ -10,13 +10,13 @@
 using namespace mx;
 using namespace mx::plan;
 
-TensorMap EntryReader::readTensorMap(const Reader &json) {
+TensorMap EntryReader::readTensorMap(const Reader &json, bool isStep) {
   TensorMap map;
   if (!json.onlyKeys({"buffer", "offset", "type", "dims", "strides", "box",
                       "swizzle", "l2", "oob"}))
     return map;
   map.buffer = readBuffer(json["buffer"]);
-  map.offset = readSize(json["offset"]);
+  map.offset = isStep ? readNumber(json["offset"]) : readSize(json["offset"]);
   map.type = json["type"].enumerator<target::TensorMapType>(
       target::kNumTensorMapTypes,
       [](target::TensorMapType type) { return target::getInfo(type).name; });
@@ -70,11 +70,12 @@ static std::vector<uint8_t> readBytes(const Reader &json) {
 
 Parameter EntryReader::readParameter(const Reader &json) {
   Parameter parameter;
-  if (!json.onlyKeys(
-          {"buffer", "tensor_map", "i64", "i32", "bytes", "argument"}))
+  if (!json.onlyKeys({"buffer", "tensor_map", "i64", "i32", "i16", "i8",
+                      "bytes", "argument"}))
     return parameter;
   if (json.size() != 1) {
-    json.fail("expected one of buffer, tensor_map, i64, i32, bytes, argument");
+    json.fail("expected one of buffer, tensor_map, i64, i32, i16, i8, bytes, "
+              "argument");
     return parameter;
   }
   if (json.has("buffer")) {
@@ -96,8 +97,13 @@ Parameter EntryReader::readParameter(const Reader &json) {
     if (!json.failed() && !entry.arguments[parameter.index].isNumber)
       json["argument"].fail("expected an argument that is a number");
   } else {
-    parameter.bytes = json.has("i32") ? 4 : 8;
-    parameter.number = readNumber(json[json.has("i32") ? "i32" : "i64"]);
+    for (unsigned bytes : {1, 2, 4, 8}) {
+      std::string key = "i" + std::to_string(8 * bytes);
+      if (!json.has(key.c_str()))
+        continue;
+      parameter.bytes = bytes;
+      parameter.number = readNumber(json[key.c_str()]);
+    }
   }
   return parameter;
 }

@@ -52,7 +52,7 @@ void EntryReader::readRequire(const Reader &json, Step &step) {
 void EntryReader::readEncode(const Reader &json, Step &step) {
   step.index = unsigned(
       json["encode"].integer(int64_t(maps.size()), int64_t(maps.size())));
-  step.map = readTensorMap(json["map"]);
+  step.map = readTensorMap(json["map"], /*isStep=*/true);
   maps.push_back(true);
 }
 

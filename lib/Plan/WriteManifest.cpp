@@ -182,7 +182,8 @@ void Writer::write(const Parameter &parameter) {
     case Parameter::TensorMap:
       return json.member("tensor_map", parameter.index);
     case Parameter::Integer:
-      return member(parameter.bytes == 4 ? "i32" : "i64", parameter.number);
+      json.key("i" + std::to_string(8 * parameter.bytes));
+      return number(parameter.number);
     case Parameter::Argument:
       return json.member("argument", parameter.index);
     case Parameter::Bytes:

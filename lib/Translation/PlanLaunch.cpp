@@ -87,10 +87,13 @@ LogicalResult PlanBuilder::addParameter(Operation *op, Value value,
     parameter.index = maps.find(value)->second;
     return success();
   }
-  bool isWord = type.isInteger(32) || type.isInteger(64) || type.isIndex();
-  if (isWord && numbers.has(value)) {
+  unsigned bits = type.isIndex() ? 64
+                  : type.isInteger()
+                      ? llvm::alignTo<8>(type.getIntOrFloatBitWidth())
+                      : 0;
+  if (llvm::is_contained({8, 16, 32, 64}, bits) && numbers.has(value)) {
     parameter.number = numbers.get(value);
-    parameter.bytes = type.isInteger(32) ? 4 : 8;
+    parameter.bytes = bits / 8;
     return success();
   }
   if (isArgument(value, function)) {

@@ -88,7 +88,7 @@ func.func @number(%f: f64) -> f64
 
 module attributes {gpu.container_module} {
   gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-    // expected-error @below {{'llvm.func' op expected an allocated mxgpu.kernel, as mx-opt --mx-to-mxgpu leaves it, found this operation}}
+    // expected-error @below {{'llvm.func' op expected an allocated mxgpu.kernel, as mx-opt --mx-to-plan leaves it, found this operation}}
     llvm.func @kernel() {
       llvm.return
     }

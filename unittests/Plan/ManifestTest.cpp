@@ -132,7 +132,7 @@ TEST(Manifest, Refused) {
        "41:37: entries[0].steps[0].byte: expected 0 to 255, found 256"},
       {"{\"buffer\": \"work0\"}, ", "{}, ",
        "42:79: entries[0].steps[1].args[1]: expected one of buffer, "
-       "tensor_map, i64, i32, bytes, argument"},
+       "tensor_map, i64, i32, i16, i8, bytes, argument"},
   };
   for (auto [from, to, error] : cases)
     EXPECT_EQ(refuse(from, to), error) << to;

@@ -56,7 +56,7 @@ void buildMXToMXGPUPipeline(mlir::OpPassManager &pm,
 void buildMXToPlanPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
 
-/// The other part of `mx-to-nvvm`.
+/// The kernels' part of `mx-to-nvvm`, after what the host does was lowered.
 void buildMXGPUToNVVMPipeline(mlir::OpPassManager &pm);
 
 /// What `mx-to-nvvm` leaves -> the LLVM dialect with the kernels embedded as
