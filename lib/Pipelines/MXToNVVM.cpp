@@ -28,6 +28,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
@@ -102,14 +103,22 @@ void mx::buildMXToMXGPUPipeline(OpPassManager &pm,
   addKernels(pm, options);
 }
 
+void mx::buildMXToPlanPipeline(OpPassManager &pm,
+                               const MXToNVVMOptions &options) {
+  buildMXToMXGPUPipeline(pm, options);
+  pm.addPass(mxgpu::createConvertMXGPUHostToPlanPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
 void mx::buildMXToNVVMPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   addKernels(pm, options);
+  pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
   buildMXGPUToNVVMPipeline(pm);
 }
 
 void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
-  pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(mxgpu::createUnrollFragmentsPass());
   kernels.addPass(mxgpu::createLowerMathPass());

@@ -158,7 +158,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.mma = products * target::mmaCycles(rates, tileN);
   cost.port = products * target::mmaPortCycles(rates, ctas, tileN);
   MatmulBuffers buffers = getBuffers(problem, parts);
-  int64_t stageBytes = buffers.inputs.getSlotBytes();
+  int64_t stageBytes = buffers.inputs.getStageBytes();
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;
   cost.ring =
