@@ -561,10 +561,12 @@ LogicalResult ProducerAcquireOp::inferReturnTypes(
   return inferTaken(context, operands, types);
 }
 
-LogicalResult ConsumerWaitOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location>, ValueRange operands,
-    DictionaryAttr, OpaqueProperties, RegionRange,
-    SmallVectorImpl<Type> &types) {
+LogicalResult ConsumerWaitOp::inferReturnTypes(MLIRContext *context,
+                                               std::optional<Location>,
+                                               ValueRange operands,
+                                               DictionaryAttr, OpaqueProperties,
+                                               RegionRange,
+                                               SmallVectorImpl<Type> &types) {
   return inferTaken(context, operands, types);
 }
 
@@ -580,7 +582,8 @@ static void addHandover(RingType ring, Effects &effects) {
   SideEffects::Resource *memory = SharedMemory::get();
   if (ring.getSpace() == Space::Tmem)
     memory = TensorMemory::get();
-  for (SideEffects::Resource *resource : {memory, static_cast<SideEffects::Resource *>(Barriers::get())}) {
+  for (SideEffects::Resource *resource :
+       {memory, static_cast<SideEffects::Resource *>(Barriers::get())}) {
     effects.emplace_back(MemoryEffects::Read::get(), resource);
     effects.emplace_back(MemoryEffects::Write::get(), resource);
   }

@@ -224,12 +224,11 @@ LogicalResult MmaOp::verify() {
       failed(verifyBufferOf<ConsumerWaitOp>(*this, getB())) ||
       failed(verifyBufferOf<ProducerAcquireOp>(*this, getD())))
     return failure();
-  for (auto [scales, operand, name] :
-       {std::tuple(getAScales(), getA(), "a"),
-        std::tuple(getBScales(), getB(), "b")}) {
+  for (auto [scales, operand, name] : {std::tuple(getAScales(), getA(), "a"),
+                                       std::tuple(getBScales(), getB(), "b")}) {
     auto copy = scales.getDefiningOp<CopyScalesOp>();
-    if (!copy || (findRing(operand) && copy.getBuffer().getDefiningOp() !=
-                                           operand.getDefiningOp()))
+    if (!copy || (findRing(operand) &&
+                  copy.getBuffer().getDefiningOp() != operand.getDefiningOp()))
       return emitOpError("expected scales of ")
              << name << " copied from the stage that holds " << name;
   }
@@ -303,8 +302,9 @@ LogicalResult MmaOp::verifyScales(const target::InstrDescriptor &instruction) {
     int64_t scales = type.getTiles() * 4 * instruction.blockSize;
     if (scales != getReduction(getA().getType()))
       return emitOpError("expected scales for ")
-             << getReduction(getA().getType()) << " elements of the reduction of "
-             << name << ", found those of " << scales;
+             << getReduction(getA().getType())
+             << " elements of the reduction of " << name << ", found those of "
+             << scales;
   }
   return success();
 }

@@ -168,9 +168,11 @@ private:
           acquire && acquire.getRing().getType().isStaging())
         return WalkResult::advance();
       else if (acquire)
-        collected = collect<ProducerAcquireOp, ProducerCommitOp>(acquire, &Sides::producer);
+        collected = collect<ProducerAcquireOp, ProducerCommitOp>(
+            acquire, &Sides::producer);
       else if (auto consume = dyn_cast<ConsumerWaitOp>(op))
-        collected = collect<ConsumerWaitOp, ConsumerReleaseOp>(consume, &Sides::consumer);
+        collected = collect<ConsumerWaitOp, ConsumerReleaseOp>(
+            consume, &Sides::consumer);
       return failed(collected) ? WalkResult::interrupt()
                                : WalkResult::advance();
     });
@@ -321,7 +323,8 @@ private:
         parts.resize(load.getParts());
       if (static_cast<int64_t>(parts.size()) != load.getParts())
         return load.emitOpError("expected boxes of one size in \"")
-               << getBufferName(load.getBuffer()) << "\", found " << load.getMap().getType();
+               << getBufferName(load.getBuffer()) << "\", found "
+               << load.getMap().getType();
       if (parts[part.getSExtValue()])
         return load.emitOpError("expected one load of each field, found a "
                                 "second of \"")

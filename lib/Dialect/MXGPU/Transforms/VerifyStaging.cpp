@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Rows on their way through shared memory to a bulk copy. A role may take a
-// warp's stages in several places, as long as whole warps take the same way; the
-// stages of all its threads in one.
+// warp's stages in several places, as long as whole warps take the same way;
+// the stages of all its threads in one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -177,9 +177,8 @@ static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
     return acquire.emitOpError("expected the stage to be given back once by "
                                "mxgpu.publish, found ")
            << publishes.size() << " times";
-  for (auto [name, view] :
-       llvm::zip_equal(acquire.getRing().getType().getNames(),
-                       acquire.getBuffers())) {
+  for (auto [name, view] : llvm::zip_equal(
+           acquire.getRing().getType().getNames(), acquire.getBuffers())) {
     if (llvm::none_of(view.getUsers(), isWrite))
       return acquire.emitOpError("expected a store into field ")
              << name << ", found none";

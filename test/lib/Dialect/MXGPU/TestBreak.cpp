@@ -21,8 +21,12 @@ using namespace mx::mxgpu;
 
 namespace {
 
-bool isTake(Operation *op) { return isa<ProducerAcquireOp, ConsumerWaitOp>(op); }
-bool isGive(Operation *op) { return isa<ProducerCommitOp, ConsumerReleaseOp>(op); }
+bool isTake(Operation *op) {
+  return isa<ProducerAcquireOp, ConsumerWaitOp>(op);
+}
+bool isGive(Operation *op) {
+  return isa<ProducerCommitOp, ConsumerReleaseOp>(op);
+}
 
 Operation *findGive(Operation *take) {
   for (Operation *user : take->getUsers())
@@ -150,8 +154,10 @@ void countByRank(Operation *op) {
 }
 
 const Breakage kBreakages[] = {
-    {"drop-release", [](Operation *op) { return isa<ConsumerReleaseOp>(op); }, erase},
-    {"drop-publish", [](Operation *op) { return isa<ProducerCommitOp>(op); }, erase},
+    {"drop-release", [](Operation *op) { return isa<ConsumerReleaseOp>(op); },
+     erase},
+    {"drop-publish", [](Operation *op) { return isa<ProducerCommitOp>(op); },
+     erase},
     {"drop-load", [](Operation *op) { return isa<TmaLoadOp>(op); }, erase},
     {"drop-store",
      [](Operation *op) { return isa<StoreSharedOp, TmaStoreOp>(op); }, erase},
