@@ -420,6 +420,11 @@ LogicalResult ForEachKOp::verify() {
   if (getResultTypes() != getInits().getTypes())
     return emitOpError("expected results of types (")
            << getInits().getTypes() << "), found (" << getResultTypes() << ")";
+  return success();
+}
+
+/// By now the body is known to end with mxgpu.yield.
+LogicalResult ForEachKOp::verifyRegions() {
   if (getYield().getValues().getTypes() != getInits().getTypes())
     return getYield().emitOpError("expected values of types (")
            << getInits().getTypes() << "), found ("

@@ -68,9 +68,8 @@ LogicalResult TmaLoadOp::verify() {
   RingType ring = stage ? stage.getRing() : RingType();
   if (buffer.getSpace() != Space::Smem)
     return emitOpError("expected a buffer in shared memory, found ") << buffer;
-  Operation *take = getBuffer().getDefiningOp();
-  if (take && take == getBuffer().getDefiningOp<ProducerAcquireOp>() &&
-      take != getStage().getDefiningOp())
+  auto acquire = getBuffer().getDefiningOp<ProducerAcquireOp>();
+  if (stage && (!acquire || acquire.getStage() != getStage()))
     return emitOpError("expected a buffer of the stage that it fills");
   TensorMapType map = getMap().getType();
   if (getCoords().size() > map.getBox().size())

@@ -226,7 +226,7 @@ private:
     for (Port port : sides.getConsumers()) {
       if (!roles.insert(port.role).second)
         return port.take->emitOpError(
-                   "expected one mxgpu.consume of the ring in role ")
+                   "expected one mxgpu.consumer_wait of the ring in role ")
                << port.role.getSymNameAttr() << ", found another";
       waits |= port.role == producer.role &&
                port.take->getBlock() == producer.give->getBlock() &&
