@@ -126,8 +126,8 @@ private:
     rewriter.setInsertionPoint(loop);
     SmallVector<Value> inits(loop.getInits());
     llvm::append_range(inits, values);
-    auto grown = scf::WhileOp::create(
-        rewriter, loop.getLoc(), TypeRange(getTypes(loop, values)), inits);
+    auto grown = scf::WhileOp::create(rewriter, loop.getLoc(),
+                                      TypeRange(getTypes(loop, values)), inits);
     replace(loop, grown);
     for (Region *region : {&grown.getBefore(), &grown.getAfter()}) {
       Block &block = region->front();
@@ -145,9 +145,8 @@ private:
 
 } // namespace
 
-FailureOr<SmallVector<Value>>
-mx::mxgpu::carryThrough(Block &block, ValueRange values,
-                        const Changes &changes) {
-  return Carrier(block.getParent()->getContext(), changes)
-      .carry(block, values);
+FailureOr<SmallVector<Value>> mx::mxgpu::carryThrough(Block &block,
+                                                      ValueRange values,
+                                                      const Changes &changes) {
+  return Carrier(block.getParent()->getContext(), changes).carry(block, values);
 }

@@ -159,8 +159,7 @@ static SmallVector<Value> getMaps(LLVM::LLVMFuncOp function) {
 /// kernel's tensor memory, if it has any.
 static Value setUp(NVVMBuilder &builder, KernelOp kernel,
                    ArrayRef<Value> maps) {
-  SmallVector<InitBarriersOp> inits(
-      kernel.getBody().getOps<InitBarriersOp>());
+  SmallVector<InitBarriersOp> inits(kernel.getBody().getOps<InitBarriersOp>());
   bool hasRings = !kernel.getBody().getOps<RingOp>().empty();
   if (hasRings) {
     initBarriers(builder, inits, maps);
@@ -248,9 +247,10 @@ struct LowerKernelsPass final
 
   /// Rings and work are lowered before.
   static LogicalResult verifyLowered(KernelOp kernel) {
-    bool hasWarps = llvm::all_of(
-        kernel.getBody().getOps<RoleOp>(),
-        [](RoleOp role) { return role.getFirstWarp().has_value(); });
+    bool hasWarps =
+        llvm::all_of(kernel.getBody().getOps<RoleOp>(), [](RoleOp role) {
+          return role.getFirstWarp().has_value();
+        });
     if (!hasWarps || !kernel.getSmemBytes())
       return kernel.emitOpError("expected an allocated kernel: run "
                                 "mxgpu-allocate first");

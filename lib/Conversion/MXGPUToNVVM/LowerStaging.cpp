@@ -32,13 +32,15 @@ public:
         ofWarp(type.getScope() == Scope::Warp),
         builder(role.getLoc(), role.getContext()) {}
 
-  LogicalResult lower(ArrayRef<Operation *> takes) {
+  LogicalResult lower() {
     Block &body = role.getBody().front();
     builder.setInsertionPointToStart(&body);
     Type stageType = StageType::get(builder.getContext(), type);
     SmallVector<Value> start = {
         GetStageOp::create(builder, stageType, ring, 0).getStage()};
-    auto isTake = [&](Operation *op) { return llvm::is_contained(takes, op); };
+    auto isTake = [&](Operation *op) {
+      return isa<ProducerAcquireOp>(op) && op->getOperand(0) == ring;
+    };
     auto afterTake = [&](Operation *take, ValueRange at) {
       return lowerTake(cast<ProducerAcquireOp>(take), at[0]);
     };
@@ -86,8 +88,8 @@ private:
                                           /*tensor_memory=*/Value(), warp);
     Value next = builder.createOrFold<NextStageOp>(stage);
     lowerCopies(take);
-    for (Operation *user : llvm::make_early_inc_range(
-             take.getStage().getUsers()))
+    for (Operation *user :
+         llvm::make_early_inc_range(take.getStage().getUsers()))
       if (auto commit = dyn_cast<ProducerCommitOp>(user))
         lowerCommit(commit);
     replaceTake(take, stage, buffers.getBuffers());
@@ -174,11 +176,11 @@ private:
       return arith::IndexCastUIOp::create(builder, builder.getIndexType(),
                                           value);
     };
-    Value row = toIndex(
-        arith::DivUIOp::create(builder, number, builder.i32(inRow)));
-    Value column = toIndex(builder.mul(
-        arith::RemUIOp::create(builder, number, builder.i32(inRow)),
-        builder.i32(chunk)));
+    Value row =
+        toIndex(arith::DivUIOp::create(builder, number, builder.i32(inRow)));
+    Value column = toIndex(
+        builder.mul(arith::RemUIOp::create(builder, number, builder.i32(inRow)),
+                    builder.i32(chunk)));
     Value values = LoadSharedOp::create(
         builder, VectorType::get(chunk, buffer.getElementType()),
         op.getBuffer(), row, column, /*rows=*/Value());
@@ -198,7 +200,6 @@ private:
 
 } // namespace
 
-LogicalResult mx::mxgpu::lowerStaging(RingOp ring, RoleOp role,
-                                      ArrayRef<Operation *> takes) {
-  return StagingOfRole(ring, role).lower(takes);
+LogicalResult mx::mxgpu::lowerStaging(RingOp ring, RoleOp role) {
+  return StagingOfRole(ring, role).lower();
 }

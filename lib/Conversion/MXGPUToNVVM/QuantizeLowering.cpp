@@ -194,7 +194,8 @@ struct QuantizeBlockLowering final : OpConversionPattern<QuantizeBlockOp> {
 };
 
 /// The maxima of vectors are those that a quantizer of them computes too.
-struct LargestMagnitudeLowering final : OpConversionPattern<LargestMagnitudeOp> {
+struct LargestMagnitudeLowering final
+    : OpConversionPattern<LargestMagnitudeOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult

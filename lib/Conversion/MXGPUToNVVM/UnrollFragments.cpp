@@ -78,8 +78,7 @@ struct UnrollFragmentsPass final
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
-      (void)loopUnrollByFactor(loop,
-                               loop.getStaticTripCount()->getZExtValue());
+      (void)loopUnrollByFactor(loop, loop.getStaticTripCount()->getZExtValue());
     // What was a loop's counter is a constant now.
     if (!loops.empty())
       (void)applyPatternsGreedily(kernel,

@@ -12,8 +12,8 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
+#include "mx/Dialect/MX/IR/MX.h"
 
 namespace mx::mxgpu {
 

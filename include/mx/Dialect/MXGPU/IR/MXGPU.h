@@ -38,12 +38,10 @@ class RasterAttr;
 
 /// What operations of a kernel read and write: the memories of its CTA, and the
 /// barriers by which roles hand stages to each other.
-struct SharedMemory
-    : mlir::SideEffects::Resource::Base<SharedMemory> {
+struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
   llvm::StringRef getName() final { return "SharedMemory"; }
 };
-struct TensorMemory
-    : mlir::SideEffects::Resource::Base<TensorMemory> {
+struct TensorMemory : mlir::SideEffects::Resource::Base<TensorMemory> {
   llvm::StringRef getName() final { return "TensorMemory"; }
 };
 struct Barriers : mlir::SideEffects::Resource::Base<Barriers> {
