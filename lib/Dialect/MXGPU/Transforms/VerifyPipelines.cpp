@@ -86,7 +86,7 @@ private:
   /// none is hidden by an operation that passes them on, or has them from
   /// elsewhere.
   LogicalResult verifyOperands() {
-    WalkResult result = kernel.walk([&](Operation *op) {
+    WalkResult result = kernel.walk<WalkOrder::PreOrder>([](Operation *op) {
       for (Value operand : op->getOperands()) {
         if (!isa<StageType, BufferType>(operand.getType()))
           continue;
