@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Counts the results that lit wrote as JSON. The last line printed reads
-'N passed, N failed, N skipped'; the status is 1 where a test failed or none
-ran."""
+"""Counts the results that lit wrote as JSON. The last line printed has for each
+tier how many tests ran, passed, failed, were skipped for want of something, and
+were left out because the tier was not asked for. The status is 1 where a test
+failed or none passed."""
 
 import argparse
 import collections
@@ -14,21 +15,35 @@ OUTCOMES = {
     "FLAKYPASS": "passed",
     "UNSUPPORTED": "skipped",
     "SKIPPED": "skipped",
-    "EXCLUDED": "skipped",
+    "LEFT_OUT": "left out",
 }
 
 
 def main(path):
     with open(path) as f:
         tests = json.load(f)["tests"]
-    counts = collections.Counter()
+    counts = {tier: collections.Counter() for tier in ("default", "slow")}
+    seconds = collections.Counter()
     for test in tests:
         outcome = OUTCOMES.get(test["code"], "failed")
-        counts[outcome] += 1
-        if outcome != "passed":
+        # lit measures nothing of the tests of a GoogleTest binary but their
+        # time; all are of the default tier (test/Unit/lit.cfg.py).
+        metrics = test.get("metrics", {})
+        tier = metrics.get("tier", "default")
+        counts[tier][outcome] += 1
+        seconds[tier] += metrics.get("processor_seconds", test.get("elapsed") or 0)
+        if outcome not in ("passed", "left out"):
             print(f"{outcome}: {test['name']}")
-    print(", ".join(f"{counts[key]} {key}" for key in ("passed", "failed", "skipped")))
-    return 0 if counts["passed"] and not counts["failed"] else 1
+    print("minutes of processor time: " +
+          ", ".join(f"{tier} tier {seconds[tier] / 60:.1f}" for tier in counts))
+    lines = []
+    for tier, count in counts.items():
+        count["run"] = count["passed"] + count["failed"]
+        numbers = (f"{count[key]} {key}" for key in ("run", "passed", "failed", "skipped", "left out"))
+        lines.append(f"{tier} tier: {', '.join(numbers)}")
+    print("; ".join(lines))
+    passed, failed = (sum(count[key] for count in counts.values()) for key in ("passed", "failed"))
+    return 0 if passed and not failed else 1
 
 
 if __name__ == "__main__":

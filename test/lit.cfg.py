@@ -23,7 +23,13 @@ config.test_exec_root = os.path.join(config.mx_obj_root, "test")
 bin_dir = os.path.join(config.mx_obj_root, "bin")
 lib_dir = os.path.join(config.mx_obj_root, "lib")
 
-config.test_format = MXTest(config.mx_build_compiler)
+# --param tier=default leaves out the tests of the slow tier, --param tier=all
+# does not. Both report of each test its tier and its processor time; without
+# them, as by hand, the tests that are named run.
+tier = lit_config.params.get("tier")
+if tier not in (None, "default", "all"):
+    lit_config.fatal(f"expected --param tier=default or tier=all, found tier={tier}")
+config.test_format = MXTest(config.mx_build_compiler, tier)
 
 # A test that hangs should fail, not stop the suite. lit needs psutil for that.
 can_kill, _ = lit.util.killProcessAndChildrenIsSupported()
@@ -74,6 +80,7 @@ config.substitutions += [
     ("%python_torchao", f'"{torchao_python}"'),
     ("%python", f'"{config.mx_python}"'),
     ("%cmake", config.mx_cmake),
+    ("%lit", config.mx_lit),
     ("%ninja", config.mx_ninja),
     ("%cxx", config.mx_cxx_compiler),
     ("%mlir_dir", config.mlir_dir),

@@ -122,7 +122,7 @@ static LogicalResult compile(ModuleOp module,
   PassManager toKernels(module.getContext());
   if (!options.entries.empty())
     toKernels.addPass(createSymbolDCEPass());
-  buildMXToMXGPUPipeline(toKernels, nvvm);
+  buildMXToPlanPipeline(toKernels, nvvm);
   if (failed(toKernels.run(module)))
     return failure();
   FailureOr<plan::Manifest> manifest = buildManifest(module);
@@ -133,6 +133,10 @@ static LogicalResult compile(ModuleOp module,
     output.manifest.target = options.chip;
   if (output.manifest.kernels.empty())
     return success();
+  // What is left are the kernels.
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    function.erase();
   PassManager toNVVM(module.getContext());
   buildMXGPUToNVVMPipeline(toNVVM);
   if (failed(toNVVM.run(module)))

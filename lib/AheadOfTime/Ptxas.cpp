@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Ptxas.h"
-#include "mx/Execution/Arrays.h"
+#include "mx/Arrays/Arrays.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -1,196 +1,82 @@
-//===- Program.cpp - A compiled function that takes arrays ----------------===//
+//===- Program.cpp - A compiled function that takes arrays
+//-------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Calls go through the C interface of the LLVM lowering: every tensor is a
-// memref descriptor {allocated, aligned, offset, sizes, strides}; results come
-// back in one struct whose address is the first argument. A memref has the
-// extents of its array: compiled code stores fp4 as bytes too.
+// What programs of the CPU and of devices have in common.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Program.h"
-#include "DeviceBuffers.h"
-#include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "mx/Support/Memory.h"
+#include "Programs.h"
+#include "SaveTemps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mx/Dialect/MX/IR/MX.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
-#include <deque>
 
 using namespace mlir;
 using namespace mx;
 
 Program::~Program() = default;
 
-namespace {
-
-/// A memref descriptor in memory: 3 + 2 * rank words.
-struct Descriptor {
-  int64_t *words;
-  int64_t rank;
-
-  static int64_t size(int64_t rank) { return 3 + 2 * rank; }
-  void *allocated() const { return reinterpret_cast<void *>(words[0]); }
-  char *aligned() const { return reinterpret_cast<char *>(words[1]); }
-  int64_t offset() const { return words[2]; }
-  ArrayRef<int64_t> sizes() const { return {words + 3, size_t(rank)}; }
-  ArrayRef<int64_t> strides() const { return {words + 3 + rank, size_t(rank)}; }
-
-  void set(void *memory, ArrayRef<int64_t> extents) {
-    words[0] = words[1] = reinterpret_cast<int64_t>(memory);
-    words[2] = 0;
-    int64_t stride = 1;
-    for (int64_t i = rank; i-- > 0;) {
-      words[3 + i] = extents[i];
-      words[3 + rank + i] = stride;
-      stride *= extents[i];
+llvm::Expected<func::FuncOp> mx::lookupEntry(ModuleOp module, StringRef name) {
+  // Types are read with the mx dialect's help, and shapes are propagated with
+  // tensor's, whether or not the file uses them.
+  module.getContext()->loadDialect<MXDialect, tensor::TensorDialect>();
+  auto symbol = module.lookupSymbol(name);
+  if (!symbol) {
+    std::string known;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal())
+        known += (known.empty() ? "" : ", ") + function.getSymName().str();
+    return makeError("expected the entry to be one of [" + known +
+                     "], found '" + name + "'");
+  }
+  auto entry = dyn_cast<func::FuncOp>(symbol);
+  if (!entry || entry.isExternal())
+    return makeError("expected the entry '" + name +
+                     "' to be a func.func with a body");
+  auto check = [&](TypeRange types, StringRef what) -> llvm::Error {
+    for (auto [index, type] : llvm::enumerate(types)) {
+      llvm::Expected<ArrayType> array = getArrayType(type);
+      if (!array)
+        return makeError("entry '" + name + "', " + what + " " +
+                         llvm::Twine(index) + ": " +
+                         llvm::toString(array.takeError()));
     }
-  }
-
-  bool isContiguous() const {
-    int64_t stride = 1;
-    for (int64_t i = rank; i-- > 0; stride *= sizes()[i])
-      if (sizes()[i] != 1 && strides()[i] != stride)
-        return llvm::is_contained(sizes(), 0);
-    return true;
-  }
-};
-
-/// The allocated pointer that LLVM lowering gives to constants (memref.global):
-/// such memory belongs to the module.
-void *const kConstantMemory = reinterpret_cast<void *>(0xdeadbeef);
-
-/// One call: owns the device memory of its arguments and results.
-class Call {
-public:
-  Call(DeviceBuffers &buffers, ArrayRef<ArrayType> results)
-      : buffers(buffers), resultTypes(results) {}
-  ~Call() {
-    for (void *memory : owned)
-      buffers.free(memory);
-  }
-
-  llvm::Error addArgument(const ArrayType &type, const NpyArray &array);
-  void prepareResults();
-  void invoke(void (*function)(void **)) { function(slots.data()); }
-  /// Takes over the memory of the results.
-  void adoptResults();
-  llvm::Expected<std::vector<NpyArray>> readResults();
-
-private:
-  int64_t *newWords(size_t count) {
-    words.emplace_back(count);
-    return words.back().data();
-  }
-  void addPointer(void *pointer) {
-    pointers.push_back(pointer);
-    slots.push_back(&pointers.back());
-  }
-
-  DeviceBuffers &buffers;
-  ArrayRef<ArrayType> resultTypes;
-  /// Storage that keeps its address while it grows.
-  std::deque<std::vector<int64_t>> words;
-  std::deque<void *> pointers;
-  SmallVector<void *> slots;
-  SmallVector<void *> owned;
-  /// Byte offsets of the results in the result struct.
-  SmallVector<size_t> offsets;
-  char *resultStruct = nullptr;
-};
-
-llvm::Error Call::addArgument(const ArrayType &type, const NpyArray &array) {
-  if (type.isScalar) {
-    int64_t *value = newWords(1);
-    std::memcpy(value, array.data.data(), array.data.size());
-    slots.push_back(value);
     return llvm::Error::success();
-  }
-  llvm::Expected<void *> memory = buffers.alloc(array.data.size());
-  if (!memory)
-    return memory.takeError();
-  owned.push_back(*memory);
-  if (llvm::Error error =
-          buffers.copyIn(*memory, array.data.data(), array.data.size()))
+  };
+  if (llvm::Error error = check(entry.getArgumentTypes(), "argument"))
     return error;
-  int64_t rank = array.shape.size();
-  Descriptor descriptor{newWords(Descriptor::size(rank)), rank};
-  descriptor.set(*memory, array.shape);
-  addPointer(descriptor.words);
-  return llvm::Error::success();
+  if (llvm::Error error = check(entry.getResultTypes(), "result"))
+    return error;
+  return entry;
 }
 
-void Call::prepareResults() {
-  size_t bytes = 0;
-  for (const ArrayType &type : resultTypes) {
-    size_t size = type.isScalar ? type.itemBytes()
-                                : 8 * Descriptor::size(type.shape.size());
-    bytes = llvm::alignTo(bytes, std::min<size_t>(size, 8));
-    offsets.push_back(bytes);
-    bytes += size;
-  }
-  if (resultTypes.empty())
-    return;
-  resultStruct = reinterpret_cast<char *>(newWords(bytes / 8 + 1));
-  // A single number is returned by value: the wrapper stores it through the
-  // slot after the arguments.
-  if (resultTypes.size() == 1 && resultTypes[0].isScalar) {
-    slots.push_back(resultStruct);
-    return;
-  }
-  pointers.push_back(resultStruct);
-  slots.insert(slots.begin(), &pointers.back());
-}
-
-void Call::adoptResults() {
-  for (auto [type, offset] : llvm::zip_equal(resultTypes, offsets)) {
-    if (type.isScalar)
-      continue;
-    void *memory = *reinterpret_cast<void **>(resultStruct + offset);
-    // Results may be an argument, or the same memory twice.
-    if (memory && memory != kConstantMemory &&
-        !llvm::is_contained(owned, memory))
-      owned.push_back(memory);
-  }
-}
-
-llvm::Expected<std::vector<NpyArray>> Call::readResults() {
-  std::vector<NpyArray> arrays;
-  for (auto [index, type] : llvm::enumerate(resultTypes)) {
-    NpyArray array;
-    array.dtype = type.dtype;
-    char *place = resultStruct + offsets[index];
-    if (type.isScalar) {
-      array.data.assign(place, place + type.itemBytes());
-      arrays.push_back(std::move(array));
-      continue;
-    }
-    int64_t rank = type.shape.size();
-    Descriptor descriptor{reinterpret_cast<int64_t *>(place), rank};
-    if (!descriptor.isContiguous())
-      return makeError("expected result " + llvm::Twine(index) +
-                       " to be contiguous in memory");
-    array.shape.assign(descriptor.sizes().begin(), descriptor.sizes().end());
-    if (llvm::Error error = checkArray(type, array))
-      return makeError("result " + llvm::Twine(index) + ": " +
-                       llvm::toString(std::move(error)));
-    size_t bytes = type.itemBytes();
-    for (int64_t extent : array.shape)
-      bytes *= extent;
-    if (!tryResize(array.data, bytes))
-      return makeError("result " + llvm::Twine(index) + ": no memory for the " +
-                       llvm::Twine(bytes) + " bytes of " +
-                       npyTypeString(array));
-    char *memory =
-        descriptor.aligned() + descriptor.offset() * type.itemBytes();
-    if (llvm::Error error = buffers.copyOut(array.data.data(), memory, bytes))
+llvm::Expected<std::unique_ptr<Program>>
+Program::compile(ModuleOp module, StringRef name,
+                 const CompileOptions &options) {
+  llvm::Expected<func::FuncOp> entry = lookupEntry(module, name);
+  if (!entry)
+    return entry.takeError();
+  SmallVector<ArrayType> arguments, results;
+  for (Type type : entry->getArgumentTypes())
+    arguments.push_back(llvm::cantFail(getArrayType(type)));
+  for (Type type : entry->getResultTypes())
+    results.push_back(llvm::cantFail(getArrayType(type)));
+  entry->setPublic();
+  if (!options.saveTemps.empty())
+    if (llvm::Error error = saveInput(options.saveTemps, module))
       return error;
-    arrays.push_back(std::move(array));
-  }
-  return arrays;
+  auto program = options.device == DeviceKind::CPU
+                     ? compileForHost(module, *entry, options)
+                     : compileForDevice(module, *entry, options);
+  if (!program)
+    return program.takeError();
+  (*program)->arguments = std::move(arguments);
+  (*program)->results = std::move(results);
+  return program;
 }
-
-} // namespace
 
 llvm::Expected<std::vector<NpyArray>>
 Program::run(ArrayRef<const NpyArray *> inputs) {
@@ -202,15 +88,5 @@ Program::run(ArrayRef<const NpyArray *> inputs) {
       return makeError("argument " + llvm::Twine(index) + ": " +
                        llvm::toString(std::move(error)));
 
-  std::unique_ptr<DeviceBuffers> buffers = DeviceBuffers::create(device);
-  Call call(*buffers, results);
-  for (auto [type, input] : llvm::zip_equal(arguments, inputs))
-    if (llvm::Error error = call.addArgument(type, *input))
-      return error;
-  call.prepareResults();
-  call.invoke(function);
-  call.adoptResults();
-  if (llvm::Error error = buffers->synchronize())
-    return error;
-  return call.readResults();
+  return call(inputs);
 }

@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "SaveTemps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
-#include "mx/Execution/Arrays.h"
+#include "mx/Arrays/Arrays.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
@@ -49,6 +48,11 @@ llvm::Error mx::saveInput(const std::string &directory, ModuleOp module) {
   return write(directory, "00-input.mlir", print(module));
 }
 
+llvm::Error mx::saveText(const std::string &directory, StringRef name,
+                         StringRef text) {
+  return write(directory, name, text);
+}
+
 namespace {
 class SaveTemps final : public PassInstrumentation {
 public:
@@ -73,14 +77,6 @@ public:
     if (number.size() < 2)
       number.insert(0, "0");
     save(number + "-" + (name.empty() ? "nested" : name.str()) + ".mlir", last);
-    op->walk([&](gpu::BinaryOp binary) {
-      for (Attribute attribute : binary.getObjects()) {
-        auto object = dyn_cast<gpu::ObjectAttr>(attribute);
-        if (object && object.getFormat() == gpu::CompilationTarget::Assembly)
-          save(binary.getSymName().str() + ".ptx",
-               object.getObject().getValue().rtrim('\0'));
-      }
-    });
   }
 
 private:

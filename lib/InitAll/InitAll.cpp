@@ -15,16 +15,19 @@
 #include "mlir/Dialect/MemRef/Transforms/RuntimeOpVerification.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
+#include "mx/Dialect/MXPlan/IR/MXPlan.h"
 #include "mx/Pipelines/Pipelines.h"
 
 void mx::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mx::MXDialect, mx::mxgpu::MXGPUDialect>();
+  registry.insert<mx::MXDialect, mx::mxgpu::MXGPUDialect,
+                  mx::mxplan::MXPlanDialect>();
   mx::registerTilingInterfaceExternalModels(registry);
   mx::registerBufferizableOpInterfaceExternalModels(registry);
   // mx-check-accesses asks them what to ask at run time.
@@ -43,5 +46,6 @@ void mx::registerAllPasses() {
   mx::mxgpu::registerMXGPUPasses();
   mx::mxgpu::registerMXToMXGPUPasses();
   mx::mxgpu::registerMXGPUToNVVMPasses();
+  mx::mxgpu::registerMXGPUToPlanPasses();
   mx::registerMXPipelines();
 }

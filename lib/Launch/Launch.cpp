@@ -163,13 +163,15 @@ ExitStatus Run::prepareResults() {
     size_t bytes = size_t(type.itemBytes);
     for (int64_t extent : array.shape)
       bytes *= size_t(extent);
-    if (!allocate(bytes, memory.emplace_back()))
+    if (!type.isNumber && !allocate(bytes, memory.emplace_back()))
       return reportLastError();
     if (!tryResize(array.data, bytes))
       return report("result " + std::to_string(i) + ": no memory for the " +
                     std::to_string(bytes) + " bytes of " +
                     npyTypeString(array));
-    resultAddresses.push_back(memory.back().get());
+    // The host knows numbers when the launch returns.
+    resultAddresses.push_back(type.isNumber ? array.data.data()
+                                            : memory.back().get());
   }
   return kExitClean;
 }
@@ -204,7 +206,8 @@ ExitStatus Run::launchEntry() {
       mxSynchronize())
     return reportLastError();
   for (size_t i = 0; i < results.size(); ++i)
-    if (mxMemcpyToHost(results[i].data.data(), resultAddresses[i],
+    if (resultAddresses[i] != results[i].data.data() &&
+        mxMemcpyToHost(results[i].data.data(), resultAddresses[i],
                        results[i].data.size(), nullptr))
       return reportLastError();
   return kExitClean;

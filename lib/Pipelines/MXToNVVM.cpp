@@ -7,7 +7,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bufferization.h"
-#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/GPUCommon/GPUCommonPass.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,6 +28,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
@@ -92,14 +103,22 @@ void mx::buildMXToMXGPUPipeline(OpPassManager &pm,
   addKernels(pm, options);
 }
 
+void mx::buildMXToPlanPipeline(OpPassManager &pm,
+                               const MXToNVVMOptions &options) {
+  buildMXToMXGPUPipeline(pm, options);
+  pm.addPass(mxgpu::createConvertMXGPUHostToPlanPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
 void mx::buildMXToNVVMPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   addKernels(pm, options);
+  pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
   buildMXGPUToNVVMPipeline(pm);
 }
 
 void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
-  pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(mxgpu::createUnrollFragmentsPass());
   kernels.addPass(mxgpu::createLowerMathPass());

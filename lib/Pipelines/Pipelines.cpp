@@ -24,6 +24,10 @@ void mx::registerMXPipelines() {
       "mx-to-mxgpu",
       "Lower functions with mx operations to launches of allocated kernels",
       buildMXToMXGPUPipeline);
+  PassPipelineRegistration<MXToNVVMOptions>(
+      "mx-to-plan",
+      "Lower functions with mx operations to launch plans of allocated kernels",
+      buildMXToPlanPipeline);
   PassPipelineRegistration<>(
       "mx-host-to-llvm",
       "Lower the host code of mx-to-nvvm to the LLVM dialect, kernels as PTX",

@@ -37,9 +37,15 @@ private:
   std::string checkWorkspace();
   std::string checkSteps();
 
+  /// Whether a number is known before the steps.
   bool isKnown(const Number &number) const {
-    return inputs.hasAddresses || !dependsOnAddress(number, addresses);
+    bool isOfStep = number.kind == Number::ChosenAddress ||
+                    (number.kind == Number::Value &&
+                     size_t(number.value) >= entry.values.size());
+    return !isOfStep &&
+           (inputs.hasAddresses || !dependsOnAddress(number, addresses));
   }
+  bool isKnown(const Step &step) const;
 
   const Entry &entry;
   const Inputs &inputs;
@@ -76,12 +82,8 @@ std::string Evaluator::computeValues(bool ofAddresses) {
   for (size_t i = 0; i < entry.values.size(); ++i) {
     if (addresses[i] != ofAddresses)
       continue;
-    const Expression &expression = entry.values[i];
-    Operands operands = {};
-    for (unsigned k = 0; k < getOperandCount(expression.op); ++k)
-      operands[k] = numbers.get(expression.operands[k]);
     std::string why;
-    std::optional<int64_t> value = apply(expression.op, operands, why);
+    std::optional<int64_t> value = numbers.compute(entry.values[i], why);
     if (!value)
       return "v" + std::to_string(i) + " = " + why;
     numbers.values[i] = *value;
@@ -98,21 +100,11 @@ std::string Evaluator::computeValues() {
 }
 
 std::string Evaluator::checkRequirements() {
-  for (const Requirement &requirement : entry.requirements) {
-    if (!isKnown(requirement.condition) ||
-        numbers.get(requirement.condition) != 0)
-      continue;
-    std::string text;
-    std::string_view rest = requirement.message;
-    for (const Number &value : requirement.values) {
-      size_t place = rest.find("{}");
-      text += std::string(rest.substr(0, place));
-      text +=
-          isKnown(value) ? std::to_string(numbers.get(value)) : "an address";
-      rest.remove_prefix(place + 2);
-    }
-    return text + std::string(rest);
-  }
+  for (const Requirement &requirement : entry.requirements)
+    if (isKnown(requirement.condition))
+      if (std::string wrong = check(requirement, numbers, inputs.hasAddresses);
+          !wrong.empty())
+        return wrong;
   return {};
 }
 
@@ -148,30 +140,26 @@ std::string Evaluator::checkWorkspace() {
   return {};
 }
 
+/// Launches, fills and copies that nothing on the way decides.
+bool Evaluator::isKnown(const Step &step) const {
+  if (step.kind != Step::Launch && step.kind != Step::Memset &&
+      step.kind != Step::Copy)
+    return false;
+  bool areKnown = isKnown(step.bytes) && step.to.kind != Buffer::Chosen &&
+                  step.from.kind != Buffer::Chosen;
+  for (const Number &size : step.grid)
+    areKnown &= isKnown(size);
+  for (const Parameter &parameter : step.parameters)
+    areKnown &= isKnown(parameter.number);
+  return areKnown;
+}
+
 std::string Evaluator::checkSteps() {
-  for (size_t i = 0; i < entry.steps.size(); ++i) {
-    const Step &step = entry.steps[i];
-    std::string which = "step " + std::to_string(i) + ": ";
-    for (const Parameter &parameter : step.parameters) {
-      bool isNarrow =
-          parameter.kind == Parameter::Integer && parameter.bytes == 4;
-      if (!isNarrow || !isKnown(parameter.number))
-        continue;
-      int64_t value = numbers.get(parameter.number);
-      if (value < INT32_MIN || value > INT32_MAX)
-        return which + "expected a parameter of 32 bits, found " +
-               std::to_string(value);
-    }
-    if (step.kind == Step::Launch || !isKnown(step.bytes))
-      continue;
-    int64_t bytes = numbers.get(step.bytes);
-    int64_t most = getBytes(entry, step.to, numbers);
-    if (step.kind == Step::Copy)
-      most = std::min(most, getBytes(entry, step.from, numbers));
-    if (bytes < 0 || bytes > most)
-      return which + "expected at most the " + std::to_string(most) +
-             " bytes of its buffers, found " + std::to_string(bytes);
-  }
+  for (size_t i = 0; i < entry.steps.size(); ++i)
+    if (isKnown(entry.steps[i]))
+      if (std::string wrong = check(entry, entry.steps[i], numbers);
+          !wrong.empty())
+        return "step " + std::to_string(i) + ": " + wrong;
   return {};
 }
 
@@ -184,6 +172,7 @@ std::string Evaluator::run() {
   numbers.entry = &entry;
   numbers.inputs = &inputs;
   numbers.values.assign(entry.values.size(), 0);
+  numbers.chosen.clear();
   for (Check check : kChecks)
     if (std::string error = (this->*check)(); !error.empty())
       return error;
@@ -197,6 +186,55 @@ int64_t mx::plan::getItemBytes(const std::string &dtype) {
     if (dtype == item.name)
       return item.bytes;
   return 0;
+}
+
+std::string mx::plan::check(const Requirement &requirement,
+                            const Numbers &numbers, bool hasAddresses) {
+  if (numbers.get(requirement.condition) != 0)
+    return {};
+  std::vector<bool> addresses = findAddresses(*numbers.entry);
+  std::string text;
+  std::string_view rest = requirement.message;
+  for (const Number &value : requirement.values) {
+    size_t place = rest.find("{}");
+    text += std::string(rest.substr(0, place));
+    bool isKnown = hasAddresses || !dependsOnAddress(value, addresses);
+    text += isKnown ? std::to_string(numbers.get(value)) : "an address";
+    rest.remove_prefix(place + 2);
+  }
+  return text + std::string(rest);
+}
+
+std::string mx::plan::check(const Entry &entry, const Step &step,
+                            const Numbers &numbers) {
+  for (const Parameter &parameter : step.parameters) {
+    if (parameter.kind != Parameter::Integer || parameter.bytes == 8)
+      continue;
+    int64_t value = numbers.get(parameter.number);
+    int64_t most = (int64_t(1) << (8 * parameter.bytes - 1)) - 1;
+    if (value < -most - 1 || value > most)
+      return "expected a parameter of " + std::to_string(8 * parameter.bytes) +
+             " bits, found " + std::to_string(value);
+  }
+  if (step.kind == Step::Launch)
+    return {};
+  int64_t most = getBytes(entry, step.to, numbers);
+  if (step.kind == Step::Copy)
+    most = std::min(most, getBytes(entry, step.from, numbers));
+  if (step.kind == Step::Read) {
+    most = getBytes(entry, step.from, numbers);
+    int64_t offset = numbers.get(step.offset), size = getItemBytes(step.dtype);
+    if (offset < 0 || offset > most || most - offset < size)
+      return "expected a number within the " + std::to_string(most) +
+             " bytes of its buffer, found one at byte " +
+             std::to_string(offset);
+    return {};
+  }
+  int64_t bytes = numbers.get(step.bytes);
+  if (bytes < 0 || bytes > most)
+    return "expected at most the " + std::to_string(most) +
+           " bytes of its buffers, found " + std::to_string(bytes);
+  return {};
 }
 
 int64_t Numbers::get(const Number &number) const {
@@ -217,19 +255,52 @@ int64_t Numbers::get(const Number &number) const {
     return inputs->resultAddresses[index];
   case Number::WorkAddress:
     return inputs->workspaceAddress + get(entry->workBuffers[index].offset);
+  case Number::ChosenAddress: {
+    constexpr Number::Kind kKinds[] = {
+        Number::ArgumentAddress, Number::ResultAddress, Number::WorkAddress};
+    const Buffer &buffer = chosen[index];
+    return get(Number(kKinds[buffer.kind], buffer.index));
+  }
   case Number::SmCount:
     return inputs->smCount;
   }
   return 0;
 }
 
+void Numbers::set(const Number &value, int64_t number) {
+  size_t index = size_t(value.value);
+  if (index >= values.size())
+    values.resize(index + 1);
+  values[index] = number;
+}
+
+Buffer Numbers::resolve(const Buffer &buffer) const {
+  return buffer.kind == Buffer::Chosen ? chosen[buffer.index] : buffer;
+}
+
+void Numbers::choose(const Buffer &buffer, const Buffer &resolved) {
+  if (buffer.index >= chosen.size())
+    chosen.resize(buffer.index + 1);
+  chosen[buffer.index] = resolved;
+}
+
+std::optional<int64_t> Numbers::compute(const Expression &expression,
+                                        std::string &error) const {
+  Operands operands = {};
+  for (unsigned k = 0; k < getOperandCount(expression.op); ++k)
+    operands[k] = get(expression.operands[k]);
+  return apply(expression.op, operands, error);
+}
+
 bool mx::plan::dependsOnAddress(const Number &number,
                                 const std::vector<bool> &values) {
   if (number.kind == Number::Value)
-    return values[size_t(number.value)];
+    return size_t(number.value) >= values.size() ||
+           values[size_t(number.value)];
   return number.kind == Number::ArgumentAddress ||
          number.kind == Number::ResultAddress ||
-         number.kind == Number::WorkAddress;
+         number.kind == Number::WorkAddress ||
+         number.kind == Number::ChosenAddress;
 }
 
 std::vector<bool> mx::plan::findAddresses(const Entry &entry) {
@@ -243,8 +314,9 @@ std::vector<bool> mx::plan::findAddresses(const Entry &entry) {
   return values;
 }
 
-int64_t mx::plan::getBytes(const Entry &entry, const Buffer &buffer,
+int64_t mx::plan::getBytes(const Entry &entry, const Buffer &of,
                            const Numbers &numbers) {
+  Buffer buffer = numbers.resolve(of);
   if (buffer.kind == Buffer::Work)
     return numbers.get(entry.workBuffers[buffer.index].bytes);
   bool isArgument = buffer.kind == Buffer::Argument;

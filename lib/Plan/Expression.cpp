@@ -83,6 +83,8 @@ std::string Number::str() const {
     return "result" + index + ".address";
   case WorkAddress:
     return "work" + index + ".address";
+  case ChosenAddress:
+    return "buf" + index + ".address";
   case SmCount:
     return "sm_count";
   }
@@ -99,6 +101,7 @@ std::optional<Number> Number::parse(std::string_view text) {
   constexpr Prefix kPrefixes[] = {{"arg", Argument, ArgumentAddress},
                                   {"result", std::nullopt, ResultAddress},
                                   {"work", std::nullopt, WorkAddress},
+                                  {"buf", std::nullopt, ChosenAddress},
                                   {"v", Value, std::nullopt}};
   const Prefix *prefix = nullptr;
   for (const Prefix &candidate : kPrefixes)
@@ -121,14 +124,14 @@ std::optional<Number> Number::parse(std::string_view text) {
   return Number(Extent, *index, *dim);
 }
 
-static const char *const kBuffers[] = {"arg", "result", "work"};
+static const char *const kBuffers[] = {"arg", "result", "work", "buf"};
 
 std::string Buffer::str() const {
   return kBuffers[kind] + std::to_string(index);
 }
 
 std::optional<Buffer> Buffer::parse(std::string_view text) {
-  for (Kind kind : {Argument, Result, Work}) {
+  for (Kind kind : {Argument, Result, Work, Chosen}) {
     std::string_view rest = text;
     if (!take(rest, kBuffers[kind]))
       continue;

@@ -68,6 +68,10 @@ public:
     return result;
   }
   size_t size() const { return json.items.size(); }
+  Reader element(size_t index) const {
+    return Reader(json.items[index], path + "[" + std::to_string(index) + "]",
+                  error);
+  }
 
   bool isString() const { return json.kind == Json::String; }
   std::string string() const {

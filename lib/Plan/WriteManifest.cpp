@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One line for each expression, requirement, tensor map and step, so that a
-// manifest can be read and compared line by line. ReadManifest.cpp mirrors it.
+// manifest can be read and compared line by line. ReadEntry.cpp and
+// ReadSteps.cpp mirror it.
 //===----------------------------------------------------------------------===//
 
 #include "mx/Plan/Plan.h"
@@ -65,6 +66,10 @@ private:
   void write(const Requirement &requirement);
   void write(const TensorMap &map);
   void write(const Step &step);
+  void writeRegions(const Step &step);
+  void write(const char *name, const Block &block);
+  void names(const char *name, const std::vector<Operand> &operands);
+  void buffers(const char *name, const std::vector<Buffer> &buffers);
   void write(const Parameter &parameter);
   void write(const Kernel &kernel);
 
@@ -97,7 +102,10 @@ void Writer::write(const Argument &argument) {
 void Writer::write(const Result &result) {
   object([&] {
     write(static_cast<const Value &>(result));
-    numbers("shape", result.shape);
+    if (result.isNumber)
+      member("value", result.value);
+    else
+      numbers("shape", result.shape);
   });
 }
 
@@ -117,6 +125,37 @@ void Writer::write(const Requirement &requirement) {
     json.member("message", requirement.message);
     numbers("values", requirement.values);
   });
+}
+
+void Writer::names(const char *name, const std::vector<Operand> &operands) {
+  json.key(name);
+  json.line([&] {
+    json.beginArray();
+    for (const Operand &operand : operands)
+      if (operand.isBuffer)
+        json.value(operand.buffer.str());
+      else
+        number(operand.number);
+    json.endArray();
+  });
+}
+
+void Writer::buffers(const char *name, const std::vector<Buffer> &buffers) {
+  json.key(name);
+  json.line([&] {
+    json.beginArray();
+    for (const Buffer &buffer : buffers)
+      json.value(buffer.str());
+    json.endArray();
+  });
+}
+
+void Writer::write(const char *name, const Block &block) {
+  json.key(name);
+  json.beginObject();
+  list("steps", block.steps, [&](const Step &step) { write(step); });
+  names("yields", block.yields);
+  json.endObject();
 }
 
 void Writer::write(const TensorMap &map) {
@@ -143,7 +182,8 @@ void Writer::write(const Parameter &parameter) {
     case Parameter::TensorMap:
       return json.member("tensor_map", parameter.index);
     case Parameter::Integer:
-      return member(parameter.bytes == 4 ? "i32" : "i64", parameter.number);
+      json.key("i" + std::to_string(8 * parameter.bytes));
+      return number(parameter.number);
     case Parameter::Argument:
       return json.member("argument", parameter.index);
     case Parameter::Bytes:
@@ -156,6 +196,8 @@ void Writer::write(const Parameter &parameter) {
 }
 
 void Writer::write(const Step &step) {
+  if (step.kind == Step::If || step.kind == Step::For)
+    return writeRegions(step);
   object([&] {
     switch (step.kind) {
     case Step::Launch:
@@ -171,8 +213,51 @@ void Writer::write(const Step &step) {
       json.member("copy", step.from.str());
       json.member("to", step.to.str());
       return member("bytes", step.bytes);
+    case Step::Compute:
+      json.member("compute", step.results[0].number.str());
+      json.key("as");
+      return write(step.expression);
+    case Step::Require:
+      json.key("require");
+      return write(step.requirement);
+    case Step::Encode:
+      json.member("encode", step.index);
+      json.key("map");
+      return write(step.map);
+    case Step::Read:
+      json.member("read", step.from.str());
+      member("offset", step.offset);
+      json.member("dtype", step.dtype);
+      return json.member("to", step.results[0].number.str());
+    case Step::Choose:
+      json.member("choose", step.results[0].buffer.str());
+      buffers("among", step.among);
+      return buffers("besides", step.besides);
+    case Step::If:
+    case Step::For:
+      return;
     }
   });
+}
+
+/// On several lines: the steps inside have theirs.
+void Writer::writeRegions(const Step &step) {
+  json.beginObject();
+  if (step.kind == Step::If) {
+    member("if", step.condition);
+    names("results", step.results);
+    write("then", step.blocks[0]);
+    write("else", step.blocks[1]);
+  } else {
+    json.member("for", step.induction.str());
+    member("from", step.range[0]);
+    member("to", step.range[1]);
+    member("step", step.range[2]);
+    names("carries", step.results);
+    names("init", step.inits);
+    write("do", step.blocks[0]);
+  }
+  json.endObject();
 }
 
 void Writer::write(const Kernel &kernel) {

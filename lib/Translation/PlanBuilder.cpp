@@ -1,19 +1,18 @@
-//===- PlanBuilder.cpp - The host part of a function as a plan ------------===//
+//===- PlanBuilder.cpp - A function as a launch plan ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // Arguments and results are the caller's memory, every other allocation is a
-// part of the workspace. Checks need no order among the launches: all are made
-// before the first.
+// part of the workspace. Checks that nothing on the way decides need no order
+// among the launches: all are made before the first.
 //
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
-#include "../Conversion/Utils/HostMessages.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mx/Dialect/MX/Transforms/Passes.h"
-#include "mx/Execution/Arrays.h"
+#include "mx/Arrays/Arrays.h"
+#include "mx/Dialect/MX/IR/Place.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -22,6 +21,7 @@ using namespace mx;
 using plan::Buffer;
 using plan::Number;
 using plan::Operator;
+using plan::Step;
 
 static std::string print(Type type) {
   std::string text;
@@ -29,25 +29,19 @@ static std::string print(Type type) {
   return text;
 }
 
-/// Fills in what an argument or result of the lowered `type` is. `attributes`
-/// says how it looked in the source, or nothing.
+/// Fills in what callers see of an argument or a result.
 static FailureOr<ArrayType> describe(func::FuncOp function,
-                                     DictionaryAttr attributes, Type type,
-                                     StringRef name, plan::Value &value) {
-  Type source = type;
-  value.name = name;
-  if (attributes) {
-    if (auto attr = attributes.getAs<TypeAttr>(kEntryTypeAttr))
-      source = attr.getValue();
-    if (auto attr = attributes.getAs<StringAttr>(kEntryNameAttr))
-      value.name = attr.getValue();
-  }
+                                     mxplan::ValueAttr attribute,
+                                     plan::Value &value) {
+  Type source = attribute.getSource(), type = attribute.getType();
+  value.name = attribute.getName();
   value.type = print(source);
   if (auto memref = dyn_cast<MemRefType>(source))
     source = RankedTensorType::get(memref.getShape(), memref.getElementType());
   llvm::Expected<ArrayType> array = getArrayType(source);
   if (!array) {
-    function.emitOpError() << name << ": " << llvm::toString(array.takeError());
+    function.emitOpError() << value.name << ": "
+                           << llvm::toString(array.takeError());
     return failure();
   }
   auto memref = dyn_cast<MemRefType>(type);
@@ -56,7 +50,8 @@ static FailureOr<ArrayType> describe(func::FuncOp function,
                   : memref && memref.getLayout().isIdentity() &&
                         memref.getShape() == ArrayRef<int64_t>(array->shape);
   if (!fits) {
-    function.emitOpError() << name << ": expected a number or a memref of "
+    function.emitOpError() << value.name
+                           << ": expected a number or a memref of "
                            << array->str() << " with identity layout, found "
                            << type;
     return failure();
@@ -66,125 +61,172 @@ static FailureOr<ArrayType> describe(func::FuncOp function,
   return std::move(*array);
 }
 
+/// What callers see of the arguments or the results of a function.
+static auto getValues(func::FuncOp function, StringRef attribute) {
+  auto values = function->getAttrOfType<ArrayAttr>(attribute);
+  return llvm::to_vector(values.getAsRange<mxplan::ValueAttr>());
+}
+
 LogicalResult PlanBuilder::describeArguments() {
-  for (BlockArgument value : function.getArguments()) {
-    unsigned index = value.getArgNumber();
+  ValueRange values = function.getArguments();
+  for (auto [index, attribute] :
+       llvm::enumerate(getValues(function, mxplan::kArgumentsAttrName))) {
     plan::Argument &argument = entry.arguments.emplace_back();
-    FailureOr<ArrayType> array =
-        describe(function, function.getArgAttrDict(index), value.getType(),
-                 "arg" + std::to_string(index), argument);
+    FailureOr<ArrayType> array = describe(function, attribute, argument);
     if (failed(array))
       return failure();
+    Value first = values.front();
+    values = values.drop_front();
     if (argument.isNumber) {
-      if (value.getType().isIntOrIndex())
-        numbers.set(value, Number(Number::Argument, index));
+      if (first.getType().isIntOrIndex())
+        numbers.set(first, Number(Number::Argument, index));
+      if (first.getType().isF32())
+        numbers.set(first, Number(Number::ArgumentBits, index));
       continue;
     }
-    std::vector<Number> sizes;
+    buffers[first] = {Buffer::Argument, unsigned(index)};
     for (auto [dim, size] : llvm::enumerate(array->shape)) {
       bool isDynamic = ShapedType::isDynamic(size);
       argument.shape.push_back(isDynamic ? plan::kDynamic : size);
-      sizes.push_back(isDynamic ? Number(Number::Extent, index, dim)
-                                : Number(size));
+      if (!isDynamic)
+        continue;
+      numbers.set(values.front(), Number(Number::Extent, index, dim));
+      values = values.drop_front();
     }
-    setView(value, {Buffer::Argument, index}, std::move(sizes));
   }
   return success();
 }
 
-/// The allocation that a memref shows from its first byte to its last.
-static memref::AllocOp findAllocation(Value memref) {
-  while (Operation *op = memref.getDefiningOp()) {
-    if (auto alloc = dyn_cast<memref::AllocOp>(op))
-      return alloc;
-    if (!isa<memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp>(
-            op))
+unsigned PlanBuilder::argumentOf(BlockArgument value) const {
+  unsigned first = 0, index = 0;
+  for (mxplan::ValueAttr attribute :
+       getValues(function, mxplan::kArgumentsAttrName)) {
+    first += mxplan::getPlanTypes(attribute.getType()).size();
+    if (value.getArgNumber() < first)
       break;
-    memref = op->getOperand(0);
+    ++index;
   }
-  return {};
+  return index;
 }
 
 void PlanBuilder::findResults() {
   Operation *end = function.getBody().back().getTerminator();
-  for (auto [index, value] : llvm::enumerate(end->getOperands()))
-    if (memref::AllocOp alloc = findAllocation(value))
+  ValueRange values = end->getOperands();
+  for (auto [index, attribute] :
+       llvm::enumerate(getValues(function, mxplan::kResultsAttrName))) {
+    auto alloc = values.front().getDefiningOp<mxplan::AllocOp>();
+    if (alloc && alloc->getBlock() == end->getBlock())
       resultOf.try_emplace(alloc, index);
+    values =
+        values.drop_front(mxplan::getPlanTypes(attribute.getType()).size());
+  }
 }
 
-LogicalResult PlanBuilder::describeResults(func::ReturnOp returnOp) {
-  for (auto [index, value] : llvm::enumerate(returnOp.getOperands())) {
-    plan::Result &result = entry.results.emplace_back();
-    std::string name = "result" + std::to_string(index);
-    FailureOr<ArrayType> array =
-        describe(function, function.getResultAttrDict(index), value.getType(),
-                 name, result);
-    if (failed(array))
-      return failure();
-    if (result.isNumber)
-      return returnOp.emitOpError("expected results that are arrays in a "
-                                  "launch plan, found ")
-             << value.getType();
-    const View &view = views.find(value)->second;
-    result.shape = view.sizes;
-    Buffer own = {Buffer::Result, unsigned(index)};
-    if (view.buffer == own)
-      continue;
-    plan::Step &copy = entry.steps.emplace_back();
-    copy.kind = plan::Step::Copy;
-    copy.from = view.buffer;
-    copy.to = own;
-    copy.bytes = getBytes(cast<MemRefType>(value.getType()), view.sizes);
+LogicalResult PlanBuilder::describeNumber(Value value, plan::Result &result) {
+  std::vector<uint8_t> bytes = getConstantBytes(value);
+  if (numbers.has(value)) {
+    result.value = numbers.get(value);
+  } else if (!bytes.empty()) {
+    int64_t bits = 0;
+    memcpy(&bits, bytes.data(), bytes.size()); // little-endian
+    result.value = bits;
+  } else {
+    return function.getBody().back().getTerminator()->emitOpError(
+               "expected results that are arrays and integers in a launch "
+               "plan, found ")
+           << value.getType();
   }
   return success();
 }
 
-LogicalResult PlanBuilder::translateCopy(memref::CopyOp op) {
-  auto type = cast<MemRefType>(op.getSource().getType());
-  const View &from = views.find(op.getSource())->second;
-  const View &to = views.find(op.getTarget())->second;
+LogicalResult PlanBuilder::describeResults() {
+  Operation *end = function.getBody().back().getTerminator();
+  ValueRange values = end->getOperands();
+  for (auto [index, attribute] :
+       llvm::enumerate(getValues(function, mxplan::kResultsAttrName))) {
+    plan::Result &result = entry.results.emplace_back();
+    FailureOr<ArrayType> array = describe(function, attribute, result);
+    if (failed(array))
+      return failure();
+    Value first = values.front();
+    values = values.drop_front();
+    if (result.isNumber) {
+      if (failed(describeNumber(first, result)))
+        return failure();
+      continue;
+    }
+    auto type = cast<MemRefType>(attribute.getType());
+    Number bytes = 1, constant = type.getElementTypeBitWidth() / 8;
+    for (int64_t size : array->shape) {
+      Number extent = size;
+      if (ShapedType::isDynamic(size)) {
+        if (!isKnown(values.front()) ||
+            !numbers.isSize(numbers.get(values.front())))
+          return end->emitOpError("expected results whose extents follow from "
+                                  "the arguments in a launch plan, found one "
+                                  "that only the run knows in result ")
+                 << index;
+        extent = numbers.get(values.front());
+        values = values.drop_front();
+      }
+      result.shape.push_back(extent);
+      // Constants last: one factor instead of many.
+      Number &part = extent.isConstant() ? constant : bytes;
+      part = numbers.mul(part, extent);
+    }
+    Buffer own = {Buffer::Result, unsigned(index)};
+    Buffer buffer = buffers.find(first)->second;
+    if (buffer == own)
+      continue;
+    Step &copy = numbers.addStep(Step::Copy);
+    copy.from = buffer;
+    copy.to = own;
+    copy.bytes = numbers.mul(bytes, constant);
+  }
+  return success();
+}
+
+LogicalResult PlanBuilder::translateCopy(mxplan::CopyOp op) {
+  plan::Operand from = getOperand(op.getSource()),
+                to = getOperand(op.getTarget());
   if (from.buffer == to.buffer)
     return success();
-  plan::Step &copy = entry.steps.emplace_back();
-  copy.kind = plan::Step::Copy;
+  Step &copy = numbers.addStep(Step::Copy);
   copy.from = from.buffer;
   copy.to = to.buffer;
-  copy.bytes = getBytes(type, from.sizes);
+  copy.bytes = numbers.get(op.getBytes());
   return success();
 }
 
-std::vector<uint8_t> PlanBuilder::getConstantBytes(Value value) {
-  auto constant = value.getDefiningOp<arith::ConstantOp>();
-  if (!constant)
-    return {};
-  Attribute attr = constant.getValue();
-  APInt bits;
-  if (auto number = dyn_cast<FloatAttr>(attr))
-    bits = number.getValue().bitcastToAPInt();
-  else if (auto integer = dyn_cast<IntegerAttr>(attr))
-    bits = integer.getValue();
-  if (bits.getBitWidth() % 8 || bits.getBitWidth() > 64)
-    return {};
-  std::vector<uint8_t> bytes;
-  for (unsigned i = 0; i < bits.getBitWidth(); i += 8)
-    bytes.push_back(uint8_t(bits.extractBitsAsZExtValue(8, i)));
-  return bytes;
+LogicalResult PlanBuilder::translateFill(mxplan::FillOp op) {
+  Step &step = numbers.addStep(Step::Memset);
+  step.to = getOperand(op.getBuffer()).buffer;
+  step.byte = op.getByte();
+  step.bytes = numbers.get(op.getBytes());
+  return success();
 }
 
-LogicalResult PlanBuilder::translateMemset(Operation *op) {
-  auto memset = cast<gpu::MemsetOp>(op);
-  std::vector<uint8_t> bytes = getConstantBytes(memset.getValue());
-  if (bytes.empty() || !llvm::all_equal(bytes) || memset.getAsyncToken())
-    return op->emitOpError("expected a constant of equal bytes and no tokens "
-                           "in a launch plan");
-  const View &view = views.find(memset.getDst())->second;
-  plan::Step &step = entry.steps.emplace_back();
-  step.kind = plan::Step::Memset;
-  step.to = view.buffer;
-  step.byte = bytes[0];
-  step.bytes =
-      getBytes(cast<MemRefType>(memset.getDst().getType()), view.sizes);
+LogicalResult PlanBuilder::translateRead(mxplan::ReadOp op) {
+  Type type = op.getType();
+  Step step;
+  step.kind = Step::Read;
+  step.from = getOperand(op.getBuffer()).buffer;
+  step.offset = numbers.get(op.getOffset());
+  // Floats are known by their bits.
+  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  step.dtype = "i" + std::to_string(bits / 8);
+  step.results = {numbers.define()};
+  set(op, step.results[0]);
+  numbers.addStep(Step::Read) = std::move(step);
   return success();
+}
+
+void PlanBuilder::translateAddress(mxplan::AddressOp op) {
+  constexpr Number::Kind kKinds[] = {Number::ArgumentAddress,
+                                     Number::ResultAddress, Number::WorkAddress,
+                                     Number::ChosenAddress};
+  Buffer buffer = getOperand(op.getBuffer()).buffer;
+  numbers.set(op, Number(kKinds[buffer.kind], buffer.index));
 }
 
 /// A printf format becomes text with {} for values.
@@ -203,97 +245,88 @@ LogicalResult PlanBuilder::translateRequire(mxgpu::RequireOp op) {
       format = format.drop_front();
     }
   }
-  std::vector<Number> values;
-  for (Value value : op.getValues())
-    values.push_back(numbers.get(value));
   numbers.require(numbers.get(op.getCondition()), std::move(text),
-                  std::move(values));
+                  getNumbers(op.getValues()));
   return success();
 }
 
-/// What the inliner left.
-static LogicalResult refuseCall(func::CallOp op) {
-  auto callee = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
-      op, op.getCalleeAttr());
-  bool isExternal = !callee || callee.isExternal();
-  return op.emitOpError("expected calls that can be inlined in a launch plan, "
-                        "found one of @")
-         << op.getCallee()
-         << (isExternal ? ", which has no body: what the host would do there "
-                          "cannot be part of a plan"
-                        : ", which is recursive or must not be inlined");
+std::vector<Number> PlanBuilder::getNumbers(ValueRange values) const {
+  std::vector<Number> result;
+  for (Value value : values)
+    result.push_back(numbers.get(value));
+  return result;
+}
+
+bool PlanBuilder::isKnown(Value value) const {
+  return isa<mxplan::BufferType>(value.getType())     ? buffers.count(value)
+         : isa<mxgpu::TensorMapType>(value.getType()) ? maps.count(value)
+                                                      : numbers.has(value);
 }
 
 LogicalResult PlanBuilder::translate(Operation *op) {
-  if (isa<memref::DeallocOp>(op))
-    return success(); // the workspace knows when a buffer was last used
+  if (auto select = dyn_cast<arith::SelectOp>(op);
+      select && isa<mxplan::BufferType>(select.getType())) {
+    translateSelect(select);
+    return success();
+  }
   if (PlanNumbers::isArithmetic(op))
     return numbers.translate(op);
-  bool mayBePart = isa<memref::CastOp, memref::DimOp, memref::SubViewOp,
-                       memref::ExtractStridedMetadataOp,
-                       memref::ExtractAlignedPointerAsIndexOp,
-                       mxgpu::EncodeTensorMapOp, mxgpu::LaunchOp>(op);
-  for (Value operand : op->getOperands()) {
-    auto view = views.find(operand);
-    bool isMemRef = isa<BaseMemRefType>(operand.getType());
-    bool isKnown =
-        isMemRef ? view != views.end()
-                 : !operand.getType().isIntOrIndex() || numbers.has(operand);
-    if (!isKnown)
+  // What a launch passes on it looks at itself.
+  bool isLaunch = isa<mxplan::LaunchOp>(op);
+  for (Value operand : op->getOperands())
+    if (!isKnown(operand) && !(isLaunch && operand.getType().isIntOrFloat()))
       return op->emitOpError("expected operands that a launch plan knows");
-    if (isMemRef && !mayBePart && !view->second.isWhole())
-      return op->emitOpError("expected whole arrays in a launch plan, found a "
-                             "part of one");
-  }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](memref::AllocOp op) { return translateAlloc(op); })
-      .Case([&](memref::DimOp op) { return translateDim(op); })
-      .Case([&](memref::CastOp op) { return translateCast(op); })
-      .Case<memref::CollapseShapeOp, memref::ExpandShapeOp>(
-          [&](auto op) { return translateShape(op); })
-      .Case([&](memref::SubViewOp op) { return translateSubView(op); })
-      .Case([&](memref::ExtractStridedMetadataOp op) {
-        return translateMetadata(op);
-      })
-      .Case([&](memref::ExtractAlignedPointerAsIndexOp op) {
+      .Case([&](mxplan::AllocOp op) { return translateAlloc(op); })
+      .Case([&](mxplan::AddressOp op) {
         translateAddress(op);
         return success();
       })
-      .Case([&](memref::CopyOp op) { return translateCopy(op); })
-      .Case([&](gpu::MemsetOp op) { return translateMemset(op); })
-      .Case([&](mxgpu::EncodeTensorMapOp op) { return translateMap(op); })
+      .Case([&](mxplan::CopyOp op) { return translateCopy(op); })
+      .Case([&](mxplan::FillOp op) { return translateFill(op); })
+      .Case([&](mxplan::ReadOp op) { return translateRead(op); })
+      .Case([&](mxplan::EncodeTensorMapOp op) { return translateMap(op); })
+      .Case([&](mxplan::LaunchOp op) { return translateLaunch(op); })
       .Case([&](mxgpu::SmCountOp op) {
         numbers.set(op, Number(Number::SmCount, 0));
         return success();
       })
       .Case([&](mxgpu::RequireOp op) { return translateRequire(op); })
-      .Case([&](mxgpu::LaunchOp op) { return translateLaunch(op); })
-      .Case([&](func::ReturnOp op) { return describeResults(op); })
-      .Case([&](func::CallOp op) { return refuseCall(op); })
-      .Case([&](RegionBranchOpInterface op) {
-        return op->emitOpError(
-            "expected launches that are known before the plan runs, found "
-            "control flow: unroll it, or compile its body as an entry and "
-            "launch that as often");
-      })
+      .Case([&](scf::IfOp op) { return translateIf(op); })
+      .Case([&](scf::ForOp op) { return translateFor(op); })
+      .Case([&](func::CallOp op) { return translateCall(op); })
       .Default([](Operation *op) {
         return op->emitOpError(
-            "expected arithmetic on sizes, allocations, copies and launches in "
-            "a launch plan, found another operation");
+            "expected arithmetic on sizes, allocations, copies, launches, "
+            "scf.if, scf.for and calls in a launch plan, found another "
+            "operation");
       });
 }
 
+LogicalResult PlanBuilder::translate(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(translate(&op)))
+      return failure();
+  return success();
+}
+
 FailureOr<plan::Entry> PlanBuilder::build() {
+  for (StringRef name : {mxplan::kArgumentsAttrName, mxplan::kResultsAttrName})
+    if (!function->hasAttr(name))
+      return function.emitOpError("expected ")
+             << name << ", which says what callers see: run "
+             << "convert-mxgpu-host-to-plan first";
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitOpError("expected one block in a launch plan, found ")
            << function.getBody().getBlocks().size();
   entry.name = function.getSymName();
+  calls.push_back(function);
   if (failed(describeArguments()))
     return failure();
   findResults();
-  for (Operation &op : function.getBody().front())
-    if (failed(translate(&op)))
-      return failure();
+  if (failed(translate(function.getBody().front())) ||
+      failed(describeResults()))
+    return failure();
   placeWorkBuffers();
   pruneValues();
   return std::move(entry);

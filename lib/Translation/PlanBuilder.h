@@ -1,9 +1,8 @@
-//===- PlanBuilder.h - The host part of a function as a plan ----*- C++ -*-===//
+//===- PlanBuilder.h - A function as a launch plan --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Walks a function whose kernels are allocated mxgpu.kernels and whose memrefs
-// are device memory, and writes down what it does.
+// Walks a function of the mxplan dialect and writes down what it does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,9 +10,7 @@
 #define MX_LIB_TRANSLATION_PLANBUILDER_H
 
 #include "PlanNumbers.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/MXPlan/IR/MXPlan.h"
 
 namespace mx {
 
@@ -26,66 +23,65 @@ public:
   mlir::FailureOr<plan::Entry> build();
 
 private:
-  /// A memref: whose memory it is, and how large it is. Of a part of an array
-  /// also where it begins and its strides, in elements.
-  struct View {
-    plan::Buffer buffer;
-    std::vector<plan::Number> sizes;
-    bool isPart = false;
-    plan::Number offset;
-    std::vector<plan::Number> strides;
-
-    bool isWhole() const { return !isPart; }
-  };
-
   mlir::LogicalResult describeArguments();
-  mlir::LogicalResult describeResults(mlir::func::ReturnOp returnOp);
+  mlir::LogicalResult describeResults();
+  mlir::LogicalResult describeNumber(mlir::Value value, plan::Result &result);
   /// Decides which allocations are results.
   void findResults();
+
+  mlir::LogicalResult translate(mlir::Block &block);
   mlir::LogicalResult translate(mlir::Operation *op);
-  mlir::LogicalResult translateAlloc(mlir::memref::AllocOp op);
-  mlir::LogicalResult translateDim(mlir::memref::DimOp op);
-  mlir::LogicalResult translateShape(mlir::Operation *op);
-  mlir::LogicalResult translateCast(mlir::memref::CastOp op);
-  mlir::LogicalResult translateSubView(mlir::memref::SubViewOp op);
-  mlir::LogicalResult
-  translateMetadata(mlir::memref::ExtractStridedMetadataOp op);
-  void translateAddress(mlir::memref::ExtractAlignedPointerAsIndexOp op);
-  mlir::LogicalResult translateCopy(mlir::memref::CopyOp op);
-  mlir::LogicalResult translateMemset(mlir::Operation *op);
-  mlir::LogicalResult translateMap(mxgpu::EncodeTensorMapOp op);
+  mlir::LogicalResult translateAlloc(mxplan::AllocOp op);
+  void translateAddress(mxplan::AddressOp op);
+  mlir::LogicalResult translateCopy(mxplan::CopyOp op);
+  mlir::LogicalResult translateFill(mxplan::FillOp op);
+  mlir::LogicalResult translateRead(mxplan::ReadOp op);
+  mlir::LogicalResult translateMap(mxplan::EncodeTensorMapOp op);
   mlir::LogicalResult translateRequire(mxgpu::RequireOp op);
-  mlir::LogicalResult translateLaunch(mxgpu::LaunchOp op);
-  mlir::LogicalResult addParameters(mlir::Operation *op, mlir::Value value,
-                                    std::vector<plan::Parameter> &parameters);
-  /// Adds `memref`, which shows `buffer`.
-  void setView(mlir::Value memref, plan::Buffer buffer,
-               std::vector<plan::Number> sizes) {
-    View view;
-    view.buffer = buffer;
-    view.sizes = std::move(sizes);
-    views[memref] = std::move(view);
-  }
-  std::vector<plan::Number>
-  getNumbers(llvm::ArrayRef<mlir::OpFoldResult> values);
-  std::vector<plan::Number> getStrides(const View &view);
+  mlir::LogicalResult translateLaunch(mxplan::LaunchOp op);
+  mlir::LogicalResult addParameter(mlir::Operation *op, mlir::Value value,
+                                   std::vector<plan::Parameter> &parameters);
+
+  // Control flow (PlanRegions.cpp).
+  mlir::LogicalResult translateIf(mlir::scf::IfOp op);
+  mlir::LogicalResult translateFor(mlir::scf::ForOp op);
+  mlir::LogicalResult translateCall(mlir::func::CallOp op);
+  void translateSelect(mlir::arith::SelectOp op);
+  mlir::FailureOr<plan::Block> translateRegion(mlir::Region &region);
+  /// Names for values that a step defines.
+  mlir::FailureOr<std::vector<plan::Operand>> define(mlir::Operation *op,
+                                                     mlir::ValueRange values);
+  plan::Buffer defineBuffer() { return {plan::Buffer::Chosen, chosenCount++}; }
+
+  /// The argument of the entry, as callers count, that a number is.
+  unsigned argumentOf(mlir::BlockArgument value) const;
+  plan::Operand getOperand(mlir::Value value) const;
+  std::vector<plan::Operand> getOperands(mlir::ValueRange values) const;
+  void set(mlir::Value value, const plan::Operand &operand);
+  bool isKnown(mlir::Value value) const;
+  std::vector<plan::Number> getNumbers(mlir::ValueRange values) const;
   /// The bytes of a constant, as they lie in memory; empty for other values.
   static std::vector<uint8_t> getConstantBytes(mlir::Value value);
-  plan::Number getBytes(mlir::MemRefType type,
-                        llvm::ArrayRef<plan::Number> sizes);
   /// Gives every part of the workspace its place (Workspace.cpp).
   void placeWorkBuffers();
-  /// Leaves out values that nothing needs (PlanPrune.cpp).
+  /// Leaves out values that nothing needs and numbers the rest (PlanPrune.cpp).
   void pruneValues();
 
   mlir::func::FuncOp function;
   const plan::Manifest &manifest;
   plan::Entry entry;
   PlanNumbers numbers;
-  llvm::DenseMap<mlir::Value, View> views;
+  llvm::DenseMap<mlir::Value, plan::Buffer> buffers;
   llvm::DenseMap<mlir::Value, unsigned> maps;
   /// Which result an allocation is.
   llvm::DenseMap<mlir::Operation *, unsigned> resultOf;
+  /// The functions that are being called.
+  llvm::SmallVector<mlir::Operation *> calls;
+  /// What the loops around carry.
+  std::vector<plan::Buffer> carried;
+  unsigned chosenCount = 0, mapCount = 0;
+  /// The tensor maps of the table.
+  std::vector<unsigned> tableMaps;
 };
 
 } // namespace mx

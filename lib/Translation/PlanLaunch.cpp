@@ -2,98 +2,113 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The same maps and parameters as in HostLowering.cpp, as data.
+// Operands become what the runtime puts into maps and parameters.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Conversion/Utils/HostMessages.h"
-#include "../Conversion/Utils/TensorMaps.h"
 #include "PlanBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Dialect/MXGPU/IR/TensorMaps.h"
 
 using namespace mlir;
 using namespace mx;
+using plan::Buffer;
 using plan::Number;
-using plan::Operator;
 using plan::Parameter;
+using plan::Step;
 
-LogicalResult PlanBuilder::translateMap(mxgpu::EncodeTensorMapOp op) {
+LogicalResult PlanBuilder::translateMap(mxplan::EncodeTensorMapOp op) {
   mxgpu::TensorMapType type = op.getType();
-  auto source = cast<MemRefType>(op.getSource().getType());
-  std::optional<target::TensorMapType> mapType = getMapType(type);
-  int64_t bytes = source.getElementTypeBitWidth() / 8;
-  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-  if (!mapType || bytes == 0)
+  std::optional<target::TensorMapType> mapType = mxgpu::getMapType(type);
+  if (!mapType)
     return op.emitOpError("expected elements of one byte, f16, bf16 or f32, "
                           "found ")
-           << (bytes == 0 ? source.getElementType() : type.getElementType());
-  const View &view = views.find(op.getSource())->second;
+           << type.getElementType();
   plan::TensorMap map;
-  map.buffer = view.buffer;
+  map.buffer = getOperand(op.getBuffer()).buffer;
+  map.offset = numbers.get(op.getOffset());
   map.type = *mapType;
-  map.swizzle = getMapSwizzle(type);
-  map.l2 = getMapL2(op.getL2Promotion());
-  map.fill = kMapFill;
-  int64_t rank = source.getRank();
-  std::vector<Number> strides = getStrides(view);
-  map.offset = numbers.mul(view.offset, bytes);
-  if (rank > 0)
-    numbers.require(numbers.apply(Operator::Eq, strides.back(), 1),
-                    getPlace(op.getLoc()) +
-                        "expected elements side by side, found a stride of {}",
-                    {strides.back()});
-  for (int64_t dim = rank - 1; dim >= 0; --dim) {
-    Number size = view.sizes[dim];
-    // Narrow elements are counted as such, without gaps.
-    bool isPacked = dim + 1 == rank && bits < 8;
-    map.dims.push_back(
-        isPacked ? numbers.apply(Operator::FloorDiv, numbers.mul(size, 8), bits)
-                 : size);
-    if (dim > 0)
-      map.strides.push_back(numbers.mul(strides[dim - 1], bytes));
-    map.box.push_back(type.getBox()[dim]);
+  map.dims = getNumbers(op.getDims());
+  map.strides = getNumbers(op.getStrides());
+  map.box.assign(type.getBox().rbegin(), type.getBox().rend());
+  map.swizzle = mxgpu::getMapSwizzle(type);
+  map.l2 = mxgpu::getMapL2(op.getL2Promotion());
+  map.fill = mxgpu::kMapFill;
+  maps[op] = mapCount++;
+  auto isKnown = [&](Number number) { return numbers.isKnown(number); };
+  if (!numbers.isInBlock() && map.buffer.kind != Buffer::Chosen &&
+      numbers.isSize(map.offset) && llvm::all_of(map.dims, isKnown) &&
+      llvm::all_of(map.strides, isKnown)) {
+    tableMaps.push_back(maps[op]);
+    entry.tensorMaps.push_back(std::move(map));
+    return success();
   }
-  maps[op] = entry.tensorMaps.size();
-  entry.tensorMaps.push_back(std::move(map));
+  Step &step = numbers.addStep(Step::Encode);
+  step.index = maps[op];
+  step.map = std::move(map);
   return success();
 }
 
-LogicalResult PlanBuilder::addParameters(Operation *op, Value value,
-                                         std::vector<Parameter> &parameters) {
+std::vector<uint8_t> PlanBuilder::getConstantBytes(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  if (!constant)
+    return {};
+  Attribute attr = constant.getValue();
+  APInt bits;
+  if (auto number = dyn_cast<FloatAttr>(attr))
+    bits = number.getValue().bitcastToAPInt();
+  else if (auto integer = dyn_cast<IntegerAttr>(attr))
+    bits = integer.getValue();
+  if (bits.getBitWidth() % 8 || bits.getBitWidth() > 64)
+    return {};
+  std::vector<uint8_t> bytes;
+  for (unsigned i = 0; i < bits.getBitWidth(); i += 8)
+    bytes.push_back(uint8_t(bits.extractBitsAsZExtValue(8, i)));
+  return bytes;
+}
+
+/// Whether a parameter is an argument of the entry, as it is.
+static bool isArgument(Value value, func::FuncOp function) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getOwner() == &function.getBody().front();
+}
+
+LogicalResult PlanBuilder::addParameter(Operation *op, Value value,
+                                        std::vector<Parameter> &parameters) {
   Type type = value.getType();
-  if (auto memref = dyn_cast<MemRefType>(type)) {
-    const View &view = views.find(value)->second;
-    Parameter &pointer = parameters.emplace_back();
-    pointer.kind = Parameter::Pointer;
-    pointer.buffer = view.buffer;
-    auto addDynamic = [&](ArrayRef<int64_t> known, ArrayRef<Number> values) {
-      for (auto [number, value] : llvm::zip_equal(known, values))
-        if (ShapedType::isDynamic(number))
-          parameters.emplace_back().number = value;
-    };
-    addDynamic(memref.getShape(), view.sizes);
-    if (memref.getLayout().isIdentity())
-      return success();
-    auto [strides, offset] = memref.getStridesAndOffset();
-    addDynamic(strides, getStrides(view));
-    addDynamic(offset, view.offset);
-    return success();
-  }
   Parameter &parameter = parameters.emplace_back();
-  if (auto map = maps.find(value); map != maps.end()) {
+  if (isa<mxplan::BufferType>(type)) {
+    parameter.kind = Parameter::Pointer;
+    parameter.buffer = getOperand(value).buffer;
+    return success();
+  }
+  if (isa<mxgpu::TensorMapType>(type)) {
     parameter.kind = Parameter::TensorMap;
-    parameter.index = map->second;
+    parameter.index = maps.find(value)->second;
     return success();
   }
-  bool isWord = type.isInteger(32) || type.isInteger(64) || type.isIndex();
-  if (isWord && numbers.has(value)) {
+  unsigned bits = type.isIndex() ? 64
+                  : type.isInteger()
+                      ? llvm::alignTo<8>(type.getIntOrFloatBitWidth())
+                      : 0;
+  if (llvm::is_contained({8, 16, 32, 64}, bits) && numbers.has(value)) {
     parameter.number = numbers.get(value);
-    parameter.bytes = type.isInteger(32) ? 4 : 8;
+    parameter.bytes = bits / 8;
     return success();
   }
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
+  if (isArgument(value, function)) {
     parameter.kind = Parameter::Argument;
-    parameter.index = argument.getArgNumber();
+    parameter.index = argumentOf(cast<BlockArgument>(value));
+    return success();
+  }
+  if (type.isF32() && numbers.has(value)) {
+    parameter.number = numbers.get(value); // the bits
+    bool isArgument = parameter.number.kind == Number::ArgumentBits;
+    parameter.kind = isArgument ? Parameter::Argument : Parameter::Integer;
+    parameter.index = parameter.number.value;
+    parameter.bytes = 4;
+    if (isArgument)
+      parameter.number = 0;
     return success();
   }
   parameter.kind = Parameter::Bytes;
@@ -105,19 +120,20 @@ LogicalResult PlanBuilder::addParameters(Operation *op, Value value,
          << type;
 }
 
-LogicalResult PlanBuilder::translateLaunch(mxgpu::LaunchOp op) {
+LogicalResult PlanBuilder::translateLaunch(mxplan::LaunchOp op) {
   StringRef name = op.getKernel().getLeafReference().getValue();
   auto kernel = llvm::find_if(
       manifest.kernels, [&](const plan::Kernel &k) { return k.name == name; });
   if (kernel == manifest.kernels.end())
     return op.emitOpError("expected an allocated kernel: run mxgpu-allocate "
                           "first");
-  plan::Step step;
+  Step step;
+  step.kind = Step::Launch;
   step.kernel = kernel - manifest.kernels.begin();
   step.grid[0] = numbers.get(op.getGrid());
   for (Value value : op.getArgs())
-    if (failed(addParameters(op, value, step.parameters)))
+    if (failed(addParameter(op, value, step.parameters)))
       return failure();
-  entry.steps.push_back(std::move(step));
+  numbers.addStep(Step::Launch) = std::move(step);
   return success();
 }

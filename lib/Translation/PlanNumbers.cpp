@@ -8,9 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanNumbers.h"
-#include "../Conversion/Utils/HostMessages.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mx/Dialect/MX/IR/Place.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -45,7 +46,16 @@ static bool isUnsigned(Operation *op) {
              arith::IndexCastUIOp, arith::ExtUIOp>(op);
 }
 
-static bool isSize(Type type) { return type.isIndex() || type.isInteger(64); }
+static bool isSizeType(Type type) {
+  return type.isIndex() || type.isInteger(64);
+}
+
+/// Whether a value is an argument of the function, whose bits are known.
+static bool isArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument &&
+         isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
+}
 
 bool PlanNumbers::isArithmetic(Operation *op) {
   auto areAll = [&](auto isRight) {
@@ -61,18 +71,17 @@ bool PlanNumbers::isArithmetic(Operation *op) {
   if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
     return areAll(isBit);
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
-    return isSize(compare.getLhs().getType());
+    return isSizeType(compare.getLhs().getType());
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return select.getCondition().getType().isInteger(1) &&
-           (isSize(select.getType()) || isBit(select.getType()));
+           (isSizeType(select.getType()) || isBit(select.getType()));
   // The bits of an argument, to look at its sign or whether it is NaN.
   if (isa<arith::BitcastOp>(op))
-    return isa<BlockArgument>(op->getOperand(0)) &&
-           op->getOperand(0).getType().isF32();
+    return isArgument(op->getOperand(0)) && op->getOperand(0).getType().isF32();
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
           arith::ExtUIOp, arith::TruncIOp>(op))
     return areAll(isInteger);
-  return getOperator(op) && areAll(isSize);
+  return getOperator(op) && areAll(isSizeType);
 }
 
 Number PlanNumbers::get(Value value) const {
@@ -81,134 +90,16 @@ Number PlanNumbers::get(Value value) const {
   return found->second;
 }
 
-bool PlanNumbers::isNonNegative(Number number) const {
-  if (llvm::is_contained(requiredNonNegative, number))
-    return true;
-  switch (number.kind) {
-  case Number::Constant:
-    return number.value >= 0;
-  case Number::Value:
-    return nonNegative[number.value];
-  case Number::Argument:
-    return false;
-  default:
-    return true;
-  }
-}
-
-std::optional<Number> PlanNumbers::simplify(Operator op, Number a, Number b,
-                                            Number c) const {
-  if (a.isConstant() && b.isConstant() && c.isConstant()) {
-    std::string ignored; // an error must wait until the program is called
-    if (std::optional<int64_t> value =
-            plan::apply(op, {a.value, b.value, c.value}, ignored))
-      return Number(*value);
-  }
-  bool areSame = a == b;
-  Number zero(0), one(1);
-  switch (op) {
-  case Operator::Add:
-  case Operator::Sub:
-    return b == zero ? std::optional(a) : std::nullopt;
-  case Operator::Mul:
-    return b == one    ? std::optional(a)
-           : b == zero ? std::optional(zero)
-                       : std::nullopt;
-  case Operator::FloorDiv:
-  case Operator::CeilDiv:
-    return b == one ? std::optional(a) : std::nullopt;
-  case Operator::Mod: {
-    bool isAligned = a.kind == Number::WorkAddress && b.isConstant() &&
-                     b.value > 0 && plan::kWorkspaceAlignment % b.value == 0;
-    return b == one || isAligned ? std::optional(zero) : std::nullopt;
-  }
-  case Operator::Min:
-  case Operator::Max:
-    return areSame ? std::optional(a) : std::nullopt;
-  case Operator::Select:
-    return b == c           ? std::optional(b)
-           : a.isConstant() ? std::optional(a.value ? b : c)
-                            : std::nullopt;
-  case Operator::Eq:
-  case Operator::Le:
-    return areSame ? std::optional(one) : std::nullopt;
-  case Operator::Ne:
-  case Operator::Lt:
-    return areSame ? std::optional(zero) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-/// Whether operands may change places.
-static bool isCommutative(Operator op) {
-  switch (op) {
-  case Operator::Add:
-  case Operator::Mul:
-  case Operator::Min:
-  case Operator::Max:
-  case Operator::Eq:
-  case Operator::Ne:
-    return true;
-  default:
-    return false;
-  }
-}
-
-/// Constants last, other numbers in an order of their own.
-static bool isInOrder(Number a, Number b) {
-  if (a.isConstant() || b.isConstant())
-    return b.isConstant();
-  return std::tie(a.kind, a.value, a.dim) <= std::tie(b.kind, b.value, b.dim);
-}
-
-Number PlanNumbers::apply(Operator op, Number a, Number b, Number c) {
-  if (isCommutative(op) && !isInOrder(a, b))
-    std::swap(a, b);
-  // x * 32 * 4
-  if (op == Operator::Mul && b.isConstant() && a.kind == Number::Value) {
-    const plan::Expression &inner = entry.values[a.value];
-    int64_t product;
-    if (inner.op == op && inner.operands[1].isConstant() &&
-        !llvm::MulOverflow(inner.operands[1].value, b.value, product))
-      return apply(op, inner.operands[0], product);
-  }
-  if (std::optional<Number> simple = simplify(op, a, b, c))
-    return *simple;
-  plan::Expression expression = {op, {a, b, c}};
-  auto found = llvm::find(entry.values, expression);
-  if (found != entry.values.end())
-    return Number(Number::Value, found - entry.values.begin());
-  bool bothAtLeast0 = isNonNegative(a) && isNonNegative(b);
-  switch (op) {
-  case Operator::Sub:
-    nonNegative.push_back(false);
-    break;
-  case Operator::Max:
-    nonNegative.push_back(isNonNegative(a) || isNonNegative(b));
-    break;
-  case Operator::Select:
-    nonNegative.push_back(isNonNegative(b) && isNonNegative(c));
-    break;
-  case Operator::Mod:
-  case Operator::Eq:
-  case Operator::Ne:
-  case Operator::Lt:
-  case Operator::Le:
-    nonNegative.push_back(true);
-    break;
-  default:
-    nonNegative.push_back(bothAtLeast0);
-  }
-  entry.values.push_back(expression);
-  return Number(Number::Value, int64_t(entry.values.size()) - 1);
-}
-
 void PlanNumbers::require(Number condition, std::string message,
                           std::vector<Number> values) {
   if (condition.isConstant() && condition.value)
     return;
   plan::Requirement requirement = {condition, std::move(message),
                                    std::move(values)};
+  if (isInBlock() || !isKnown(condition)) {
+    addStep(plan::Step::Require).requirement = std::move(requirement);
+    return;
+  }
   bool isThere =
       llvm::any_of(entry.requirements, [&](const plan::Requirement &other) {
         return other.condition == condition &&
@@ -298,11 +189,6 @@ LogicalResult PlanNumbers::translate(Operation *op) {
                         : integer.getValue().getSExtValue());
     return success();
   }
-  if (auto bitcast = dyn_cast<arith::BitcastOp>(op)) {
-    auto argument = cast<BlockArgument>(bitcast.getIn());
-    set(bitcast, Number(Number::ArgumentBits, argument.getArgNumber()));
-    return success();
-  }
   for (Value operand : op->getOperands())
     if (!has(operand))
       return op->emitOpError("expected operands that are sizes, found one of ")
@@ -312,6 +198,10 @@ LogicalResult PlanNumbers::translate(Operation *op) {
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     set(select, apply(Operator::Select, get(select.getCondition()),
                       get(select.getTrueValue()), get(select.getFalseValue())));
+    return success();
+  }
+  if (isa<arith::BitcastOp>(op)) { // floats are known by their bits
+    set(op->getResult(0), get(op->getOperand(0)));
     return success();
   }
   return op->getNumOperands() == 1 ? translateCast(op) : translateBinary(op);

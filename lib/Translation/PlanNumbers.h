@@ -3,7 +3,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Turns arithmetic on sizes into the expressions of a launch plan: constants
-// are folded and equal expressions are listed once.
+// are folded and equal expressions are listed once. What follows from the
+// arguments goes into the entry's table, the rest becomes steps.
+//
+// While a plan is built, values are numbered in the order in which they are
+// made; PlanPrune.cpp gives them the numbers that the manifest wants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +22,7 @@ namespace mx {
 
 class PlanNumbers {
 public:
-  explicit PlanNumbers(plan::Entry &entry) : entry(entry) {}
+  explicit PlanNumbers(plan::Entry &entry) : entry(entry) { open(entry.steps); }
 
   /// The number that `op` gives for the operands: a constant, one of them, or
   /// an expression.
@@ -30,6 +34,8 @@ public:
   plan::Number ceilDiv(plan::Number a, plan::Number b) {
     return apply(plan::Operator::CeilDiv, a, b);
   }
+  /// A value that a step defines.
+  plan::Number define(bool isNonNegative = false);
 
   void set(mlir::Value value, plan::Number number) { numbers[value] = number; }
   /// The number of a value that was translated. Every operand of an operation
@@ -45,22 +51,61 @@ public:
   void require(plan::Number condition, std::string message,
                std::vector<plan::Number> values);
 
+  /// Steps go into a block, until it is closed.
+  void open(std::vector<plan::Step> &steps) {
+    blocks.push_back({&steps, computed.size(), requiredNonNegative.size()});
+  }
+  void close();
+  bool isInBlock() const { return blocks.size() > 1; }
+  plan::Step &addStep(plan::Step::Kind kind);
+
+  /// Whether a number is known before the steps, and whether it also follows
+  /// from no address.
+  bool isKnown(plan::Number number) const;
+  bool isSize(plan::Number number) const;
+  bool isNonNegative(plan::Number number) const;
+
+  /// The expressions of the table, by value.
+  const std::vector<int64_t> &getTable() const { return table; }
+  const plan::Expression &getExpression(int64_t value) const {
+    return definitions[value].expression;
+  }
+  size_t count() const { return definitions.size(); }
+
 private:
+  struct Definition {
+    plan::Expression expression;
+    bool isExpression = false;
+    bool isNonNegative = false;
+    /// Stands in the table, and follows from an address.
+    bool isKnown = false, isAddress = false;
+  };
+  struct Block {
+    std::vector<plan::Step> *steps;
+    /// How much was known when it was opened.
+    size_t computed, requiredNonNegative;
+  };
+
   mlir::LogicalResult translateBinary(mlir::Operation *op);
   mlir::LogicalResult translateCast(mlir::Operation *op);
   std::optional<plan::Number> simplify(plan::Operator op, plan::Number a,
                                        plan::Number b, plan::Number c) const;
-  bool isNonNegative(plan::Number number) const;
+  std::optional<plan::Number> find(const plan::Expression &expression) const;
+  bool isNonNegative(const plan::Expression &expression) const;
+  /// Whether an expression may be computed before the steps.
+  bool mayPrecede(const plan::Expression &expression) const;
   /// Plans know signed numbers only: requires those of unsigned arithmetic to
   /// be at least 0, where they are the same.
   void requireNonNegative(mlir::Operation *op);
 
   plan::Entry &entry;
+  std::vector<Definition> definitions;
+  /// Values of the table, and those that steps of open blocks compute.
+  std::vector<int64_t> table, computed;
   /// Numbers that are required to be at least 0.
   std::vector<plan::Number> requiredNonNegative;
+  std::vector<Block> blocks;
   llvm::DenseMap<mlir::Value, plan::Number> numbers;
-  /// Of each value of the entry, whether it is known to be at least 0.
-  std::vector<bool> nonNegative;
 };
 
 } // namespace mx

@@ -23,7 +23,7 @@ static FailureOr<plan::Kernel> describeKernel(Operation *op) {
   auto kernelOp = dyn_cast<mxgpu::KernelOp>(op);
   if (!kernelOp || !kernelOp.getSmemBytes())
     return op->emitOpError("expected an allocated mxgpu.kernel, as mx-opt "
-                           "--mx-to-mxgpu leaves it, found this operation");
+                           "--mx-to-plan leaves it, found this operation");
   plan::Kernel kernel;
   kernel.name = kernelOp.getSymName();
   kernel.block[0] = kernelOp.getNumThreads();

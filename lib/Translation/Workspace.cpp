@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
+#include <map>
 
 using namespace mlir;
 using namespace mx;
@@ -37,31 +38,71 @@ struct Place {
 
 } // namespace
 
-static std::vector<Lifetime> findLifetimes(const plan::Entry &entry) {
-  std::vector<Lifetime> lifetimes(entry.workBuffers.size());
-  for (auto [index, step] : llvm::enumerate(entry.steps)) {
-    auto use = [&, index = index](Buffer buffer) {
-      if (buffer.kind == Buffer::Work)
-        lifetimes[buffer.index].use(index);
-    };
-    if (step.kind != plan::Step::Launch) {
-      use(step.to);
-      if (step.kind == plan::Step::Copy)
-        use(step.from);
-      continue;
+namespace {
+
+/// Finds when buffers are used. Steps within a step are at its time.
+class LifetimeFinder {
+public:
+  explicit LifetimeFinder(const plan::Entry &entry)
+      : entry(entry), lifetimes(entry.workBuffers.size()) {}
+
+  std::vector<Lifetime> run() {
+    for (; time < entry.steps.size(); ++time)
+      visit(entry.steps[time]);
+    return std::move(lifetimes);
+  }
+
+private:
+  void use(const Buffer &buffer) {
+    if (buffer.kind == Buffer::Work)
+      lifetimes[buffer.index].use(time);
+  }
+  /// What a step may choose is used under another name.
+  void keep(const plan::Operand &operand) {
+    if (operand.isBuffer && operand.buffer.kind == Buffer::Work)
+      lifetimes[operand.buffer.index] = {0, entry.steps.size()};
+  }
+
+  void visit(const plan::Step &step) {
+    use(step.to);
+    use(step.from);
+    if (step.kind == plan::Step::Encode) {
+      use(step.map.buffer);
+      mapBuffers[step.index] = step.map.buffer;
     }
     for (const plan::Parameter &parameter : step.parameters) {
-      if (parameter.kind == plan::Parameter::Pointer)
-        use(parameter.buffer);
+      use(parameter.buffer);
       if (parameter.kind == plan::Parameter::TensorMap)
-        use(entry.tensorMaps[parameter.index].buffer);
+        if (auto map = mapBuffers.find(parameter.index);
+            map != mapBuffers.end())
+          use(map->second);
+    }
+    for (const Buffer &buffer : step.among)
+      keep(buffer);
+    llvm::for_each(step.inits, [&](const auto &init) { keep(init); });
+    for (const plan::Block &block : step.blocks) {
+      llvm::for_each(block.yields, [&](const auto &yield) { keep(yield); });
+      llvm::for_each(block.steps, [&](const auto &inner) { visit(inner); });
     }
   }
-  return lifetimes;
-}
+
+public:
+  /// What tensor maps show, by number.
+  std::map<unsigned, Buffer> mapBuffers;
+
+private:
+  const plan::Entry &entry;
+  std::vector<Lifetime> lifetimes;
+  size_t time = 0;
+};
+
+} // namespace
 
 void PlanBuilder::placeWorkBuffers() {
-  std::vector<Lifetime> lifetimes = findLifetimes(entry);
+  LifetimeFinder finder(entry);
+  for (auto [number, map] : llvm::zip_equal(tableMaps, entry.tensorMaps))
+    finder.mapBuffers[number] = map.buffer;
+  std::vector<Lifetime> lifetimes = finder.run();
   std::vector<size_t> order;
   for (size_t i = 0; i < lifetimes.size(); ++i)
     order.push_back(i);

@@ -72,15 +72,17 @@ class Entry:
         return tuple(values)
 
     def result_shapes(self, *arguments):
-        """The shape of each result of a call with such arguments."""
+        """The shape of each result of a call with such arguments; () of a
+        number."""
         with self._program._use():
             packed = self._pack(arguments)
             shapes = []
             for index, result in enumerate(self.results):
-                shape = (ctypes.c_int64 * max(len(result.shape), 1))()
+                rank = len(result.shape or ())
+                shape = (ctypes.c_int64 * max(rank, 1))()
                 call("mxEntryGetResultShape", self._handle, packed,
                      len(arguments), index, shape)
-                shapes.append(tuple(shape[:len(result.shape)]))
+                shapes.append(tuple(shape[:rank]))
             return shapes
 
     def workspace_bytes(self, *arguments):
@@ -92,16 +94,19 @@ class Entry:
             return size.value
 
     def make_results(self, *arguments):
-        """Device memory for the results of a call with such arguments."""
-        return [empty(shape, result.dtype) for shape, result in zip(
-            self.result_shapes(*arguments), self.results)]
+        """Device memory for the results of a call with such arguments; for
+        numbers NumPy arrays without dimensions."""
+        return [np.zeros((), result.dtype) if result.is_number
+                else empty(shape, result.dtype) for shape, result in zip(
+                    self.result_shapes(*arguments), self.results)]
 
     def make_workspace(self, *arguments):
         return empty(self.workspace_bytes(*arguments), np.uint8)
 
     def launch(self, arguments, results, workspace=None, stream=None):
         """Launches everything the entry does on the stream, into `results`. It
-        neither allocates device memory nor waits."""
+        neither allocates device memory nor waits, unless the entry reads numbers
+        from the device. Results that are numbers are known when it returns."""
         with self._program._use():
             packed = self._pack(arguments)
             shapes = self.result_shapes(*arguments)
@@ -110,6 +115,9 @@ class Entry:
                                  f"{len(self.results)} results, found "
                                  f"{len(results)}")
             for index, (value, shape) in enumerate(zip(self.results, shapes)):
+                if value.is_number:
+                    self._check_number(results[index], value, f"result {index}")
+                    continue
                 self._check(results[index], value, f"result {index}")
                 if results[index].shape != shape:
                     raise ValueError(
@@ -120,7 +128,8 @@ class Entry:
                                 "to be a mx.DeviceArray, found "
                                 f"{type(workspace).__name__}")
             pointers = (ctypes.c_void_p * max(len(results), 1))(
-                *[result.pointer for result in results])
+                *[result.ctypes.data if value.is_number else result.pointer
+                  for value, result in zip(self.results, results)])
             call("mxEntryLaunch", self._handle, packed, len(arguments),
                  pointers, len(results),
                  workspace.pointer if workspace is not None else None,
@@ -142,9 +151,11 @@ class Entry:
                     self._check(given, value, f"argument {index}")
                     given = own(array(given))
                 on_device.append(given)
-            results = [own(r) for r in self.make_results(*on_device)]
+            results = [own(r) if isinstance(r, DeviceArray) else r
+                       for r in self.make_results(*on_device)]
             self.launch(on_device, results, own(self.make_workspace(*on_device)))
-            return [result.numpy() for result in results]
+            return [result.numpy() if isinstance(result, DeviceArray)
+                    else result[()] for result in results]
 
     # What the runtime cannot see is checked here: types and ranks of arrays.
 
@@ -189,6 +200,14 @@ class Entry:
         if value.accepts(found.dtype):
             return found.view(value.dtype)
         return found.astype(value.dtype)
+
+    def _check_number(self, found, value, what):
+        """A place for a result that is a number."""
+        if not (isinstance(found, np.ndarray) and found.shape == () and
+                found.dtype == value.dtype and found.flags.writeable):
+            raise TypeError(f"{self._where(value, what)}: expected a writable "
+                            f"NumPy array of {value.dtype} without dimensions, "
+                            f"found {found!r}")
 
     def _pack(self, arguments):
         """The arguments as the runtime takes them."""

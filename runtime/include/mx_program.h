@@ -27,6 +27,12 @@ typedef struct mxEntryImpl *mxEntry;
  * there is one, else the PTX. Where no device was chosen yet, the target of the
  * program helps to choose one (mxSetDevice). */
 MX_API int mxProgramLoad(mxProgram *program, const char *directory);
+/* The same of a manifest and its kernels in memory: PTX, a cubin or a fatbin, as
+ * for mxModuleLoad, or null where there are none. `name` stands in messages.
+ * Both are copied. */
+MX_API int mxProgramLoadData(mxProgram *program, const char *manifest,
+                             size_t manifestBytes, const void *kernels,
+                             size_t kernelBytes, const char *name);
 /* No launch of its entries may be under way. */
 MX_API int mxProgramUnload(mxProgram program);
 
@@ -77,8 +83,13 @@ MX_API int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
  * bytes, used until the last launch has ended, of no meaning between calls.
  * Results, workspace and arguments must not overlap, but a result may be the
  * argument that the function updates in place and returns; such arguments are
- * written. Everything that the plan requires of
- * the arguments is checked before the first launch. */
+ * written. A result that is a number lies in host memory and is known when the
+ * call returns.
+ *
+ * Everything that the plan requires of the arguments is checked before the first
+ * launch. A plan that reads a number from the device waits for the stream there,
+ * and cannot be captured in a CUDA graph; what it finds wrong after that comes
+ * when earlier launches have been made. */
 MX_API int mxEntryLaunch(mxEntry entry, const mxArgument *arguments,
                          int32_t argumentCount, void *const *results,
                          int32_t resultCount, void *workspace,

@@ -11,7 +11,7 @@
 
 #include "mx_runtime.h"
 
-#include "mx/Simulator/tensor/TensorMap.h"
+#include "mx/Target/TensorMap.h"
 
 #include <memory>
 #include <string>
@@ -101,7 +101,8 @@ public:
   virtual Error launch(Function &function, const Launch &launch,
                        void **parameters, int64_t count) = 0;
   /// `map` has 128 bytes, aligned to 64.
-  virtual Error encodeTensorMap(void *map, const sim::TensorMapDesc &desc) = 0;
+  virtual Error encodeTensorMap(void *map,
+                                const target::TensorMapDesc &desc) = 0;
 };
 
 /// The simulator. There is one; it lives as long as the process, because

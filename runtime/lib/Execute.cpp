@@ -1,20 +1,17 @@
 //===- Execute.cpp - Run the plan of an entry -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers first: whatever is wrong with the arguments is found before anything
-// is launched. Nothing here allocates on the device or waits for it.
+// What holds for the whole call: arguments, memory, tensor maps, results.
 //===----------------------------------------------------------------------===//
 
+#include "Execution.h"
 #include "Handles.h"
-#include "Program.h"
 
 #include <cstring>
 
 using namespace mx;
 using namespace mx::runtime;
 using plan::Numbers;
-using plan::Parameter;
-using plan::Step;
 
 namespace {
 
@@ -36,8 +33,14 @@ int64_t load(const void *data) {
   return int64_t(value);
 }
 
-/// The value of an argument that is an integer.
-int64_t readInteger(const std::string &dtype, const void *data) {
+std::string describe(const char *what, size_t index, const plan::Value &value) {
+  return std::string(what) + " " + std::to_string(index) + " '" + value.name +
+         "'";
+}
+
+} // namespace
+
+int64_t mx::runtime::readInteger(const std::string &dtype, const void *data) {
   switch (plan::getItemBytes(dtype)) {
   case 1:
     return dtype[0] == 'i' ? load<int8_t>(data) : load<uint8_t>(data);
@@ -49,39 +52,6 @@ int64_t readInteger(const std::string &dtype, const void *data) {
     return load<int64_t>(data);
   }
 }
-
-std::string describe(const char *what, size_t index, const plan::Value &value) {
-  return std::string(what) + " " + std::to_string(index) + " '" + value.name +
-         "'";
-}
-
-/// One call of an entry.
-class Execution {
-public:
-  Execution(const mxEntryImpl &entry, const Call &call)
-      : entry(entry), plan(*entry.plan), call(call) {}
-
-  /// Computes all numbers; with addresses those of the call must be there.
-  Error prepare(bool withAddresses);
-  const Numbers &getNumbers() const { return numbers; }
-  Error run();
-
-private:
-  Error readArguments();
-  Error checkMemory();
-  Error encodeTensorMaps();
-  Error launch(const Step &step);
-  Error move(const Step &step);
-  int64_t getAddress(const plan::Buffer &buffer) const;
-  void store(const Parameter &parameter, uint8_t *place) const;
-
-  const mxEntryImpl &entry;
-  const plan::Entry &plan;
-  const Call &call;
-  plan::Inputs inputs;
-  Numbers numbers;
-  std::vector<std::array<uint8_t, target::kTensorMapBytes>> maps;
-};
 
 Error Execution::readArguments() {
   if (call.argumentCount < 0 ||
@@ -138,10 +108,13 @@ Error Execution::checkMemory() {
     if (!plan.arguments[i].isNumber && isMissing({plan::Buffer::Argument, i}))
       return invalid(describe("argument", i, plan.arguments[i]) +
                      ": expected device memory, found a null pointer");
-  for (unsigned i = 0; i < plan.results.size(); ++i)
-    if (isMissing({plan::Buffer::Result, i}))
-      return invalid(describe("result", i, plan.results[i]) +
-                     ": expected device memory, found a null pointer");
+  for (unsigned i = 0; i < plan.results.size(); ++i) {
+    bool isNumber = plan.results[i].isNumber;
+    if (isNumber ? !call.results[i] : isMissing({plan::Buffer::Result, i}))
+      return invalid(describe("result", i, plan.results[i]) + ": expected " +
+                     (isNumber ? "a place for the number" : "device memory") +
+                     ", found a null pointer");
+  }
   int64_t bytes = numbers.get(plan.workspaceBytes);
   int64_t address = toInteger(call.workspace);
   if (bytes == 0)
@@ -157,7 +130,8 @@ Error Execution::checkMemory() {
   return {};
 }
 
-int64_t Execution::getAddress(const plan::Buffer &buffer) const {
+int64_t Execution::getAddress(const plan::Buffer &of) const {
+  plan::Buffer buffer = numbers.resolve(of);
   switch (buffer.kind) {
   case plan::Buffer::Argument:
     return inputs.argumentAddresses[buffer.index];
@@ -166,105 +140,48 @@ int64_t Execution::getAddress(const plan::Buffer &buffer) const {
   case plan::Buffer::Work:
     return toInteger(call.workspace) +
            numbers.get(plan.workBuffers[buffer.index].offset);
+  case plan::Buffer::Chosen: // none is, once it is resolved
+    break;
   }
   return 0;
 }
 
-Error Execution::encodeTensorMaps() {
-  maps.resize(plan.tensorMaps.size());
-  for (size_t i = 0; i < maps.size(); ++i) {
-    const plan::TensorMap &map = plan.tensorMaps[i];
-    std::vector<int64_t> dims, strides;
-    for (const plan::Number &dim : map.dims)
-      dims.push_back(numbers.get(dim));
-    for (const plan::Number &stride : map.strides)
-      strides.push_back(numbers.get(stride));
-    std::vector<int32_t> box(map.box.begin(), map.box.end());
-    TensorMapArguments arguments = {
-        int64_t(map.type),
-        int64_t(dims.size()),
-        toPointer(getAddress(map.buffer) + numbers.get(map.offset)),
-        dims.data(),
-        strides.data(),
-        box.data(),
-        /*elementStrides=*/nullptr,
-        /*interleave=*/0,
-        int64_t(map.swizzle),
-        int64_t(map.l2),
-        int64_t(map.fill)};
-    if (Error error = encodeTensorMap(maps[i].data(), arguments)) {
-      error.text +=
-          " (tensor map " + std::to_string(i) + " of " + map.buffer.str() + ")";
-      return error;
+Error Execution::encode(size_t index, const plan::TensorMap &map) {
+  if (index >= maps.size())
+    maps.resize(index + 1);
+  std::vector<int64_t> dims, strides;
+  for (const plan::Number &dim : map.dims)
+    dims.push_back(numbers.get(dim));
+  for (const plan::Number &stride : map.strides)
+    strides.push_back(numbers.get(stride));
+  std::vector<int32_t> box(map.box.begin(), map.box.end());
+  TensorMapArguments arguments = {
+      int64_t(map.type),
+      int64_t(dims.size()),
+      toPointer(getAddress(map.buffer) + numbers.get(map.offset)),
+      dims.data(),
+      strides.data(),
+      box.data(),
+      /*elementStrides=*/nullptr,
+      /*interleave=*/0,
+      int64_t(map.swizzle),
+      int64_t(map.l2),
+      int64_t(map.fill)};
+  Error error = encodeTensorMap(maps[index].data(), arguments);
+  if (error)
+    error.text += " (tensor map " + std::to_string(index) + " of " +
+                  map.buffer.str() + ")";
+  return error;
+}
+
+/// Results that are numbers lie where the caller said.
+void Execution::writeNumbers() {
+  for (size_t i = 0; i < plan.results.size(); ++i)
+    if (plan.results[i].isNumber) {
+      int64_t value = numbers.get(plan.results[i].value); // little-endian
+      memcpy(call.results[i], &value,
+             size_t(plan::getItemBytes(plan.results[i].dtype)));
     }
-  }
-  return {};
-}
-
-/// The largest parameter, a tensor map.
-constexpr size_t kSlot = target::kTensorMapBytes;
-/// More than the parameters of a kernel can have together (PTX ISA, kernel
-/// function parameters): a kernel whose parameters are larger than the plan
-/// says reads zeros behind the last slot.
-constexpr size_t kParameterLimit = 32768;
-
-void Execution::store(const Parameter &parameter, uint8_t *place) const {
-  auto put = [&](const void *from, size_t bytes) {
-    memcpy(place, from, bytes);
-  };
-  switch (parameter.kind) {
-  case Parameter::Pointer: {
-    int64_t address = getAddress(parameter.buffer);
-    return put(&address, sizeof address);
-  }
-  case Parameter::TensorMap:
-    return put(maps[parameter.index].data(), kSlot);
-  case Parameter::Integer: {
-    int64_t value = numbers.get(parameter.number); // little-endian
-    return put(&value, parameter.bytes);
-  }
-  case Parameter::Argument:
-    return put(
-        call.arguments[parameter.index].data,
-        size_t(plan::getItemBytes(plan.arguments[parameter.index].dtype)));
-  case Parameter::Bytes:
-    return put(parameter.data.data(), parameter.data.size());
-  }
-}
-
-Error Execution::launch(const Step &step) {
-  const plan::Kernel &kernel = (*entry.kernelInfos)[step.kernel];
-  mxLaunchConfig config = {};
-  for (size_t i = 0; i < 3; ++i) {
-    config.grid[i] = numbers.get(step.grid[i]);
-    config.block[i] = kernel.block[i];
-  }
-  config.dynamicSharedMemory = kernel.dynamicSharedMemory;
-  config.stream = call.stream;
-  config.flags = kernel.programmatic ? MX_LAUNCH_PROGRAMMATIC : 0;
-  size_t count = step.parameters.size();
-  std::vector<uint8_t> values(count * kSlot + kParameterLimit);
-  std::vector<void *> pointers(count + 1); // never no address at all
-  for (size_t i = 0; i < count; ++i) {
-    pointers[i] = &values[i * kSlot];
-    store(step.parameters[i], &values[i * kSlot]);
-  }
-  return runtime::launch((*entry.kernels)[step.kernel], config, pointers.data(),
-                         int64_t(count));
-}
-
-/// Fills or copies.
-Error Execution::move(const Step &step) {
-  size_t bytes = size_t(numbers.get(step.bytes));
-  if (!bytes)
-    return {};
-  void *to = toPointer(getAddress(step.to));
-  if (step.kind == Step::Memset)
-    return entry.device->fill(to, step.byte, 1, bytes, call.stream);
-  void *from = toPointer(getAddress(step.from));
-  if (from == to) // a result that is the argument which the function returns
-    return {};
-  return entry.device->copy(Copy::OnDevice, to, from, bytes, call.stream);
 }
 
 Error Execution::run() {
@@ -272,21 +189,22 @@ Error Execution::run() {
     return error;
   if (Error error = checkMemory())
     return error;
-  if (Error error = encodeTensorMaps())
-    return error;
-  for (const Step &step : plan.steps)
-    if (Error error = step.kind == Step::Launch ? launch(step) : move(step))
+  for (size_t i = 0; i < plan.tensorMaps.size(); ++i)
+    if (Error error = encode(i, plan.tensorMaps[i]))
       return error;
+  if (Error error = take(plan.steps))
+    return error;
+  if (Error error = submit())
+    return error;
+  writeNumbers();
   return {};
 }
 
-Error inEntry(const plan::Entry &entry, Error error) {
+static Error inEntry(const plan::Entry &entry, Error error) {
   if (error)
     error.text = "entry '" + entry.name + "': " + error.text;
   return error;
 }
-
-} // namespace
 
 Error mx::runtime::getResultShape(const mxEntryImpl &entry, const Call &call,
                                   int32_t index, int64_t *shape) {

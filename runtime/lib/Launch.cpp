@@ -103,18 +103,18 @@ static Error outOfRange(const char *what, int64_t low, int64_t high,
 
 Error mx::runtime::encodeTensorMap(void *map,
                                    const TensorMapArguments &arguments) {
-  using namespace mx::sim;
+  using namespace mx::target;
   const TensorMapArguments &a = arguments;
   const struct {
     const char *what;
     int64_t low, high, found;
   } ranges[] = {
-      {"a data type", 0, int64_t(TmapType::U6Align16), a.dataType},
-      {"a rank", 1, maxTensorRank, a.rank},
-      {"an interleave", 0, int64_t(TmapInterleave::B32), a.interleave},
-      {"a swizzle", 0, int64_t(TmapSwizzle::B128Atom64), a.swizzle},
-      {"an L2 promotion", 0, int64_t(TmapL2::B256), a.l2Promotion},
-      {"an out-of-bounds fill", 0, int64_t(TmapOob::Nan), a.oobFill},
+      {"a data type", 0, kNumTensorMapTypes - 1, a.dataType},
+      {"a rank", 1, kTensorMapMaxRank, a.rank},
+      {"an interleave", 0, int64_t(TensorMapInterleave::B32), a.interleave},
+      {"a swizzle", 0, kNumSwizzles - 1, a.swizzle},
+      {"an L2 promotion", 0, int64_t(TensorMapL2::B256), a.l2Promotion},
+      {"an out-of-bounds fill", 0, int64_t(TensorMapFill::NaN), a.oobFill},
   };
   for (const auto &range : ranges)
     if (range.found < range.low || range.found > range.high)
@@ -126,7 +126,7 @@ Error mx::runtime::encodeTensorMap(void *map,
 
   TensorMapDesc desc;
   desc.globalAddress = reinterpret_cast<uint64_t>(a.globalAddress);
-  desc.type = TmapType(a.dataType);
+  desc.type = TensorMapType(a.dataType);
   desc.rank = a.rank;
   bool empty = false;
   for (int64_t i = 0; i < a.rank; ++i) {
@@ -136,7 +136,7 @@ Error mx::runtime::encodeTensorMap(void *map,
       return outOfRange("strides", 0, INT64_MAX, a.strides[i - 1]);
     int32_t step = a.elementStrides ? a.elementStrides[i] : 1;
     if (a.box[i] < 1)
-      return outOfRange("box dimensions", 1, 256, a.box[i]);
+      return outOfRange("box dimensions", 1, kTensorMapMaxBox, a.box[i]);
     if (step < 1)
       return outOfRange("element strides", 1, 8, step);
     empty |= a.dims[i] == 0;
@@ -146,13 +146,13 @@ Error mx::runtime::encodeTensorMap(void *map,
     desc.box[i] = a.box[i];
     desc.elementStrides[i] = step;
   }
-  desc.interleave = TmapInterleave(a.interleave);
-  desc.swizzle = TmapSwizzle(a.swizzle);
-  desc.l2 = TmapL2(a.l2Promotion);
-  desc.oob = TmapOob(a.oobFill);
+  desc.interleave = TensorMapInterleave(a.interleave);
+  desc.swizzle = Swizzle(a.swizzle);
+  desc.l2 = TensorMapL2(a.l2Promotion);
+  desc.fill = TensorMapFill(a.oobFill);
 
   // The driver wants 64-byte alignment, which the caller's stack may lack.
-  alignas(tensorMapAlignment) uint8_t image[tensorMapBytes] = {};
+  alignas(kTensorMapAlignment) uint8_t image[kTensorMapBytes] = {};
   if (!empty) {
     Device *device;
     if (Error error = getDevice(device))

@@ -358,17 +358,17 @@ static Error encodeMemRef(int64_t rank, const MemRef &memref, int64_t dataType,
                           int64_t interleave, int64_t swizzle,
                           int64_t l2Promotion, int64_t oobFill,
                           const int64_t *boxDims, void *&result) {
-  constexpr int64_t maxRank = mx::sim::maxTensorRank;
-  constexpr auto maxType = int64_t(mx::sim::TmapType::U6Align16);
+  constexpr int64_t maxRank = mx::target::kTensorMapMaxRank;
   if (rank < 1 || rank > maxRank)
     return {MX_ERROR_INVALID_VALUE,
             "tensor map: expected a rank from 1 to 5, found " +
                 std::to_string(rank)};
   int64_t dims[maxRank] = {}, strides[maxRank] = {};
   int32_t box[maxRank] = {};
-  int64_t bits = dataType < 0 || dataType > maxType
-                     ? 8
-                     : mx::sim::elementBits(mx::sim::TmapType(dataType));
+  int64_t bits =
+      dataType < 0 || dataType >= mx::target::kNumTensorMapTypes
+          ? 8
+          : mx::target::getInfo(mx::target::TensorMapType(dataType)).bits;
   auto toBytes = [&](int64_t elements, int64_t &bytes) {
     bool isGood = !__builtin_mul_overflow(elements, bits, &bytes);
     bytes /= 8;

@@ -62,16 +62,50 @@ static Error readFile(const std::string &path, std::string &text) {
   return ferror(file.get()) ? fail("read") : Error();
 }
 
-/// Loads the file that suits the device, and finds the kernels.
+/// Reads the manifest, and chooses the device.
+static Error readProgram(std::string_view text, const std::string &name,
+                         mxProgramImpl &program) {
+  std::string wrong = plan::readManifest(text, program.manifest);
+  if (!wrong.empty())
+    return {MX_ERROR_BAD_MODULE, name + ":" + wrong};
+  Device *device;
+  if (Error error = getDevice(device, program.manifest.target))
+    return error;
+  for (const plan::Entry &entry : program.manifest.entries) {
+    mxEntryImpl impl = {
+        &entry, device, &program.kernels, &program.manifest.kernels, {}};
+    for (const plan::Result &value : entry.results) {
+      std::vector<int64_t> &shape = impl.resultShapes.emplace_back();
+      for (const plan::Number &extent : value.shape)
+        shape.push_back(extent.isConstant() ? extent.value : plan::kDynamic);
+    }
+    program.entries.push_back(std::move(impl));
+  }
+  return {};
+}
+
+/// Loads the kernels and finds those of the manifest.
+static Error loadKernels(const void *image, size_t bytes, const char *name,
+                         mxProgramImpl &program) {
+  if (!image || !bytes)
+    return {MX_ERROR_BAD_MODULE,
+            std::string(name) + ": expected kernels, found no bytes"};
+  if (Error error =
+          loadModule(image, bytes, name, /*optLevel=*/-1, program.module))
+    return error;
+  for (const plan::Kernel &kernel : program.manifest.kernels)
+    if (Error error = getFunction(program.module, kernel.name.c_str(),
+                                  program.kernels.emplace_back()))
+      return error;
+  return {};
+}
+
+/// The file that suits the device.
 static Error loadKernels(const std::string &directory, mxProgramImpl &program) {
   const plan::Manifest &manifest = program.manifest;
   Device *device;
   if (Error error = getDevice(device, manifest.target))
     return error;
-  for (mxEntryImpl &entry : program.entries)
-    entry.device = device;
-  if (manifest.kernels.empty())
-    return {};
   // The simulator reads PTX; where a cubin is missing the driver compiles it.
   bool isGpu = strcmp(device->info().kind, "cuda") == 0;
   const std::string &name =
@@ -79,39 +113,11 @@ static Error loadKernels(const std::string &directory, mxProgramImpl &program) {
   std::string path = directory + "/" + name, image;
   if (Error error = readFile(path, image))
     return error;
-  if (image.empty())
-    return {MX_ERROR_BAD_MODULE, path + ": expected kernels, found no bytes"};
-  if (Error error = loadModule(image.data(), image.size(), path.c_str(),
-                               /*optLevel=*/-1, program.module))
-    return error;
-  for (const plan::Kernel &kernel : manifest.kernels)
-    if (Error error = getFunction(program.module, kernel.name.c_str(),
-                                  program.kernels.emplace_back()))
-      return error;
-  return {};
+  return loadKernels(image.data(), image.size(), path.c_str(), program);
 }
 
-Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
-  std::string path = directory + std::string("/manifest.json"), text;
-  if (Error error = readFile(path, text))
-    return error;
-  auto program = std::make_unique<mxProgramImpl>();
-  std::string wrong = plan::readManifest(text, program->manifest);
-  if (!wrong.empty())
-    return {MX_ERROR_BAD_MODULE, path + ":" + wrong};
-  for (const plan::Entry &entry : program->manifest.entries) {
-    mxEntryImpl impl = {
-        &entry, nullptr, &program->kernels, &program->manifest.kernels, {}};
-    for (const plan::Result &value : entry.results) {
-      std::vector<int64_t> &shape = impl.resultShapes.emplace_back();
-      for (const plan::Number &extent : value.shape)
-        shape.push_back(extent.isConstant() ? extent.value : plan::kDynamic);
-    }
-    program->entries.push_back(std::move(impl));
-  }
-  if (Error error = loadKernels(directory, *program))
-    return error;
-  // All of it or, where memory is short, nothing becomes known.
+/// All of it or, where memory is short, nothing becomes known.
+static mxProgram publish(std::unique_ptr<mxProgramImpl> program) {
   std::set<mxProgram> made = {program.get()};
   std::set<mxEntry> entries;
   for (mxEntryImpl &entry : program->entries)
@@ -120,7 +126,33 @@ Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
   std::lock_guard<std::mutex> lock(p.mutex);
   p.programs.merge(made);
   p.entries.merge(entries);
-  result = program.release();
+  return program.release();
+}
+
+Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
+  std::string path = directory + std::string("/manifest.json"), text;
+  if (Error error = readFile(path, text))
+    return error;
+  auto program = std::make_unique<mxProgramImpl>();
+  if (Error error = readProgram(text, path, *program))
+    return error;
+  if (!program->manifest.kernels.empty())
+    if (Error error = loadKernels(directory, *program))
+      return error;
+  result = publish(std::move(program));
+  return {};
+}
+
+Error mx::runtime::loadProgram(std::string_view manifest, const void *kernels,
+                               size_t kernelBytes, const char *name,
+                               mxProgram &result) {
+  auto program = std::make_unique<mxProgramImpl>();
+  if (Error error = readProgram(manifest, name, *program))
+    return error;
+  if (!program->manifest.kernels.empty())
+    if (Error error = loadKernels(kernels, kernelBytes, name, *program))
+      return error;
+  result = publish(std::move(program));
   return {};
 }
 

@@ -25,6 +25,9 @@ struct mxEntryImpl {
 namespace mx::runtime {
 
 Error loadProgram(const char *directory, mxProgram &program);
+/// `kernels` is null where there are none.
+Error loadProgram(std::string_view manifest, const void *kernels,
+                  size_t kernelBytes, const char *name, mxProgram &program);
 Error unloadProgram(mxProgram program);
 Error getEntry(mxProgram program, const char *name, mxEntry &entry);
 Error getEntry(mxProgram program, int32_t index, mxEntry &entry);

@@ -31,6 +31,20 @@ int mxProgramLoad(mxProgram *program, const char *directory) {
   return attempt([&] { return loadProgram(directory, *program); });
 }
 
+int mxProgramLoadData(mxProgram *program, const char *manifest,
+                      size_t manifestBytes, const void *kernels,
+                      size_t kernelBytes, const char *name) {
+  if (!program)
+    return reportNull("a place for the program");
+  *program = nullptr;
+  if (!manifest)
+    return reportNull("a manifest");
+  return attempt([&] {
+    return loadProgram({manifest, manifestBytes}, kernels, kernelBytes,
+                       name ? name : "program", *program);
+  });
+}
+
 int mxProgramUnload(mxProgram program) {
   return program ? attempt([&] { return unloadProgram(program); })
                  : int(MX_SUCCESS);

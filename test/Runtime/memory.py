@@ -110,7 +110,7 @@ def manifest(mx):
     for name, value in ("values", [["mul", 1, 2]] * 1000000), ("steps", [[]] * 3000000):
         os.makedirs(name)
         with open(name + "/manifest.json", "w") as file:
-            json.dump({"format": 1, "target": "sm_100a", "ptx": "k.ptx", "kernels": [],
+            json.dump({"format": 2, "target": "sm_100a", "ptx": "k.ptx", "kernels": [],
                        "entries": [{"name": "e", name: value}]}, file)
     del value
     limit(64)

@@ -1,20 +1,17 @@
 // RUN: mx-translate %s --split-input-file --verify-diagnostics --mx-to-manifest
 
-// What a launch plan cannot express is an error at the operation.
+// What a launch plan cannot express is an error at the operation. What becomes
+// no plan at all is in Conversion/MXGPUToPlan/invalid.mlir.
 
-func.func @control(%x: memref<4xf32>, %n: index) {
-  %c0 = arith.constant 0 : index
-  %c = arith.cmpi eq, %n, %c0 : index
-  // expected-error @below {{'scf.if' op expected launches that are known before the plan runs, found control flow: unroll it, or compile its body as an entry and launch that as often}}
-  scf.if %c {
-  }
+// expected-error @below {{'func.func' op expected mxplan.arguments, which says what callers see: run convert-mxgpu-host-to-plan first}}
+func.func @memrefs(%x: memref<4xf32>) {
   return
 }
 
 // -----
 
 // expected-error @below {{'func.func' op expected one block in a launch plan, found 2}}
-func.func @blocks() {
+func.func @blocks() attributes {mxplan.arguments = [], mxplan.results = []} {
   llvm.br ^a
 ^a:
   return
@@ -22,58 +19,76 @@ func.func @blocks() {
 
 // -----
 
-func.func @number(%n: index) -> index {
-  // expected-error @below {{'func.return' op expected results that are arrays in a launch plan, found 'index'}}
-  return %n : index
-}
-
-// -----
-
-func.func @floats(%f: f32) {
-  // expected-error @below {{'arith.mulf' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found another operation}}
+func.func @floats(%f: f32) attributes {mxplan.arguments = [#mxplan.value<"f", f32, f32>], mxplan.results = []} {
+  // expected-error @below {{'arith.mulf' op expected arithmetic on sizes, allocations, copies, launches, scf.if, scf.for and calls in a launch plan, found another operation}}
   %0 = arith.mulf %f, %f : f32
   return
 }
 
 // -----
 
+func.func @while(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
+  // expected-error @below {{'scf.while' op expected arithmetic on sizes, allocations, copies, launches, scf.if, scf.for and calls in a launch plan, found another operation}}
+  scf.while : () -> () {
+    %true = arith.constant true
+    scf.condition(%true)
+  } do {
+    scf.yield
+  }
+  return
+}
+
+// -----
+
 // expected-error @below {{'func.func' op arg0: expected a number or a memref of 4x4xf4 with identity layout, found 'memref<4x4xf32, strided<[8, 1]>>'}}
-func.func @strided(%x: memref<4x4xf32, strided<[8, 1]>>) {
+func.func @strided(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.value<"arg0", memref<4x4xf32, strided<[8, 1]>>, memref<4x4xf32>>], mxplan.results = []} {
   return
 }
 
 // -----
 
-func.func @part(%x: memref<4x4xi16>, %y: memref<4x2xi16>) {
-  %0 = memref.subview %x[0, 0] [4, 2] [1, 1] : memref<4x4xi16> to memref<4x2xi16, strided<[4, 1]>>
-  // expected-error @below {{'memref.copy' op expected whole arrays in a launch plan, found a part of one}}
-  memref.copy %0, %y : memref<4x2xi16, strided<[4, 1]>> to memref<4x2xi16>
+func.func @results(%x: !mxplan.buffer, %at: index) -> (!mxplan.buffer, index)
+    attributes {mxplan.arguments = [#mxplan.value<"x", memref<4xf32>, memref<4xf32>>, #mxplan.value<"at", index, index>],
+                mxplan.results = [#mxplan.value<"y", memref<?xf32>, memref<?xf32>>]} {
+  %n = mxplan.read %x[%at] : index
+  // expected-error @below {{'func.return' op expected results whose extents follow from the arguments in a launch plan, found one that only the run knows in result 0}}
+  return %x, %n : !mxplan.buffer, index
+}
+
+// -----
+
+func.func @memory(%x: !mxplan.buffer, %at: index)
+    attributes {mxplan.arguments = [#mxplan.value<"x", memref<4xf32>, memref<4xf32>>, #mxplan.value<"at", index, index>],
+                mxplan.results = []} {
+  %n = mxplan.read %x[%at] : index
+  // expected-error @below {{'mxplan.alloc' op expected memory whose size follows from the arguments in a launch plan, found one that only the run knows: give it the largest size that it may have}}
+  %y = mxplan.alloc %n
   return
 }
 
 // -----
 
-func.func @unknown(%x: memref<4xf32>) {
-  // expected-error @below {{'memref.get_global' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found another operation}}
-  %0 = memref.get_global @g : memref<4xf32>
+func.func @carried(%n: index, %f: f32) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>, #mxplan.value<"f", f32, f32>], mxplan.results = []} {
+  // expected-error @below {{'scf.for' op expected control flow that gives arrays and integers in a launch plan, found one that gives 'f32'}}
+  %r = scf.for %i = %n to %n step %n iter_args(%g = %f) -> f32 {
+    scf.yield %g : f32
+  }
   return
 }
-memref.global "private" @g : memref<4xf32>
 
 // -----
 
-func.func @bytes(%x: memref<4xi16>) {
-  %one = arith.constant 1 : i16
-  // expected-error @below {{'gpu.memset' op expected a constant of equal bytes and no tokens in a launch plan}}
-  gpu.memset %x, %one : memref<4xi16>, i16
-  return
+func.func @number(%f: f64) -> f64
+    attributes {mxplan.arguments = [#mxplan.value<"f", f64, f64>], mxplan.results = [#mxplan.value<"g", f64, f64>]} {
+  // expected-error @below {{'func.return' op expected results that are arrays and integers in a launch plan, found 'f64'}}
+  return %f : f64
 }
 
 // -----
 
 module attributes {gpu.container_module} {
   gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-    // expected-error @below {{'llvm.func' op expected an allocated mxgpu.kernel, as mx-opt --mx-to-mxgpu leaves it, found this operation}}
+    // expected-error @below {{'llvm.func' op expected an allocated mxgpu.kernel, as mx-opt --mx-to-plan leaves it, found this operation}}
     llvm.func @kernel() {
       llvm.return
     }
@@ -90,17 +105,17 @@ module attributes {gpu.container_module} {
 
 // -----
 
-func.func private @host(memref<4xf32>)
-func.func @external(%x: memref<4xf32>) {
-  // expected-error @below {{'func.call' op expected calls that can be inlined in a launch plan, found one of @host, which has no body: what the host would do there cannot be part of a plan}}
-  func.call @host(%x) : (memref<4xf32>) -> ()
+func.func private @host(!mxplan.buffer)
+func.func @external(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.value<"x", memref<4xf32>, memref<4xf32>>], mxplan.results = []} {
+  // expected-error @below {{'func.call' op expected calls of functions that end in a launch plan, found one of @host, which has no body: what the host would do there cannot be part of a plan}}
+  func.call @host(%x) : (!mxplan.buffer) -> ()
   return
 }
 
 // -----
 
-func.func @recursive(%x: memref<4xf32>) {
-  // expected-error @below {{'func.call' op expected calls that can be inlined in a launch plan, found one of @recursive, which is recursive or must not be inlined}}
-  func.call @recursive(%x) : (memref<4xf32>) -> ()
+func.func @recursive(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.value<"x", memref<4xf32>, memref<4xf32>>], mxplan.results = []} {
+  // expected-error @below {{'func.call' op expected calls of functions that end in a launch plan, found one of @recursive, which calls itself}}
+  func.call @recursive(%x) : (!mxplan.buffer) -> ()
   return
 }

@@ -1,4 +1,5 @@
-# The GoogleTest binaries, as lit tests: each test of a binary counts as one.
+# The GoogleTest binaries, as lit tests: each test of a binary counts as one. All
+# are of the default tier: what takes long is a lit test.
 
 import os
 

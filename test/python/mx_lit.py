@@ -2,6 +2,7 @@
 format to its worker processes, which import it by name."""
 
 import re
+import resource
 
 import lit.formats
 import lit.Test
@@ -12,19 +13,40 @@ COMPILER_PROGRAMS = re.compile(
     r"\b(mx-(opt|test-opt|translate|run|compile|lsp-server)|MXPlugin|mlir-\w+)\b"
 )
 
+TIERS = ("default", "slow")
+TIER_LINE = re.compile(r"^\W*TIER:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+# Of tests in a tier that was not asked for.
+LEFT_OUT = lit.Test.ResultCode("LEFT_OUT", "Left Out", False)
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return f.read()
+
 
 def run_lines(path):
-    with open(path, encoding="utf-8", errors="replace") as f:
-        return [line for line in f if "RUN:" in line]
+    return [line for line in read(path).splitlines() if "RUN:" in line]
+
+
+def name_tier(test):
+    """The tier that the test names itself or, if it names none, that of its
+    folder, which lit.local.cfg there or above names."""
+    own = TIER_LINE.search(read(test.getSourcePath()))
+    return own[1] if own else getattr(test.config, "tier", None)
 
 
 class MXTest(lit.formats.ShTest):
     """A shell test. A .py file is one only where it has a RUN line: others are
-    modules of the tests. Without the compiler, tests that need it are skipped."""
+    modules of the tests. Without the compiler, tests that need it are skipped.
 
-    def __init__(self, with_compiler):
+    `tier` is what lit was asked for: "default", which leaves the slow tier out,
+    "all", or None where somebody runs tests by hand. All of these run then, and
+    none of them has anything to report."""
+
+    def __init__(self, with_compiler, tier):
         super().__init__(execute_external=False)
         self.with_compiler = with_compiler
+        self.tier = tier
 
     def getTestsInDirectory(self, suite, path, lit_config, local_config):
         for test in super().getTestsInDirectory(suite, path, lit_config, local_config):
@@ -33,6 +55,25 @@ class MXTest(lit.formats.ShTest):
                 yield test
 
     def execute(self, test, lit_config):
+        tier = name_tier(test)
+        if tier not in TIERS:
+            return lit.Test.UNRESOLVED, (
+                f"expected a tier, {' or '.join(TIERS)}, in a line 'TIER: ...' of the test or as "
+                f"config.tier in lit.local.cfg of its folder, found {tier or 'none'}\n")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result = self.execute_in(tier, test, lit_config)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if not isinstance(result, lit.Test.Result):
+            result = lit.Test.Result(*result)
+        if self.tier:
+            seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            result.addMetric("tier", lit.Test.JSONMetricValue(tier))
+            result.addMetric("processor_seconds", lit.Test.RealMetricValue(seconds))
+        return result
+
+    def execute_in(self, tier, test, lit_config):
+        if tier == "slow" and self.tier == "default":
+            return LEFT_OUT, "of the slow tier"
         if not self.with_compiler:
             if any(map(COMPILER_PROGRAMS.search, run_lines(test.getSourcePath()))):
                 return lit.Test.UNSUPPORTED, "built with MX_BUILD_COMPILER=OFF"

@@ -45,12 +45,42 @@ constexpr Format kFormats[] = {
      target::ScaleFormat::UE4M3, 16, 32, false},
 };
 
+MLIRContext &getContext() {
+  static MLIRContext *context = [] {
+    auto *context = new MLIRContext;
+    context->loadDialect<MXGPUDialect>();
+    return context;
+  }();
+  return *context;
+}
+
+Type getType(target::MmaType type) {
+  MLIRContext *context = &getContext();
+  switch (type) {
+  case target::MmaType::E4M3:
+    return Float8E4M3FNType::get(context);
+  case target::MmaType::E5M2:
+    return Float8E5M2Type::get(context);
+  case target::MmaType::E2M3:
+    return Float6E2M3FNType::get(context);
+  default:
+    return Float4E2M1FNType::get(context);
+  }
+}
+
 MatmulProblem getProblem(const Format &format, int64_t m, int64_t n,
                          int64_t k) {
   MatmulProblem problem;
+  MLIRContext *context = &getContext();
+  problem.a = getType(format.a);
+  problem.b = getType(format.b);
+  problem.scales = format.scales == target::ScaleFormat::UE8M0
+                       ? Type(Float8E8M0FNUType::get(context))
+                       : Type(Float8E4M3FNType::get(context));
   problem.product = *target::lookupProduct(format.a, format.b, format.blockSize,
                                            format.scales);
-  problem.outBits = format.outBits;
+  problem.out = format.outBits == 32 ? Type(Float32Type::get(context))
+                                     : Type(BFloat16Type::get(context));
   problem.accumulate = format.accumulate;
   problem.m = m;
   problem.n = n;

@@ -83,8 +83,8 @@ TEST(Json, Refused) {
 TEST(Json, Depth) {
   Json json;
   std::string deep(100000, '[');
-  EXPECT_EQ(parseJson(deep, json), "1:34: nested more than 32 deep");
-  std::string fits = std::string(32, '[') + std::string(32, ']');
+  EXPECT_EQ(parseJson(deep, json), "1:130: nested more than 128 deep");
+  std::string fits = std::string(128, '[') + std::string(128, ']');
   EXPECT_EQ(parseJson(fits, json), "");
 }
 

@@ -20,7 +20,7 @@ TEST(Manifest, RoundTrip) {
   Manifest manifest;
   ASSERT_EQ(readManifest(kTestManifest, manifest), "");
   EXPECT_EQ(writeManifest(manifest), kTestManifest);
-  ASSERT_EQ(manifest.entries.size(), 2u);
+  ASSERT_EQ(manifest.entries.size(), 3u);
   const Entry &entry = manifest.entries[0];
   EXPECT_EQ(entry.arguments[0].shape, (std::vector<int64_t>{kDynamic, 64}));
   EXPECT_TRUE(entry.arguments[1].isNumber);
@@ -43,10 +43,10 @@ std::string refuse(const std::string &from, const std::string &to) {
 
 TEST(Manifest, Refused) {
   const std::tuple<const char *, const char *, const char *> cases[] = {
-      {"\"format\": 1", "\"format\": 2",
-       "2:13: format: expected format 1, found 2: compile the program again"},
-      {"\"format\": 1,", "", "1:1: missing key 'format'"},
-      {"\"format\": 1", "\"format\": \"1\"",
+      {"\"format\": 2", "\"format\": 1",
+       "2:13: format: expected format 2, found 1: compile the program again"},
+      {"\"format\": 2,", "", "1:1: missing key 'format'"},
+      {"\"format\": 2", "\"format\": \"2\"",
        "2:13: format: expected an integer, found a string"},
       {"\"target\"", "\"chip\"",
        "3:11: unknown key 'chip', expected one of format, target, ptx, cubin, "
@@ -106,10 +106,10 @@ TEST(Manifest, Refused) {
        "values, found 1"},
       {"\"memset\": \"work0\"", "\"memset\": \"work1\"",
        "41:20: entries[0].steps[0].memset: expected a buffer such as arg0, "
-       "result0 or work0 that is there, found 'work1'"},
+       "result0, work0 or buf0 that is there, found 'work1'"},
       {"\"copy\": \"arg0\"", "\"copy\": \"arg1\"",
        "44:18: entries[0].steps[3].copy: expected a buffer such as arg0, "
-       "result0 or work0 that is there, found 'arg1'"},
+       "result0, work0 or buf0 that is there, found 'arg1'"},
       {"\"launch\": \"first\"", "\"launch\": \"third\"",
        "42:20: entries[0].steps[1].launch: expected a kernel of this manifest, "
        "found 'third'"},
@@ -132,10 +132,63 @@ TEST(Manifest, Refused) {
        "41:37: entries[0].steps[0].byte: expected 0 to 255, found 256"},
       {"{\"buffer\": \"work0\"}, ", "{}, ",
        "42:79: entries[0].steps[1].args[1]: expected one of buffer, "
-       "tensor_map, i64, i32, bytes, argument"},
+       "tensor_map, i64, i32, i16, i8, bytes, argument"},
   };
   for (auto [from, to, error] : cases)
     EXPECT_EQ(refuse(from, to), error) << to;
+}
+
+// Names are given in order, and mean nothing outside of their block.
+TEST(Manifest, StepsRefused) {
+  const std::tuple<const char *, const char *, const char *> cases[] = {
+      {"\"for\": \"v3\"", "\"for\": \"v4\"",
+       "expected the next value, v3, found 'v4'"},
+      {"[\"buf0\", \"v1\", \"v2\"]", "[\"buf1\", \"v1\", \"v2\"]",
+       "carries[0]: expected the next value or buffer, v1 or buf0, found "
+       "'buf1'"},
+      {"[\"buf0\", \"v1\", \"v2\"]", "[\"buf0\", \"v1\"]",
+       "init: expected 2 numbers and buffers, found 3"},
+      {"[\"buf0\", \"v1\", \"v2\"]", "[\"v1\", \"v2\", \"v3\"]",
+       "init[0]: expected an argument that is an integer, found 'arg0'"},
+      {"\"yields\": [\"v7\", \"buf1\"]", "\"yields\": [\"v7\"]",
+       "then.yields: expected 2 numbers and buffers, found 1"},
+      {"\"yields\": [\"buf2\", \"v4\", \"v6\"]",
+       "\"yields\": [\"buf2\", \"v4\", \"v7\"]",
+       "yields[2]: expected a value of this block, found 'v7'"},
+      {"\"yields\": [0, \"buf0\"]", "\"yields\": [0, \"buf2\"]",
+       "yields[1]: expected a buffer such as arg0, result0, work0 or buf0 that "
+       "is there, found 'buf2'"},
+      {"{\"copy\": \"buf0\", \"to\": \"result0\"",
+       "{\"copy\": \"buf1\", \"to\": \"result0\"", "found 'buf1'"},
+      {"\"value\": \"v2\"", "\"value\": \"v3\"",
+       "results[1].value: expected a value of this block, found 'v3'"},
+      {"\"among\": [\"work0\", \"work1\"]", "\"among\": [\"work0\"]",
+       "among: expected more buffers than the 1 that are taken, found 1"},
+      {"\"among\": [\"work0\", \"work1\"]", "\"among\": [\"work0\", \"work0\"]",
+       "among: expected different arrays and parts of the workspace, found "
+       "work0"},
+      {"\"among\": [\"work0\", \"work1\"]", "\"among\": [\"work0\", \"buf0\"]",
+       "found buf0"},
+      {"\"choose\": \"buf1\"", "\"choose\": \"v4\"",
+       "choose: expected the name of one buffer"},
+      {"\"encode\": 0", "\"encode\": 1", "encode: expected 0 to 0, found 1"},
+      {"{\"tensor_map\": 0}, {\"i64\": \"v4\"}",
+       "{\"tensor_map\": 1}, {\"i64\": \"v4\"}",
+       "tensor_map: expected 0 to 0, found 1"},
+      {"\"offset\": 8, \"dtype\": \"i4\"", "\"offset\": 8, \"dtype\": \"f4\"",
+       "dtype: expected an integer such as i4, found 'f4'"},
+      {"\"to\": \"v5\"", "\"to\": \"v6\"",
+       "to: expected the next value, v5, found 'v6'"},
+      {"\"if\": \"v5\"", "\"unless\": \"v5\"",
+       "unknown key 'unless', expected one of "},
+      {"\"else\": {", "\"otherwise\": {", "unknown key 'otherwise'"},
+      {"\"workspace\": 512", "\"workspace\": \"v1\"",
+       "workspace: expected one of 1 values before, found 'v1'"},
+  };
+  for (auto [from, to, error] : cases) {
+    std::string found = refuse(from, to);
+    EXPECT_NE(found.find(error), std::string::npos) << to << ": " << found;
+  }
 }
 
 /// Evaluates every entry of a manifest for arguments that may be anything.

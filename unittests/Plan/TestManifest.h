@@ -9,7 +9,7 @@ namespace mx::plan {
 
 /// As writeManifest prints it.
 inline constexpr char kTestManifest[] = R"({
-  "format": 1,
+  "format": 2,
   "target": "sm_100a",
   "ptx": "kernels.ptx",
   "cubin": "kernels.cubin",
@@ -64,6 +64,65 @@ inline constexpr char kTestManifest[] = R"({
       "buffers": [],
       "tensor_maps": [],
       "steps": []
+    },
+    {
+      "name": "loop",
+      "arguments": [
+        {"name": "x", "type": "tensor<64xf32>", "dtype": "f4", "shape": [64]},
+        {"name": "n", "type": "index", "dtype": "i8"}
+      ],
+      "results": [
+        {"name": "y", "type": "tensor<64xf32>", "dtype": "f4", "shape": [64]},
+        {"name": "sum", "type": "index", "dtype": "i8", "value": "v2"}
+      ],
+      "values": [
+        ["le", "arg1", 4]
+      ],
+      "requires": [],
+      "workspace": 512,
+      "buffers": [
+        {"offset": 0, "bytes": 256},
+        {"offset": 256, "bytes": 256}
+      ],
+      "tensor_maps": [],
+      "steps": [
+        {
+          "for": "v3",
+          "from": 0,
+          "to": "arg1",
+          "step": 1,
+          "carries": ["buf0", "v1", "v2"],
+          "init": ["arg0", 0, 7],
+          "do": {
+            "steps": [
+              {"choose": "buf1", "among": ["work0", "work1"], "besides": ["buf0"]},
+              {"compute": "v4", "as": ["add", "v1", "v3"]},
+              {"require": {"condition": "v0", "message": "expected at most 4 rounds, found {}", "values": ["arg1"]}},
+              {"copy": "buf0", "to": "buf1", "bytes": 256},
+              {"encode": 0, "map": {"buffer": "buf1", "offset": 0, "type": "f32", "dims": [64], "strides": [], "box": [64], "swizzle": "none", "l2": "none", "oob": "zero"}},
+              {"launch": "first", "grid": [0, 1, 1], "args": [{"tensor_map": 0}, {"i64": "v4"}]},
+              {"read": "buf1", "offset": 8, "dtype": "i4", "to": "v5"},
+              {
+                "if": "v5",
+                "results": ["v6", "buf2"],
+                "then": {
+                  "steps": [
+                    {"compute": "v7", "as": ["mul", "v5", 2]},
+                    {"memset": "buf1", "byte": 1, "bytes": 4}
+                  ],
+                  "yields": ["v7", "buf1"]
+                },
+                "else": {
+                  "steps": [],
+                  "yields": [0, "buf0"]
+                }
+              }
+            ],
+            "yields": ["buf2", "v4", "v6"]
+          }
+        },
+        {"copy": "buf0", "to": "result0", "bytes": 256}
+      ]
     }
   ]
 }

@@ -50,24 +50,24 @@ SAME_NUMBER(CU_MEM_ATTACH_GLOBAL);
 SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
 
-using mx::sim::TmapInterleave;
-using mx::sim::TmapL2;
-using mx::sim::TmapOob;
-using mx::sim::TmapSwizzle;
-using mx::sim::TmapType;
-static_assert(int(TmapType::F16) == CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
-static_assert(int(TmapType::BF16) == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
-static_assert(int(TmapType::TF32Ftz) == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ);
-static_assert(int(TmapInterleave::B32) == CU_TENSOR_MAP_INTERLEAVE_32B);
-static_assert(int(TmapSwizzle::B128) == CU_TENSOR_MAP_SWIZZLE_128B);
-static_assert(int(TmapL2::B256) == CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
-static_assert(int(TmapOob::Nan) ==
+using mx::Swizzle;
+using mx::target::TensorMapFill;
+using mx::target::TensorMapInterleave;
+using mx::target::TensorMapL2;
+using mx::target::TensorMapType;
+static_assert(int(TensorMapType::F16) == CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+static_assert(int(TensorMapType::BF16) == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+static_assert(int(TensorMapType::TF32FTZ) ==
+              CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ);
+static_assert(int(TensorMapInterleave::B32) == CU_TENSOR_MAP_INTERLEAVE_32B);
+static_assert(int(Swizzle::B128) == CU_TENSOR_MAP_SWIZZLE_128B);
+static_assert(int(TensorMapL2::B256) == CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+static_assert(int(TensorMapFill::NaN) ==
               CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA);
 #if CUDA_VERSION >= 12080
-static_assert(int(TmapType::U6Align16) ==
+static_assert(int(TensorMapType::U6Align16) ==
               CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B);
-static_assert(int(TmapSwizzle::B128Atom64) ==
-              CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B);
+static_assert(int(Swizzle::B128Atom64) == CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B);
 #endif
 
 static_assert(sizeof(ours::CUlaunchAttribute) == sizeof(::CUlaunchAttribute));

@@ -181,9 +181,9 @@ TEST_F(Program, DoesNothingForNoElements) {
 
 TEST_F(Program, RefusesBadFiles) {
   std::string manifest = files.path + "/manifest.json";
-  files.change("\"format\": 1", "\"format\": 7");
+  files.change("\"format\": 2", "\"format\": 7");
   expectLoadError(MX_ERROR_BAD_MODULE,
-                  manifest + ":2:13: format: expected format 1, found 7: "
+                  manifest + ":2:13: format: expected format 2, found 7: "
                              "compile the program again");
   files.change("\"target\": \"sm_90a\",", "\"target\": \"sm_90a\"");
   expectLoadError(MX_ERROR_BAD_MODULE, manifest + ":4:3: expected ',' or '}'");

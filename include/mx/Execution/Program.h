@@ -14,12 +14,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "mx/Execution/Arrays.h"
+#include "mx/Arrays/Arrays.h"
 #include <memory>
-
-namespace mlir {
-class ExecutionEngine;
-} // namespace mlir
 
 namespace mx {
 
@@ -69,7 +65,7 @@ public:
   static llvm::Expected<std::unique_ptr<Program>>
   compile(mlir::ModuleOp module, llvm::StringRef entry,
           const CompileOptions &options);
-  ~Program();
+  virtual ~Program();
 
   llvm::ArrayRef<ArrayType> argumentTypes() const { return arguments; }
   llvm::ArrayRef<ArrayType> resultTypes() const { return results; }
@@ -78,13 +74,13 @@ public:
   llvm::Expected<std::vector<NpyArray>>
   run(llvm::ArrayRef<const NpyArray *> inputs);
 
-private:
+protected:
   Program() = default;
+  /// The same, of arrays that have been checked.
+  virtual llvm::Expected<std::vector<NpyArray>>
+  call(llvm::ArrayRef<const NpyArray *> inputs) = 0;
 
-  std::unique_ptr<mlir::ExecutionEngine> engine;
-  void (*function)(void **) = nullptr;
   llvm::SmallVector<ArrayType> arguments, results;
-  DeviceKind device = DeviceKind::CPU;
 };
 
 } // namespace mx

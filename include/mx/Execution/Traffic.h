@@ -14,7 +14,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineExpr.h"
-#include "mx/Execution/Arrays.h"
+#include "mx/Arrays/Arrays.h"
 #include "mx/Support/Npy.h"
 
 namespace mx {

@@ -51,7 +51,12 @@ void buildMXFusionPipeline(mlir::OpPassManager &pm,
 void buildMXToMXGPUPipeline(mlir::OpPassManager &pm,
                             const MXToNVVMOptions &options);
 
-/// The other part of `mx-to-nvvm`.
+/// `mx-to-mxgpu`, and then what the host does as plans of the `mxplan` dialect,
+/// which become manifests.
+void buildMXToPlanPipeline(mlir::OpPassManager &pm,
+                           const MXToNVVMOptions &options);
+
+/// The kernels' part of `mx-to-nvvm`, after what the host does was lowered.
 void buildMXGPUToNVVMPipeline(mlir::OpPassManager &pm);
 
 /// What `mx-to-nvvm` leaves -> the LLVM dialect with the kernels embedded as

@@ -5,6 +5,9 @@
 // which order, on which grids, with which tensor maps, and where intermediate
 // results lie. Written by the compiler as a manifest (docs/Manifest.md), run by
 // the runtime; neither MLIR nor LLVM is needed to read or to run it.
+//
+// What is known before a call stands in tables. What is only known on the way,
+// because a loop or a number that was read decides it, is computed by steps.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_PLAN_PLAN_H
@@ -18,22 +21,27 @@
 namespace mx::plan {
 
 /// Of the manifest. A reader refuses any other.
-inline constexpr int64_t kFormat = 1;
+inline constexpr int64_t kFormat = 2;
 /// Of the workspace and of every buffer in it, in bytes.
 inline constexpr int64_t kWorkspaceAlignment = 256;
 /// Stands for an extent that an argument's array decides.
 inline constexpr int64_t kDynamic = -1;
 
-/// Device memory: brought by the caller, or a part of the workspace.
+/// Steps that one call may take, each round of a loop included: what a file
+/// asks for must end.
+inline constexpr int64_t kMaxSteps = int64_t(1) << 20;
+
+/// Device memory: brought by the caller, a part of the workspace, or one of
+/// those that a step chose.
 struct Buffer {
-  enum Kind : uint8_t { Argument, Result, Work };
+  enum Kind : uint8_t { Argument, Result, Work, Chosen };
   Kind kind = Argument;
   unsigned index = 0;
 
   bool operator==(const Buffer &other) const {
     return kind == other.kind && index == other.index;
   }
-  /// "arg0", "result0", "work0".
+  /// "arg0", "result0", "work0", "buf0".
   std::string str() const;
   static std::optional<Buffer> parse(std::string_view text);
 };
@@ -55,6 +63,8 @@ struct Argument : Value {
 
 struct Result : Value {
   std::vector<Number> shape;
+  /// Of a number.
+  Number value;
 };
 
 /// Checked before anything is launched. In `message` each "{}" stands for one
@@ -101,17 +111,65 @@ struct Parameter {
   std::vector<uint8_t> data;
 };
 
+/// A number or a buffer, where either may be.
+struct Operand {
+  Operand() = default;
+  Operand(Number number) : number(number) {}
+  Operand(Buffer buffer) : isBuffer(true), buffer(buffer) {}
+  bool isBuffer = false;
+  Number number;
+  Buffer buffer;
+};
+
+struct Step;
+
+/// What is done in order, and what it gives to the step around it.
+struct Block {
+  std::vector<Step> steps;
+  std::vector<Operand> yields;
+};
+
 struct Step {
-  enum Kind : uint8_t { Launch, Memset, Copy };
+  enum Kind : uint8_t {
+    Launch,  ///< a kernel
+    Memset,  ///< fill the first `bytes` of `to`
+    Copy,    ///< the first `bytes` of `from` to `to`
+    Compute, ///< `results[0]` is what the expression gives
+    Require, ///< a requirement that is known here
+    Encode,  ///< tensor map `index`
+    Read,    ///< waits; `results[0]` is the number at `offset` of `from`
+    Choose,  ///< `results[0]` is the first of `among` that is not in `besides`
+    If,      ///< block 0 unless the condition is 0, else block 1
+    For      ///< block 0 for each number of a range
+  };
   Kind kind = Launch;
   // Launch
   unsigned kernel = 0;
   std::array<Number, 3> grid = {1, 1, 1};
   std::vector<Parameter> parameters;
-  // Memset and Copy
+  // Memset, Copy and Read
   Buffer to, from;
   uint8_t byte = 0;
-  Number bytes;
+  Number bytes, offset;
+  /// Read: of the number, an integer.
+  std::string dtype;
+  // Compute, Require, Encode
+  Expression expression;
+  Requirement requirement;
+  TensorMap map;
+  unsigned index = 0;
+  // Choose
+  std::vector<Buffer> among, besides;
+  // If and For
+  Number condition;
+  /// From, to and by how much.
+  std::array<Number, 3> range = {0, 0, 1};
+  /// The number of a round.
+  Number induction;
+  /// Values ("v7") and buffers ("buf0") that this step defines. Of a loop those
+  /// that it carries: they begin as `inits`, and become what a round yields.
+  std::vector<Operand> results, inits;
+  std::vector<Block> blocks;
 };
 
 struct Kernel {
@@ -180,8 +238,18 @@ struct Numbers {
   const Entry *entry = nullptr;
   const Inputs *inputs = nullptr;
   std::vector<int64_t> values;
+  /// What "buf0" and so on are.
+  std::vector<Buffer> chosen;
 
   int64_t get(const Number &number) const;
+  /// Defines a value, or changes one that a loop carries.
+  void set(const Number &value, int64_t number);
+  /// The argument, result or part of the workspace that a buffer is.
+  Buffer resolve(const Buffer &buffer) const;
+  void choose(const Buffer &buffer, const Buffer &resolved);
+  /// The value of the expression, or nothing and why.
+  std::optional<int64_t> compute(const Expression &expression,
+                                 std::string &error) const;
 };
 
 /// Checks the arguments' shapes, computes all values and checks the
@@ -189,11 +257,21 @@ struct Numbers {
 std::string evaluate(const Entry &entry, const Inputs &inputs,
                      Numbers &numbers);
 
+/// Whether a requirement holds: an empty string, or its message.
+std::string check(const Requirement &requirement, const Numbers &numbers,
+                  bool hasAddresses = true);
+
+/// Checks the sizes and the parameters of a launch, fill, copy or read whose
+/// numbers are all known. Returns an empty string, or what is wrong.
+std::string check(const Entry &entry, const Step &step, const Numbers &numbers);
+
 /// Bytes of a buffer in a call.
 int64_t getBytes(const Entry &entry, const Buffer &buffer,
                  const Numbers &numbers);
 
-/// Whether the number follows from an address, for each value of an entry.
+/// Whether the number follows from an address, for each value in the table of
+/// an entry. Those that steps define count as such: sizes must not follow from
+/// them either.
 std::vector<bool> findAddresses(const Entry &entry);
 bool dependsOnAddress(const Number &number, const std::vector<bool> &values);
 

@@ -17,7 +17,7 @@ namespace mx {
 /// The file that a manifest names as its kernels.
 inline constexpr const char *kManifestPtx = "kernels.ptx";
 
-/// The plans of the public functions of a module as `mx-to-mxgpu` leaves it:
+/// The plans of the public functions of a module as `mx-to-plan` leaves it:
 /// kernels are allocated mxgpu.kernels. What a plan cannot express is an error
 /// at the operation.
 llvm::FailureOr<plan::Manifest> buildManifest(mlir::ModuleOp module);

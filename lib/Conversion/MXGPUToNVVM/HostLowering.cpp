@@ -15,7 +15,7 @@
 #include "../Utils/ByteCounts.h"
 #include "../Utils/Constants.h"
 #include "../Utils/HostMessages.h"
-#include "../Utils/TensorMaps.h"
+#include "../Utils/MapNumbers.h"
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,6 +27,7 @@
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/MXGPU/IR/TensorMaps.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -84,12 +85,6 @@ static Value getPointer(NVVMBuilder &builder, Value memref) {
   return toPointer(builder, address);
 }
 
-static Value getSize(NVVMBuilder &builder, Value memref, int64_t dim) {
-  return arith::IndexCastOp::create(
-      builder, builder.getI64Type(),
-      memref::DimOp::create(builder, memref, dim));
-}
-
 static Value getDefaultStream(NVVMBuilder &builder) {
   return LLVM::ZeroOp::create(builder,
                               LLVM::LLVMPointerType::get(builder.getContext()));
@@ -121,35 +116,28 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
   matchAndRewrite(EncodeTensorMapOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    mx::mxgpu::TensorMapType type = op.getType();
+    TensorMapType type = op.getType();
     auto source = cast<MemRefType>(op.getSource().getType());
     int64_t rank = source.getRank();
-    int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-    int64_t bytes = source.getElementTypeBitWidth() / 8;
-
-    // The driver counts dimensions from the innermost; strides are in bytes
-    // and begin with the second.
-    SmallVector<Value> dims, strides, box, elementStrides, apart;
-    if (!source.getLayout().isIdentity())
-      llvm::append_range(apart, memref::ExtractStridedMetadataOp::create(
-                                    builder, op.getSource())
-                                    .getStrides());
-    Value stride = builder.i64(bytes);
-    for (int64_t dim = rank - 1; dim >= 0; --dim) {
-      Value size = getSize(builder, op.getSource(), dim);
-      Value elements = size;
-      if (dim + 1 == rank && bits < 8)
-        elements = arith::DivUIOp::create(
-            builder, builder.mul(size, builder.i64(8)), builder.i64(bits));
-      dims.push_back(elements);
-      stride = builder.mul(stride, size);
-      if (dim > 0 && !apart.empty())
-        stride = builder.mul(arith::IndexCastOp::create(
-                                 builder, builder.getI64Type(), apart[dim - 1]),
-                             builder.i64(bytes));
-      if (dim > 0)
-        strides.push_back(stride);
-      box.push_back(builder.i32(type.getBox()[dim]));
+    SmallVector<Value> sizes, strides;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      sizes.push_back(memref::DimOp::create(builder, op.getSource(), dim));
+    if (source.getLayout().isIdentity())
+      strides = mx::getIdentityStrides(builder, op.getLoc(), sizes);
+    else
+      strides =
+          memref::ExtractStridedMetadataOp::create(builder, op.getSource())
+              .getStrides();
+    mx::TensorMapNumbers numbers =
+        mx::getTensorMapNumbers(builder, op, sizes, strides);
+    auto toWords = [&](ArrayRef<Value> values) {
+      return llvm::map_to_vector(values, [&](Value value) -> Value {
+        return arith::IndexCastOp::create(builder, builder.getI64Type(), value);
+      });
+    };
+    SmallVector<Value> box, elementStrides;
+    for (int64_t size : llvm::reverse(type.getBox())) {
+      box.push_back(builder.i32(size));
       elementStrides.push_back(builder.i32(1));
     }
     Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
@@ -163,16 +151,17 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
     auto enumerator = [&](auto value) {
       return builder.i32(static_cast<int64_t>(value));
     };
-    callRuntime(
-        builder, "mxTensorMapEncodeTiled", i32,
-        {map, enumerator(*mx::getMapType(type)), builder.i32(rank),
-         getPointer(builder, op.getSource()), storeArray(builder, dims, i64),
-         storeArray(builder, strides, i64), storeArray(builder, box, i32),
-         storeArray(builder, elementStrides, i32),
-         enumerator(mx::target::TensorMapInterleave::None),
-         enumerator(mx::getMapSwizzle(type)),
-         enumerator(mx::getMapL2(op.getL2Promotion())),
-         enumerator(mx::kMapFill)});
+    callRuntime(builder, "mxTensorMapEncodeTiled", i32,
+                {map, enumerator(*getMapType(type)), builder.i32(rank),
+                 getPointer(builder, op.getSource()),
+                 storeArray(builder, toWords(numbers.dims), i64),
+                 storeArray(builder, toWords(numbers.strides), i64),
+                 storeArray(builder, box, i32),
+                 storeArray(builder, elementStrides, i32),
+                 enumerator(mx::target::TensorMapInterleave::None),
+                 enumerator(getMapSwizzle(type)),
+                 enumerator(getMapL2(op.getL2Promotion())),
+                 enumerator(kMapFill)});
     rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, mapType, map);
     return success();
   }
@@ -473,17 +462,8 @@ struct ConvertMXGPUHostToGPUPass final
   }
 
   static LogicalResult verifySupport(Operation *op) {
-    if (auto encode = dyn_cast<EncodeTensorMapOp>(op)) {
-      // Narrower elements have become bytes.
-      Type element = encode.getType().getElementType();
-      Type stored =
-          cast<MemRefType>(encode.getSource().getType()).getElementType();
-      if (!mx::getMapType(encode.getType()) ||
-          stored.getIntOrFloatBitWidth() < 8)
-        return op->emitOpError("expected elements of one byte, f16, bf16 or "
-                               "f32, found ")
-               << (mx::getMapType(encode.getType()) ? stored : element);
-    }
+    if (auto encode = dyn_cast<EncodeTensorMapOp>(op))
+      return mx::verifyMapElements(encode);
     if (auto launch = dyn_cast<LaunchOp>(op)) {
       auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
           op, launch.getKernelAttr());

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Target/TargetInfo.h"
 #include "mx/Target/TensorMap.h"
 
@@ -38,31 +39,13 @@ static void declareSharedMemory(gpu::GPUModuleOp module) {
                          /*addrSpace=*/3);
 }
 
-/// Parameters that carry an argument of `type`.
-static void appendParameterTypes(Type type, SmallVectorImpl<Type> &types) {
-  MLIRContext *context = type.getContext();
-  Type pointer = LLVM::LLVMPointerType::get(context);
-  Type i64 = IntegerType::get(context, 64);
-  if (auto memref = dyn_cast<MemRefType>(type)) {
-    types.push_back(pointer);
-    types.append(countDynamicNumbers(memref), i64);
-  } else if (isa<TensorMapType>(type)) {
-    types.push_back(pointer);
-  } else {
-    types.push_back(type.isIndex() ? i64 : type);
-  }
-}
-
 /// Gives the kernel's body, now in `function`, its arguments back.
 static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
                          LLVM::LLVMFuncOp function) {
   unsigned next = 0;
   for (BlockArgument argument : kernel.getBody().getArguments()) {
-    SmallVector<Type> parameterTypes;
-    appendParameterTypes(argument.getType(), parameterTypes);
-    SmallVector<Value> parameters;
-    for (size_t i = 0; i < parameterTypes.size(); ++i)
-      parameters.push_back(function.getArgument(next + i));
+    size_t count = getKernelParameters(argument.getType()).size();
+    SmallVector<Value> parameters(function.getArguments().slice(next, count));
     Value value = parameters[0];
     if (auto memref = dyn_cast<MemRefType>(argument.getType())) {
       SmallVector<Value> numbers;
@@ -88,7 +71,7 @@ static void mapArguments(NVVMBuilder &builder, KernelOp kernel,
           arith::IndexCastOp::create(builder, builder.getIndexType(), value);
     }
     argument.replaceAllUsesWith(value);
-    next += parameterTypes.size();
+    next += count;
   }
 }
 
@@ -143,7 +126,7 @@ static void boundRegisters(NVVMBuilder &builder, KernelOp kernel,
 static LLVM::LLVMFuncOp createFunction(NVVMBuilder &builder, KernelOp kernel) {
   SmallVector<Type> parameters;
   for (Type type : kernel.getArgumentTypes())
-    appendParameterTypes(type, parameters);
+    llvm::append_range(parameters, getKernelParameterTypes(type));
   auto function = LLVM::LLVMFuncOp::create(
       builder, kernel.getSymName(),
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),

@@ -100,8 +100,10 @@ mlir::Value joinWords(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> words,
 /// Vectors of elements of 4 or 6 bits, which LLVM does not know, become words.
 void addNarrowVectorConversions(mlir::TypeConverter &converter);
 
-/// What the type of a memref leaves open: sizes, then strides and the offset.
-int64_t countDynamicNumbers(mlir::MemRefType type);
+/// The types of the parameters that carry an argument of a kernel. Tensor maps
+/// are pointers there, which `byval` makes values of.
+llvm::SmallVector<mlir::Type> getKernelParameterTypes(mlir::Type type);
+/// What the type of a memref leaves open, as kernels are given it.
 llvm::SmallVector<mlir::Value> getDynamicNumbers(NVVMBuilder &builder,
                                                  mlir::Value memref);
 /// A memref from its pointer, which the offset comes on top of, and these

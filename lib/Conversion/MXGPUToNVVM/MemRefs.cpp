@@ -13,35 +13,45 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
 
-int64_t mx::mxgpu::countDynamicNumbers(MemRefType type) {
-  int64_t count = type.getNumDynamicDims();
-  if (type.getLayout().isIdentity())
-    return count;
-  auto [strides, offset] = type.getStridesAndOffset();
-  return count + llvm::count_if(strides, ShapedType::isDynamic) +
-         ShapedType::isDynamic(offset);
+SmallVector<Type> mx::mxgpu::getKernelParameterTypes(Type type) {
+  MLIRContext *context = type.getContext();
+  return llvm::map_to_vector(
+      getKernelParameters(type), [&](KernelParameter parameter) -> Type {
+        switch (parameter.kind) {
+        case KernelParameter::TensorMap:
+        case KernelParameter::Pointer:
+          return LLVM::LLVMPointerType::get(context);
+        case KernelParameter::Number:
+          return type.isIndex() ? IntegerType::get(context, 64) : type;
+        case KernelParameter::Size:
+        case KernelParameter::Stride:
+        case KernelParameter::Offset:
+          return IntegerType::get(context, 64);
+        }
+        llvm_unreachable("all kinds are listed");
+      });
 }
 
 SmallVector<Value> mx::mxgpu::getDynamicNumbers(NVVMBuilder &builder,
                                                 Value memref) {
   auto type = cast<MemRefType>(memref.getType());
+  memref::ExtractStridedMetadataOp view;
+  if (!type.getLayout().isIdentity())
+    view = memref::ExtractStridedMetadataOp::create(builder, memref);
   SmallVector<Value> numbers;
-  for (auto [dim, size] : llvm::enumerate(type.getShape()))
-    if (ShapedType::isDynamic(size))
-      numbers.push_back(memref::DimOp::create(builder, memref, dim));
-  if (type.getLayout().isIdentity())
-    return numbers;
-  auto view = memref::ExtractStridedMetadataOp::create(builder, memref);
-  auto [strides, offset] = type.getStridesAndOffset();
-  for (auto [stride, value] : llvm::zip_equal(strides, view.getStrides()))
-    if (ShapedType::isDynamic(stride))
-      numbers.push_back(value);
-  if (ShapedType::isDynamic(offset))
-    numbers.push_back(view.getOffset());
+  for (KernelParameter parameter : getKernelParameters(type)) {
+    if (parameter.kind == KernelParameter::Size)
+      numbers.push_back(memref::DimOp::create(builder, memref, parameter.dim));
+    if (parameter.kind == KernelParameter::Stride)
+      numbers.push_back(view.getStrides()[parameter.dim]);
+    if (parameter.kind == KernelParameter::Offset)
+      numbers.push_back(view.getOffset());
+  }
   return numbers;
 }
 
@@ -53,26 +63,36 @@ Value mx::mxgpu::buildMemRef(NVVMBuilder &builder, MemRefType type,
       MemRefDescriptor::poison(builder, loc, converter.convertType(type));
   descriptor.setAllocatedPtr(builder, loc, pointer);
   descriptor.setAlignedPtr(builder, loc, pointer);
-  auto take = [&](int64_t number) -> Value {
-    if (!ShapedType::isDynamic(number))
-      return builder.i64(number);
-    Value first = numbers.front();
-    numbers = numbers.drop_front();
-    return arith::IndexCastOp::create(builder, builder.getI64Type(), first);
+  // Those that the type has, and in their places what was given.
+  auto known = [&](int64_t number) -> Value {
+    return ShapedType::isDynamic(number) ? Value() : builder.i64(number);
   };
-  SmallVector<Value> sizes = llvm::map_to_vector(type.getShape(), take);
-  SmallVector<Value> strides(sizes.size());
-  Value start = builder.i64(0);
+  auto [typeStrides, typeOffset] = type.getStridesAndOffset();
+  SmallVector<Value> sizes = llvm::map_to_vector(type.getShape(), known);
+  SmallVector<Value> strides = llvm::map_to_vector(typeStrides, known);
+  Value start = known(typeOffset);
+  SmallVector<KernelParameter> parameters = getKernelParameters(type);
+  for (auto [parameter, number] :
+       llvm::zip_equal(ArrayRef(parameters).drop_front(), numbers)) {
+    Value word =
+        arith::IndexCastOp::create(builder, builder.getI64Type(), number);
+    switch (parameter.kind) {
+    case KernelParameter::Size:
+      sizes[parameter.dim] = word;
+      break;
+    case KernelParameter::Stride:
+      strides[parameter.dim] = word;
+      break;
+    default:
+      start = word;
+    }
+  }
   if (type.getLayout().isIdentity()) {
     Value stride = builder.i64(1);
     for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
       strides[dim] = stride;
       stride = builder.mul(stride, sizes[dim]);
     }
-  } else {
-    auto [ofType, offset] = type.getStridesAndOffset();
-    strides = llvm::map_to_vector(ofType, take);
-    start = take(offset);
   }
   descriptor.setOffset(builder, loc, start);
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {

@@ -11,20 +11,6 @@
 
 using namespace mlir;
 
-std::string mx::getPlace(Location loc) {
-  std::string place;
-  llvm::raw_string_ostream os(place);
-  loc->walk([&](Location inner) {
-    auto file = dyn_cast<FileLineColLoc>(inner);
-    if (!file)
-      return WalkResult::advance();
-    os << file.getFilename().getValue() << ':' << file.getLine() << ':'
-       << file.getColumn() << ": ";
-    return WalkResult::interrupt();
-  });
-  return place;
-}
-
 Value mx::getConstantText(OpBuilder &builder, Location loc, ModuleOp module,
                           StringRef prefix, const std::string &text) {
   StringAttr bytes = builder.getStringAttr(text + '\0');

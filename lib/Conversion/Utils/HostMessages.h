@@ -10,12 +10,10 @@
 #define MX_LIB_CONVERSION_UTILS_HOSTMESSAGES_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mx/Dialect/MX/IR/Place.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace mx {
-
-/// "file:line:column: " of the first file location within `loc`.
-std::string getPlace(mlir::Location loc);
 
 /// The address of `text` as a constant of `module`, NUL-terminated and made
 /// once; the names of such constants begin with `prefix`.

@@ -107,7 +107,7 @@ Handler pickInt(Type from, Type to, bool s8, bool d8) {
 // Single values with a float on at least one side
 //===----------------------------------------------------------------------===//
 
-bool isFloat(Num n) { return n >= Num::F16; }
+bool isFloatNum(Num n) { return n >= Num::F16; }
 unsigned bitsOfNum(Num n) {
   static const unsigned bits[] = {8,  8,  16, 16, 32, 32, 64,
                                   64, 16, 16, 32, 64, 32};
@@ -260,7 +260,7 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     if (negative)
       x = -x;
   }
-  if (!isFloat(m.to)) {
+  if (!isFloatNum(m.to)) {
     // NaN gives 0 for f16, bf16 and f32 to at most 32 bits, else the sign bit
     // (seen on sm_90, and in CUDA's math API).
     unsigned bits = bitsOfNum(m.to);
@@ -413,19 +413,19 @@ void decodeCvt(Decoder &d) {
   unsigned srcLane = d.laneBytesOf(d.operand(1));
   unsigned dstLane = d.laneBytesOf(d.operand(0));
   // Integers may lie in wider registers; floats may not.
-  if (isFloat(m.from) || !srcLane)
+  if (isFloatNum(m.from) || !srcLane)
     srcLane = bitsOfNum(m.from) <= 32 ? 4 : 8;
-  if (isFloat(m.to) || !dstLane)
+  if (isFloatNum(m.to) || !dstLane)
     dstLane = bitsOfNum(m.to) <= 32 ? 4 : 8;
   if (bitsOfNum(m.from) > srcLane * 8 || bitsOfNum(m.to) > dstLane * 8)
     return d.unsupported("a register is smaller than the type");
   Slot a = d.use(d.operand(1), srcLane,
-                 {isFloat(m.from) ? 'F' : 'B', uint16_t(bitsOfNum(m.from))});
+                 {isFloatNum(m.from) ? 'F' : 'B', uint16_t(bitsOfNum(m.from))});
   Slot out = d.def(d.operand(0), dstLane);
   m.from8 = srcLane == 8;
   m.to8 = dstLane == 8;
 
-  if (!isFloat(m.from) && !isFloat(m.to)) {
+  if (!isFloatNum(m.from) && !isFloatNum(m.to)) {
     auto type = [](Num n) {
       return Type{unsigned(n) & 1 ? 'S' : 'U', uint16_t(bitsOfNum(n))};
     };
@@ -456,7 +456,7 @@ void decodeCvt(Decoder &d) {
     else if (is(Num::U32, Num::F32))
       h = map<u32ToF32>;
   }
-  if (!isFloat(m.to) && !m.integral)
+  if (!isFloatNum(m.to) && !m.integral)
     return d.unsupported("expects .rni, .rzi, .rmi or .rpi");
   Instr &i = d.emit(h);
   i.d = out;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned rowBytes = 16;
 constexpr unsigned maxMatrices = 4;
-constexpr unsigned maxRows = 16;
+constexpr unsigned matrixRows = 16;
 
 /// Byte `column` of row `row` of a matrix.
 struct Cell {
@@ -97,7 +97,7 @@ struct Move {
 
 /// The rows of all matrices, in the order of the threads that name them.
 bool resolveRows(Warp &w, const Instr *i, const Move &move,
-                 uint8_t *rows[maxMatrices * maxRows]) {
+                 uint8_t *rows[maxMatrices * matrixRows]) {
   for (unsigned lane = 0; lane < move.matrices * move.form.rows; ++lane) {
     uint64_t address = laneAddress(w, i->a, move.is64, i->imm, lane);
     if (move.space == Space::Generic &&
@@ -125,13 +125,13 @@ const Instr *loadMatrices(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
   Move move(i);
-  uint8_t *rows[maxMatrices * maxRows];
+  uint8_t *rows[maxMatrices * matrixRows];
   if (!wholeWarp(w, i, mask, move.name()) || !resolveRows(w, i, move, rows))
     return nullptr;
   const Form &form = move.form;
   const Slot *slots = &w.machine->program.extra[i->aux];
   for (unsigned m = 0; m < move.matrices; ++m) {
-    uint8_t image[maxRows][rowBytes];
+    uint8_t image[matrixRows][rowBytes];
     for (unsigned r = 0; r < form.rows; ++r) {
       std::memcpy(image[r], rows[m * form.rows + r], rowBytes);
       decompress(move.source, image[r]);
@@ -155,7 +155,7 @@ const Instr *storeMatrices(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u))
     return nullptr;
   Move move(i);
-  uint8_t *rows[maxMatrices * maxRows];
+  uint8_t *rows[maxMatrices * matrixRows];
   ++w.cta->cluster->effects;
   if (!wholeWarp(w, i, mask, move.name()) || !resolveRows(w, i, move, rows))
     return nullptr;

@@ -99,7 +99,8 @@ public:
              std::unique_ptr<Module> &module) override;
   Error launch(Function &function, const Launch &launch, void **parameters,
                int64_t count) override;
-  Error encodeTensorMap(void *map, const mx::sim::TensorMapDesc &desc) override;
+  Error encodeTensorMap(void *map,
+                        const mx::target::TensorMapDesc &desc) override;
 
   Error raiseLimits(CudaFunction &function, const Launch &launch);
   bool takeInOrder(void *memory);
@@ -539,17 +540,17 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
 //===----------------------------------------------------------------------===//
 
 Error CudaDevice::encodeTensorMap(void *map,
-                                  const mx::sim::TensorMapDesc &desc) {
+                                  const mx::target::TensorMapDesc &desc) {
   Error error = run("encoding a tensor map", [&]() {
     return driver.tensorMapEncodeTiled(
         map, int(desc.type), desc.rank,
         reinterpret_cast<void *>(desc.globalAddress), desc.dims.data(),
         desc.strides.data(), desc.box.data(), desc.elementStrides.data(),
-        int(desc.interleave), int(desc.swizzle), int(desc.l2), int(desc.oob));
+        int(desc.interleave), int(desc.swizzle), int(desc.l2), int(desc.fill));
   });
-  // The driver says "invalid value"; the simulator knows the rules by name.
+  // The driver only says "invalid value".
   if (error.status == MX_ERROR_INVALID_VALUE)
-    if (std::string rule = mx::sim::validate(desc); !rule.empty())
+    if (std::string rule = mx::target::check(desc); !rule.empty())
       error.text = "tensor map: " + rule;
   return error;
 }

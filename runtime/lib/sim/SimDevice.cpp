@@ -11,6 +11,7 @@
 
 #include "mx/Simulator/LaunchRecord.h"
 #include "mx/Simulator/Report.h"
+#include "mx/Simulator/tensor/TensorMap.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -107,7 +108,8 @@ public:
              std::unique_ptr<Module> &module) override;
   Error launch(Function &function, const Launch &launch, void **parameters,
                int64_t count) override;
-  Error encodeTensorMap(void *map, const mx::sim::TensorMapDesc &desc) override;
+  Error encodeTensorMap(void *map,
+                        const mx::target::TensorMapDesc &desc) override;
 
   std::mutex mutex;
   SimOptions options;
@@ -538,11 +540,30 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
               "\n" + report.text()};
 }
 
+/// The description as the simulator has it: both have the driver's numbers
+/// (SimulatorAgreementTest.cpp).
+static mx::sim::TensorMapDesc
+toSimulator(const mx::target::TensorMapDesc &desc) {
+  mx::sim::TensorMapDesc map;
+  map.globalAddress = desc.globalAddress;
+  map.type = mx::sim::TmapType(desc.type);
+  map.rank = desc.rank;
+  map.dims = desc.dims;
+  map.strides = desc.strides;
+  map.box = desc.box;
+  map.elementStrides = desc.elementStrides;
+  map.interleave = mx::sim::TmapInterleave(desc.interleave);
+  map.swizzle = mx::sim::TmapSwizzle(desc.swizzle);
+  map.l2 = mx::sim::TmapL2(desc.l2);
+  map.oob = mx::sim::TmapOob(desc.fill);
+  return map;
+}
+
 Error SimDevice::encodeTensorMap(void *map,
-                                 const mx::sim::TensorMapDesc &desc) {
-  if (std::string rule = mx::sim::validate(desc); !rule.empty())
+                                 const mx::target::TensorMapDesc &desc) {
+  if (std::string rule = mx::target::check(desc); !rule.empty())
     return {MX_ERROR_INVALID_VALUE, "tensor map: " + rule};
-  mx::sim::encodeTensorMap(desc, static_cast<uint8_t *>(map));
+  mx::sim::encodeTensorMap(toSimulator(desc), static_cast<uint8_t *>(map));
   return {};
 }
 

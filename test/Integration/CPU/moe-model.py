@@ -1,3 +1,4 @@
+# TIER: slow
 # REQUIRES: numpy
 # RUN: %python %s
 """What the tests of a layer of a mixture of experts rest on: the noise that

@@ -1,7 +1,7 @@
 """mx.dequantize and mx.relayout on the GPU equal numpy, ml_dtypes and the CPU
 path in every bit.
 
-RUN: %python %s mx-run %t sm_90a sm_100a
+RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
 Every code with every scale, of every element type, to every result type, in both

@@ -1,6 +1,7 @@
 """Random regions: the CPU path, the simulator and numpy give the same bits.
 
 RUN: %python %s mx-run %t
+TIER: slow
 REQUIRES: compiler, numpy
 
 Expressions of the functions in test/python/element_functions.py, 1 to 8 deep, on

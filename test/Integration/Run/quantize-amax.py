@@ -1,6 +1,5 @@
 """amax of quantizers on the GPU equals numpy, and all other results those of the CPU path, in every bit.
 
-RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 

@@ -1,6 +1,6 @@
 """Quantizers whose inputs are quantized already: simulator, CPU and numpy agree.
 
-RUN: %python %s mx-run %t sm_90a sm_100a
+RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
 All cases of requantize.py, along rows in registers and through shared memory;

@@ -1,7 +1,7 @@
 """Kernels that round by a seed, and that find the largest magnitude, equal the
 CPU path in every bit; test/Integration/CPU compares that with numpy.
 
-RUN: %python %s mx-run %t sm_90a sm_100a
+RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 """
 

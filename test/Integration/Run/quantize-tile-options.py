@@ -1,6 +1,5 @@
 """Quantizers through shared memory with squares and with seeds equal the CPU path in every bit, and without a seed numpy.
 
-RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 

@@ -58,7 +58,7 @@ entry = {
     ],
 }
 manifest = {
-    "format": 1,
+    "format": 2,
     "target": "sm_90a",
     "ptx": "kernels.ptx",
     "kernels": [

@@ -1,7 +1,11 @@
 """Prints a program with quantizers of tensors that are quantized already: each
 format to others, as numbers of each type, along rows, columns and both; products
 of two of them, and SwiGLU of two with gathered rows.
+
+usage: requantizers.py [N]   prints one in N of them
 """
+
+import sys
 
 import swiglu
 
@@ -9,6 +13,7 @@ FORMATS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8", "nvfp
 NUMBERS = ["bf16", "f16", "f32"]
 LAYOUTS = ["", ", #mx.scale_layout<tcgen05>"]
 FORWARD = swiglu.producer(swiglu.FORWARD, "%y : bf16")
+every = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 count = 0
 
 
@@ -30,7 +35,7 @@ def quantizer(names, numbers, out, axes, body, gather=False):
     types = [t for pair in sources for t in pair] + outs
     arguments = [v for pair in zip(inputs, scales) for v in pair] + empties
     elements = ", ".join(f"%{v}: {numbers}" for v in ["gate", "up"][:len(names)])
-    print(f"""
+    function = f"""
 func.func @k{count}({", ".join(f"{a}: {t}" for a, t in zip(arguments, types))}, %ps: tensor<?xf32>, %n: tensor<?xi32>,
     %g: f32) -> ({", ".join(outs)}) {{
   %q:{len(outs)} = mx.quantize ins({", ".join(inputs)} : {", ".join(s[0] for s in sources)})
@@ -41,7 +46,9 @@ func.func @k{count}({", ".join(f"{a}: {t}" for a, t in zip(arguments, types))}, 
   ^bb0({elements}, %row: index, %col: index):{body}
   }}
   return {", ".join(f"%q#{i}" for i in range(len(outs)))} : {", ".join(outs)}
-}}""")
+}}"""
+    if count % every == 0:
+        print(function)
     count += 1
 
 

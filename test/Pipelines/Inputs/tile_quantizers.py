@@ -2,7 +2,11 @@
 each type of input, each element type with its scales, layouts, ragged rows,
 tiles that are loaded in parts, and tiles that threads compute or gather; and
 the largest magnitudes beside some of them.
+
+usage: tile_quantizers.py [N]   prints one in N of them
 """
+
+import sys
 
 import swiglu
 
@@ -18,7 +22,15 @@ SCHEDULES = {
        "ctas = 2, raster = columns, tickets = true",
 }
 GROUPS = 4
+every = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 count = 0
+
+
+def emit(function):
+    global count
+    if count % every == 0:
+        print(function)
+    count += 1
 
 
 def destination(axis, element, layout, ragged):
@@ -36,7 +48,6 @@ def destination(axis, element, layout, ragged):
 
 
 def quantizer(source, axes, element, layout, ragged=False, schedule="", square="", seed="", amax=False):
-    global count
     x, o = f"tensor<?x?x{source}>", f"tensor<{GROUPS}xi32>"
     types = sum((destination(a, element, layout, ragged) for a in axes), []) + ["tensor<f32>"] * amax
     names = [f"%e{i}" for i in range(len(types))]
@@ -50,12 +61,11 @@ def quantizer(source, axes, element, layout, ragged=False, schedule="", square="
     if schedule:
         schedule = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<"
                     f"{schedule}>}}")
-    print(f"""
+    emit(f"""
 func.func @k{count}(%x: {x}, %o: {o}, %g: f32, %seed: i64, {arguments}) -> ({results}) {{
   %q:{len(types)} = mx.quantize {"ragged = rows" if ragged else ""} ins(%x : {x}) {factor}{seed}{offsets}outs({outs} : {results}) axes = {axes} {options} {schedule} -> {results}
   return {", ".join(f"%q#{i}" for i in range(len(types)))} : {results}
 }}""")
-    count += 1
 
 
 for axes in [[0], [1, 0]]:
@@ -83,7 +93,6 @@ NEGATE = """
 def produced(inputs, values, axes, element, body="", source="bf16", gather=False, ragged=False,
              amax=False):
     """Without a body rows are gathered as they are."""
-    global count
     x, n, o = f"tensor<?x?x{source}>", "tensor<?xi32>", f"tensor<{GROUPS}xi32>"
     types = sum((destination(a, element, "tcgen05", ragged) for a in axes), []) * values
     types += ["tensor<f32>"] * values * amax
@@ -93,7 +102,7 @@ def produced(inputs, values, axes, element, body="", source="bf16", gather=False
                 + (f"offsets(%o : {o}) " if ragged else ""))
     region = "".join(f", %{i}: {source}" for i in inputs)[2:]
     region = f" producer {{\n^bb0({region}, %row: index, %col: index):{body}\n}}" if body else ""
-    print(f"""
+    emit(f"""
 func.func @k{count}({"".join(f"%{i}_t: {x}, " for i in inputs)}%ps: tensor<?xf32>, %n: {n}, %o: {o}, %g: f32,
     {", ".join(f"{name}: {t}" for name, t in zip(names, types))}) -> ({", ".join(types)}) {{
   %q:{len(types)} = mx.quantize {"ragged = rows" if ragged else ""} ins({", ".join(f"%{i}_t" for i in inputs)} : {", ".join([x] * len(inputs))})
@@ -101,7 +110,6 @@ func.func @k{count}({"".join(f"%{i}_t: {x}, " for i in inputs)}%ps: tensor<?xf32
     -> {", ".join(types)}{region}
   return {", ".join(f"%q#{i}" for i in range(len(types)))} : {", ".join(types)}
 }}""")
-    count += 1
 
 
 GATES = ["gate", "up"]

@@ -2,17 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The one place that adds up the memories of a schedule for given operands and
-// says which rule forbids it. The kernel builder refuses by it, the choice of
-// schedules filters by it and --mx-explain draws it; mxgpu-allocate arrives at
-// the same numbers from the finished kernel, which a test compares.
+// The one place that says what a stage of each ring of a matmul holds, and
+// which rule forbids a schedule for given operands. Kernels are built of these
+// rings; the choice of schedules filters by their layout, which is the one that
+// mxgpu-allocate computes of the finished kernel, and --mx-explain draws it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_CONVERSION_MXTOMXGPU_SCHEDULE_H
 #define MX_CONVERSION_MXTOMXGPU_SCHEDULE_H
 
-#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/OperandForms.h"
 
@@ -21,7 +22,8 @@ namespace mx::mxgpu {
 /// What a schedule depends on of a product.
 struct MatmulProblem {
   target::ProductForm product{};
-  int64_t outBits = 32;
+  /// Elements of the operands, of their scales and of the result.
+  mlir::Type a, b, scales, out;
   bool accumulate = false;
   /// Whether an epilogue region computes the elements of the result.
   bool hasEpilogue = false;
@@ -40,14 +42,7 @@ struct MatmulProblem {
   int64_t k = mlir::ShapedType::kDynamic;
   int64_t groups = 1;
 
-  /// Bits that an element takes in shared memory: TMA unpacks the formats of
-  /// mxf8f6f4 to bytes (PTX ISA, tensor maps of packed types).
-  int64_t getSmemBits() const {
-    return product.kind == target::MmaKind::MXF8F6F4 ? 8 : 4;
-  }
-  /// Whether a warp of its own tells the others of their units of work, by so
-  /// many bytes each.
-  int64_t getUnitBytes(const ScheduleParts &parts) const;
+  int64_t getOutBits() const { return out.getIntOrFloatBitWidth(); }
   /// Elements of the reduction that one 512-byte tile of scales covers.
   int64_t getScaleTileK() const;
 };
@@ -56,28 +51,33 @@ struct MatmulProblem {
 /// operands.
 std::optional<MatmulProblem> getMatmulProblem(ProductOpInterface op);
 
-/// One entry of a memory: `count` things of `size` bytes or columns.
-struct BudgetItem {
-  llvm::StringLiteral name;
-  int64_t count, size;
-  int64_t offset = 0;
-  /// What neighbours of the things share (overlapped accumulators).
-  int64_t shared = 0;
-  /// Whether these are the slots of a ring behind the first.
-  bool isRest = false;
-
-  int64_t getTotal() const { return count * size - (count - 1) * shared; }
-  /// "in.a", "4 more slots of in", "2 stages of acc.d".
-  std::string describe() const;
+/// The rings and scales of a kernel: what a stage of each holds, how many there
+/// are, and who fills and empties them.
+struct MatmulBuffers {
+  /// From the loads to the tensor core, fields "a", "b", "sfa", "sfb", and from
+  /// there to the epilogue, field "d".
+  RingType inputs, accumulators;
+  /// Rows on their way to bulk stores, field "c", and units of work that a warp
+  /// tells the others of, field "unit"; null where there are none.
+  RingType staging, units;
+  /// In tensor memory.
+  ScalesType aScales, bScales;
 };
 
-/// The memories of a CTA, in the order of allocation.
-struct ScheduleBudget {
-  llvm::SmallVector<BudgetItem, 12> smem, tmem;
-  /// Bytes, and columns before and after rounding to an allocation (0 if they
-  /// do not fit).
-  int64_t smemBytes = 0, tmemColumns = 0, tmemAllocated = 0;
-  int64_t threads = 0;
+/// Of a schedule whose stages are chosen. Results that bulk stores cannot write
+/// are not staged.
+MatmulBuffers getBuffers(const MatmulProblem &problem,
+                         const ScheduleParts &parts);
+
+/// The memories of a CTA.
+struct ScheduleBudget : MemoryLayout {
+  ScheduleBudget(const MatmulBuffers &buffers, int64_t scaleSlots,
+                 const target::TargetInfo &target);
+
+  MatmulBuffers buffers;
+  /// Columns rounded to an allocation (0 if they do not fit).
+  int64_t tmemAllocated;
+  int64_t threads;
 };
 
 /// Warps of the epilogue, of which each reads a quarter of tensor memory.

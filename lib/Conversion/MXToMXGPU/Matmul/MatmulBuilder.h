@@ -32,7 +32,9 @@ public:
                 ScheduleAttr schedule, const target::TargetInfo &target)
       : op(op), module(module), schedule(schedule), target(target),
         host(op->getLoc(), op), body(op->getLoc(), op),
-        product(getMatmulProblem(op)->product), region(op.getEpilogueBlock()) {}
+        problem(*getMatmulProblem(op)),
+        buffers(getBuffers(problem, schedule.getParts())),
+        product(problem.product), region(op.getEpilogueBlock()) {}
 
   void build() {
     viewGroups();
@@ -50,7 +52,8 @@ private:
   void checkGroups();
   void checkColumns();
   mlir::Value encodeOperand(mlir::Value operand,
-                            const target::OperandForm &form, int64_t rows);
+                            const target::OperandForm &form,
+                            llvm::StringRef field, int64_t rows);
   mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
   mlir::Value encodeResult();
   void freeTemporaries();
@@ -75,13 +78,10 @@ private:
   void appendReduction(llvm::SmallVectorImpl<mlir::Value> &arguments);
   mlir::Value getReduction(unsigned index);
   void divideRegisters();
-  Scope getScope() const {
-    return schedule.getCtaPair() ? Scope::Pair : Scope::Cta;
+  /// The field of a stage of the inputs.
+  BufferType getInput(llvm::StringRef field) const {
+    return buffers.inputs.getBuffers()[buffers.inputs.getFieldIndex(field)];
   }
-  RingType getInputRingType();
-  RingType getAccumulatorRingType();
-  RingType getStagingRingType();
-  RingType getUnitRingType();
   void createWork(mlir::Value units);
 
   void buildSchedule(mlir::Value units);
@@ -131,7 +131,7 @@ private:
                                mlir::Value empty, const Row &row);
   void storeStaged(ForEachWorkOp unit, const Row &own, mlir::Value finished,
              mlir::Value column, mlir::Value empty);
-  bool isStaged() const { return schedule.getEpilogue() == Epilogue::TmaStore; }
+  bool isStaged() const { return buffers.staging != RingType(); }
 
   /// Columns of the result that a tile has: those of each part of B.
   int64_t getTileColumns() const { return schedule.getTileN() / numParts; }
@@ -173,9 +173,7 @@ private:
 
   /// Rows of scales that a tile's rows of B may touch: whole scale tiles, also
   /// where it begins in the middle of one.
-  int64_t getBScaleRows() const {
-    return llvm::alignTo(schedule.getTileN(), kScaleTileRows);
-  }
+  int64_t getBScaleRows() const { return buffers.bScales.getRows(); }
   /// Whether tiles of B can begin in the middle of a scale tile. Tiles of fewer
   /// columns than half a scale tile have no second one.
   bool startsWithinScaleTile() const {
@@ -192,7 +190,7 @@ private:
   llvm::SmallVector<int64_t> getAScaleBox() const;
   llvm::SmallVector<int64_t> getBScaleBox() const;
   /// Reduction elements that the scales of a scale tile cover.
-  int64_t getScaleTileK() const { return kScaleTileBlocks * product.blockSize; }
+  int64_t getScaleTileK() const { return problem.getScaleTileK(); }
 
   ProductOpInterface op;
   RaggedKind ragged = op.getRaggedOrNone();
@@ -201,6 +199,8 @@ private:
   ScheduleAttr schedule;
   const target::TargetInfo &target;
   KernelBuilder host, body;
+  MatmulProblem problem;
+  MatmulBuffers buffers;
   target::ProductForm product;
   KernelOp kernel;
   /// What of groups is seen as one matrix.

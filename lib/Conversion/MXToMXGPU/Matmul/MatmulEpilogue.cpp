@@ -95,9 +95,8 @@ Value MatmulBuilder::isWhole(ForEachWorkOp unit, Value empty) {
 }
 
 int64_t MatmulBuilder::getFragmentColumns() {
-  auto type = cast<MemRefType>(getOut().getType());
   if (isStaged())
-    return getStagedColumns(getTileColumns(), type.getElementTypeBitWidth());
+    return buffers.staging.getBuffers().front().getShape().back();
   return std::gcd(getTileColumns(), kFragmentColumns);
 }
 

@@ -160,17 +160,14 @@ void MatmulBuilder::checkColumns() {
                     ValueRange{columns, n});
 }
 
-/// A box has the length of a swizzle's span, which is at most 128 bytes.
+/// Boxes fill the field of a stage, panel by panel.
 Value MatmulBuilder::encodeOperand(Value operand,
                                    const target::OperandForm &form,
-                                   int64_t rows) {
-  int64_t bits = target::getInfo(form.mapType).smemBits;
-  int64_t elements = std::min<int64_t>(schedule.getTileK(), 128 * 8 / bits);
-  auto swizzle = elements * bits / 8 == 128 ? Swizzle::Sw128 : Swizzle::Sw64;
-  auto type =
-      TensorMapType::get(op->getContext(), {rows, elements},
-                         cast<MemRefType>(operand.getType()).getElementType(),
-                         swizzle, form.padded);
+                                   StringRef field, int64_t rows) {
+  BufferType buffer = getInput(field);
+  auto type = TensorMapType::get(
+      op->getContext(), {rows, buffer.getShape().back()},
+      buffer.getElementType(), buffer.getSwizzle(), buffer.getPadded());
   if (form.repacked)
     operand = temporaries.emplace_back(packSixBits(host, operand, module));
   return EncodeTensorMapOp::create(host, type, operand);
@@ -182,13 +179,11 @@ void MatmulBuilder::freeTemporaries() {
 }
 
 SmallVector<int64_t> MatmulBuilder::getAScaleBox() const {
-  return {getARows() / kScaleTileRows, schedule.getTileK() / getScaleTileK(), 2,
-          256};
+  return SmallVector<int64_t>(getInput("sfa").getShape());
 }
 
 SmallVector<int64_t> MatmulBuilder::getBScaleBox() const {
-  SmallVector<int64_t> box = {getBScaleRows() / kScaleTileRows,
-                              schedule.getTileK() / getScaleTileK(), 2, 256};
+  SmallVector<int64_t> box(getInput("sfb").getShape());
   if (numParts > 1) {
     box[0] /= numParts;
     return box;
@@ -247,15 +242,14 @@ Value MatmulBuilder::encodeResult() {
   Value data = memref::ExtractAlignedPointerAsIndexOp::create(host, getOut());
   Value rest = arith::RemUIOp::create(host, data, host.index(16));
   require(rest, "the result's data", rest);
-  int64_t columns = getFragmentColumns();
-  SmallVector<int64_t> box = {kStagedRows, columns};
+  BufferType rows = buffers.staging.getBuffers().front();
+  SmallVector<int64_t> box(rows.getShape());
   // The matrix of a group ends before that of the next one.
   bool isBatch = ragged == RaggedKind::Reduction;
   if (isBatch)
     box.insert(box.begin(), 1);
-  auto map = TensorMapType::get(
-      op->getContext(), box, type.getElementType(),
-      *symbolizeSwizzle(static_cast<uint32_t>(columns * bytes)));
+  auto map = TensorMapType::get(op->getContext(), box, rows.getElementType(),
+                                rows.getSwizzle());
   return EncodeTensorMapOp::create(host, map,
                                    isBatch ? op.getResultTensor() : getOut());
 }

@@ -48,8 +48,8 @@ void MatmulBuilder::mapCaptures() {
 
 void MatmulBuilder::buildProduct() {
   SmallVector<Value> arguments = {
-      encodeOperand(getA(), *product.a, getARows()),
-      encodeOperand(getB(), *product.b, getBBoxRows()),
+      encodeOperand(getA(), *product.a, "a", getARows()),
+      encodeOperand(getB(), *product.b, "b", getBBoxRows()),
       encodeScales(getAScales(), getAScaleBox()),
       encodeScales(getBScales(), getBScaleBox()), getOut()};
   if (isGrouped())
@@ -108,16 +108,16 @@ void MatmulBuilder::buildKernel(TypeRange arguments) {
     return RingOp::create(body, type, name, DenseI64ArrayAttr(), IntegerAttr(),
                           IntegerAttr());
   };
-  bool byRing = isGrouped() || schedule.getTileLoop() == TileLoop::Clc;
+  bool byRing = buffers.units != RingType();
   if (!byRing)
     createWork(Value());
-  inputs = createRing(getInputRingType(), "in");
-  accumulators = createRing(getAccumulatorRingType(), "acc");
+  inputs = createRing(buffers.inputs, "in");
+  accumulators = createRing(buffers.accumulators, "acc");
   if (isStaged())
-    staging = createRing(getStagingRingType(), "staging");
+    staging = createRing(buffers.staging, "staging");
   Value units;
   if (byRing) // behind what is aligned more
-    units = createRing(getUnitRingType(), "units");
+    units = createRing(buffers.units, "units");
   // Kernels before this one may write what is read from here on: the ends of
   // groups by which the first unit is found, too.
   if (schedule.getPdl())
@@ -171,42 +171,6 @@ Value MatmulBuilder::getColumns(KernelBuilder &builder, Value result) {
   return builder.mul(columns, builder.index(2));
 }
 
-RingType MatmulBuilder::getInputRingType() {
-  SmallVector<StringAttr> names;
-  SmallVector<BufferType> buffers;
-  for (StringRef name : {"a", "b", "sfa", "sfb"}) {
-    auto map = cast<TensorMapType>(getMap(names.size()).getType());
-    bool isOperand = names.size() < 2;
-    names.push_back(host.getStringAttr(name));
-    SmallVector<int64_t> shape(map.getBox());
-    if (int64_t panels = schedule.getTileK() / shape.back();
-        isOperand && panels > 1)
-      shape.insert(shape.begin(), panels);
-    if (name == "b")
-      shape[shape.size() - 2] = getBRows();
-    // This CTA's part and the other's.
-    if (name == "sfb")
-      shape = {getBScaleRows() / kScaleTileRows,
-               schedule.getTileK() / getScaleTileK(), 2, 256};
-    buffers.push_back(BufferType::get(op->getContext(), Space::Smem, shape,
-                                      map.getElementType(), map.getSwizzle(),
-                                      map.getPadded()));
-  }
-  return RingType::get(op->getContext(), schedule.getStages(), names, buffers,
-                       Agent::Tma, 1, Agent::Mma, 1, getScope(),
-                       /*overlap=*/0);
-}
-
-RingType MatmulBuilder::getAccumulatorRingType() {
-  return RingType::get(op->getContext(), schedule.getAccumulators(),
-                       {host.getStringAttr("d")},
-                       {BufferType::get(op->getContext(), Space::Tmem,
-                                        {getARows(), schedule.getTileN()},
-                                        host.getF32Type(), Swizzle::None)},
-                       Agent::Mma, 1, Agent::Threads, kEpilogueWarps * 32,
-                       getScope(), schedule.getOverlap());
-}
-
 Value MatmulBuilder::getFirstRow(ForEachWorkOp unit) {
   if (!rank)
     return unit.getRow();
@@ -229,26 +193,6 @@ Value MatmulBuilder::getRowTile(ForEachWorkOp unit) {
   return body.add(
       body.div(inMatrix, kScaleTileRows),
       body.mul(unit.getSlice(), body.ceilDiv(matrixRows, kScaleTileRows)));
-}
-
-RingType MatmulBuilder::getUnitRingType() {
-  return RingType::get(
-      op->getContext(), kUnitSlots, {host.getStringAttr("unit")},
-      {BufferType::get(op->getContext(), Space::Smem,
-                       {isGrouped() ? kGroupUnitBytes : kUnitBytes},
-                       host.getI8Type(), Swizzle::None)},
-      isGrouped() ? Agent::Groups : Agent::Clc, 1, Agent::Roles, 1,
-      isGrouped() ? Scope::Cta : getScope(), /*overlap=*/0);
-}
-
-RingType MatmulBuilder::getStagingRingType() {
-  auto map = cast<TensorMapType>(resultMap.getType());
-  return RingType::get(
-      op->getContext(), schedule.getStaging(), {host.getStringAttr("c")},
-      {BufferType::get(op->getContext(), Space::Smem, map.getBox().take_back(2),
-                       map.getElementType(), map.getSwizzle())},
-      Agent::Threads, 32, Agent::TmaStore, 1, Scope::Warp,
-      /*overlap=*/0);
 }
 
 /// One thread asks for the unit that comes after each, or a warp finds it.

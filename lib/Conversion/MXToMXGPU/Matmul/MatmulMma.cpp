@@ -28,17 +28,13 @@ void MatmulBuilder::buildMma() {
   Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
   Value accumulate = arith::XOrIOp::create(body, step.getFirst(), yes);
   auto stage = ConsumerWaitOp::create(body, inputs);
-  Type scaleType = cast<MemRefType>(op.getAScales().getType()).getElementType();
-  auto getScales = [&](StringRef field, int64_t rows) -> Value {
-    auto type =
-        ScalesType::get(op->getContext(), rows,
-                        schedule.getTileK() / getScaleTileK(), scaleType);
-    return CopyScalesOp::create(body, type, stage.getBuffer(field), /*tensor_memory=*/Value(),
-                                /*place=*/Value(),
+  auto getScales = [&](StringRef field, ScalesType type) -> Value {
+    return CopyScalesOp::create(body, type, stage.getBuffer(field),
+                                /*tensor_memory=*/Value(), /*place=*/Value(),
                                 schedule.getScaleSlots(), IntegerAttr());
   };
-  Value aScales = getScales("sfa", getARows());
-  Value bScales = getScales("sfb", getBScaleRows());
+  Value aScales = getScales("sfa", buffers.aScales);
+  Value bScales = getScales("sfb", buffers.bScales);
   // Where every tile is full there is nothing to ask. The parts of K that
   // groups have begin and end at multiples of their alignment.
   int64_t k = ragged == RaggedKind::Reduction

@@ -56,6 +56,7 @@ void MatmulBuilder::buildSplit() {
 void MatmulBuilder::buildSum(Value parts) {
   schedule = ScheduleAttr::get(op->getContext(),
                                withDirectStores(schedule.getParts()));
+  buffers = getBuffers(problem, schedule.getParts());
   SmallVector<Value> arguments = {parts, getOut()};
   appendReduction(arguments);
   appendCaptures(arguments);

@@ -154,9 +154,9 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
 //===----------------------------------------------------------------------===//
 
 /// "in.a: 16384", "more slots of in: 4 x 34816".
-static std::string getLabel(const BudgetItem &item) {
-  std::string text =
-      llvm::formatv("{0}{1}: ", item.isRest ? "more slots of " : "", item.name);
+static std::string getLabel(const MemoryItem &item) {
+  std::string text = llvm::formatv(
+      "{0}{1}: ", item.isRest ? "more slots of " : "", item.getName());
   if (item.count != 1)
     text += llvm::formatv("{0} x ", item.count);
   text += std::to_string(item.size);
@@ -166,11 +166,12 @@ static std::string getLabel(const BudgetItem &item) {
 }
 
 /// Boxes one above the other, with the offsets at which they begin.
-static void printMap(raw_ostream &os, ArrayRef<BudgetItem> items, int64_t used,
-                     int64_t available) {
+static void printMap(raw_ostream &os, const Memory &memory, int64_t available) {
+  ArrayRef<MemoryItem> items = memory.getItems();
+  int64_t used = memory.getUsed();
   size_t width = 0;
   SmallVector<std::string> labels;
-  for (const BudgetItem &item : items) {
+  for (const MemoryItem &item : items) {
     labels.push_back(getLabel(item));
     width = std::max(width, labels.back().size());
   }
@@ -269,13 +270,13 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, ProductOpInterface op,
     printReason(os, candidates[0].cost, candidates[1].cost);
 
   ScheduleBudget budget = getBudget(problem, parts, target);
-  os << "\nshared memory of a CTA, bytes: " << budget.smemBytes << " of "
+  os << "\nshared memory of a CTA, bytes: " << budget.smem.getUsed() << " of "
      << target.smemPerCta << '\n';
-  printMap(os, budget.smem, budget.smemBytes, target.smemPerCta);
-  os << "\ntensor memory, columns of 128 lanes: " << budget.tmemColumns
+  printMap(os, budget.smem, target.smemPerCta);
+  os << "\ntensor memory, columns of 128 lanes: " << budget.tmem.getUsed()
      << " of " << target.tmemColumns << ", " << budget.tmemAllocated
      << " allocated\n";
-  printMap(os, budget.tmem, budget.tmemColumns, target.tmemColumns);
+  printMap(os, budget.tmem, target.tmemColumns);
   os << "\nthreads of a CTA: " << budget.threads;
   if (ArrayRef<int64_t> registers = schedule.getRegisters(); !registers.empty())
     os << ", with " << registers[0] << " registers in the epilogue and "

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Sums of shared and tensor memory in the order in which mxgpu-allocate lays
-// them out, and the rules that need element types, shapes or a chip.
+// The rules that need element types, shapes or a chip.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +11,6 @@
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace mx;
@@ -21,16 +19,6 @@ using namespace mx::mxgpu;
 //===----------------------------------------------------------------------===//
 // Problem
 //===----------------------------------------------------------------------===//
-
-int64_t MatmulProblem::getScaleTileK() const {
-  return kScaleTileBlocks * product.blockSize;
-}
-
-int64_t MatmulProblem::getUnitBytes(const ScheduleParts &parts) const {
-  if (ragged != RaggedKind::None)
-    return kGroupUnitBytes;
-  return parts.tileLoop == TileLoop::Clc ? kUnitBytes : 0;
-}
 
 std::optional<MatmulProblem>
 mx::mxgpu::getMatmulProblem(ProductOpInterface op) {
@@ -50,7 +38,10 @@ mx::mxgpu::getMatmulProblem(ProductOpInterface op) {
     return std::nullopt;
   MatmulProblem problem;
   problem.product = *product;
-  problem.outBits = outType.getElementTypeBitWidth();
+  problem.a = aType.getElementType();
+  problem.b = bType.getElementType();
+  problem.scales = getElementTypeOrSelf(op.getAScales().getType());
+  problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
   // Either of two types may know a size that the other does not.
@@ -87,14 +78,14 @@ std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
   if (problem.accumulate && problem.hasEpilogue)
     return "the epilogue region takes the sum with what the result holds, "
            "which a bulk reduction adds too late";
-  if (problem.accumulate && problem.outBits < 32)
+  if (problem.accumulate && problem.getOutBits() < 32)
     return llvm::formatv("a bulk reduction to {0} bits would round the product "
                          "before it is added",
-                         problem.outBits);
+                         problem.getOutBits());
   constexpr int64_t kStride = target::kTensorMapStrideUnit;
   if (ShapedType::isDynamic(problem.n))
     return {};
-  int64_t bytes = ceilDiv(problem.n / problem.parts * problem.outBits, 8);
+  int64_t bytes = ceilDiv(problem.n / problem.parts * problem.getOutBits(), 8);
   if (bytes % kStride)
     return llvm::formatv("expected rows of a multiple of {0} bytes, found {1}; "
                          "pad the result to {2} bytes a row",
@@ -113,139 +104,26 @@ bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
          explainDirectStores(problem).empty();
 }
 
-int64_t mx::mxgpu::getStagedColumns(int64_t tileN, int64_t bits) {
-  return std::gcd(tileN, kStagedRowBytes * 8 / bits);
-}
-
 //===----------------------------------------------------------------------===//
-// Budget
+// Stages
 //===----------------------------------------------------------------------===//
-
-std::string BudgetItem::describe() const {
-  if (count == 1 && !isRest)
-    return name.str();
-  if (isRest)
-    return llvm::formatv("{0} more slots of {1}", count, name);
-  std::string text = llvm::formatv("{0} stages of {1}", count, name);
-  if (shared)
-    text += llvm::formatv(" overlapped by {0}", shared);
-  return text;
-}
-
-/// Appends a thing behind the last; returns the end.
-static int64_t place(SmallVectorImpl<BudgetItem> &items, int64_t end,
-                     BudgetItem item, int64_t alignment) {
-  item.offset = llvm::alignTo(end, alignment);
-  items.push_back(item);
-  return item.offset + item.getTotal();
-}
-
-static void takeSmem(ScheduleBudget &budget, BudgetItem item,
-                     int64_t alignment) {
-  budget.smemBytes = place(budget.smem, budget.smemBytes, item, alignment);
-}
-
-namespace {
-/// A part of a slot of a ring.
-struct SlotPart {
-  llvm::StringLiteral name;
-  int64_t size, alignment;
-};
-} // namespace
-
-/// The full and the empty barrier of a slot.
-static constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
-
-/// Slots one behind the other, the first one part by part.
-static void takeSlots(ScheduleBudget &budget, llvm::StringLiteral ring,
-                      int64_t slots, ArrayRef<SlotPart> parts) {
-  int64_t alignment = 1;
-  for (const SlotPart &part : parts)
-    alignment = std::max(alignment, part.alignment);
-  int64_t start = llvm::alignTo(budget.smemBytes, alignment);
-  for (const SlotPart &part : parts)
-    takeSmem(budget, {part.name, 1, part.size},
-             &part == parts.begin() ? alignment : part.alignment);
-  int64_t stride = llvm::alignTo(budget.smemBytes - start, alignment);
-  if (slots > 1)
-    takeSmem(budget, {ring, slots - 1, stride, 0, 0, /*isRest=*/true},
-             alignment);
-}
-
-ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
-                                    const ScheduleParts &parts,
-                                    const target::TargetInfo &target) {
-  ScheduleBudget budget;
-  int64_t ctas = parts.ctaPair ? 2 : 1;
-  auto [tileM, tileN, tileK] = parts.tile;
-  // Each CTA of a pair holds its half of the rows of A and of B, the scales of
-  // its rows of A and those of all columns.
-  int64_t rowBytes = tileK * problem.getSmemBits() / 8;
-  int64_t aScaleTiles = ceilDiv(tileM / ctas, kScaleTileRows);
-  int64_t bScaleTiles = ceilDiv(tileN, kScaleTileRows);
-  int64_t kScaleTiles = ceilDiv(tileK, problem.getScaleTileK());
-
-  // Swizzles repeat after 8 rows (PTX ISA, shared memory matrix descriptor);
-  // bulk tensor copies need 128 bytes.
-  int64_t swizzleAlign =
-      8 * std::min<int64_t>(rowBytes, target::kTmaSmemAlignment);
-  bool isStaged = parts.epilogue == Epilogue::TmaStore &&
-                  explainDirectStores(problem).empty();
-  int64_t unitBytes = problem.getUnitBytes(parts);
-  takeSlots(budget, "in", parts.stages,
-            {{"in.a", tileM / ctas * rowBytes, swizzleAlign},
-             {"in.b", tileN / ctas * rowBytes, swizzleAlign},
-             {"in.sfa", aScaleTiles * kScaleTiles * kScaleTileBytes, 128},
-             {"in.sfb", bScaleTiles * kScaleTiles * kScaleTileBytes, 128},
-             {"barriers of in", kBarrierBytes, target::kMBarrierBytes}});
-  if (isStaged) {
-    // Swizzled over the length of its rows.
-    int64_t rowBytes =
-        getStagedColumns(tileN / problem.parts, problem.outBits) *
-        problem.outBits / 8;
-    takeSlots(budget, "staging", kEpilogueWarps * parts.staging,
-              {{"staging.c", kStagedRows * rowBytes,
-                std::max<int64_t>(8 * rowBytes, 128)}});
-  }
-  if (unitBytes)
-    takeSlots(budget, "units", kUnitSlots,
-              {{"units.unit", unitBytes, 128},
-               {"barriers of units", kBarrierBytes, target::kMBarrierBytes}});
-  takeSmem(budget, {"barriers of acc", 1, parts.accumulators * kBarrierBytes},
-           target::kMBarrierBytes);
-  takeSmem(budget, {"address of tensor memory", 1, 4}, 4);
-
-  auto takeTmem = [&](BudgetItem item, int64_t alignment) {
-    budget.tmemColumns =
-        place(budget.tmem, budget.tmemColumns, item, alignment);
-  };
-  takeTmem({"acc.d", parts.accumulators, tileN, 0, parts.overlap}, 1);
-  int64_t columns = kScaleTiles * target::kScaleColumnsPerGroup;
-  takeTmem({"scales sfa", parts.scaleSlots, aScaleTiles * columns, 0}, 4);
-  takeTmem({"scales sfb", parts.scaleSlots, bScaleTiles * columns, 0}, 4);
-  budget.tmemAllocated =
-      target::tmemAllocationColumns(target, budget.tmemColumns);
-  // The epilogue, the loads, the tensor core, and who asks for units.
-  budget.threads = (kEpilogueWarps + 2 + (unitBytes != 0)) * target::kWarpSize;
-  return budget;
-}
 
 int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
                                 const ScheduleParts &parts,
                                 const target::TargetInfo &target) {
   ScheduleParts trial = parts;
-  auto getBytes = [&](int64_t stages) {
-    trial.stages = stages;
-    return getBudget(problem, trial, target).smemBytes;
-  };
-  int64_t one = getBytes(1), step = getBytes(3) - getBytes(2);
-  if (one > target.smemPerCta)
+  trial.stages = 1;
+  ScheduleBudget one = getBudget(problem, trial, target);
+  int64_t used = one.smem.getUsed(), available = target.smemPerCta;
+  if (used > available)
     return 0;
-  int64_t stages = std::min<int64_t>(
-      kMaxStages, 1 + llvm::divideCeil(target.smemPerCta - one, step));
-  while (getBytes(stages) > target.smemPerCta)
-    --stages;
-  return stages;
+  // What follows may be aligned more than the stages are.
+  trial.stages = std::min<int64_t>(
+      kMaxStages,
+      1 + llvm::divideCeil(available - used, *one.rings.front().stride));
+  while (getBudget(problem, trial, target).smem.getUsed() > available)
+    --trial.stages;
+  return trial.stages;
 }
 
 void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
@@ -259,13 +137,13 @@ void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
 // Rules
 //===----------------------------------------------------------------------===//
 
-static ScheduleError overflow(ArrayRef<BudgetItem> items, int64_t limit,
-                              StringRef unit, int64_t found,
+static ScheduleError overflow(const Memory &memory, int64_t limit,
+                              StringRef unit,
                               const target::TargetInfo &target) {
   ScheduleError error;
   error.message = llvm::formatv("expected at most {0} {1} on {2}, found {3}",
-                                limit, unit, target.chip, found);
-  for (const BudgetItem &item : items)
+                                limit, unit, target.chip, memory.getUsed());
+  for (const MemoryItem &item : memory.getItems())
     error.table.push_back(
         llvm::formatv("{0}: {1}", item.describe(), item.getTotal()));
   return error;
@@ -396,11 +274,11 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                       parts.stages, parts.scaleSlots),
         {}};
   ScheduleBudget budget = getBudget(problem, chosen, target);
-  if (budget.tmemColumns > target.tmemColumns)
+  if (budget.tmem.getUsed() > target.tmemColumns)
     return overflow(budget.tmem, target.tmemColumns, "columns of tensor memory",
-                    budget.tmemColumns, target);
-  if (budget.smemBytes > target.smemPerCta)
+                    target);
+  if (budget.smem.getUsed() > target.smemPerCta)
     return overflow(budget.smem, target.smemPerCta, "bytes of shared memory",
-                    budget.smemBytes, target);
+                    target);
   return std::nullopt;
 }

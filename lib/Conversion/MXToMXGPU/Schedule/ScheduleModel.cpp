@@ -157,11 +157,8 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   int64_t products = ceilDiv(elements, target::getInfo(problem.product.kind).k);
   cost.mma = products * target::mmaCycles(rates, tileN);
   cost.port = products * target::mmaPortCycles(rates, ctas, tileN);
-  ScheduleBudget budget = getBudget(problem, parts, target);
-  int64_t stageBytes = 0;
-  for (const BudgetItem &item : budget.smem)
-    if (item.name.starts_with("in."))
-      stageBytes += item.size;
+  MatmulBuffers buffers = getBuffers(problem, parts);
+  int64_t stageBytes = buffers.inputs.getStageBytes();
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;
   cost.ring =
@@ -169,9 +166,9 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   int64_t stepCycles = rates.stepCycles;
   if (parts.scaleSlots == 1) {
     stepCycles += rates.copyLatency;
-    for (const BudgetItem &item : ArrayRef(budget.tmem).drop_front())
-      stepCycles +=
-          item.size / target::kScaleColumnsPerGroup * rates.scaleTileCycles;
+    for (ScalesType scales : {buffers.aScales, buffers.bScales})
+      stepCycles += scales.getColumns() / target::kScaleColumnsPerGroup *
+                    rates.scaleTileCycles;
   }
   cost.steps = steps * stepCycles;
   int64_t loop =
@@ -179,7 +176,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
 
   // The epilogue of one CTA.
   bool isSplit = parts.splitK > 1;
-  int64_t outBits = isSplit ? 32 : problem.outBits;
+  int64_t outBits = isSplit ? 32 : problem.getOutBits();
   int64_t storedRows = std::min<int64_t>(grid.m, kScaleTileRows);
   int64_t storedBytes =
       ceilDiv(storedRows * std::min(grid.n, tileN) * outBits, 8);
@@ -208,7 +205,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   // The chip. Every tile draws its operands from L2; what L2 has lost, and the
   // result, pass through HBM.
   int64_t cache = rates.l2Bytes / 2;
-  int64_t outBytes = ceilDiv(grid.m * grid.n * problem.outBits, 8);
+  int64_t outBytes = ceilDiv(grid.m * grid.n * problem.getOutBits(), 8);
   int64_t partBytes = isSplit ? grid.m * grid.n * 4 * parts.splitK : 0;
   int64_t written = isSplit ? partBytes : outBytes;
   cost.l2 = ceilDiv(grid.aBytes * grid.columnTiles +

@@ -10,9 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
-#include "mx/Target/TensorMap.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -46,49 +45,17 @@ const target::TargetInfo *mxgpu::getTargetInfo(Operation *op) {
 
 namespace {
 
-/// What takes how much of one memory, in the order of allocation.
-class Budget {
-public:
-  Budget(StringRef unit, int64_t available)
-      : unit(unit), available(available) {}
-
-  /// Takes `size` after aligning to `alignment`; returns the start.
-  int64_t take(std::string name, int64_t size, int64_t alignment = 1) {
-    int64_t start = llvm::alignTo(used, alignment);
-    used = start + size;
-    rows.push_back(llvm::formatv("{0}: {1}", name, size));
-    return start;
-  }
-
-  int64_t getUsed() const { return used; }
-
-  /// Fails with the table of what was taken if it does not fit.
-  LogicalResult check(Operation *op, const target::TargetInfo &target) const {
-    if (used <= available)
-      return success();
-    InFlightDiagnostic diag = op->emitOpError("expected at most ")
-                              << available << ' ' << unit << " on "
-                              << target.chip << ", found " << used;
-    for (const std::string &row : rows)
-      diag.attachNote() << row;
-    return diag;
-  }
-
-private:
-  std::string unit;
-  int64_t available;
-  int64_t used = 0;
-  SmallVector<std::string> rows;
-};
-
-/// The full and the empty barrier of a stage.
-constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
-
-/// The pattern of a swizzle repeats after 8 rows (PTX ISA, shared memory
-/// matrix descriptor: base offset 0); bulk tensor copies need 128 bytes.
-int64_t getAlignment(BufferType buffer) {
-  return std::max<int64_t>(8 * static_cast<int64_t>(buffer.getSwizzle()),
-                           target::kTmaSmemAlignment);
+/// Fails with the table of what was taken if it does not fit.
+LogicalResult check(KernelOp kernel, const Memory &memory, int64_t available,
+                    StringRef unit, const target::TargetInfo &target) {
+  if (memory.getUsed() <= available)
+    return success();
+  InFlightDiagnostic diag = kernel.emitOpError("expected at most ")
+                            << available << ' ' << unit << " on " << target.chip
+                            << ", found " << memory.getUsed();
+  for (const MemoryItem &item : memory.getItems())
+    diag.attachNote() << item.describe() << ": " << item.getTotal();
+  return diag;
 }
 
 struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
@@ -107,75 +74,36 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
 
   LogicalResult placeBuffers(KernelOp kernel,
                              const target::TargetInfo &target) {
-    Budget smem("bytes of shared memory", target.smemPerCta);
-    Budget tmem("columns of tensor memory", target.tmemColumns);
-    for (auto ring : kernel.getBody().getOps<RingOp>())
-      if (ring.getType().getSpace() == Space::Smem)
-        placeSlots(ring, smem);
-      else
-        placeColumns(ring, tmem);
-    for (auto ring : kernel.getBody().getOps<RingOp>())
-      if (ring.getType().getSpace() == Space::Tmem) {
-        ring.setBarriers(smem.take(("barriers of " + ring.getName()).str(),
-                                   ring.getType().getStages() * kBarrierBytes,
-                                   target::kMBarrierBytes));
-        ring.setStride(kBarrierBytes);
-      }
-    placeScales(kernel, tmem);
+    SmallVector<RingOp> rings(kernel.getBody().getOps<RingOp>());
+    SmallVector<RingRequest> ringRequests;
+    for (RingOp ring : rings)
+      ringRequests.push_back({ring.getName(), ring.getType(), getCopies(ring)});
+    SmallVector<ScalesRequest> scaleRequests;
+    SmallVector<std::pair<CopyScalesOp, size_t>> copies =
+        collectScales(kernel, scaleRequests);
+    MemoryLayout layout(ringRequests, scaleRequests);
     if (std::string why = target::checkTcgen05(target);
-        tmem.getUsed() && !why.empty())
+        layout.tmemSlot && !why.empty())
       return kernel.emitOpError(why);
-    if (failed(tmem.check(kernel, target)))
+    if (failed(check(kernel, layout.tmem, target.tmemColumns,
+                     "columns of tensor memory", target)) ||
+        failed(check(kernel, layout.smem, target.smemPerCta,
+                     "bytes of shared memory", target)))
       return failure();
-    if (tmem.getUsed()) {
-      kernel.setTmemSlot(smem.take("address of tensor memory", 4, 4));
-      kernel.setTmemColumns(
-          target::tmemAllocationColumns(target, tmem.getUsed()));
+    for (auto [ring, place] : llvm::zip_equal(rings, layout.rings)) {
+      ring.setOffsets(place.offsets);
+      ring.setBarriers(place.barriers);
+      ring.setStride(place.stride);
     }
-    kernel.setSmemBytes(smem.getUsed());
-    return smem.check(kernel, target);
-  }
-
-  /// Slots one behind the other, each with all its fields and barriers: what a
-  /// stage needs lies at constant distances from its start.
-  static void placeSlots(RingOp ring, Budget &smem) {
-    RingType type = ring.getType();
-    auto inRing = [&](const Twine &part) {
-      return (ring.getName() + "." + part).str();
-    };
-    int64_t alignment = target::kMBarrierBytes;
-    for (BufferType buffer : type.getBuffers())
-      alignment = std::max(alignment, getAlignment(buffer));
-    SmallVector<int64_t> offsets;
-    for (auto [name, buffer] :
-         llvm::zip_equal(type.getNames(), type.getBuffers()))
-      offsets.push_back(
-          smem.take(inRing(name.getValue()), buffer.getSizeInBytes(),
-                    offsets.empty() ? alignment : getAlignment(buffer)));
-    // Who starts the stores from them knows when they are empty.
-    if (!type.isStaging())
-      ring.setBarriers(smem.take("barriers of " + ring.getName().str(),
-                                 kBarrierBytes, target::kMBarrierBytes));
-    int64_t stride = llvm::alignTo(smem.getUsed() - offsets.front(), alignment);
-    int64_t others = getCopies(ring) * type.getStages() - 1;
-    if (others)
-      smem.take(llvm::formatv("{0} more stages of {1}", others, ring.getName()),
-                others * stride, alignment);
-    ring.setOffsets(offsets);
-    ring.setStride(stride);
-  }
-
-  static void placeColumns(RingOp ring, Budget &tmem) {
-    RingType type = ring.getType();
-    int64_t stages = type.getStages();
-    SmallVector<int64_t> offsets;
-    for (auto [name, buffer] :
-         llvm::zip_equal(type.getNames(), type.getBuffers()))
-      offsets.push_back(tmem.take(
-          llvm::formatv("{0} stages of {1}.{2}", stages, ring.getName(),
-                        name.getValue()),
-          stages * buffer.getShape()[1] - (stages - 1) * type.getOverlap()));
-    ring.setOffsets(offsets);
+    for (auto [copy, index] : copies)
+      copy.setColumn(layout.scales[index]);
+    if (layout.tmemSlot) {
+      kernel.setTmemSlot(*layout.tmemSlot);
+      kernel.setTmemColumns(
+          target::tmemAllocationColumns(target, layout.tmem.getUsed()));
+    }
+    kernel.setSmemBytes(layout.smem.getUsed());
+    return success();
   }
 
   /// How many times a ring's stages are there: once for each warp that uses
@@ -188,25 +116,26 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     return 1;
   }
 
-  /// Copies of one field of one ring share their columns: copies and MMAs of a
-  /// thread execute in order.
-  void placeScales(KernelOp kernel, Budget &tmem) {
-    DenseMap<std::tuple<Value, unsigned, Type, int64_t>, int64_t> columns;
+  /// The copies, each with its scales. Copies of one buffer of one ring share
+  /// their columns: copies and MMAs of a thread execute in order.
+  static SmallVector<std::pair<CopyScalesOp, size_t>>
+  collectScales(KernelOp kernel, SmallVectorImpl<ScalesRequest> &requests) {
+    DenseMap<std::tuple<Value, unsigned, Type, int64_t>, size_t> known;
+    SmallVector<std::pair<CopyScalesOp, size_t>> copies;
     kernel.walk([&](CopyScalesOp copy) {
       auto wait = copy.getBuffer().getDefiningOp<ConsumerWaitOp>();
-      StringRef name = getBufferName(copy.getBuffer());
-      unsigned number = cast<OpResult>(copy.getBuffer()).getResultNumber();
+      if (!wait)
+        return;
       int64_t places = copy.getSlots();
-      auto [it, isNew] = columns.try_emplace(
-          {wait.getRing(), number, copy.getType(), places}, 0);
-      if (isNew) {
-        std::string row =
-            places > 1 ? llvm::formatv("{0} stages of ", places) : std::string();
-        it->second = tmem.take((row + "scales " + name).str(),
-                               places * copy.getType().getColumns(), 4);
-      }
-      copy.setColumn(it->second);
+      unsigned number = cast<OpResult>(copy.getBuffer()).getResultNumber();
+      auto [it, isNew] = known.try_emplace(
+          {wait.getRing(), number, copy.getType(), places}, requests.size());
+      if (isNew)
+        requests.push_back(
+            {getBufferName(copy.getBuffer()), copy.getType(), places});
+      copies.push_back({copy, it->second});
     });
+    return copies;
   }
 
   /// A warp reaches the tensor memory lanes of its number modulo 4 (PTX ISA,
@@ -239,18 +168,21 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     return warp;
   }
 
+  /// Each role has a barrier of its own, numbered by its place; 0 is that of all
+  /// threads.
   static LogicalResult numberBarriers(KernelOp kernel) {
-    int64_t next = 1; // 0 is that of the CTA
+    int64_t number = 0;
     for (auto role : kernel.getBody().getOps<RoleOp>()) {
       role.removeBarrierAttr();
+      ++number;
       if (!role.needsBarrier())
         continue;
-      if (next == target::kNamedBarriers)
-        return role.emitOpError("expected at most ")
+      if (number >= target::kNamedBarriers)
+        return role.emitOpError("expected roles whose threads wait for each "
+                                "other among the first ")
                << target::kNamedBarriers - 1
-               << " roles whose threads wait for each other, each by a named "
-                  "barrier, found more";
-      role.setBarrier(next++);
+               << ", which have named barriers, found number " << number;
+      role.setBarrier(number);
     }
     return success();
   }

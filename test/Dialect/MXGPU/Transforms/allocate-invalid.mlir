@@ -204,7 +204,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     mxgpu.role @r15 warps(1) {
       %s = mxgpu.acquire %r15 : !out
     }
-    // expected-error @below {{'mxgpu.role' op expected at most 15 roles whose threads wait for each other, each by a named barrier, found more}}
+    // expected-error @below {{'mxgpu.role' op expected roles whose threads wait for each other among the first 15, which have named barriers, found number 16}}
     mxgpu.role @r16 warps(1) {
       %s = mxgpu.acquire %r16 : !out
     }

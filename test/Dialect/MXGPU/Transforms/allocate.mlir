@@ -82,11 +82,11 @@ gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
     mxgpu.role @alone warps(2) registers(152) {
       %s = mxgpu.acquire %own : !own
     }
-    // CHECK: mxgpu.role @first warps(2) registers(152) first_warp(2) barrier(1) {
+    // CHECK: mxgpu.role @first warps(2) registers(152) first_warp(2) barrier(2) {
     mxgpu.role @first warps(2) registers(152) {
       %s = mxgpu.acquire %first : !out
     }
-    // CHECK: mxgpu.role @second warps(2) registers(56) first_warp(4) barrier(2) {
+    // CHECK: mxgpu.role @second warps(2) registers(56) first_warp(4) barrier(3) {
     mxgpu.role @second warps(2) registers(56) {
       %s = mxgpu.acquire %second : !out
     }

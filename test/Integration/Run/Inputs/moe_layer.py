@@ -90,7 +90,7 @@ def check_poison(layer, rng, args):
             if changed:
                 print(f"{index}: {r}: {poison} changed {changed} bytes")
                 failures += 1
-    print(f"{args.count} routings, {slack >> 20} MiB of slack, {failures} failures")
+    print(f"{args.count} routings, {slack >> 10} KiB of slack, {failures} failures")
     return failures
 
 

@@ -1,19 +1,19 @@
-//===- Compile.cpp - From a module to a function that can be called -------===//
+//===- HostCompile.cpp - From a module to code of this process
+//---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Chooses the pipeline of the device and hands its result to the JIT.
+// The reference path: its pipeline, and the JIT.
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostProgram.h"
+#include "Programs.h"
 #include "SaveTemps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
-#include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Execution/Program.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -24,54 +24,11 @@
 using namespace mlir;
 using namespace mx;
 
-llvm::Expected<func::FuncOp> mx::lookupEntry(ModuleOp module, StringRef name) {
-  // Types are read with the mx dialect's help, and shapes are propagated with
-  // tensor's, whether or not the file uses them.
-  module.getContext()->loadDialect<MXDialect, tensor::TensorDialect>();
-  auto symbol = module.lookupSymbol(name);
-  if (!symbol) {
-    std::string known;
-    for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal())
-        known += (known.empty() ? "" : ", ") + function.getSymName().str();
-    return makeError("expected the entry to be one of [" + known +
-                     "], found '" + name + "'");
-  }
-  auto entry = dyn_cast<func::FuncOp>(symbol);
-  if (!entry || entry.isExternal())
-    return makeError("expected the entry '" + name +
-                     "' to be a func.func with a body");
-  auto check = [&](TypeRange types, StringRef what) -> llvm::Error {
-    for (auto [index, type] : llvm::enumerate(types)) {
-      llvm::Expected<ArrayType> array = getArrayType(type);
-      if (!array)
-        return makeError("entry '" + name + "', " + what + " " +
-                         llvm::Twine(index) + ": " +
-                         llvm::toString(array.takeError()));
-    }
-    return llvm::Error::success();
-  };
-  if (llvm::Error error = check(entry.getArgumentTypes(), "argument"))
-    return error;
-  if (llvm::Error error = check(entry.getResultTypes(), "result"))
-    return error;
-  return entry;
-}
-
 static LogicalResult lower(ModuleOp module, const CompileOptions &options) {
   PassManager pm(module->getContext());
   if (!options.saveTemps.empty())
     pm.addInstrumentation(createSaveTempsInstrumentation(options.saveTemps));
-  if (options.device == DeviceKind::CPU) {
-    buildMXToCPUPipeline(pm);
-    return pm.run(module);
-  }
-  MXToNVVMOptions nvvm;
-  nvvm.chip = options.chip;
-  nvvm.explain = options.explain;
-  nvvm.fuse = options.fuse;
-  buildMXToNVVMPipeline(pm, nvvm);
-  buildMXHostToLLVMPipeline(pm);
+  buildMXToCPUPipeline(pm);
   return pm.run(module);
 }
 
@@ -102,22 +59,17 @@ static float truncateToBF16(float x) {
 
 /// Compiles a module of the LLVM dialect in process.
 static llvm::Expected<std::unique_ptr<ExecutionEngine>>
-createEngine(ModuleOp module, DeviceKind device) {
+createEngine(ModuleOp module) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   auto machine = createHostMachine();
   if (!machine)
     return machine.takeError();
-  // The reference path computes on the host; host code of a device only
-  // launches.
-  unsigned level = device == DeviceKind::CPU ? 3 : 1;
-  auto optimize =
-      makeOptimizingTransformer(level, /*sizeLevel=*/0, machine->get());
+  auto optimize = makeOptimizingTransformer(/*optLevel=*/3, /*sizeLevel=*/0,
+                                            machine->get());
   ExecutionEngineOptions engineOptions;
   engineOptions.transformer = optimize;
-  engineOptions.jitCodeGenOptLevel = device == DeviceKind::CPU
-                                         ? llvm::CodeGenOptLevel::Default
-                                         : llvm::CodeGenOptLevel::None;
+  engineOptions.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
   engineOptions.enableGDBNotificationListener = false;
   engineOptions.enablePerfNotificationListener = false;
   auto jitMachine = createHostMachine();
@@ -174,41 +126,22 @@ static LogicalResult verifyCalls(ModuleOp module) {
 }
 
 llvm::Expected<std::unique_ptr<Program>>
-Program::compile(ModuleOp module, StringRef name,
-                 const CompileOptions &options) {
-  llvm::Expected<func::FuncOp> entry = lookupEntry(module, name);
-  if (!entry)
-    return entry.takeError();
-  std::unique_ptr<Program> program(new Program());
-  program->device = options.device;
-  for (Type type : entry->getArgumentTypes())
-    program->arguments.push_back(llvm::cantFail(getArrayType(type)));
-  for (Type type : entry->getResultTypes())
-    program->results.push_back(llvm::cantFail(getArrayType(type)));
-
-  MLIRContext *context = module->getContext();
-  std::string symbol = name.str();
-  entry->setPublic();
-  (*entry)->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
-                    UnitAttr::get(context));
-  if (!options.saveTemps.empty())
-    if (llvm::Error error = saveInput(options.saveTemps, module))
-      return error;
+mx::compileForHost(ModuleOp module, func::FuncOp entry,
+                   const CompileOptions &options) {
+  std::string symbol = entry.getSymName().str();
+  entry->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                 UnitAttr::get(module.getContext()));
   if (failed(verifyDeclarations(module)) || failed(lower(module, options)) ||
       failed(verifyCalls(module)))
     return makeError("cannot compile '" + symbol + "' for " +
                      stringifyDeviceKind(options.device));
-
-  auto engine = createEngine(module, options.device);
+  auto engine = createEngine(module);
   if (!engine)
     return engine.takeError();
-  program->engine = std::move(*engine);
-  // The lookup compiles and reports missing symbols, before constructors, which
-  // load the kernels, run.
-  auto function = program->engine->lookupPacked("_mlir_ciface_" + symbol);
+  // The lookup compiles and reports missing symbols, before constructors run.
+  auto function = (*engine)->lookupPacked("_mlir_ciface_" + symbol);
   if (!function)
     return function.takeError();
-  program->function = *function;
-  program->engine->initialize();
-  return program;
+  (*engine)->initialize();
+  return std::make_unique<HostProgram>(std::move(*engine), *function);
 }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Execution/Arrays.h"
+#include "mx/Arrays/Arrays.h"
 #include "mx/Dialect/MX/IR/MXLayouts.h"
 #include "llvm/ADT/StringExtras.h"
 

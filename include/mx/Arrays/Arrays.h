@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_EXECUTION_ARRAYS_H
-#define MX_EXECUTION_ARRAYS_H
+#ifndef MX_ARRAYS_ARRAYS_H
+#define MX_ARRAYS_ARRAYS_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mx/Support/ExitStatus.h"
@@ -49,4 +49,4 @@ llvm::Error checkArray(const ArrayType &type, const NpyArray &array);
 
 } // namespace mx
 
-#endif // MX_EXECUTION_ARRAYS_H
+#endif // MX_ARRAYS_ARRAYS_H

@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TensorMaps.h"
+#include "mx/Dialect/MXGPU/IR/TensorMaps.h"
 
 using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
 
-std::optional<mx::target::TensorMapType>
-mx::getMapType(mxgpu::TensorMapType map) {
+std::optional<target::TensorMapType> mx::mxgpu::getMapType(TensorMapType map) {
   Type type = map.getElementType();
   if (type.isF32())
     return target::TensorMapType::F32;
@@ -32,30 +33,30 @@ mx::getMapType(mxgpu::TensorMapType map) {
   }
 }
 
-mx::target::TensorMapL2 mx::getMapL2(mxgpu::L2Promotion promotion) {
+target::TensorMapL2 mx::mxgpu::getMapL2(L2Promotion promotion) {
   switch (promotion) {
-  case mxgpu::L2Promotion::None:
+  case L2Promotion::None:
     return target::TensorMapL2::None;
-  case mxgpu::L2Promotion::B64:
+  case L2Promotion::B64:
     return target::TensorMapL2::B64;
-  case mxgpu::L2Promotion::B128:
+  case L2Promotion::B128:
     return target::TensorMapL2::B128;
-  case mxgpu::L2Promotion::B256:
+  case L2Promotion::B256:
     return target::TensorMapL2::B256;
   }
   llvm_unreachable("all promotions are listed");
 }
 
-mx::Swizzle mx::getMapSwizzle(mxgpu::TensorMapType map) {
+mx::Swizzle mx::mxgpu::getMapSwizzle(TensorMapType map) {
   switch (map.getSwizzle()) {
   case mxgpu::Swizzle::None:
-    return Swizzle::None;
+    return mx::Swizzle::None;
   case mxgpu::Swizzle::Sw32:
-    return Swizzle::B32;
+    return mx::Swizzle::B32;
   case mxgpu::Swizzle::Sw64:
-    return Swizzle::B64;
+    return mx::Swizzle::B64;
   case mxgpu::Swizzle::Sw128:
-    return Swizzle::B128;
+    return mx::Swizzle::B128;
   }
   llvm_unreachable("all swizzles are listed");
 }

@@ -2,32 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Host code and launch plans encode the same maps.
+// Host code and launch plans encode the same maps; Target says what one is.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_UTILS_TENSORMAPS_H
-#define MX_LIB_CONVERSION_UTILS_TENSORMAPS_H
+#ifndef MX_DIALECT_MXGPU_IR_TENSORMAPS_H
+#define MX_DIALECT_MXGPU_IR_TENSORMAPS_H
 
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Target/TensorMap.h"
 #include <optional>
 
-namespace mx {
+namespace mx::mxgpu {
 
 /// The driver's name of a map's elements. Bytes that are copied and not added
 /// need none of their own.
-std::optional<target::TensorMapType> getMapType(mxgpu::TensorMapType map);
+std::optional<target::TensorMapType> getMapType(TensorMapType map);
 
 /// The driver's swizzle of a map.
-Swizzle getMapSwizzle(mxgpu::TensorMapType map);
+mx::Swizzle getMapSwizzle(TensorMapType map);
 
 /// The driver's name of what L2 fetches for a map.
-target::TensorMapL2 getMapL2(mxgpu::L2Promotion promotion);
+target::TensorMapL2 getMapL2(L2Promotion promotion);
 
 /// What is read outside of the tensor.
 inline constexpr target::TensorMapFill kMapFill = target::TensorMapFill::Zero;
 
-} // namespace mx
+} // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_UTILS_TENSORMAPS_H
+#endif // MX_DIALECT_MXGPU_IR_TENSORMAPS_H

@@ -1,0 +1,94 @@
+//===- MemoryLayout.h - Where a kernel's buffers lie ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The layout of shared and tensor memory follows from the types of a kernel's
+// rings and scales. mxgpu-allocate reads them from the finished kernel; the
+// planner of schedules asks before there is one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MEMORYLAYOUT_H
+#define MX_DIALECT_MXGPU_IR_MEMORYLAYOUT_H
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+namespace mx::mxgpu {
+
+/// One entry of a memory: `count` things of `size` bytes or columns. Names are
+/// those of rings and fields, and are not copied.
+struct MemoryItem {
+  llvm::StringRef what, ring, field;
+  int64_t count, size;
+  int64_t offset = 0;
+  /// What neighbours of the things share (overlapped accumulators).
+  int64_t shared = 0;
+  /// Whether these are the slots of a ring after the first.
+  bool isRest = false;
+
+  int64_t getTotal() const { return count * size - (count - 1) * shared; }
+  /// "in.a", "barriers of in", "scales sfa".
+  std::string getName() const;
+  /// The same, "4 more slots of in", "2 stages of acc.d".
+  std::string describe() const;
+};
+
+/// One memory, filled from its start.
+class Memory {
+public:
+  /// Takes what comes next, aligned; returns where it begins.
+  int64_t take(MemoryItem item, int64_t alignment = 1);
+
+  llvm::ArrayRef<MemoryItem> getItems() const { return items; }
+  /// Bytes or columns.
+  int64_t getUsed() const { return used; }
+
+private:
+  llvm::SmallVector<MemoryItem, 12> items;
+  int64_t used = 0;
+};
+
+/// A ring to be placed. Its slots are there `copies` times: once for each warp
+/// that uses them if they are a warp's own.
+struct RingRequest {
+  llvm::StringRef name;
+  RingType type;
+  int64_t copies = 1;
+};
+
+/// Scales of one field of a slot, in as many places.
+struct ScalesRequest {
+  llvm::StringRef field;
+  ScalesType type;
+  int64_t slots = 1;
+};
+
+/// The attributes of mxgpu.ring: offsets of the fields of its first slot, bytes
+/// where the barriers of that lie, if it has any, and bytes to the next slot.
+struct RingPlace {
+  llvm::SmallVector<int64_t> offsets;
+  std::optional<int64_t> barriers, stride;
+};
+
+/// The memories of a CTA.
+struct MemoryLayout {
+  /// Rings lie in their order, then the barriers of those in tensor memory;
+  /// scales follow the rings there.
+  MemoryLayout(llvm::ArrayRef<RingRequest> rings,
+               llvm::ArrayRef<ScalesRequest> scales);
+
+  Memory smem, tmem;
+  llvm::SmallVector<RingPlace> rings;
+  /// First columns.
+  llvm::SmallVector<int64_t> scales;
+  /// Bytes where the address of tensor memory lies, if there is any.
+  std::optional<int64_t> tmemSlot;
+
+private:
+  RingPlace placeSlots(const RingRequest &ring);
+  RingPlace placeColumns(const RingRequest &ring);
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_DIALECT_MXGPU_IR_MEMORYLAYOUT_H

@@ -1,0 +1,175 @@
+//===- MXPlanOps.td - The mxplan dialect -------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXPLAN_IR_MXPLANOPS_TD
+#define MX_DIALECT_MXPLAN_IR_MXPLANOPS_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mx/Dialect/MXGPU/IR/MXGPUAttrs.td"
+include "mx/Dialect/MXGPU/IR/MXGPUTypes.td"
+
+def MXPlan_Dialect : Dialect {
+  let name = "mxplan";
+  let cppNamespace = "::mx::mxplan";
+  let summary = "What the host does between kernels";
+  let description = [{
+    The `mxplan` dialect says what the host does: which kernels are launched in
+    which order, on which memory. A plan is a `func.func`; sizes are `arith` on
+    `index`, control flow is `scf.if`, `scf.for` and `func.call`, and checks are
+    `mxgpu.require`. The dialect adds what upstream has no words for: device
+    memory without a shape, launches with the parameters that the kernel takes,
+    and numbers that are read from the device.
+
+    A function that can be called from outside says what its callers see in
+    `mxplan.arguments` and `mxplan.results`. `mx-translate --mx-to-manifest`
+    writes such functions as a manifest, which the runtime executes.
+
+    ```mlir
+    func.func @scale(%x: !mxplan.buffer, %n: index, %rounds: index)
+        -> (!mxplan.buffer, index) {
+      %bytes = arith.muli %n, %c4 : index
+      %y = mxplan.alloc %bytes
+      mxplan.copy %x to %y bytes(%bytes)
+      scf.for %i = %c0 to %rounds step %c1 {
+        mxplan.launch @kernels::@scale grid(%n) args(%y : !mxplan.buffer)
+      }
+      return %y, %n : !mxplan.buffer, index
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mx::mxgpu::MXGPUDialect"];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    void registerTypes();
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Types and attributes
+//===----------------------------------------------------------------------===//
+
+def MXPlan_Buffer : TypeDef<MXPlan_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "bytes of device memory, without a shape";
+}
+
+def MXPlan_ValueAttr : AttrDef<MXPlan_Dialect, "Value"> {
+  let mnemonic = "value";
+  let summary = "an argument or result of a plan as callers see it";
+  let description = [{
+    `type` is what it is in the plan, a memref or a number: a memref is a buffer
+    followed by an `index` for each extent that its type leaves open. `source` is
+    what it was in the program.
+
+    Example: `#mxplan.value<"x", memref<?x256xi8>, tensor<?x256xf8E4M3FN>>`
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "::mlir::Type":$type,
+                        "::mlir::Type":$source);
+  let assemblyFormat = "`<` $name `,` $type `,` $source `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+class MXPlan_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<MXPlan_Dialect, opMnemonic, traits>;
+
+def MXPlan_AllocOp : MXPlan_Op<"alloc"> {
+  let summary = "take memory for an intermediate result";
+  let description = [{
+    The memory is there until no value can show it any more: there is nothing to
+    free. Each execution in a loop gives memory that none of the values that the
+    loop carries shows.
+  }];
+  let arguments = (ins Index:$bytes);
+  let results = (outs Res<MXPlan_Buffer, "", [MemAlloc]>:$buffer);
+  let assemblyFormat = "$bytes attr-dict";
+}
+
+def MXPlan_AddressOp : MXPlan_Op<"address", [Pure]> {
+  let summary = "the address of a buffer on the device";
+  let arguments = (ins MXPlan_Buffer:$buffer);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$buffer attr-dict";
+}
+
+def MXPlan_FillOp : MXPlan_Op<"fill"> {
+  let summary = "set the first bytes of a buffer to a value";
+  let arguments = (ins Arg<MXPlan_Buffer, "", [MemWrite]>:$buffer,
+                       ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<255>]>:$byte,
+                       Index:$bytes);
+  let assemblyFormat = "$buffer `,` $byte `bytes` `(` $bytes `)` attr-dict";
+}
+
+def MXPlan_CopyOp : MXPlan_Op<"copy"> {
+  let summary = "copy the first bytes of a buffer to another one";
+  let description = "Nothing happens where both are the same memory.";
+  let arguments = (ins Arg<MXPlan_Buffer, "", [MemRead]>:$source,
+                       Arg<MXPlan_Buffer, "", [MemWrite]>:$target,
+                       Index:$bytes);
+  let assemblyFormat = "$source `to` $target `bytes` `(` $bytes `)` attr-dict";
+}
+
+def MXPlan_ReadOp : MXPlan_Op<"read"> {
+  let summary = "wait for the device and read a number from its memory";
+  let description = [{
+    Everything before is done on the device when the number is read; `offset` is
+    in bytes. What was launched before cannot be refused any more by what is
+    found wrong after it.
+  }];
+  let arguments = (ins Arg<MXPlan_Buffer, "", [MemRead]>:$buffer, Index:$offset);
+  let results = (outs AnyTypeOf<[AnySignlessInteger, Index, F32]>:$result);
+  let assemblyFormat = "$buffer `[` $offset `]` attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def MXPlan_EncodeTensorMapOp : MXPlan_Op<"encode_tensor_map", [
+    Pure, AttrSizedOperandSegments]> {
+  let summary = "describe a tensor in a buffer to the copy engine";
+  let description = [{
+    The arguments are those of the driver's `cuTensorMapEncodeTiled`: the tensor
+    begins `offset` bytes into the buffer, `dims` are innermost first and in
+    elements, `strides` are in bytes and begin with that of dimension 1. Type, box
+    and swizzle are those of the result's type.
+  }];
+  let arguments = (ins MXPlan_Buffer:$buffer, Index:$offset,
+    Variadic<Index>:$dims, Variadic<Index>:$strides,
+    DefaultValuedAttr<MXGPU_L2PromotionAttr,
+                      "::mx::mxgpu::L2Promotion::B256">:$l2_promotion);
+  let results = (outs MXGPU_TensorMapType:$result);
+  let assemblyFormat = [{
+    $buffer `offset` `(` $offset `)` `dims` `(` $dims `)`
+    `strides` `(` $strides `)` (`l2_promotion` `=` $l2_promotion^)?
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXPlan_LaunchOp : MXPlan_Op<"launch", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "launch a kernel with its parameters";
+  let description = [{
+    An empty grid launches nothing. The parameters are those that carry the
+    arguments of the kernel: of a memref its buffer and, as i64, each size, stride
+    and offset that its type leaves open; of an index an i64.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Index:$grid,
+                       Variadic<AnyType>:$args);
+  let assemblyFormat = [{
+    $kernel `grid` `(` $grid `)` `args` `(` ($args^ `:` type($args))? `)` attr-dict
+  }];
+}
+
+#endif // MX_DIALECT_MXPLAN_IR_MXPLANOPS_TD

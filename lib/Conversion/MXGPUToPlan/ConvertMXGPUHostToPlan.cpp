@@ -1,0 +1,265 @@
+//===- ConvertMXGPUHostToPlan.cpp - Functions become launch plans ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What a plan has no words for is refused first, at the operation. What
+// follows cannot fail then.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Utils/ByteCounts.h"
+#include "../Utils/MapNumbers.h"
+#include "Views.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/IR/Matchers.h"
+#include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_CONVERTMXGPUHOSTTOPLANPASS
+#include "mx/Conversion/MXGPUToPlan/Passes.h.inc"
+} // namespace mx::mxgpu
+
+/// Of the workspace of a plan (Plan.h).
+static constexpr uint64_t kBufferAlignment = 256;
+
+//===----------------------------------------------------------------------===//
+// What a plan can express
+//===----------------------------------------------------------------------===//
+
+static bool hasMemRef(TypeRange types) {
+  return llvm::any_of(types, llvm::IsaPred<BaseMemRefType>);
+}
+
+static bool isWhole(Value memref) {
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  return type && type.getLayout().isIdentity();
+}
+
+static LogicalResult verifyWhole(Operation *op, ValueRange memrefs) {
+  if (llvm::all_of(memrefs, isWhole))
+    return success();
+  return op->emitOpError("expected whole arrays in a launch plan, found a part "
+                         "of one");
+}
+
+static LogicalResult verifyAlloc(memref::AllocOp op) {
+  MemRefType type = op.getType();
+  if (!type.getLayout().isIdentity() || !type.getElementType().isIntOrFloat() ||
+      type.getElementTypeBitWidth() % 8 ||
+      op.getAlignment().value_or(1) > kBufferAlignment)
+    return op.emitOpError("expected whole bytes in identity layout at a "
+                          "multiple of at most ")
+           << kBufferAlignment << " in a launch plan, found " << type;
+  return verifyByteCount(op, type);
+}
+
+/// That a fill is of a constant all of whose bytes are equal.
+static LogicalResult verifyMemset(gpu::MemsetOp op) {
+  Attribute value;
+  APInt bits;
+  if (matchPattern(op.getValue(), m_Constant(&value))) {
+    if (auto number = dyn_cast<FloatAttr>(value))
+      bits = number.getValue().bitcastToAPInt();
+    else if (auto integer = dyn_cast<IntegerAttr>(value))
+      bits = integer.getValue();
+  }
+  if (!value || bits.getBitWidth() % 8 || !bits.isSplat(8) ||
+      op.getAsyncToken() || !op.getAsyncDependencies().empty())
+    return op.emitOpError("expected a constant of equal bytes and no tokens "
+                          "in a launch plan");
+  return verifyWhole(op, op.getDst());
+}
+
+static LogicalResult verifyCast(memref::CastOp op) {
+  if (isa<MemRefType>(op.getType()) &&
+      isa<MemRefType>(op.getSource().getType()))
+    return success();
+  return op.emitOpError("expected a cast that keeps the rank in a launch plan, "
+                        "found one to ")
+         << op.getType();
+}
+
+static LogicalResult verifyDim(memref::DimOp op) {
+  std::optional<int64_t> dim = op.getConstantIndex();
+  auto type = dyn_cast<MemRefType>(op.getSource().getType());
+  if (type && dim && *dim >= 0 && *dim < type.getRank())
+    return success();
+  return op.emitOpError("expected a constant dimension of the memref in a "
+                        "launch plan");
+}
+
+static LogicalResult verifyLoad(memref::LoadOp op) {
+  Type type = op.getType();
+  if (type.isIndex() || type.isF32() ||
+      (type.isSignlessInteger() && type.getIntOrFloatBitWidth() % 8 == 0 &&
+       type.getIntOrFloatBitWidth() <= 64))
+    return success();
+  return op.emitOpError("expected i8, i16, i32, i64, index or f32 where the "
+                        "host reads a number, found ")
+         << type;
+}
+
+static LogicalResult verifySupport(Operation *op) {
+  if (!hasMemRef(op->getOperandTypes()) && !hasMemRef(op->getResultTypes()))
+    return success();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([](memref::AllocOp op) { return verifyAlloc(op); })
+      .Case([](memref::CastOp op) { return verifyCast(op); })
+      .Case([](memref::DimOp op) { return verifyDim(op); })
+      .Case([](memref::LoadOp op) { return verifyLoad(op); })
+      .Case(
+          [](memref::CopyOp op) { return verifyWhole(op, op->getOperands()); })
+      .Case([](gpu::MemsetOp op) { return verifyMemset(op); })
+      .Case([](EncodeTensorMapOp op) { return verifyMapElements(op); })
+      .Case<memref::CollapseShapeOp, memref::ExpandShapeOp>(
+          [](auto op) { return verifyWhole(op, op.getSrc()); })
+      .Case<memref::DeallocOp, memref::SubViewOp,
+            memref::ExtractStridedMetadataOp,
+            memref::ExtractAlignedPointerAsIndexOp, LaunchOp, scf::IfOp,
+            scf::ForOp, scf::YieldOp, func::CallOp, func::ReturnOp,
+            arith::SelectOp>([](auto) { return success(); })
+      .Default([](Operation *op) {
+        return op->emitOpError(
+            "expected arithmetic on sizes, allocations, copies and launches in "
+            "a launch plan, found another operation");
+      });
+}
+
+static LogicalResult verifyFunction(func::FuncOp function) {
+  if (function.isExternal())
+    return success();
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitOpError("expected one block in a launch plan, found ")
+           << function.getBody().getBlocks().size();
+  WalkResult result = function.walk([](Operation *op) {
+    return failed(verifySupport(op)) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// What callers see
+//===----------------------------------------------------------------------===//
+
+/// One of them, with what mx-describe-entries left in `attributes`.
+static Attribute describe(DictionaryAttr attributes, Type type,
+                          const Twine &name) {
+  Type source = type;
+  std::string text = name.str();
+  if (attributes) {
+    if (auto attr = attributes.getAs<TypeAttr>(kEntryTypeAttr))
+      source = attr.getValue();
+    if (auto attr = attributes.getAs<StringAttr>(kEntryNameAttr))
+      text = attr.str();
+  }
+  return mxplan::ValueAttr::get(type.getContext(), text, type, source);
+}
+
+/// The attributes of a function that outlive its types.
+struct Signature {
+  ArrayAttr arguments, results;
+};
+
+static Signature takeSignature(func::FuncOp function) {
+  Builder builder(function.getContext());
+  SmallVector<Attribute> arguments, results;
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    arguments.push_back(
+        describe(function.getArgAttrDict(index), type, "arg" + Twine(index)));
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    results.push_back(describe(function.getResultAttrDict(index), type,
+                               "result" + Twine(index)));
+  // One argument may become several.
+  function.removeArgAttrsAttr();
+  function.removeResAttrsAttr();
+  return {builder.getArrayAttr(arguments), builder.getArrayAttr(results)};
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Upstream's patterns of control flow know no memrefs that are chosen.
+struct SelectPattern final : OpConversionPattern<arith::SelectOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::SelectOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value condition = llvm::getSingleElement(operands.getCondition());
+    SmallVector<Value> parts;
+    for (auto [a, b] :
+         llvm::zip_equal(operands.getTrueValue(), operands.getFalseValue()))
+      parts.push_back(
+          arith::SelectOp::create(rewriter, op.getLoc(), condition, a, b));
+    rewriter.replaceOpWithMultiple(op, SmallVector<SmallVector<Value>>{parts});
+    return success();
+  }
+};
+
+struct ConvertMXGPUHostToPlanPass final
+    : mx::mxgpu::impl::ConvertMXGPUHostToPlanPassBase<
+          ConvertMXGPUHostToPlanPass> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    SmallVector<Operation *> functions;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (failed(verifyFunction(function)))
+        return signalPassFailure();
+      functions.push_back(function);
+    }
+    SmallVector<Signature> signatures;
+    for (Operation *function : functions)
+      signatures.push_back(takeSignature(cast<func::FuncOp>(function)));
+
+    TypeConverter converter;
+    converter.addConversion([](Type type, SmallVectorImpl<Type> &types) {
+      llvm::append_range(types, isa<UnrankedMemRefType>(type)
+                                    ? SmallVector<Type>{type}
+                                    : mxplan::getPlanTypes(type));
+      return success();
+    });
+    ConversionTarget target(*context);
+    target.addIllegalDialect<memref::MemRefDialect>();
+    target.addIllegalOp<gpu::MemsetOp, EncodeTensorMapOp, LaunchOp>();
+    target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp function) {
+      return converter.isSignatureLegal(function.getFunctionType());
+    });
+    target.markUnknownOpDynamicallyLegal(
+        [&](Operation *op) { return converter.isLegal(op); });
+    RewritePatternSet patterns(context);
+    patterns.add<SelectPattern>(converter, context);
+    addViewPatterns(converter, patterns);
+    addMemoryPatterns(converter, patterns);
+    addLaunchPatterns(converter, patterns);
+    populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
+                                                                   converter);
+    populateCallOpTypeConversionPattern(patterns, converter);
+    populateReturnOpTypeConversionPattern(patterns, converter);
+    scf::populateSCFStructuralTypeConversions(converter, patterns);
+    if (failed(applyPartialConversion(functions, target, std::move(patterns))))
+      return signalPassFailure();
+    size_t index = 0;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      const Signature &signature = signatures[index++];
+      if (function.isExternal())
+        continue;
+      function->setAttr(mxplan::kArgumentsAttrName, signature.arguments);
+      function->setAttr(mxplan::kResultsAttrName, signature.results);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,79 @@
+//===- LaunchPatterns.cpp - Tensor maps and launches of a plan ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The parts of a memref are the parameters that a kernel takes it by.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Utils/MapNumbers.h"
+#include "Views.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+struct MapPattern final : OpConversionPattern<EncodeTensorMapOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(EncodeTensorMapOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder builder(rewriter, op.getLoc());
+    auto type = cast<MemRefType>(op.getSource().getType());
+    View view = getView(builder, type, operands.getSource());
+    if (!view.strides.empty()) {
+      Value stride = view.strides.back();
+      Value isOne =
+          arith::CmpIOp::create(rewriter, op.getLoc(), arith::CmpIPredicate::eq,
+                                stride, builder.constant(1));
+      RequireOp::create(
+          rewriter, op.getLoc(), isOne,
+          "expected elements side by side, found a stride of %lld", stride);
+    }
+    TensorMapNumbers numbers =
+        getTensorMapNumbers(rewriter, op, view.sizes, view.strides);
+    Value offset = builder.mul(
+        view.offset, builder.constant(type.getElementTypeBitWidth() / 8));
+    rewriter.replaceOpWithNewOp<mxplan::EncodeTensorMapOp>(
+        op, op.getType(), view.buffer, offset, numbers.dims, numbers.strides,
+        op.getL2Promotion());
+    return success();
+  }
+};
+
+struct LaunchPattern final : OpConversionPattern<LaunchOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(LaunchOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> parameters;
+    for (Value value : flatten(operands.getArgs()))
+      parameters.push_back(
+          value.getType().isIndex()
+              ? arith::IndexCastOp::create(rewriter, op.getLoc(),
+                                           rewriter.getI64Type(), value)
+              : value);
+    rewriter.replaceOpWithNewOp<mxplan::LaunchOp>(
+        op, op.getKernelAttr(), llvm::getSingleElement(operands.getGrid()),
+        parameters);
+    return success();
+  }
+
+  static SmallVector<Value> flatten(ArrayRef<ValueRange> ranges) {
+    SmallVector<Value> values;
+    for (ValueRange range : ranges)
+      llvm::append_range(values, range);
+    return values;
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::addLaunchPatterns(const TypeConverter &converter,
+                                  RewritePatternSet &patterns) {
+  patterns.add<MapPattern, LaunchPattern>(converter, patterns.getContext());
+}

@@ -1,0 +1,119 @@
+//===- MemoryPatterns.cpp - Memory of a plan ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Whole arrays are allocated, filled and copied; single numbers are read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Views.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+struct AllocPattern final : OpConversionPattern<memref::AllocOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::AllocOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder builder(rewriter, op.getLoc());
+    View view;
+    view.sizes = builder.getValues(op.getType().getShape(),
+                                   getSingles(operands.getDynamicSizes()));
+    Value bytes = getBytes(builder, op.getType(), view);
+    view.buffer = mxplan::AllocOp::create(
+        rewriter, op.getLoc(), mxplan::BufferType::get(getContext()), bytes);
+    rewriter.replaceOpWithMultiple(
+        op, SmallVector<SmallVector<Value>>{getParts(op.getType(), view)});
+    return success();
+  }
+};
+
+struct DeallocPattern final : OpConversionPattern<memref::DeallocOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DeallocOp op, OneToNOpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct CopyPattern final : OpConversionPattern<memref::CopyOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::CopyOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder builder(rewriter, op.getLoc());
+    auto type = cast<MemRefType>(op.getSource().getType());
+    View from = getView(builder, type, operands.getSource());
+    Value to = operands.getTarget().front();
+    if (from.buffer != to)
+      mxplan::CopyOp::create(rewriter, op.getLoc(), from.buffer, to,
+                             getBytes(builder, type, from));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct MemsetPattern final : OpConversionPattern<gpu::MemsetOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(gpu::MemsetOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder builder(rewriter, op.getLoc());
+    auto type = cast<MemRefType>(op.getDst().getType());
+    View view = getView(builder, type, operands.getDst());
+    Attribute value;
+    matchPattern(op.getValue(), m_Constant(&value));
+    APInt bits = isa<FloatAttr>(value)
+                     ? cast<FloatAttr>(value).getValue().bitcastToAPInt()
+                     : cast<IntegerAttr>(value).getValue();
+    mxplan::FillOp::create(
+        rewriter, op.getLoc(), view.buffer,
+        rewriter.getI32IntegerAttr(bits.extractBitsAsZExtValue(8, 0)),
+        getBytes(builder, type, view));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LoadPattern final : OpConversionPattern<memref::LoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder builder(rewriter, op.getLoc());
+    MemRefType type = op.getMemRefType();
+    View view = getView(builder, type, operands.getMemref());
+    Value element = view.offset;
+    for (auto [index, stride] :
+         llvm::zip_equal(getSingles(operands.getIndices()), view.strides))
+      element = builder.add(element, builder.mul(index, stride));
+    int64_t bits =
+        op.getType().isIndex() ? 64 : op.getType().getIntOrFloatBitWidth();
+    rewriter.replaceOpWithNewOp<mxplan::ReadOp>(
+        op, op.getType(), view.buffer,
+        builder.mul(element, builder.constant(bits / 8)));
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::addMemoryPatterns(const TypeConverter &converter,
+                                  RewritePatternSet &patterns) {
+  patterns.add<AllocPattern, DeallocPattern, CopyPattern, MemsetPattern,
+               LoadPattern>(converter, patterns.getContext());
+}

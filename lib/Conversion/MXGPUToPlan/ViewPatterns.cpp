@@ -1,0 +1,187 @@
+//===- ViewPatterns.cpp - Views of memory as arithmetic -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Casts, slices and reshapes compute nothing on the device: they change which
+// numbers stand beside a buffer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Views.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+/// A pattern for an operation whose first operand is a memref.
+template <typename OpT>
+struct ViewPattern : OpConversionPattern<OpT> {
+  using OpConversionPattern<OpT>::OpConversionPattern;
+  using Operands = typename OpConversionPattern<OpT>::OneToNOpAdaptor;
+
+  LogicalResult
+  matchAndRewrite(OpT op, Operands operands,
+                  ConversionPatternRewriter &rewriter) const final {
+    IndexBuilder builder(rewriter, op.getLoc());
+    auto type = cast<MemRefType>(op->getOperand(0).getType());
+    View view = getView(builder, type, operands.getOperands().front());
+    rewrite(op, view, operands.getOperands().drop_front(), builder, rewriter);
+    return success();
+  }
+
+  virtual void rewrite(OpT op, View &view, ArrayRef<ValueRange> operands,
+                       IndexBuilder &builder,
+                       ConversionPatternRewriter &rewriter) const = 0;
+
+  /// Replaces the operation's only result by what stands for it.
+  static void replace(OpT op, const View &view,
+                      ConversionPatternRewriter &rewriter) {
+    auto type = cast<MemRefType>(op->getResult(0).getType());
+    rewriter.replaceOpWithMultiple(
+        op, SmallVector<SmallVector<Value>>{getParts(type, view)});
+  }
+};
+
+/// What the new type knows must hold.
+struct CastPattern final : ViewPattern<memref::CastOp> {
+  using ViewPattern::ViewPattern;
+
+  void rewrite(memref::CastOp op, View &view, ArrayRef<ValueRange>,
+               IndexBuilder &builder,
+               ConversionPatternRewriter &rewriter) const override {
+    auto from = cast<MemRefType>(op.getSource().getType());
+    auto to = cast<MemRefType>(op.getType());
+    auto require = [&](Value &number, int64_t was, int64_t is,
+                       const Twine &what) {
+      if (was == is || ShapedType::isDynamic(is))
+        return;
+      Value wanted = builder.constant(is);
+      builder.requireEqual(number, wanted,
+                           "expected " + what + " to be %lld, found %lld");
+      number = wanted;
+    };
+    auto [fromStrides, fromOffset] = from.getStridesAndOffset();
+    auto [toStrides, toOffset] = to.getStridesAndOffset();
+    for (int64_t dim = 0; dim < to.getRank(); ++dim)
+      require(view.sizes[dim], from.getDimSize(dim), to.getDimSize(dim),
+              "dimension " + Twine(dim));
+    if (from.getLayout() != to.getLayout())
+      for (int64_t dim = 0; dim < to.getRank(); ++dim)
+        require(view.strides[dim], fromStrides[dim], toStrides[dim],
+                "the stride of dimension " + Twine(dim));
+    require(view.offset, fromOffset, toOffset, "the offset");
+    replace(op, view, rewriter);
+  }
+};
+
+struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
+  using ViewPattern::ViewPattern;
+
+  void rewrite(memref::SubViewOp op, View &view, ArrayRef<ValueRange> operands,
+               IndexBuilder &builder,
+               ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> numbers = getSingles(operands);
+    ValueRange rest = numbers;
+    auto take = [&](ArrayRef<int64_t> known, size_t count) {
+      SmallVector<Value> values =
+          builder.getValues(known, rest.take_front(count));
+      rest = rest.drop_front(count);
+      return values;
+    };
+    SmallVector<Value> offsets =
+        take(op.getStaticOffsets(), op.getOffsets().size());
+    SmallVector<Value> sizes = take(op.getStaticSizes(), op.getSizes().size());
+    SmallVector<Value> steps =
+        take(op.getStaticStrides(), op.getStrides().size());
+    llvm::SmallBitVector dropped = op.getDroppedDims();
+    View part;
+    part.buffer = view.buffer;
+    part.offset = view.offset;
+    for (auto [dim, size] : llvm::enumerate(sizes)) {
+      part.offset = builder.add(part.offset,
+                                builder.mul(offsets[dim], view.strides[dim]));
+      if (dropped.test(dim))
+        continue;
+      part.sizes.push_back(size);
+      part.strides.push_back(builder.mul(view.strides[dim], steps[dim]));
+    }
+    replace(op, part, rewriter);
+  }
+};
+
+/// Of an array without gaps, as verifySupport has found.
+struct CollapsePattern final : ViewPattern<memref::CollapseShapeOp> {
+  using ViewPattern::ViewPattern;
+
+  void rewrite(memref::CollapseShapeOp op, View &view, ArrayRef<ValueRange>,
+               IndexBuilder &builder,
+               ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> sizes;
+    for (ArrayRef<int64_t> group : op.getReassociationIndices())
+      sizes.push_back(
+          builder.mul(ArrayRef(view.sizes).slice(group.front(), group.size())));
+    view.sizes = std::move(sizes);
+    replace(op, view, rewriter);
+  }
+};
+
+struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
+  using ViewPattern::ViewPattern;
+
+  void rewrite(memref::ExpandShapeOp op, View &view,
+               ArrayRef<ValueRange> operands, IndexBuilder &builder,
+               ConversionPatternRewriter &rewriter) const override {
+    view.sizes =
+        builder.getValues(op.getStaticOutputShape(), getSingles(operands));
+    replace(op, view, rewriter);
+  }
+};
+
+struct MetadataPattern final : ViewPattern<memref::ExtractStridedMetadataOp> {
+  using ViewPattern::ViewPattern;
+
+  void rewrite(memref::ExtractStridedMetadataOp op, View &view,
+               ArrayRef<ValueRange>, IndexBuilder &,
+               ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> values = {view.buffer, view.offset};
+    llvm::append_range(values, view.sizes);
+    llvm::append_range(values, view.strides);
+    rewriter.replaceOp(op, values);
+  }
+};
+
+/// The address of the whole array.
+struct AddressPattern final
+    : ViewPattern<memref::ExtractAlignedPointerAsIndexOp> {
+  using ViewPattern::ViewPattern;
+
+  void rewrite(memref::ExtractAlignedPointerAsIndexOp op, View &view,
+               ArrayRef<ValueRange>, IndexBuilder &,
+               ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<mxplan::AddressOp>(op, op.getType(),
+                                                   view.buffer);
+  }
+};
+
+struct DimPattern final : ViewPattern<memref::DimOp> {
+  using ViewPattern::ViewPattern;
+
+  void rewrite(memref::DimOp op, View &view, ArrayRef<ValueRange>,
+               IndexBuilder &,
+               ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, view.sizes[*op.getConstantIndex()]);
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::addViewPatterns(const TypeConverter &converter,
+                                RewritePatternSet &patterns) {
+  patterns.add<CastPattern, SubViewPattern, CollapsePattern, ExpandPattern,
+               MetadataPattern, AddressPattern, DimPattern>(
+      converter, patterns.getContext());
+}

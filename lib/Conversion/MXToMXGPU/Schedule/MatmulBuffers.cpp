@@ -1,0 +1,177 @@
+//===- MatmulBuffers.cpp - What a stage of each ring of a matmul holds ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Each CTA of a pair holds its half of the rows of A and of B, the scales of
+// its rows of A and those of all columns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
+#include "mx/Target/TargetInfo.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+/// Types of a matmul's rings and scales.
+struct BufferTypes {
+  const MatmulProblem &problem;
+  const ScheduleParts &parts;
+  MLIRContext *context = problem.a.getContext();
+  int64_t ctas = parts.ctaPair ? 2 : 1;
+  Scope scope = parts.ctaPair ? Scope::Pair : Scope::Cta;
+  int64_t tileM = parts.tile[0], tileN = parts.tile[1], tileK = parts.tile[2];
+
+  /// Rows of a swizzle's span, which is at most 128 bytes; panel after panel
+  /// where the reduction is longer.
+  BufferType getOperand(int64_t rows, Type type,
+                        const target::OperandForm &form) const {
+    int64_t bits = target::getInfo(form.mapType).smemBits;
+    int64_t elements =
+        std::min(tileK, static_cast<int64_t>(mxgpu::Swizzle::Sw128) * 8 / bits);
+    SmallVector<int64_t> shape = {rows, elements};
+    if (tileK > elements)
+      shape.insert(shape.begin(), tileK / elements);
+    return BufferType::get(context, Space::Smem, shape, type,
+                           getSwizzle(elements * bits / 8), form.padded);
+  }
+
+  /// The swizzle as long as a row, none for rows that have no such.
+  static mxgpu::Swizzle getSwizzle(int64_t bytes) {
+    return symbolizeSwizzle(static_cast<uint32_t>(bytes))
+        .value_or(mxgpu::Swizzle::None);
+  }
+
+  /// Whole tiles of scales, of which each is two rows of 256 bytes: the longest
+  /// that a box can have.
+  BufferType getScales(int64_t rows) const {
+    return BufferType::get(context, Space::Smem,
+                           {ceilDiv(rows, kScaleTileRows), getScaleTiles(), 2,
+                            kScaleTileBytes / 2},
+                           problem.scales, mxgpu::Swizzle::None);
+  }
+
+  ScalesType getTmemScales(int64_t rows) const {
+    return ScalesType::get(context, roundUp(rows, kScaleTileRows),
+                           getScaleTiles(), problem.scales);
+  }
+
+  int64_t getScaleTiles() const {
+    return ceilDiv(tileK, problem.getScaleTileK());
+  }
+
+  RingType getRing(int64_t stages, ArrayRef<StringRef> names,
+                   ArrayRef<BufferType> buffers, Agent producer,
+                   int64_t producerThreads, Agent consumer,
+                   int64_t consumerThreads, Scope scope,
+                   int64_t overlap = 0) const {
+    SmallVector<StringAttr> attrs;
+    for (StringRef name : names)
+      attrs.push_back(StringAttr::get(context, name));
+    return RingType::get(context, stages, attrs, buffers, producer,
+                         producerThreads, consumer, consumerThreads, scope,
+                         overlap);
+  }
+
+  RingType getInputs() const {
+    return getRing(parts.stages, {"a", "b", "sfa", "sfb"},
+                   {getOperand(tileM / ctas, problem.a, *problem.product.a),
+                    getOperand(tileN / ctas, problem.b, *problem.product.b),
+                    getScales(tileM / ctas), getScales(tileN)},
+                   Agent::Tma, 1, Agent::Mma, 1, scope);
+  }
+
+  RingType getAccumulators() const {
+    auto sums = BufferType::get(
+        context, Space::Tmem,
+        {tileM / ctas,
+         target::accumulatorColumns(static_cast<unsigned>(ctas),
+                                    static_cast<unsigned>(tileM),
+                                    static_cast<unsigned>(tileN))},
+        Float32Type::get(context), mxgpu::Swizzle::None);
+    return getRing(parts.accumulators, {"d"}, {sums}, Agent::Mma, 1,
+                   Agent::Threads, kEpilogueWarps * target::kWarpSize, scope,
+                   parts.overlap);
+  }
+
+  RingType getStaging() const {
+    int64_t columns =
+        getStagedColumns(tileN / problem.parts, problem.getOutBits());
+    auto rows = BufferType::get(context, Space::Smem, {kStagedRows, columns},
+                                problem.out,
+                                getSwizzle(columns * problem.getOutBits() / 8));
+    return getRing(parts.staging, {"c"}, {rows}, Agent::Threads,
+                   target::kWarpSize, Agent::TmaStore, 1, Scope::Warp);
+  }
+
+  /// A warp of its own tells the others of their units of work.
+  RingType getUnits() const {
+    bool isGrouped = problem.ragged != RaggedKind::None;
+    if (!isGrouped && parts.tileLoop != TileLoop::Clc)
+      return {};
+    auto unit = BufferType::get(
+        context, Space::Smem, {isGrouped ? kGroupUnitBytes : kUnitBytes},
+        IntegerType::get(context, 8), mxgpu::Swizzle::None);
+    return getRing(kUnitSlots, {"unit"}, {unit},
+                   isGrouped ? Agent::Groups : Agent::Clc, 1, Agent::Roles, 1,
+                   isGrouped ? Scope::Cta : scope);
+  }
+};
+
+} // namespace
+
+int64_t MatmulProblem::getScaleTileK() const {
+  return kScaleTileBlocks * product.blockSize;
+}
+
+int64_t mx::mxgpu::getStagedColumns(int64_t tileN, int64_t bits) {
+  return std::gcd(tileN, kStagedRowBytes * 8 / bits);
+}
+
+MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
+                                    const ScheduleParts &parts) {
+  BufferTypes types{problem, parts};
+  MatmulBuffers buffers;
+  buffers.inputs = types.getInputs();
+  buffers.accumulators = types.getAccumulators();
+  if (parts.epilogue == Epilogue::TmaStore &&
+      explainDirectStores(problem).empty())
+    buffers.staging = types.getStaging();
+  buffers.units = types.getUnits();
+  buffers.aScales = types.getTmemScales(parts.tile[0] / types.ctas);
+  buffers.bScales = types.getTmemScales(parts.tile[1]);
+  return buffers;
+}
+
+/// In the order in which a kernel makes its rings.
+static SmallVector<RingRequest, 4> getRequests(const MatmulBuffers &buffers) {
+  SmallVector<RingRequest, 4> requests = {{"in", buffers.inputs},
+                                          {"acc", buffers.accumulators}};
+  if (buffers.staging)
+    requests.push_back({"staging", buffers.staging, kEpilogueWarps});
+  if (buffers.units)
+    requests.push_back({"units", buffers.units});
+  return requests;
+}
+
+ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers, int64_t scaleSlots,
+                               const target::TargetInfo &target)
+    : MemoryLayout(getRequests(buffers),
+                   {{"sfa", buffers.aScales, scaleSlots},
+                    {"sfb", buffers.bScales, scaleSlots}}),
+      buffers(buffers) {
+  tmemAllocated = target::tmemAllocationColumns(
+      target, static_cast<unsigned>(tmem.getUsed()));
+  // The epilogue, the loads, the tensor core, and who asks for units.
+  threads = (kEpilogueWarps + 2 + (buffers.units ? 1 : 0)) * target::kWarpSize;
+}
+
+ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
+                                    const ScheduleParts &parts,
+                                    const target::TargetInfo &target) {
+  return ScheduleBudget(getBuffers(problem, parts), parts.scaleSlots, target);
+}

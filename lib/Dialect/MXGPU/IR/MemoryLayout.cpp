@@ -1,0 +1,107 @@
+//===- MemoryLayout.cpp - Where a kernel's buffers lie --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Each memory is filled from its start, in the order of the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
+#include "mx/Target/TensorMap.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// The full and the empty barrier of a slot.
+static constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
+static constexpr llvm::StringLiteral kBarriersOf = "barriers of ";
+
+std::string MemoryItem::getName() const {
+  llvm::StringRef dot = field.empty() || ring.empty() ? "" : ".";
+  return (what + ring + dot + field).str();
+}
+
+std::string MemoryItem::describe() const {
+  if (isRest)
+    return llvm::formatv("{0} more slots of {1}", count, getName());
+  if (count == 1)
+    return getName();
+  std::string text = llvm::formatv("{0} stages of {1}", count, getName());
+  if (shared)
+    text += llvm::formatv(" overlapped by {0}", shared);
+  return text;
+}
+
+int64_t Memory::take(MemoryItem item, int64_t alignment) {
+  item.offset = llvm::alignTo(used, alignment);
+  used = item.offset + item.getTotal();
+  items.push_back(std::move(item));
+  return items.back().offset;
+}
+
+/// The pattern of a swizzle repeats after 8 rows (PTX ISA, shared memory
+/// matrix descriptor: base offset 0).
+static int64_t getAlignment(BufferType buffer) {
+  return std::max<int64_t>(8 * static_cast<int64_t>(buffer.getSwizzle()),
+                           target::kTmaSmemAlignment);
+}
+
+/// Slots one after the other, each with all its fields and barriers: what a
+/// slot needs lies at constant distances from its start.
+RingPlace MemoryLayout::placeSlots(const RingRequest &ring) {
+  RingPlace place;
+  int64_t alignment = target::kMBarrierBytes;
+  for (BufferType buffer : ring.type.getBuffers())
+    alignment = std::max(alignment, getAlignment(buffer));
+  for (auto [name, buffer] :
+       llvm::zip_equal(ring.type.getNames(), ring.type.getBuffers()))
+    place.offsets.push_back(
+        smem.take({"", ring.name, name, 1, buffer.getSizeInBytes()},
+                  place.offsets.empty() ? alignment : getAlignment(buffer)));
+  // Who starts the stores from them knows when they are empty.
+  if (!ring.type.isStaging())
+    place.barriers = smem.take({kBarriersOf, ring.name, "", 1, kBarrierBytes},
+                               target::kMBarrierBytes);
+  int64_t stride =
+      llvm::alignTo(smem.getUsed() - place.offsets.front(), alignment);
+  if (int64_t others = ring.copies * ring.type.getStages() - 1)
+    smem.take({"", ring.name, "", others, stride, 0, 0, /*isRest=*/true},
+              alignment);
+  place.stride = stride;
+  return place;
+}
+
+RingPlace MemoryLayout::placeColumns(const RingRequest &ring) {
+  RingPlace place;
+  for (auto [name, buffer] :
+       llvm::zip_equal(ring.type.getNames(), ring.type.getBuffers()))
+    place.offsets.push_back(
+        tmem.take({"", ring.name, name, ring.type.getStages(),
+                   buffer.getShape()[1], 0, ring.type.getOverlap()}));
+  return place;
+}
+
+MemoryLayout::MemoryLayout(ArrayRef<RingRequest> ringRequests,
+                           ArrayRef<ScalesRequest> scaleRequests) {
+  auto isInTmem = [](const RingRequest &ring) {
+    return ring.type.getSpace() == Space::Tmem;
+  };
+  for (const RingRequest &ring : ringRequests)
+    rings.push_back(isInTmem(ring) ? placeColumns(ring) : placeSlots(ring));
+  for (auto [ring, place] : llvm::zip_equal(ringRequests, rings))
+    if (isInTmem(ring)) {
+      place.barriers = smem.take({kBarriersOf, ring.name, "", 1,
+                                  ring.type.getStages() * kBarrierBytes},
+                                 target::kMBarrierBytes);
+      place.stride = kBarrierBytes;
+    }
+  for (const ScalesRequest &request : scaleRequests)
+    scales.push_back(tmem.take({"scales ", "", request.field, request.slots,
+                                request.type.getColumns()},
+                               target::kScaleColumnsPerGroup));
+  if (tmem.getUsed())
+    tmemSlot = smem.take({"address of tensor memory", "", "", 1, 4}, 4);
+}

@@ -1,0 +1,82 @@
+//===- MXPlanOps.cpp - Operations of the mxplan dialect -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What operations check beyond their types.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/MXPlan/IR/MXPlan.h"
+#include "mx/Target/TensorMap.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxplan;
+
+#define GET_OP_CLASSES
+#include "mx/Dialect/MXPlan/IR/MXPlanOps.cpp.inc"
+
+LogicalResult ReadOp::verify() {
+  Type type = getResult().getType();
+  if (type.isIndex() || type.isF32() || type.isInteger(8) ||
+      type.isInteger(16) || type.isInteger(32) || type.isInteger(64))
+    return success();
+  return emitOpError("expected i8, i16, i32, i64, index or f32, found ")
+         << type;
+}
+
+LogicalResult EncodeTensorMapOp::verify() {
+  size_t rank = getType().getBox().size();
+  if (rank > target::kTensorMapMaxRank)
+    return emitOpError("expected at most ")
+           << target::kTensorMapMaxRank << " dimensions, found " << rank;
+  if (getDims().size() != rank || getStrides().size() + 1 != rank)
+    return emitOpError("expected ")
+           << rank << " dims and " << rank - 1 << " strides for a box of "
+           << rank << " dimensions, found " << getDims().size() << " and "
+           << getStrides().size();
+  return success();
+}
+
+/// The types of the parameters that a plan gives a kernel.
+static SmallVector<Type> getLaunchTypes(mxgpu::KernelOp kernel) {
+  SmallVector<Type> types;
+  Type i64 = IntegerType::get(kernel.getContext(), 64);
+  for (Type argument : kernel.getArgumentTypes())
+    for (Type type : getPlanTypes(argument))
+      types.push_back(type.isIndex() ? i64 : type);
+  return types;
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  Operation *callee =
+      symbolTable.lookupNearestSymbolFrom(getOperation(), getKernelAttr());
+  SmallVector<Type> expected;
+  if (auto kernel = dyn_cast_if_present<mxgpu::KernelOp>(callee)) {
+    expected = getLaunchTypes(kernel);
+  } else if (auto function = dyn_cast_if_present<FunctionOpInterface>(callee)) {
+    // Of a lowered kernel only the number of parameters is left.
+    if (function.getNumArguments() == getArgs().size())
+      return success();
+    return emitOpError("expected ")
+           << function.getNumArguments() << " parameters, found "
+           << getArgs().size();
+  } else {
+    return emitOpError("expected a kernel, found ")
+           << (callee ? callee->getName().getStringRef() : "nothing")
+           << " named " << getKernelAttr();
+  }
+  if (expected.size() != getArgs().size())
+    return emitOpError("expected ")
+           << expected.size() << " parameters, found " << getArgs().size();
+  for (auto [index, wanted, found] :
+       llvm::enumerate(expected, getArgs().getTypes()))
+    if (wanted != found)
+      return emitOpError("expected parameter ")
+             << index << " of type " << wanted << ", found " << found;
+  return success();
+}

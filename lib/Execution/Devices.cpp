@@ -1,0 +1,54 @@
+//===- Devices.cpp - Which device a program uses
+//-----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The choice of the device, and what the runtime says.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Programs.h"
+#include "mx/Launch/RuntimeStatus.h"
+#include "mx_runtime.h"
+
+using namespace mx;
+
+llvm::Error mx::takeRuntimeError() {
+  std::string text = mxGetLastError();
+  int status = mxGetLastStatus();
+  mxClearError();
+  // A simulator's report ends its paragraphs.
+  llvm::StringRef message = llvm::StringRef(text).rtrim();
+  return makeError(message.empty() ? mxStatusName(status) : message,
+                   getExitStatus(status));
+}
+
+llvm::StringRef mx::stringifyDeviceKind(DeviceKind device) {
+  switch (device) {
+  case DeviceKind::CPU:
+    return "cpu";
+  case DeviceKind::Sim:
+    return "sim";
+  case DeviceKind::CUDA:
+    return "cuda";
+  }
+  return "";
+}
+
+llvm::Expected<DeviceKind> mx::selectDevice(llvm::StringRef name,
+                                            const std::string &chip) {
+  if (name == "cpu")
+    return DeviceKind::CPU;
+  if (name != "auto" && name != "sim" && name != "cuda" &&
+      !name.starts_with("cuda:"))
+    return makeError("expected device auto, sim, cuda, cuda:N or cpu, found '" +
+                     name + "'");
+  // Errors come back as statuses: a tool must not be aborted by a kernel.
+  mxSetErrorPolicy(MX_ERRORS_RETURN);
+  mxDeviceInfo info;
+  if (mxSetDeviceForTarget(name.str().c_str(), chip.c_str()) != MX_SUCCESS ||
+      mxGetDeviceInfo(&info) != MX_SUCCESS)
+    return takeRuntimeError();
+  return llvm::StringRef(info.kind) == "sim" ? DeviceKind::Sim
+                                             : DeviceKind::CUDA;
+}

@@ -1,0 +1,215 @@
+//===- HostProgram.cpp - Calls of code of this process
+//-----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Calls go through the C interface of the LLVM lowering: every tensor is a
+// memref descriptor {allocated, aligned, offset, sizes, strides}; results come
+// back in one struct whose address is the first argument. A memref has the
+// extents of its array: compiled code stores fp4 as bytes too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostProgram.h"
+#include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "mx/Support/Memory.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <deque>
+
+using namespace mlir;
+using namespace mx;
+
+namespace {
+
+/// A memref descriptor in memory: 3 + 2 * rank words.
+struct Descriptor {
+  int64_t *words;
+  int64_t rank;
+
+  static int64_t size(int64_t rank) { return 3 + 2 * rank; }
+  void *allocated() const { return reinterpret_cast<void *>(words[0]); }
+  char *aligned() const { return reinterpret_cast<char *>(words[1]); }
+  int64_t offset() const { return words[2]; }
+  ArrayRef<int64_t> sizes() const { return {words + 3, size_t(rank)}; }
+  ArrayRef<int64_t> strides() const { return {words + 3 + rank, size_t(rank)}; }
+
+  void set(void *memory, ArrayRef<int64_t> extents) {
+    words[0] = words[1] = reinterpret_cast<int64_t>(memory);
+    words[2] = 0;
+    int64_t stride = 1;
+    for (int64_t i = rank; i-- > 0;) {
+      words[3 + i] = extents[i];
+      words[3 + rank + i] = stride;
+      stride *= extents[i];
+    }
+  }
+
+  bool isContiguous() const {
+    int64_t stride = 1;
+    for (int64_t i = rank; i-- > 0; stride *= sizes()[i])
+      if (sizes()[i] != 1 && strides()[i] != stride)
+        return llvm::is_contained(sizes(), 0);
+    return true;
+  }
+};
+
+/// The allocated pointer that LLVM lowering gives to constants (memref.global):
+/// such memory belongs to the module.
+void *const kConstantMemory = reinterpret_cast<void *>(0xdeadbeef);
+
+/// Compiled code frees and allocates with malloc too.
+llvm::Expected<void *> allocate(size_t bytes) {
+  // Whole cache lines, so that vector loads of compiled code are aligned.
+  size_t rounded = (bytes + 63) / 64 * 64;
+  void *memory =
+      rounded < bytes ? nullptr : std::aligned_alloc(64, rounded + 64);
+  if (!memory)
+    return makeError("cannot allocate " + llvm::Twine(bytes) + " bytes");
+  return memory;
+}
+
+/// One call: owns the memory of its arguments and results.
+class Call {
+public:
+  explicit Call(ArrayRef<ArrayType> results) : resultTypes(results) {}
+  ~Call() {
+    for (void *memory : owned)
+      std::free(memory);
+  }
+
+  llvm::Error addArgument(const ArrayType &type, const NpyArray &array);
+  void prepareResults();
+  void invoke(void (*function)(void **)) { function(slots.data()); }
+  /// Takes over the memory of the results.
+  void adoptResults();
+  llvm::Expected<std::vector<NpyArray>> readResults();
+
+private:
+  int64_t *newWords(size_t count) {
+    words.emplace_back(count);
+    return words.back().data();
+  }
+  void addPointer(void *pointer) {
+    pointers.push_back(pointer);
+    slots.push_back(&pointers.back());
+  }
+
+  ArrayRef<ArrayType> resultTypes;
+  /// Storage that keeps its address while it grows.
+  std::deque<std::vector<int64_t>> words;
+  std::deque<void *> pointers;
+  SmallVector<void *> slots;
+  SmallVector<void *> owned;
+  /// Byte offsets of the results in the result struct.
+  SmallVector<size_t> offsets;
+  char *resultStruct = nullptr;
+};
+
+llvm::Error Call::addArgument(const ArrayType &type, const NpyArray &array) {
+  if (type.isScalar) {
+    int64_t *value = newWords(1);
+    std::memcpy(value, array.data.data(), array.data.size());
+    slots.push_back(value);
+    return llvm::Error::success();
+  }
+  llvm::Expected<void *> memory = allocate(array.data.size());
+  if (!memory)
+    return memory.takeError();
+  owned.push_back(*memory);
+  llvm::copy(array.data, static_cast<uint8_t *>(*memory));
+  int64_t rank = array.shape.size();
+  Descriptor descriptor{newWords(Descriptor::size(rank)), rank};
+  descriptor.set(*memory, array.shape);
+  addPointer(descriptor.words);
+  return llvm::Error::success();
+}
+
+void Call::prepareResults() {
+  size_t bytes = 0;
+  for (const ArrayType &type : resultTypes) {
+    size_t size = type.isScalar ? type.itemBytes()
+                                : 8 * Descriptor::size(type.shape.size());
+    bytes = llvm::alignTo(bytes, std::min<size_t>(size, 8));
+    offsets.push_back(bytes);
+    bytes += size;
+  }
+  if (resultTypes.empty())
+    return;
+  resultStruct = reinterpret_cast<char *>(newWords(bytes / 8 + 1));
+  // A single number is returned by value: the wrapper stores it through the
+  // slot after the arguments.
+  if (resultTypes.size() == 1 && resultTypes[0].isScalar) {
+    slots.push_back(resultStruct);
+    return;
+  }
+  pointers.push_back(resultStruct);
+  slots.insert(slots.begin(), &pointers.back());
+}
+
+void Call::adoptResults() {
+  for (auto [type, offset] : llvm::zip_equal(resultTypes, offsets)) {
+    if (type.isScalar)
+      continue;
+    void *memory = *reinterpret_cast<void **>(resultStruct + offset);
+    // Results may be an argument, or the same memory twice.
+    if (memory && memory != kConstantMemory &&
+        !llvm::is_contained(owned, memory))
+      owned.push_back(memory);
+  }
+}
+
+llvm::Expected<std::vector<NpyArray>> Call::readResults() {
+  std::vector<NpyArray> arrays;
+  for (auto [index, type] : llvm::enumerate(resultTypes)) {
+    NpyArray array;
+    array.dtype = type.dtype;
+    char *place = resultStruct + offsets[index];
+    if (type.isScalar) {
+      array.data.assign(place, place + type.itemBytes());
+      arrays.push_back(std::move(array));
+      continue;
+    }
+    int64_t rank = type.shape.size();
+    Descriptor descriptor{reinterpret_cast<int64_t *>(place), rank};
+    if (!descriptor.isContiguous())
+      return makeError("expected result " + llvm::Twine(index) +
+                       " to be contiguous in memory");
+    array.shape.assign(descriptor.sizes().begin(), descriptor.sizes().end());
+    if (llvm::Error error = checkArray(type, array))
+      return makeError("result " + llvm::Twine(index) + ": " +
+                       llvm::toString(std::move(error)));
+    size_t bytes = type.itemBytes();
+    for (int64_t extent : array.shape)
+      bytes *= extent;
+    if (!tryResize(array.data, bytes))
+      return makeError("result " + llvm::Twine(index) + ": no memory for the " +
+                       llvm::Twine(bytes) + " bytes of " +
+                       npyTypeString(array));
+    char *memory =
+        descriptor.aligned() + descriptor.offset() * type.itemBytes();
+    std::copy_n(memory, bytes, array.data.begin());
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+} // namespace
+
+HostProgram::HostProgram(std::unique_ptr<ExecutionEngine> engine,
+                         void (*function)(void **))
+    : engine(std::move(engine)), function(function) {}
+
+HostProgram::~HostProgram() = default;
+
+llvm::Expected<std::vector<NpyArray>>
+HostProgram::call(ArrayRef<const NpyArray *> inputs) {
+  Call call(results);
+  for (auto [type, input] : llvm::zip_equal(arguments, inputs))
+    if (llvm::Error error = call.addArgument(type, *input))
+      return error;
+  call.prepareResults();
+  call.invoke(function);
+  call.adoptResults();
+  return call.readResults();
+}

@@ -1,0 +1,228 @@
+//===- ReadEntry.cpp - What is known before a call
+//---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tables of an entry: arguments, results, numbers and memory.
+//===----------------------------------------------------------------------===//
+
+#include "EntryReader.h"
+
+using namespace mx::plan;
+
+void EntryReader::readValue(const Reader &json, Value &value) {
+  value.name = json["name"].string();
+  value.type = json["type"].string();
+  value.dtype = json["dtype"].string();
+  if (!json.failed() && !getItemBytes(value.dtype))
+    json["dtype"].fail("expected i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 or f8, "
+                       "found '" +
+                       value.dtype + "'");
+}
+
+Argument EntryReader::readArgument(const Reader &json) {
+  Argument argument;
+  if (!json.onlyKeys({"name", "type", "dtype", "shape"}))
+    return argument;
+  readValue(json, argument);
+  argument.isNumber = !json.has("shape");
+  if (argument.isNumber)
+    return argument;
+  json["shape"].elements([&](const Reader &extent) {
+    bool isDynamic = extent.isString() && extent.string() == "?";
+    argument.shape.push_back(isDynamic ? kDynamic
+                                       : extent.integer(0, INT64_MAX));
+  });
+  return argument;
+}
+
+void EntryReader::readResult(const Reader &json, Result &result) {
+  if (!json.onlyKeys({"name", "type", "dtype", "shape", "value"}))
+    return;
+  readValue(json, result);
+  result.isNumber = json.has("value");
+  if (result.isNumber) {
+    result.value = readNumber(json["value"]);
+    if (!json.failed() && json.has("shape"))
+      json.fail("expected a number or a shape, found both");
+    return;
+  }
+  json["shape"].elements(
+      [&](const Reader &extent) { result.shape.push_back(readSize(extent)); });
+}
+
+std::string EntryReader::explainMissing(const Number &number) const {
+  size_t index = size_t(number.value), arguments = entry.arguments.size();
+  auto among = [](size_t count, const char *what) {
+    return "expected one of " + std::to_string(count) + " " + what;
+  };
+  switch (number.kind) {
+  case Number::Constant:
+  case Number::SmCount:
+    return {};
+  case Number::Value:
+    if (index >= values.size())
+      return among(values.size(), "values before");
+    return values[index] ? "" : "expected a value of this block";
+  case Number::ResultAddress:
+    if (index >= resultCount)
+      return among(resultCount, "results");
+    return entry.results[index].isNumber ? "expected a result that is an array"
+                                         : "";
+  case Number::WorkAddress:
+    return index < bufferCount ? "" : among(bufferCount, "buffers");
+  case Number::ChosenAddress:
+    return index < chosen.size() && chosen[index]
+               ? ""
+               : "expected a buffer that was chosen before";
+  case Number::Extent:
+  case Number::ArgumentAddress:
+  case Number::Argument:
+  case Number::ArgumentBits:
+    break;
+  }
+  if (index >= arguments)
+    return among(arguments, "arguments");
+  const Argument &argument = entry.arguments[index];
+  if (number.kind == Number::Argument)
+    return argument.isNumber && argument.dtype[0] != 'f'
+               ? ""
+               : "expected an argument that is an integer";
+  if (number.kind == Number::ArgumentBits)
+    return argument.isNumber && argument.dtype == "f4"
+               ? ""
+               : "expected an argument that is an f32";
+  if (argument.isNumber)
+    return "expected an argument that is an array";
+  if (number.kind == Number::Extent && number.dim >= argument.shape.size())
+    return among(argument.shape.size(), "dimensions");
+  return {};
+}
+
+Number EntryReader::readNumber(const Reader &json) {
+  if (!json.isString())
+    return json.integer(INT64_MIN, INT64_MAX);
+  std::optional<Number> number = Number::parse(json.string());
+  std::string why =
+      number ? explainMissing(*number)
+             : "expected a number such as 128, v0, arg0, arg0[1], arg0.bits, "
+               "arg0.address, result0.address, work0.address or sm_count";
+  if (why.empty())
+    return *number;
+  json.fail(why + ", found '" + json.string() + "'");
+  return {};
+}
+
+Number EntryReader::readSize(const Reader &json) {
+  Number number = readNumber(json);
+  if (!json.failed() && dependsOnAddress(number, addresses))
+    json.fail("expected a size that follows from no address, found '" +
+              number.str() + "'");
+  return number;
+}
+
+Expression EntryReader::readExpression(const Reader &json) {
+  Expression expression;
+  size_t at = 0;
+  json.elements([&](const Reader &element) {
+    if (at == 0)
+      expression.op = element.enumerator<Operator>(
+          kNumOperators, [](Operator op) { return getName(op); });
+    else if (at <= 3)
+      expression.operands[at - 1] = readNumber(element);
+    ++at;
+  });
+  unsigned expected = getOperandCount(expression.op);
+  if (!json.failed() && at != expected + 1)
+    json.fail(at == 0 ? "expected an operator and its operands"
+                      : "expected " + std::to_string(expected) +
+                            " operands of " + getName(expression.op) +
+                            ", found " + std::to_string(at - 1));
+  return expression;
+}
+
+Requirement EntryReader::readRequirement(const Reader &json) {
+  Requirement requirement;
+  if (!json.onlyKeys({"condition", "message", "values"}))
+    return requirement;
+  requirement.condition = readNumber(json["condition"]);
+  requirement.message = json["message"].string();
+  requirement.values = readNumbers(json["values"]);
+  size_t places = 0;
+  for (size_t at = 0;
+       (at = requirement.message.find("{}", at)) != std::string::npos; at += 2)
+    ++places;
+  if (!json.failed() && places != requirement.values.size())
+    json["message"].fail("expected {} for each of " +
+                         std::to_string(requirement.values.size()) +
+                         " values, found " + std::to_string(places));
+  return requirement;
+}
+
+Buffer EntryReader::readBuffer(const Reader &json) {
+  std::string text = json.string();
+  std::optional<Buffer> buffer = Buffer::parse(text);
+  auto isThere = [&](Buffer buffer) {
+    switch (buffer.kind) {
+    case Buffer::Argument:
+      return buffer.index < entry.arguments.size() &&
+             !entry.arguments[buffer.index].isNumber;
+    case Buffer::Result:
+      return buffer.index < resultCount &&
+             !entry.results[buffer.index].isNumber;
+    case Buffer::Work:
+      return buffer.index < bufferCount;
+    case Buffer::Chosen:
+      return buffer.index < chosen.size() && chosen[buffer.index];
+    }
+    return false;
+  };
+  if (buffer && isThere(*buffer))
+    return *buffer;
+  if (!json.failed())
+    json.fail("expected a buffer such as arg0, result0, work0 or buf0 that is "
+              "there, found '" +
+              text + "'");
+  return {};
+}
+
+void EntryReader::read(const Reader &json) {
+  if (!json.onlyKeys({"name", "arguments", "results", "values", "requires",
+                      "workspace", "buffers", "tensor_maps", "steps"}))
+    return;
+  entry.name = json["name"].string();
+  resultCount = json["results"].size();
+  bufferCount = json["buffers"].size();
+  json["arguments"].elements([&](const Reader &argument) {
+    entry.arguments.push_back(readArgument(argument));
+  });
+  // Numbers among the results may be computed by steps, and steps write
+  // results.
+  entry.results.resize(resultCount);
+  for (size_t i = 0; i < resultCount && !json.failed(); ++i)
+    entry.results[i].isNumber = json["results"].element(i).has("value");
+  json["values"].elements([&](const Reader &value) {
+    Expression &expression = entry.values.emplace_back(readExpression(value));
+    bool isAddress = false;
+    for (unsigned i = 0; i < getOperandCount(expression.op); ++i)
+      isAddress |= dependsOnAddress(expression.operands[i], addresses);
+    addresses.push_back(isAddress);
+    values.push_back(true);
+  });
+  json["requires"].elements([&](const Reader &requirement) {
+    entry.requirements.push_back(readRequirement(requirement));
+  });
+  entry.workspaceBytes = readSize(json["workspace"]);
+  json["buffers"].elements([&](const Reader &buffer) {
+    if (buffer.onlyKeys({"offset", "bytes"}))
+      entry.workBuffers.push_back(
+          {readSize(buffer["offset"]), readSize(buffer["bytes"])});
+  });
+  json["tensor_maps"].elements([&](const Reader &map) {
+    entry.tensorMaps.push_back(readTensorMap(map));
+    maps.push_back(true);
+  });
+  entry.steps = readSteps(json["steps"]);
+  size_t result = 0;
+  json["results"].elements(
+      [&](const Reader &value) { readResult(value, entry.results[result++]); });
+}

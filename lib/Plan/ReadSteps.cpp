@@ -1,0 +1,242 @@
+//===- ReadSteps.cpp - What is done, in order
+//--------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One function for each kind of step; a table says which keys it has.
+//===----------------------------------------------------------------------===//
+
+#include "EntryReader.h"
+
+using namespace mx;
+using namespace mx::plan;
+
+void EntryReader::readLaunch(const Reader &json, Step &step) {
+  std::string name = json["launch"].string();
+  auto kernel = std::find_if(manifest.kernels.begin(), manifest.kernels.end(),
+                             [&](const Kernel &k) { return k.name == name; });
+  if (kernel == manifest.kernels.end())
+    json["launch"].fail("expected a kernel of this manifest, found '" + name +
+                        "'");
+  step.kernel = unsigned(kernel - manifest.kernels.begin());
+  std::vector<Number> grid = readNumbers(json["grid"]);
+  if (!json.failed() && grid.size() != 3)
+    json["grid"].fail("expected 3 numbers, found " +
+                      std::to_string(grid.size()));
+  if (grid.size() == 3)
+    std::copy(grid.begin(), grid.end(), step.grid.begin());
+  step.parameters = json["args"].list<Parameter>(
+      [&](const Reader &parameter) { return readParameter(parameter); });
+}
+
+void EntryReader::readMemset(const Reader &json, Step &step) {
+  step.to = readBuffer(json["memset"]);
+  step.byte = uint8_t(json["byte"].integer(0, 255));
+  step.bytes = readNumber(json["bytes"]);
+}
+
+void EntryReader::readCopy(const Reader &json, Step &step) {
+  step.to = readBuffer(json["to"]);
+  step.from = readBuffer(json["copy"]);
+  step.bytes = readNumber(json["bytes"]);
+}
+
+void EntryReader::readCompute(const Reader &json, Step &step) {
+  step.expression = readExpression(json["as"]);
+  step.results = {readValueName(json["compute"])};
+}
+
+void EntryReader::readRequire(const Reader &json, Step &step) {
+  step.requirement = readRequirement(json["require"]);
+}
+
+void EntryReader::readEncode(const Reader &json, Step &step) {
+  step.index = unsigned(
+      json["encode"].integer(int64_t(maps.size()), int64_t(maps.size())));
+  step.map = readTensorMap(json["map"], /*isStep=*/true);
+  maps.push_back(true);
+}
+
+void EntryReader::readRead(const Reader &json, Step &step) {
+  step.from = readBuffer(json["read"]);
+  step.offset = readNumber(json["offset"]);
+  step.dtype = json["dtype"].string();
+  if (!json.failed() && (!getItemBytes(step.dtype) || step.dtype[0] == 'f'))
+    json["dtype"].fail("expected an integer such as i4, found '" + step.dtype +
+                       "'");
+  step.results = {readValueName(json["to"])};
+}
+
+/// One of them is always free: there is one more than those that are not.
+void EntryReader::readChoose(const Reader &json, Step &step) {
+  step.among = readBuffers(json["among"]);
+  step.besides = readBuffers(json["besides"]);
+  if (!json.failed() && step.among.size() <= step.besides.size())
+    json["among"].fail("expected more buffers than the " +
+                       std::to_string(step.besides.size()) +
+                       " that are taken, found " +
+                       std::to_string(step.among.size()));
+  std::vector<Buffer> seen;
+  for (const Buffer &buffer : step.among) {
+    if (!json.failed() &&
+        (buffer.kind == Buffer::Chosen ||
+         std::find(seen.begin(), seen.end(), buffer) != seen.end()))
+      json["among"].fail("expected different arrays and parts of the "
+                         "workspace, found " +
+                         buffer.str());
+    seen.push_back(buffer);
+  }
+  std::vector<Operand> names = readNames(json["choose"]);
+  if (!json.failed() && (names.size() != 1 || !names[0].isBuffer))
+    json["choose"].fail("expected the name of one buffer");
+  define(names);
+  step.results = std::move(names);
+}
+
+void EntryReader::readIf(const Reader &json, Step &step) {
+  step.condition = readNumber(json["if"]);
+  step.results = readNames(json["results"]);
+  // The names are taken already, but mean nothing yet.
+  size_t valueCount = 0, bufferCount = 0;
+  for (const Operand &name : step.results)
+    ++(name.isBuffer ? bufferCount : valueCount);
+  values.resize(values.size() + valueCount);
+  chosen.resize(chosen.size() + bufferCount);
+  step.blocks = {readBlock(json["then"], step.results),
+                 readBlock(json["else"], step.results)};
+  for (const Operand &name : step.results)
+    if (name.isBuffer)
+      chosen[name.buffer.index] = true;
+    else
+      values[size_t(name.number.value)] = true;
+}
+
+void EntryReader::readFor(const Reader &json, Step &step) {
+  step.range = {readNumber(json["from"]), readNumber(json["to"]),
+                readNumber(json["step"])};
+  std::vector<Operand> names = readNames(json["carries"]);
+  step.inits = readOperands(json["init"], names);
+  define(names);
+  step.results = names;
+  step.induction = readValueName(json["for"]);
+  step.blocks = {readBlock(json["do"], names)};
+  if (!json.failed())
+    values[size_t(step.induction.value)] = false;
+}
+
+/// The next value that has no name yet.
+Number EntryReader::readValueName(const Reader &json) {
+  std::optional<Number> name = Number::parse(json.string());
+  Number next(Number::Value, int64_t(values.size()));
+  if (!json.failed() && (!name || !(*name == next)))
+    json.fail("expected the next value, " + next.str() + ", found '" +
+              json.string() + "'");
+  values.push_back(true);
+  return next;
+}
+
+std::vector<Operand> EntryReader::readNames(const Reader &json) {
+  std::vector<Operand> names;
+  Number value(Number::Value, int64_t(values.size()));
+  Buffer buffer = {Buffer::Chosen, unsigned(chosen.size())};
+  auto each = [&](const Reader &name) {
+    std::string text = name.string();
+    if (text == buffer.str()) {
+      names.push_back(buffer);
+      ++buffer.index;
+    } else if (text == value.str()) {
+      names.push_back(value);
+      ++value.value;
+    } else if (!name.failed()) {
+      name.fail("expected the next value or buffer, " + value.str() + " or " +
+                buffer.str() + ", found '" + text + "'");
+    }
+  };
+  if (json.isString())
+    each(json);
+  else
+    json.elements(each);
+  return names;
+}
+
+void EntryReader::define(const std::vector<Operand> &names) {
+  for (const Operand &name : names)
+    (name.isBuffer ? chosen : values).push_back(true);
+}
+
+std::vector<Operand>
+EntryReader::readOperands(const Reader &json,
+                          const std::vector<Operand> &like) {
+  std::vector<Operand> operands;
+  json.elements([&](const Reader &element) {
+    bool isBuffer =
+        operands.size() < like.size() && like[operands.size()].isBuffer;
+    if (isBuffer)
+      operands.push_back(readBuffer(element));
+    else
+      operands.push_back(readNumber(element));
+  });
+  if (!json.failed() && operands.size() != like.size())
+    json.fail("expected " + std::to_string(like.size()) +
+              " numbers and buffers, found " + std::to_string(operands.size()));
+  return operands;
+}
+
+Block EntryReader::readBlock(const Reader &json,
+                             const std::vector<Operand> &results) {
+  Block block;
+  if (!json.onlyKeys({"steps", "yields"}))
+    return block;
+  std::vector<bool> outerValues = values, outerChosen = chosen,
+                    outerMaps = maps;
+  block.steps = readSteps(json["steps"]);
+  block.yields = readOperands(json["yields"], results);
+  // What was defined here is gone; its names are not given again.
+  auto close = [](std::vector<bool> &known, std::vector<bool> outer) {
+    outer.resize(known.size());
+    known = std::move(outer);
+  };
+  close(values, std::move(outerValues));
+  close(chosen, std::move(outerChosen));
+  close(maps, std::move(outerMaps));
+  return block;
+}
+
+std::vector<Step> EntryReader::readSteps(const Reader &json) {
+  return json.list<Step>([&](const Reader &step) { return readStep(step); });
+}
+
+Step EntryReader::readStep(const Reader &json) {
+  struct Form {
+    Step::Kind kind;
+    std::initializer_list<const char *> keys; // that of the kind first
+    void (EntryReader::*read)(const Reader &json, Step &step);
+  };
+  static const Form kForms[] = {
+      {Step::Launch, {"launch", "grid", "args"}, &EntryReader::readLaunch},
+      {Step::Memset, {"memset", "byte", "bytes"}, &EntryReader::readMemset},
+      {Step::Copy, {"copy", "to", "bytes"}, &EntryReader::readCopy},
+      {Step::Compute, {"compute", "as"}, &EntryReader::readCompute},
+      {Step::Require, {"require"}, &EntryReader::readRequire},
+      {Step::Encode, {"encode", "map"}, &EntryReader::readEncode},
+      {Step::Read, {"read", "offset", "dtype", "to"}, &EntryReader::readRead},
+      {Step::Choose, {"choose", "among", "besides"}, &EntryReader::readChoose},
+      {Step::If, {"if", "results", "then", "else"}, &EntryReader::readIf},
+      {Step::For,
+       {"for", "from", "to", "step", "carries", "init", "do"},
+       &EntryReader::readFor}};
+  Step step;
+  std::string names;
+  for (const Form &form : kForms) {
+    const char *name = *form.keys.begin();
+    names += (names.empty() ? "" : ", ") + std::string(name);
+    if (!json.has(name))
+      continue;
+    step.kind = form.kind;
+    if (json.onlyKeys(form.keys))
+      (this->*form.read)(json, step);
+    return step;
+  }
+  if (json.onlyKeys({}))
+    json.fail("expected a step with one of " + names);
+  return step;
+}

@@ -1,0 +1,213 @@
+//===- PlanExpressions.cpp - The expressions of a plan --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Which number an expression is, what is known of it, and whether it is
+// computed before the steps or by one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanNumbers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using plan::Number;
+using plan::Operator;
+
+bool PlanNumbers::isNonNegative(Number number) const {
+  if (llvm::is_contained(requiredNonNegative, number))
+    return true;
+  switch (number.kind) {
+  case Number::Constant:
+    return number.value >= 0;
+  case Number::Value:
+    return definitions[number.value].isNonNegative;
+  case Number::Argument:
+    return false;
+  default:
+    return true;
+  }
+}
+
+bool PlanNumbers::isNonNegative(const plan::Expression &expression) const {
+  auto [a, b, c] = expression.operands;
+  switch (expression.op) {
+  case Operator::Sub:
+    return false;
+  case Operator::Max:
+    return isNonNegative(a) || isNonNegative(b);
+  case Operator::Select:
+    return isNonNegative(b) && isNonNegative(c);
+  case Operator::Mod:
+  case Operator::Eq:
+  case Operator::Ne:
+  case Operator::Lt:
+  case Operator::Le:
+    return true;
+  default:
+    return isNonNegative(a) && isNonNegative(b);
+  }
+}
+
+bool PlanNumbers::isKnown(Number number) const {
+  if (number.kind == Number::Value)
+    return definitions[number.value].isKnown;
+  return number.kind != Number::ChosenAddress;
+}
+
+bool PlanNumbers::isSize(Number number) const {
+  switch (number.kind) {
+  case Number::Value:
+    return definitions[number.value].isKnown &&
+           !definitions[number.value].isAddress;
+  case Number::ArgumentAddress:
+  case Number::ResultAddress:
+  case Number::WorkAddress:
+  case Number::ChosenAddress:
+    return false;
+  default:
+    return true;
+  }
+}
+
+std::optional<Number> PlanNumbers::simplify(Operator op, Number a, Number b,
+                                            Number c) const {
+  if (a.isConstant() && b.isConstant() && c.isConstant()) {
+    std::string ignored; // an error must wait until the program is called
+    if (std::optional<int64_t> value =
+            plan::apply(op, {a.value, b.value, c.value}, ignored))
+      return Number(*value);
+  }
+  bool areSame = a == b;
+  Number zero(0), one(1);
+  switch (op) {
+  case Operator::Add:
+  case Operator::Sub:
+    return b == zero ? std::optional(a) : std::nullopt;
+  case Operator::Mul:
+    return b == one    ? std::optional(a)
+           : b == zero ? std::optional(zero)
+                       : std::nullopt;
+  case Operator::FloorDiv:
+  case Operator::CeilDiv:
+    return b == one ? std::optional(a) : std::nullopt;
+  case Operator::Mod: {
+    bool isAligned = a.kind == Number::WorkAddress && b.isConstant() &&
+                     b.value > 0 && plan::kWorkspaceAlignment % b.value == 0;
+    return b == one || isAligned ? std::optional(zero) : std::nullopt;
+  }
+  case Operator::Min:
+  case Operator::Max:
+    return areSame ? std::optional(a) : std::nullopt;
+  case Operator::Select:
+    return b == c           ? std::optional(b)
+           : a.isConstant() ? std::optional(a.value ? b : c)
+                            : std::nullopt;
+  case Operator::Eq:
+  case Operator::Le:
+    return areSame ? std::optional(one) : std::nullopt;
+  case Operator::Ne:
+  case Operator::Lt:
+    return areSame ? std::optional(zero) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Whether operands may change places.
+static bool isCommutative(Operator op) {
+  switch (op) {
+  case Operator::Add:
+  case Operator::Mul:
+  case Operator::Min:
+  case Operator::Max:
+  case Operator::Eq:
+  case Operator::Ne:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Constants last, other numbers in an order of their own.
+static bool isInOrder(Number a, Number b) {
+  if (a.isConstant() || b.isConstant())
+    return b.isConstant();
+  return std::tie(a.kind, a.value, a.dim) <= std::tie(b.kind, b.value, b.dim);
+}
+
+Number PlanNumbers::apply(Operator op, Number a, Number b, Number c) {
+  if (isCommutative(op) && !isInOrder(a, b))
+    std::swap(a, b);
+  // x * 32 * 4
+  if (op == Operator::Mul && b.isConstant() && a.kind == Number::Value &&
+      definitions[a.value].isExpression) {
+    const plan::Expression &inner = definitions[a.value].expression;
+    int64_t product;
+    if (inner.op == op && inner.operands[1].isConstant() &&
+        !llvm::MulOverflow(inner.operands[1].value, b.value, product))
+      return apply(op, inner.operands[0], product);
+  }
+  if (std::optional<Number> simple = simplify(op, a, b, c))
+    return *simple;
+  plan::Expression expression = {op, {a, b, c}};
+  if (std::optional<Number> known = find(expression))
+    return *known;
+  Number value = define(isNonNegative(expression));
+  Definition &definition = definitions[value.value];
+  definition.expression = expression;
+  definition.isExpression = true;
+  definition.isKnown = mayPrecede(expression);
+  if (definition.isKnown) {
+    definition.isAddress = !llvm::all_of(
+        expression.operands, [&](Number operand) { return isSize(operand); });
+    table.push_back(value.value);
+    return value;
+  }
+  computed.push_back(value.value);
+  plan::Step &step = addStep(plan::Step::Compute);
+  step.expression = expression;
+  step.results = {value};
+  return value;
+}
+
+Number PlanNumbers::define(bool isNonNegative) {
+  Definition &definition = definitions.emplace_back();
+  definition.isNonNegative = isNonNegative;
+  return Number(Number::Value, int64_t(definitions.size()) - 1);
+}
+
+std::optional<Number>
+PlanNumbers::find(const plan::Expression &expression) const {
+  for (const std::vector<int64_t> *values : {&table, &computed})
+    for (int64_t value : *values)
+      if (definitions[value].expression == expression)
+        return Number(Number::Value, value);
+  return std::nullopt;
+}
+
+/// In a block that may not be reached, only if it can hardly fail.
+bool PlanNumbers::mayPrecede(const plan::Expression &expression) const {
+  if (!llvm::all_of(expression.operands,
+                    [&](Number operand) { return isKnown(operand); }))
+    return false;
+  bool divides = expression.op == Operator::FloorDiv ||
+                 expression.op == Operator::CeilDiv ||
+                 expression.op == Operator::Mod;
+  Number divisor = expression.operands[1];
+  return !isInBlock() || !divides ||
+         (divisor.isConstant() && divisor.value > 0);
+}
+
+plan::Step &PlanNumbers::addStep(plan::Step::Kind kind) {
+  plan::Step &step = blocks.back().steps->emplace_back();
+  step.kind = kind;
+  return step;
+}
+
+void PlanNumbers::close() {
+  computed.resize(blocks.back().computed);
+  requiredNonNegative.resize(blocks.back().requiredNonNegative);
+  blocks.pop_back();
+}

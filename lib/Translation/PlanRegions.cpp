@@ -1,0 +1,209 @@
+//===- PlanRegions.cpp - Control flow of a plan ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Branches and loops become steps with blocks; calls are written out where
+// they stand, since a plan that cannot end is none.
+//
+// A loop that carries a buffer may yield memory that it allocated. The next
+// round must not write there while the buffer is still read: an allocation in
+// such a loop has one place more than there are buffers that loops carry, and
+// takes one that none of them shows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace mx;
+using plan::Buffer;
+using plan::Number;
+using plan::Operand;
+using plan::Step;
+
+Operand PlanBuilder::getOperand(Value value) const {
+  if (isa<mxplan::BufferType>(value.getType()))
+    return buffers.find(value)->second;
+  return numbers.get(value);
+}
+
+std::vector<Operand> PlanBuilder::getOperands(ValueRange values) const {
+  std::vector<Operand> operands;
+  for (Value value : values)
+    operands.push_back(getOperand(value));
+  return operands;
+}
+
+void PlanBuilder::set(Value value, const Operand &operand) {
+  if (operand.isBuffer)
+    buffers[value] = operand.buffer;
+  else
+    numbers.set(value, operand.number);
+}
+
+FailureOr<std::vector<Operand>> PlanBuilder::define(Operation *op,
+                                                    ValueRange values) {
+  std::vector<Operand> names;
+  for (Value value : values) {
+    if (isa<mxplan::BufferType>(value.getType())) {
+      names.push_back(defineBuffer());
+    } else if (value.getType().isIntOrIndex()) {
+      names.push_back(numbers.define());
+    } else {
+      op->emitOpError("expected control flow that gives arrays and integers in "
+                      "a launch plan, found one that gives ")
+          << value.getType();
+      return failure();
+    }
+    set(value, names.back());
+  }
+  return names;
+}
+
+FailureOr<plan::Block> PlanBuilder::translateRegion(Region &region) {
+  plan::Block block;
+  if (region.empty()) // an else that is not there
+    return block;
+  numbers.open(block.steps);
+  auto closer = llvm::make_scope_exit([&] { numbers.close(); });
+  if (failed(translate(region.front())))
+    return failure();
+  Operation *end = region.front().getTerminator();
+  for (Value value : end->getOperands())
+    if (!isKnown(value))
+      return end->emitOpError("expected operands that a launch plan knows");
+  block.yields = getOperands(end->getOperands());
+  return block;
+}
+
+LogicalResult PlanBuilder::translateIf(scf::IfOp op) {
+  Step step;
+  step.kind = Step::If;
+  step.condition = numbers.get(op.getCondition());
+  FailureOr<std::vector<Operand>> results = define(op, op.getResults());
+  if (failed(results))
+    return failure();
+  step.results = std::move(*results);
+  for (Region &region : op->getRegions()) {
+    FailureOr<plan::Block> block = translateRegion(region);
+    if (failed(block))
+      return failure();
+    step.blocks.push_back(std::move(*block));
+  }
+  numbers.addStep(Step::If) = std::move(step);
+  return success();
+}
+
+LogicalResult PlanBuilder::translateFor(scf::ForOp op) {
+  Step step;
+  step.kind = Step::For;
+  step.range = {numbers.get(op.getLowerBound()),
+                numbers.get(op.getUpperBound()), numbers.get(op.getStep())};
+  step.inits = getOperands(op.getInitArgs());
+  FailureOr<std::vector<Operand>> names = define(op, op.getRegionIterArgs());
+  if (failed(names))
+    return failure();
+  step.results = std::move(*names);
+  step.induction = numbers.define(numbers.isNonNegative(step.range[0]));
+  numbers.set(op.getInductionVar(), step.induction);
+  size_t outer = carried.size();
+  for (const Operand &name : step.results)
+    if (name.isBuffer)
+      carried.push_back(name.buffer);
+  FailureOr<plan::Block> block = translateRegion(op.getRegion());
+  carried.resize(outer);
+  if (failed(block))
+    return failure();
+  step.blocks.push_back(std::move(*block));
+  for (auto [result, name] : llvm::zip_equal(op.getResults(), step.results))
+    set(result, name);
+  numbers.addStep(Step::For) = std::move(step);
+  return success();
+}
+
+LogicalResult PlanBuilder::translateCall(func::CallOp op) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      op, op.getCalleeAttr());
+  bool isExternal = !callee || callee.isExternal();
+  if (isExternal || llvm::is_contained(calls, callee.getOperation()))
+    return op.emitOpError("expected calls of functions that end in a launch "
+                          "plan, found one of @")
+           << op.getCallee()
+           << (isExternal ? ", which has no body: what the host would do there "
+                            "cannot be part of a plan"
+                          : ", which calls itself");
+  if (!llvm::hasSingleElement(callee.getBody()))
+    return callee.emitOpError("expected one block in a launch plan, found ")
+           << callee.getBody().getBlocks().size();
+  for (auto [argument, value] :
+       llvm::zip_equal(callee.getArguments(), op.getOperands()))
+    if (auto map = maps.find(value); map != maps.end())
+      maps[argument] = map->second;
+    else
+      set(argument, getOperand(value));
+  calls.push_back(callee);
+  LogicalResult result = translate(callee.getBody().front());
+  calls.pop_back();
+  if (failed(result))
+    return failure();
+  Operation *end = callee.getBody().front().getTerminator();
+  for (auto [value, yielded] :
+       llvm::zip_equal(op.getResults(), end->getOperands())) {
+    if (!isKnown(yielded))
+      return end->emitOpError("expected operands that a launch plan knows");
+    set(value, getOperand(yielded));
+  }
+  return success();
+}
+
+/// Of two buffers.
+void PlanBuilder::translateSelect(arith::SelectOp op) {
+  Step step;
+  step.kind = Step::If;
+  step.condition = numbers.get(op.getCondition());
+  step.results = {defineBuffer()};
+  step.blocks = {{{}, {getOperand(op.getTrueValue())}},
+                 {{}, {getOperand(op.getFalseValue())}}};
+  set(op, step.results[0]);
+  numbers.addStep(Step::If) = std::move(step);
+}
+
+/// Whether a buffer that is allocated in a loop may be there in the next round.
+static bool mayOutliveRound(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [](Operation *user) {
+    return isa<scf::YieldOp, arith::SelectOp, func::CallOp, func::ReturnOp>(
+        user);
+  });
+}
+
+LogicalResult PlanBuilder::translateAlloc(mxplan::AllocOp op) {
+  if (auto result = resultOf.find(op); result != resultOf.end()) {
+    buffers[op] = {Buffer::Result, result->second};
+    return success();
+  }
+  Number bytes = numbers.get(op.getBytes());
+  if (!numbers.isSize(bytes))
+    return op.emitOpError(
+        "expected memory whose size follows from the arguments in a launch "
+        "plan, found one that only the run knows: give it the largest size "
+        "that it may have");
+  auto add = [&] {
+    entry.workBuffers.push_back({0, bytes});
+    return Buffer{Buffer::Work, unsigned(entry.workBuffers.size()) - 1};
+  };
+  if (carried.empty() || !mayOutliveRound(op)) {
+    buffers[op] = add();
+    return success();
+  }
+  Step step;
+  step.kind = Step::Choose;
+  step.besides = carried;
+  for (size_t i = 0; i <= carried.size(); ++i)
+    step.among.push_back(add());
+  step.results = {defineBuffer()};
+  set(op, step.results[0]);
+  numbers.addStep(Step::Choose) = std::move(step);
+  return success();
+}

@@ -1,0 +1,87 @@
+//===- Execution.h - One call of an entry -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numbers first: whatever is wrong with the arguments is found before anything
+// is launched. Then the steps are taken in order. What they put on the stream
+// is kept back until the plan has ended, or must wait for a number from the
+// device: a call that is refused before that has launched nothing.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_RUNTIME_EXECUTION_H
+#define MX_RUNTIME_EXECUTION_H
+
+#include "Program.h"
+
+namespace mx::runtime {
+
+class Execution {
+public:
+  Execution(const mxEntryImpl &entry, const Call &call)
+      : entry(entry), plan(*entry.plan), call(call) {}
+
+  /// Computes all numbers that are known before the steps; with addresses those
+  /// of the call must be there.
+  Error prepare(bool withAddresses);
+  const plan::Numbers &getNumbers() const { return numbers; }
+  Error run();
+
+private:
+  /// Something that was put on the stream, or will be.
+  struct Command {
+    plan::Step::Kind kind;
+    // Launch
+    mxFunction function;
+    mxLaunchConfig config;
+    std::vector<uint8_t> parameters;
+    size_t count;
+    // Memset and Copy
+    void *to, *from;
+    size_t bytes;
+    uint8_t byte;
+  };
+
+  Error readArguments();
+  Error checkMemory();
+  Error encode(size_t index, const plan::TensorMap &map);
+  int64_t getAddress(const plan::Buffer &buffer) const;
+  void writeNumbers();
+
+  // Steps.cpp
+  Error take(const std::vector<plan::Step> &steps);
+  Error take(const plan::Step &step);
+  Error takeLaunch(const plan::Step &step);
+  Error takeMove(const plan::Step &step);
+  Error takeCompute(const plan::Step &step);
+  Error takeRead(const plan::Step &step);
+  void takeChoose(const plan::Step &step);
+  Error takeIf(const plan::Step &step);
+  Error takeFor(const plan::Step &step);
+  void assign(const std::vector<plan::Operand> &names,
+              const std::vector<plan::Operand> &values);
+  void store(const plan::Parameter &parameter, uint8_t *place) const;
+  Error add(Command command);
+  Error submit(const Command &command);
+  /// Puts on the stream what was kept back.
+  Error submit();
+  Error count();
+  /// An error of the step that is being taken.
+  Error atStep(const std::string &text) const;
+
+  const mxEntryImpl &entry;
+  const plan::Entry &plan;
+  const Call &call;
+  plan::Inputs inputs;
+  plan::Numbers numbers;
+  std::vector<std::array<uint8_t, target::kTensorMapBytes>> maps;
+  std::vector<Command> commands;
+  /// Of the step that is being taken, in each block around it.
+  std::vector<size_t> position;
+  int64_t stepCount = 0;
+};
+
+/// The value of an argument or of a number of the device that is an integer.
+int64_t readInteger(const std::string &dtype, const void *data);
+
+} // namespace mx::runtime
+
+#endif // MX_RUNTIME_EXECUTION_H

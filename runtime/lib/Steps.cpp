@@ -1,0 +1,276 @@
+//===- Steps.cpp - What a plan does, in order -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Nothing here allocates on the device, and only a step that reads a number
+// waits for it. However a file was made, the number of steps is bounded.
+//===----------------------------------------------------------------------===//
+
+#include "Execution.h"
+#include "Handles.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mx;
+using namespace mx::runtime;
+using plan::Operand;
+using plan::Parameter;
+using plan::Step;
+
+/// The largest parameter, a tensor map.
+static constexpr size_t kSlot = target::kTensorMapBytes;
+/// More than the parameters of a kernel can have together (PTX ISA, kernel
+/// function parameters): a kernel whose parameters are larger than the plan
+/// says reads zeros after the last slot.
+static constexpr size_t kParameterLimit = 32768;
+/// What is kept back at most: a longer plan begins before it has ended.
+static constexpr size_t kMostCommands = 1 << 14;
+
+static void *toPointer(int64_t address) {
+  return reinterpret_cast<void *>(uintptr_t(address));
+}
+
+Error Execution::atStep(const std::string &text) const {
+  std::string place;
+  for (size_t index : position)
+    place += (place.empty() ? "" : ".") + std::to_string(index);
+  return {MX_ERROR_INVALID_VALUE, "step " + place + ": " + text};
+}
+
+Error Execution::count() {
+  if (++stepCount <= plan::kMaxSteps)
+    return {};
+  return atStep("expected at most " + std::to_string(plan::kMaxSteps) +
+                " steps in a call, found more: divide the work into several");
+}
+
+//===----------------------------------------------------------------------===//
+// What goes onto the stream
+//===----------------------------------------------------------------------===//
+
+void Execution::store(const Parameter &parameter, uint8_t *place) const {
+  auto put = [&](const void *from, size_t bytes) {
+    memcpy(place, from, bytes);
+  };
+  switch (parameter.kind) {
+  case Parameter::Pointer: {
+    int64_t address = getAddress(parameter.buffer);
+    return put(&address, sizeof address);
+  }
+  case Parameter::TensorMap:
+    return put(maps[parameter.index].data(), kSlot);
+  case Parameter::Integer: {
+    int64_t value = numbers.get(parameter.number); // little-endian
+    return put(&value, parameter.bytes);
+  }
+  case Parameter::Argument:
+    return put(
+        call.arguments[parameter.index].data,
+        size_t(plan::getItemBytes(plan.arguments[parameter.index].dtype)));
+  case Parameter::Bytes:
+    return put(parameter.data.data(), parameter.data.size());
+  }
+}
+
+Error Execution::takeLaunch(const Step &step) {
+  const plan::Kernel &kernel = (*entry.kernelInfos)[step.kernel];
+  Command command = {};
+  command.kind = Step::Launch;
+  command.function = (*entry.kernels)[step.kernel];
+  for (size_t i = 0; i < 3; ++i) {
+    command.config.grid[i] = numbers.get(step.grid[i]);
+    command.config.block[i] = kernel.block[i];
+  }
+  command.config.dynamicSharedMemory = kernel.dynamicSharedMemory;
+  command.config.stream = call.stream;
+  command.config.flags = kernel.programmatic ? MX_LAUNCH_PROGRAMMATIC : 0;
+  command.count = step.parameters.size();
+  command.parameters.resize(command.count * kSlot);
+  for (size_t i = 0; i < command.count; ++i)
+    store(step.parameters[i], &command.parameters[i * kSlot]);
+  return add(std::move(command));
+}
+
+/// Fills or copies.
+Error Execution::takeMove(const Step &step) {
+  Command command = {};
+  command.kind = step.kind;
+  command.bytes = size_t(numbers.get(step.bytes));
+  command.byte = step.byte;
+  command.to = toPointer(getAddress(step.to));
+  if (step.kind == Step::Copy)
+    command.from = toPointer(getAddress(step.from));
+  // A result may be the argument that the function returns.
+  if (!command.bytes || command.from == command.to)
+    return {};
+  return add(std::move(command));
+}
+
+Error Execution::add(Command command) {
+  if (commands.size() == kMostCommands)
+    if (Error error = submit())
+      return error;
+  commands.push_back(std::move(command));
+  return {};
+}
+
+Error Execution::submit(const Command &command) {
+  if (command.kind == Step::Memset)
+    return entry.device->fill(command.to, command.byte, 1, command.bytes,
+                              call.stream);
+  if (command.kind == Step::Copy)
+    return entry.device->copy(Copy::OnDevice, command.to, command.from,
+                              command.bytes, call.stream);
+  std::vector<uint8_t> values = command.parameters;
+  values.resize(values.size() + kParameterLimit);
+  std::vector<void *> pointers(command.count + 1); // never no address at all
+  for (size_t i = 0; i < command.count; ++i)
+    pointers[i] = &values[i * kSlot];
+  return launch(command.function, command.config, pointers.data(),
+                int64_t(command.count));
+}
+
+Error Execution::submit() {
+  for (const Command &command : commands)
+    if (Error error = submit(command))
+      return error;
+  commands.clear();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers and buffers
+//===----------------------------------------------------------------------===//
+
+Error Execution::takeCompute(const Step &step) {
+  std::string why;
+  std::optional<int64_t> value = numbers.compute(step.expression, why);
+  const plan::Number &name = step.results[0].number;
+  if (!value)
+    return atStep(name.str() + " = " + why);
+  numbers.set(name, *value);
+  return {};
+}
+
+Error Execution::takeRead(const Step &step) {
+  if (Error error = submit())
+    return error;
+  const void *from =
+      toPointer(getAddress(step.from) + numbers.get(step.offset));
+  int64_t number = 0;
+  if (Error error = entry.device->copy(Copy::ToHost, &number, from,
+                                       size_t(plan::getItemBytes(step.dtype)),
+                                       call.stream))
+    return error;
+  if (Error error = entry.device->synchronizeStream(call.stream))
+    return error;
+  numbers.set(step.results[0].number, readInteger(step.dtype, &number));
+  return {};
+}
+
+void Execution::takeChoose(const Step &step) {
+  auto isTaken = [&](const plan::Buffer &buffer) {
+    return std::any_of(step.besides.begin(), step.besides.end(),
+                       [&](const plan::Buffer &taken) {
+                         return numbers.resolve(taken) == buffer;
+                       });
+  };
+  // There are more of them than can be taken.
+  auto free = std::find_if_not(step.among.begin(), step.among.end(), isTaken);
+  numbers.choose(step.results[0].buffer, *free);
+}
+
+/// All at once: a name may be among the values.
+void Execution::assign(const std::vector<Operand> &names,
+                       const std::vector<Operand> &values) {
+  std::vector<int64_t> given;
+  std::vector<plan::Buffer> buffers;
+  for (const Operand &value : values) {
+    given.push_back(value.isBuffer ? 0 : numbers.get(value.number));
+    buffers.push_back(value.isBuffer ? numbers.resolve(value.buffer)
+                                     : plan::Buffer());
+  }
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names[i].isBuffer)
+      numbers.choose(names[i].buffer, buffers[i]);
+    else
+      numbers.set(names[i].number, given[i]);
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+Error Execution::takeIf(const Step &step) {
+  const plan::Block &block = step.blocks[numbers.get(step.condition) == 0];
+  if (Error error = take(block.steps))
+    return error;
+  assign(step.results, block.yields);
+  return {};
+}
+
+Error Execution::takeFor(const Step &step) {
+  int64_t from = numbers.get(step.range[0]), to = numbers.get(step.range[1]),
+          by = numbers.get(step.range[2]);
+  if (by < 1)
+    return atStep("expected a loop with a step of at least 1, found " +
+                  std::to_string(by));
+  const plan::Block &block = step.blocks[0];
+  assign(step.results, step.inits);
+  for (int64_t i = from; i < to;) {
+    if (Error error = count())
+      return error;
+    numbers.set(step.induction, i);
+    if (Error error = take(block.steps))
+      return error;
+    assign(step.results, block.yields);
+    if (__builtin_add_overflow(i, by, &i))
+      break;
+  }
+  return {};
+}
+
+Error Execution::take(const Step &step) {
+  switch (step.kind) {
+  case Step::Launch:
+  case Step::Memset:
+  case Step::Copy:
+  case Step::Read:
+    // Those that are known before have been checked then.
+    if (std::string wrong = plan::check(plan, step, numbers); !wrong.empty())
+      return atStep(wrong);
+    return step.kind == Step::Launch ? takeLaunch(step)
+           : step.kind == Step::Read ? takeRead(step)
+                                     : takeMove(step);
+  case Step::Compute:
+    return takeCompute(step);
+  case Step::Require: {
+    std::string wrong = plan::check(step.requirement, numbers);
+    return wrong.empty() ? Error() : Error(MX_ERROR_INVALID_VALUE, wrong);
+  }
+  case Step::Encode:
+    return encode(step.index, step.map);
+  case Step::Choose:
+    takeChoose(step);
+    return {};
+  case Step::If:
+    return takeIf(step);
+  case Step::For:
+    return takeFor(step);
+  }
+  return {};
+}
+
+Error Execution::take(const std::vector<Step> &steps) {
+  position.push_back(0);
+  for (const Step &step : steps) {
+    Error error = count();
+    if (!error)
+      error = take(step);
+    if (error)
+      return error;
+    ++position.back();
+  }
+  position.pop_back();
+  return {};
+}

@@ -1,0 +1,104 @@
+// RUN: mx-opt %s --split-input-file --verify-diagnostics
+
+func.func @read(%x: !mxplan.buffer, %at: index) {
+  // expected-error @below {{'mxplan.read' op expected i8, i16, i32, i64, index or f32, found 'i1'}}
+  %0 = mxplan.read %x[%at] : i1
+  return
+}
+
+// -----
+
+func.func @byte(%x: !mxplan.buffer, %n: index) {
+  // expected-error @below {{'mxplan.fill' op attribute 'byte' failed to satisfy constraint}}
+  mxplan.fill %x, 256 bytes(%n)
+  return
+}
+
+// -----
+
+func.func @dims(%x: !mxplan.buffer, %n: index) {
+  // expected-error @below {{'mxplan.encode_tensor_map' op expected 2 dims and 1 strides for a box of 2 dimensions, found 1 and 1}}
+  %0 = mxplan.encode_tensor_map %x offset(%n) dims(%n) strides(%n) : !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op expected arguments of types ('!mxplan.buffer', 'index'), as mxplan.arguments says, found ('!mxplan.buffer')}}
+func.func @arguments(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.value<"x", memref<?xf32>, memref<?xf32>>]} {
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op expected results of types (), as mxplan.results says, found ('index')}}
+func.func @results(%n: index) -> index attributes {mxplan.results = []} {
+  return %n : index
+}
+
+// -----
+
+// expected-error @below {{'func.func' op expected mxplan.results to be an array of #mxplan.value, found 7 : i64}}
+func.func @form() attributes {mxplan.results = 7} {
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op expected mxplan.arguments and mxplan.results of func.func, found mxplan.entry}}
+func.func @entry() attributes {mxplan.entry} {
+  return
+}
+
+// -----
+
+func.func @nothing(%n: index) {
+  // expected-error @below {{'mxplan.launch' op expected a kernel, found nothing named @kernels::@kernel}}
+  mxplan.launch @kernels::@kernel grid(%n) args()
+  return
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  func.func @count(%x: !mxplan.buffer, %n: index) {
+    // expected-error @below {{'mxplan.launch' op expected 3 parameters, found 1}}
+    mxplan.launch @kernels::@kernel grid(%n) args(%x : !mxplan.buffer)
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%a: memref<?xf32>, %n: index) {
+      mxgpu.role @a warps(1) {
+      }
+    }
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  func.func @types(%x: !mxplan.buffer, %n: index, %m: i64) {
+    // expected-error @below {{'mxplan.launch' op expected parameter 2 of type 'i64', found 'index'}}
+    mxplan.launch @kernels::@kernel grid(%n) args(%x, %m, %n : !mxplan.buffer, i64, index)
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%a: memref<?xf32>, %n: index) {
+      mxgpu.role @a warps(1) {
+      }
+    }
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  func.func @lowered(%x: !mxplan.buffer, %n: index) {
+    // expected-error @below {{'mxplan.launch' op expected 2 parameters, found 1}}
+    mxplan.launch @kernels::@kernel grid(%n) args(%x : !mxplan.buffer)
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    llvm.func @kernel(!llvm.ptr, i64)
+  }
+}

@@ -1,0 +1,187 @@
+// RUN: mx-translate %s --split-input-file --mx-to-manifest | FileCheck %s
+
+// Control flow of plans. What follows from the arguments alone stands in the
+// table, also where a block uses it, unless computing it early could fail; what
+// depends on a round or on a number of the device is computed by steps.
+
+// CHECK:      "name": "loop",
+// CHECK:      "values": [
+// CHECK-NEXT:   ["mul", "arg1", 4],
+// CHECK:      "workspace": "v{{[0-9]+}}",
+// CHECK-NEXT: "buffers": [
+// CHECK-NEXT:   {"offset": {{.*}}, "bytes": "v0"},
+// CHECK-NEXT:   {"offset": {{.*}}, "bytes": "v0"},
+// CHECK-NEXT:   {"offset": {{.*}}, "bytes": 64}
+// CHECK-NEXT: ],
+// CHECK:      "steps": [
+// CHECK-NEXT:   {
+// CHECK-NEXT:     "for": "[[I:v[0-9]+]]",
+// CHECK-NEXT:     "from": 0,
+// CHECK-NEXT:     "to": "arg1",
+// CHECK-NEXT:     "step": 1,
+// CHECK-NEXT:     "carries": ["buf0", "[[SUM:v[0-9]+]]"],
+// CHECK-NEXT:     "init": ["arg0", 0],
+// CHECK-NEXT:     "do": {
+// CHECK-NEXT:       "steps": [
+// The next round must not write what this one carries.
+// CHECK-NEXT:         {"choose": "buf1", "among": ["work0", "work1"], "besides": ["buf0"]},
+// CHECK-NEXT:         {"compute": "[[BYTES:v[0-9]+]]", "as": ["mul", "[[I]]", 4]},
+// CHECK-NEXT:         {"compute": "[[FEW:v[0-9]+]]", "as": ["lt", "[[BYTES]]", 64]},
+// CHECK-NEXT:         {"require": {"condition": "[[FEW]]", "message": "{{.*}}expected few rounds, found {}", "values": ["[[I]]"]}},
+// CHECK-NEXT:         {"copy": "buf0", "to": "buf1", "bytes": "v0"},
+// What no round leaves has one place.
+// CHECK-NEXT:         {"memset": "work2", "byte": 3, "bytes": 64},
+// CHECK-NEXT:         {"compute": "[[NEXT:v[0-9]+]]", "as": ["add", "[[SUM]]", "[[BYTES]]"]}
+// CHECK-NEXT:       ],
+// CHECK-NEXT:       "yields": ["buf1", "[[NEXT]]"]
+// CHECK-NEXT:     }
+// CHECK-NEXT:   },
+// CHECK-NEXT:   {"copy": "buf0", "to": "result0", "bytes": 64}
+// CHECK-NEXT: ]
+func.func @loop(%x: !mxplan.buffer, %n: index) -> (!mxplan.buffer, index)
+    attributes {mxplan.arguments = [#mxplan.value<"x", memref<16xf32>, memref<16xf32>>, #mxplan.value<"n", index, index>],
+                mxplan.results = [#mxplan.value<"y", memref<16xf32>, memref<16xf32>>, #mxplan.value<"bytes", index, index>]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %bytes = arith.muli %n, %c4 : index
+  %y, %total = scf.for %i = %c0 to %n step %c1 iter_args(%last = %x, %sum = %c0) -> (!mxplan.buffer, index) {
+    %new = mxplan.alloc %bytes
+    %of = arith.muli %i, %c4 : index
+    %few = arith.cmpi slt, %of, %c64 : index
+    mxgpu.require %few, "expected few rounds, found %lld" (%i)
+    mxplan.copy %last to %new bytes(%bytes)
+    %own = mxplan.alloc %c64
+    mxplan.fill %own, 3 bytes(%c64)
+    %next = arith.addi %sum, %of : index
+    scf.yield %new, %next : !mxplan.buffer, index
+  }
+  return %y, %total : !mxplan.buffer, index
+}
+
+// -----
+
+// A number of the device decides. What is computed from it stands after it.
+
+// CHECK:      "name": "read",
+// CHECK:      "values": [
+// CHECK-NEXT:   ["mul", "arg1", 4]
+// CHECK-NEXT: ],
+// CHECK-NEXT: "requires": [],
+// CHECK:      "steps": [
+// CHECK-NEXT:   {"read": "arg0", "offset": "v0", "dtype": "i4", "to": "v1"},
+// CHECK-NEXT:   {"compute": "v2", "as": ["lt", 0, "v1"]},
+// CHECK-NEXT:   {
+// CHECK-NEXT:     "if": "v2",
+// CHECK-NEXT:     "results": ["buf0", "v3"],
+// CHECK-NEXT:     "then": {
+// CHECK-NEXT:       "steps": [
+// CHECK-NEXT:         {"memset": "work0", "byte": 255, "bytes": 64},
+// CHECK-NEXT:         {"compute": "v4", "as": ["mul", "v1", 3]}
+// CHECK-NEXT:       ],
+// CHECK-NEXT:       "yields": ["work0", "v4"]
+// CHECK-NEXT:     },
+// CHECK-NEXT:     "else": {
+// CHECK-NEXT:       "steps": [],
+// CHECK-NEXT:       "yields": ["arg0", "v0"]
+// CHECK-NEXT:     }
+// CHECK-NEXT:   },
+// CHECK-NEXT:   {"compute": "v5", "as": ["mod", "buf0.address", 16]},
+// CHECK-NEXT:   {"compute": "v6", "as": ["eq", "v5", 0]},
+// CHECK-NEXT:   {"require": {"condition": "v6", "message": "{{.*}}expected an address of 16 bytes", "values": []}},
+// CHECK-NEXT:   {"encode": 0, "map": {"buffer": "buf0", "offset": 0, "type": "u8", "dims": [128, "v3"], "strides": [128], "box": [128, 64], "swizzle": "128b", "l2": "256b", "oob": "zero"}},
+// CHECK-NEXT:   {"launch": "kernel", "grid": ["v3", 1, 1], "args": [{"tensor_map": 0}, {"buffer": "buf0"}, {"i32": "v1"}]}
+// CHECK-NEXT: ]
+!map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
+module attributes {gpu.container_module} {
+  func.func @read(%x: !mxplan.buffer, %n: index)
+      attributes {mxplan.arguments = [#mxplan.value<"x", memref<16xi32>, memref<16xi32>>, #mxplan.value<"n", index, index>],
+                  mxplan.results = []} {
+    %c0 = arith.constant 0 : index
+    %c3 = arith.constant 3 : index
+    %c4 = arith.constant 4 : index
+    %c16 = arith.constant 16 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    %at = arith.muli %n, %c4 : index
+    %word = mxplan.read %x[%at] : i32
+    %count = arith.index_cast %word : i32 to index
+    %some = arith.cmpi sgt, %count, %c0 : index
+    %y, %rows = scf.if %some -> (!mxplan.buffer, index) {
+      %ones = mxplan.alloc %c64
+      mxplan.fill %ones, 255 bytes(%c64)
+      %many = arith.muli %count, %c3 : index
+      scf.yield %ones, %many : !mxplan.buffer, index
+    } else {
+      scf.yield %x, %at : !mxplan.buffer, index
+    }
+    %address = mxplan.address %y
+    %rest = arith.remsi %address, %c16 : index
+    %aligned = arith.cmpi eq, %rest, %c0 : index
+    mxgpu.require %aligned, "expected an address of 16 bytes"
+    %map = mxplan.encode_tensor_map %y offset(%c0) dims(%c128, %rows) strides(%c128) : !map
+    mxplan.launch @kernels::@kernel grid(%rows) args(%map, %y, %word : !map, !mxplan.buffer, i32)
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%map: !map, %y: memref<16xi32>, %n: i32) smem(0) {
+      mxgpu.role @a warps(1) first_warp(0) {
+      }
+    }
+  }
+}
+
+// -----
+
+// A function that is called stands where it is called, each time with memory of
+// its own. Private functions are no entries.
+
+// CHECK:      "name": "calls",
+// CHECK:      "buffers": [
+// CHECK-NEXT:   {"offset": 0, "bytes": "arg1"},
+// CHECK-NEXT:   {"offset": "v{{[0-9]+}}", "bytes": 32}
+// CHECK-NEXT: ],
+// CHECK:      "steps": [
+// CHECK-NEXT:   {"copy": "arg0", "to": "work0", "bytes": "arg1"},
+// CHECK-NEXT:   {"copy": "work0", "to": "work1", "bytes": 32},
+// CHECK-NEXT:   {"copy": "work1", "to": "result0", "bytes": 32}
+// CHECK-NEXT: ]
+// CHECK-NOT:  "name": "copied"
+func.func private @copied(%x: !mxplan.buffer, %bytes: index) -> !mxplan.buffer {
+  %y = mxplan.alloc %bytes
+  mxplan.copy %x to %y bytes(%bytes)
+  return %y : !mxplan.buffer
+}
+func.func @calls(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
+    attributes {mxplan.arguments = [#mxplan.value<"x", memref<8xf32>, memref<8xf32>>, #mxplan.value<"n", index, index>],
+                mxplan.results = [#mxplan.value<"y", memref<8xf32>, memref<8xf32>>]} {
+  %c32 = arith.constant 32 : index
+  %once = call @copied(%x, %n) : (!mxplan.buffer, index) -> !mxplan.buffer
+  %twice = call @copied(%once, %c32) : (!mxplan.buffer, index) -> !mxplan.buffer
+  return %twice : !mxplan.buffer
+}
+
+// -----
+
+// A division that would fail where it is not reached is not computed before.
+
+// CHECK:      "name": "guarded",
+// CHECK:      "values": [
+// CHECK-NEXT:   ["lt", 0, "arg1"]
+// CHECK-NEXT: ],
+// CHECK:      "if": "v0",
+// CHECK:      {"compute": "v1", "as": ["floordiv", 64, "arg1"]},
+// CHECK-NEXT: {"memset": "arg0", "byte": 0, "bytes": "v1"}
+func.func @guarded(%x: !mxplan.buffer, %n: index)
+    attributes {mxplan.arguments = [#mxplan.value<"x", memref<16xf32>, memref<16xf32>>, #mxplan.value<"n", index, index>],
+                mxplan.results = []} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %some = arith.cmpi sgt, %n, %c0 : index
+  scf.if %some {
+    %part = arith.floordivsi %c64, %n : index
+    mxplan.fill %x, 0 bytes(%part)
+  }
+  return
+}
