@@ -420,6 +420,10 @@ LogicalResult ForEachKOp::verify() {
   if (getResultTypes() != getInits().getTypes())
     return emitOpError("expected results of types (")
            << getInits().getTypes() << "), found (" << getResultTypes() << ")";
+  return success();
+}
+
+LogicalResult ForEachKOp::verifyRegions() {
   if (getYield().getValues().getTypes() != getInits().getTypes())
     return getYield().emitOpError("expected values of types (")
            << getInits().getTypes() << "), found ("
@@ -430,6 +434,19 @@ LogicalResult ForEachKOp::verify() {
 SmallVector<Region *> ForEachWorkOp::getLoopRegions() { return {&getBody()}; }
 
 SmallVector<Region *> ForEachKOp::getLoopRegions() { return {&getBody()}; }
+
+Block::BlockArgListType ForEachKOp::getRegionIterArgs() {
+  return getBody().getArguments().drop_front(3);
+}
+
+std::optional<MutableArrayRef<OpOperand>>
+ForEachKOp::getYieldedValuesMutable() {
+  return getYield().getValuesMutable();
+}
+
+std::optional<ResultRange> ForEachKOp::getLoopResults() {
+  return getResults();
+}
 
 void mxgpu::YieldOp::build(OpBuilder &, OperationState &) {}
 

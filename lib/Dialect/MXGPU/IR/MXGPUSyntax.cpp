@@ -40,8 +40,8 @@ static void setStageNames(Value ring, Value stage, ValueRange buffers,
                           OpAsmSetValueNameFn setName) {
   auto op = ring.getDefiningOp<RingOp>();
   setName(stage, op ? (op.getName() + "_stage").str() : "stage");
-  for (auto [buffer, name] : llvm::zip(
-           buffers, cast<RingType>(ring.getType()).getNames()))
+  for (auto [buffer, name] :
+       llvm::zip(buffers, cast<RingType>(ring.getType()).getNames()))
     setName(buffer, name);
 }
 
@@ -55,8 +55,7 @@ void ConsumerWaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 StringRef mx::mxgpu::getBufferName(Value buffer) {
   auto result = dyn_cast<OpResult>(buffer);
-  if (!result ||
-      !isa<ProducerAcquireOp, ConsumerWaitOp>(result.getOwner()))
+  if (!result || !isa<ProducerAcquireOp, ConsumerWaitOp>(result.getOwner()))
     return {};
   auto ring = cast<RingType>(result.getOwner()->getOperand(0).getType());
   return ring.getNames()[result.getResultNumber() - 1];
@@ -272,13 +271,13 @@ ParseResult ForEachKOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.resolveOperands({start, end}, index, result.operands))
     return failure();
   auto parseIterArg = [&] {
-    return failure(
-        parser.parseArgument(iterArgs.emplace_back()) || parser.parseEqual() ||
-        parser.parseOperand(inits.emplace_back()) ||
-        parser.parseColonType(iterArgs.back().type) ||
-        parser.resolveOperand(inits.back(), iterArgs.back().type,
-                              result.operands) ||
-        parser.addTypeToList(iterArgs.back().type, result.types));
+    return failure(parser.parseArgument(iterArgs.emplace_back()) ||
+                   parser.parseEqual() ||
+                   parser.parseOperand(inits.emplace_back()) ||
+                   parser.parseColonType(iterArgs.back().type) ||
+                   parser.resolveOperand(inits.back(), iterArgs.back().type,
+                                         result.operands) ||
+                   parser.addTypeToList(iterArgs.back().type, result.types));
   };
   if (succeeded(parser.parseOptionalKeyword("iter_args")) &&
       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
@@ -300,11 +299,12 @@ void ForEachKOp::print(OpAsmPrinter &printer) {
           << getStep() << ' ';
   if (!getInits().empty()) {
     printer << "iter_args(";
-    llvm::interleaveComma(
-        llvm::zip_equal(getIterArgs(), getInits()), printer, [&](auto pair) {
-          printer << std::get<0>(pair) << " = " << std::get<1>(pair) << " : "
-                  << std::get<1>(pair).getType();
-        });
+    llvm::interleaveComma(llvm::zip_equal(getRegionIterArgs(), getInits()),
+                          printer, [&](auto pair) {
+                            printer << std::get<0>(pair) << " = "
+                                    << std::get<1>(pair) << " : "
+                                    << std::get<1>(pair).getType();
+                          });
     printer << ") ";
   }
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
