@@ -17,7 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Target/TargetInfo.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -81,13 +81,13 @@ Value getTensorMemory(KernelOp kernel) {
   return TensorMemoryOp::create(builder, kernel.getLoc());
 }
 
-/// What one role does with the stages of one ring that have barriers.
+/// What one role does with the stages of one ring that have barriers, as its
+/// producer or as its consumer. All places take the stages in turn.
 class RoleAndRing {
 public:
-  RoleAndRing(RingOp ring, RoleOp role, Operation *take)
-      : ring(ring), type(ring.getType()), role(role), take(take),
-        isProducer(isa<ProducerAcquireOp>(take)),
-        builder(take->getLoc(), take->getContext()) {}
+  RoleAndRing(RingOp ring, RoleOp role, bool isProducer)
+      : ring(ring), type(ring.getType()), role(role), isProducer(isProducer),
+        builder(role.getLoc(), role.getContext()) {}
 
   LogicalResult lower() {
     Block &body = role.getBody().front();
@@ -96,8 +96,14 @@ public:
     first = GetStageOp::create(builder, stageType, ring, 0);
     end = GetStageOp::create(builder, stageType, ring, type.getStages());
     SmallVector<Value> start = {first, builder.i32(isProducer)};
-    auto isTake = [&](Operation *op) { return op == take; };
-    auto afterTake = [&](Operation *, ValueRange at) { return lowerTake(at); };
+    auto isTake = [&](Operation *op) {
+      return (isProducer ? isa<ProducerAcquireOp>(op)
+                         : isa<ConsumerWaitOp>(op)) &&
+             op->getOperand(0) == ring;
+    };
+    auto afterTake = [&](Operation *take, ValueRange at) {
+      return lowerTake(take, at);
+    };
     FailureOr<SmallVector<Value>> last =
         carryThrough(body, start, {isTake, afterTake});
     if (failed(last))
@@ -144,8 +150,9 @@ private:
     return type.isPair() ? LeaderBarrierOp::create(builder, full) : full;
   }
 
-  SmallVector<Value> lowerTake(ValueRange at) {
+  SmallVector<Value> lowerTake(Operation *take, ValueRange at) {
     builder.setInsertionPoint(take);
+    builder.setLoc(take->getLoc());
     wait(at);
     SmallVector<Value> next = advance(at);
     if (isProducer)
@@ -159,7 +166,8 @@ private:
                                      /*warp=*/Value())
                   .getBuffers();
     SmallVector<Operation *> gives;
-    for (Operation *user : take->getResult(0).getUsers())
+    for (Operation *user :
+         llvm::make_early_inc_range(take->getResult(0).getUsers()))
       if (isa<ProducerCommitOp, ConsumerReleaseOp>(user))
         gives.push_back(user);
       else if (auto load = dyn_cast<TmaLoadOp>(user))
@@ -212,7 +220,6 @@ private:
       lowerCommit(commit, stage);
     else
       lowerRelease(stage);
-    builder.setLoc(take->getLoc());
     give->erase();
   }
 
@@ -324,11 +331,10 @@ private:
   RingOp ring;
   RingType type;
   RoleOp role;
-  Operation *take;
   bool isProducer;
   NVVMBuilder builder;
   Value first, end;
-  /// Of the take: the views that it gives, and what its copies complete.
+  /// Of the last take: the views that it gives, and what its copies complete.
   SmallVector<Value> buffers;
   Value filled;
 };
@@ -418,9 +424,8 @@ struct LowerRingsPass final
         return signalPassFailure();
   }
 
-  /// The takes of each ring, role by role.
-  using Takes = llvm::MapVector<std::pair<Operation *, Operation *>,
-                                SmallVector<Operation *>>;
+  /// A role that takes stages of a ring, as its producer or not.
+  using Side = std::tuple<RoleOp, RingOp, unsigned>;
 
   static LogicalResult lower(KernelOp kernel) {
     if (!isAllocated(kernel))
@@ -429,26 +434,20 @@ struct LowerRingsPass final
     for (auto ring : kernel.getBody().getOps<RingOp>())
       if (failed(initBarriers(ring)))
         return failure();
-    Takes takes;
+    llvm::SetVector<Side> sides;
     SmallVector<CopyScalesOp> copies;
     kernel.walk([&](Operation *op) {
       if (isa<ProducerAcquireOp, ConsumerWaitOp>(op))
-        takes[{getRole(op), op->getOperand(0).getDefiningOp()}].push_back(op);
+        sides.insert({getRole(op), op->getOperand(0).getDefiningOp<RingOp>(),
+                      isa<ProducerAcquireOp>(op)});
       else if (auto copy = dyn_cast<CopyScalesOp>(op))
         copies.push_back(copy);
     });
-    for (auto &[roleAndRing, places] : takes) {
-      auto role = cast<RoleOp>(roleAndRing.first);
-      auto ring = cast<RingOp>(roleAndRing.second);
-      if (ring.getType().isStaging()) {
-        if (failed(lowerStaging(ring, role, places)))
-          return failure();
-        continue;
-      }
-      for (Operation *take : places)
-        if (failed(RoleAndRing(ring, role, take).lower()))
-          return failure();
-    }
+    for (auto [role, ring, isProducer] : sides)
+      if (failed(ring.getType().isStaging()
+                     ? lowerStaging(ring, role)
+                     : RoleAndRing(ring, role, isProducer).lower()))
+        return failure();
     for (CopyScalesOp copy : copies) {
       copy.getTensorMemoryMutable().assign(getTensorMemory(kernel));
       if (copy.getSlots() > 1 && failed(numberPlaces(copy)))

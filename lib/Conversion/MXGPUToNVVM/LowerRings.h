@@ -21,10 +21,9 @@ namespace mx::mxgpu {
 /// accesses.
 int64_t getArrivals(RingType type, int64_t threads);
 
-/// Lowers what `role` does with a ring for bulk stores, which it takes at
-/// `takes`. All places take the stages in turn.
-llvm::LogicalResult lowerStaging(RingOp ring, RoleOp role,
-                                 llvm::ArrayRef<mlir::Operation *> takes);
+/// Lowers what `role` does with a ring for bulk stores. All places take the
+/// stages in turn.
+llvm::LogicalResult lowerStaging(RingOp ring, RoleOp role);
 
 /// Replaces the stage and the buffers that `take` gives, and erases it.
 void replaceTake(mlir::Operation *take, mlir::Value stage,

@@ -32,13 +32,15 @@ public:
         ofWarp(type.getScope() == Scope::Warp),
         builder(role.getLoc(), role.getContext()) {}
 
-  LogicalResult lower(ArrayRef<Operation *> takes) {
+  LogicalResult lower() {
     Block &body = role.getBody().front();
     builder.setInsertionPointToStart(&body);
     Type stageType = StageType::get(builder.getContext(), type);
     SmallVector<Value> start = {
         GetStageOp::create(builder, stageType, ring, 0).getStage()};
-    auto isTake = [&](Operation *op) { return llvm::is_contained(takes, op); };
+    auto isTake = [&](Operation *op) {
+      return isa<ProducerAcquireOp>(op) && op->getOperand(0) == ring;
+    };
     auto afterTake = [&](Operation *take, ValueRange at) {
       return lowerTake(cast<ProducerAcquireOp>(take), at[0]);
     };
@@ -198,7 +200,6 @@ private:
 
 } // namespace
 
-LogicalResult mx::mxgpu::lowerStaging(RingOp ring, RoleOp role,
-                                      ArrayRef<Operation *> takes) {
-  return StagingOfRole(ring, role).lower(takes);
+LogicalResult mx::mxgpu::lowerStaging(RingOp ring, RoleOp role) {
+  return StagingOfRole(ring, role).lower();
 }
