@@ -436,6 +436,19 @@ SmallVector<Region *> ForEachWorkOp::getLoopRegions() { return {&getBody()}; }
 
 SmallVector<Region *> ForEachKOp::getLoopRegions() { return {&getBody()}; }
 
+Block::BlockArgListType ForEachKOp::getRegionIterArgs() {
+  return getBody().getArguments().drop_front(3);
+}
+
+std::optional<MutableArrayRef<OpOperand>>
+ForEachKOp::getYieldedValuesMutable() {
+  return getYield().getValuesMutable();
+}
+
+std::optional<ResultRange> ForEachKOp::getLoopResults() {
+  return getResults();
+}
+
 void mxgpu::YieldOp::build(OpBuilder &, OperationState &) {}
 
 mxgpu::YieldOp ForEachKOp::getYield() {

@@ -299,11 +299,12 @@ void ForEachKOp::print(OpAsmPrinter &printer) {
           << getStep() << ' ';
   if (!getInits().empty()) {
     printer << "iter_args(";
-    llvm::interleaveComma(
-        llvm::zip_equal(getIterArgs(), getInits()), printer, [&](auto pair) {
-          printer << std::get<0>(pair) << " = " << std::get<1>(pair) << " : "
-                  << std::get<1>(pair).getType();
-        });
+    llvm::interleaveComma(llvm::zip_equal(getRegionIterArgs(), getInits()),
+                          printer, [&](auto pair) {
+                            printer << std::get<0>(pair) << " = "
+                                    << std::get<1>(pair) << " : "
+                                    << std::get<1>(pair).getType();
+                          });
     printer << ") ";
   }
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,

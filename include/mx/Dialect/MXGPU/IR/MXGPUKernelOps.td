@@ -274,7 +274,8 @@ def MXGPU_NextUnitOp : MXGPU_Op<"next_unit"> {
 
 def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
-    DeclareOpInterfaceMethods<LoopLikeOpInterface>,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface, [
+        "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
     MXGPU_NamesBlockArguments]> {
   let summary = "visit the tiles of a reduction";
   let description = [{
@@ -305,10 +306,6 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     ::mlir::BlockArgument getK() { return getBody().getArgument(0); }
     ::mlir::BlockArgument getExtent() { return getBody().getArgument(1); }
     ::mlir::BlockArgument getFirst() { return getBody().getArgument(2); }
-    /// The values that the loop carries, in its body.
-    ::mlir::Block::BlockArgListType getIterArgs() {
-      return getBody().getArguments().drop_front(3);
-    }
     YieldOp getYield();
   }];
 }
