@@ -18,13 +18,16 @@ public:
 
   FailureOr<SmallVector<Value>> carry(Block &block, ValueRange start) {
     SmallVector<Value> values(start);
-    for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (changes.isChange(&op)) {
-        values = changes.change(&op, values);
+    // Known before, because a change erases operations that follow it.
+    SmallVector<Operation *> places;
+    for (Operation &op : block)
+      if (hasChange(op))
+        places.push_back(&op);
+    for (Operation *op : places) {
+      if (changes.isChange(op)) {
+        values = changes.change(op, values);
         continue;
       }
-      if (!hasChange(op))
-        continue;
       FailureOr<SmallVector<Value>> after = failure();
       if (auto loop = dyn_cast<scf::ForOp>(op))
         after = carryFor(loop, values);
@@ -33,8 +36,8 @@ public:
       else if (auto loop = dyn_cast<scf::WhileOp>(op))
         after = carryWhile(loop, values);
       else
-        op.emitOpError("expected scf.for, scf.if or scf.while around what "
-                       "takes a stage");
+        op->emitOpError("expected scf.for, scf.if or scf.while around what "
+                        "takes a stage");
       if (failed(after))
         return failure();
       values = *after;

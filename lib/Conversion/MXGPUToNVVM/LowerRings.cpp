@@ -447,7 +447,8 @@ struct LowerRingsPass final
       return kernel.emitOpError("expected an allocated kernel: run "
                                 "mxgpu-allocate first");
     for (auto ring : kernel.getBody().getOps<RingOp>())
-      initBarriers(ring);
+      if (failed(initBarriers(ring)))
+        return failure();
     llvm::SetVector<Side> sides;
     SmallVector<CopyScalesOp> copies;
     kernel.walk([&](Operation *op) {
@@ -470,18 +471,22 @@ struct LowerRingsPass final
     return success();
   }
 
-  static void initBarriers(RingOp ring) {
+  static LogicalResult initBarriers(RingOp ring) {
     if (ring.getType().isStaging())
-      return;
+      return success();
     OpBuilder builder(ring.getContext());
     builder.setInsertionPointAfter(ring);
     auto emptying = EmptyingArrivals::get(ring);
+    if (!emptying.leader)
+      return ring.emitOpError("expected a role that waits for its stages and "
+                              "releases them, found none");
     IntegerAttr other;
     if (emptying.other)
       other = builder.getI64IntegerAttr(*emptying.other);
     InitBarriersOp::create(builder, ring.getLoc(), ring,
                            getFillingArrivals(ring.getType()), emptying.leader,
                            other);
+    return success();
   }
 };
 

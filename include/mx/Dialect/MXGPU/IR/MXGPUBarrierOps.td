@@ -239,7 +239,7 @@ def MXGPU_ArriveOp : MXGPU_BarrierOp<"arrive"> {
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$count);
   let assemblyFormat = [{
     $barrier (`expect` `(` $bytes^ `)`)? (`count` `(` $count^ `)`)? attr-dict
-    `:` type($barrier)
+    `:` qualified(type($barrier))
   }];
   let hasVerifier = 1;
 }

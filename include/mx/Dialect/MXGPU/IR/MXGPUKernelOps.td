@@ -275,7 +275,7 @@ def MXGPU_NextUnitOp : MXGPU_Op<"next_unit"> {
 def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<LoopLikeOpInterface, [
-      "getLoopResults", "getRegionIterArgs", "getYieldedValuesMutable"]>,
+        "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
     MXGPU_NamesBlockArguments]> {
   let summary = "visit the tiles of a reduction";
   let description = [{
@@ -301,6 +301,7 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getK() { return getBody().getArgument(0); }
     ::mlir::BlockArgument getExtent() { return getBody().getArgument(1); }

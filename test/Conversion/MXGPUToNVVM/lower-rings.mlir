@@ -1,0 +1,456 @@
+// RUN: mx-opt %s -split-input-file --mxgpu-allocate --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
+
+// The copy engine fills stages for the tensor core. Loops carry a role's stage and
+// the parity that it waits for there. A producer begins with parity 1, the phase
+// before the first, which is complete from the start.
+
+// CHECK-LABEL: mxgpu.kernel @tma(
+// CHECK:         %[[IN:.*]] = mxgpu.ring "in"
+// CHECK-NEXT:    mxgpu.init_barriers %[[IN]] full(1) empty(1) : !tma_ring
+// CHECK:         mxgpu.role @load
+// CHECK-DAG:       %[[FIRST:.*]] = mxgpu.get_stage %[[IN]][0]
+// CHECK-DAG:       %[[END:.*]] = mxgpu.get_stage %[[IN]][4]
+// CHECK-DAG:       %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK:           %[[LAST:.*]]:2 = scf.for {{.*}} iter_args(%[[OUTER:.*]] = %[[FIRST]], %[[OUTER_PARITY:.*]] = %[[ONE]])
+// CHECK:             %[[INNER_LAST:.*]]:2 = scf.for {{.*}} iter_args(%[[STAGE:.*]] = %[[OUTER]], %[[PARITY:.*]] = %[[OUTER_PARITY]])
+// CHECK:               %[[FULL:.*]], %[[EMPTY:.*]] = mxgpu.stage_barriers %[[IN]], %[[STAGE]]
+// CHECK:               mxgpu.wait %[[EMPTY]] parity(%[[PARITY]]){{$}}
+// CHECK:               %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance %[[STAGE]], %[[PARITY]] in(%[[FIRST]], %[[END]])
+
+// The bytes of all fields are announced before the first copy, which arrives at the
+// same barrier. The commit is nothing more.
+// CHECK:               %[[FILLED:.*]], %{{.*}} = mxgpu.stage_barriers %[[IN]], %[[STAGE]]
+// CHECK:               mxgpu.arrive %[[FILLED]] expect(16896) : !mxgpu.barrier
+// CHECK:               %[[A:.*]], %{{.*}} = mxgpu.stage_buffers %[[IN]], %[[STAGE]]
+// CHECK:               mxgpu.tma_load %{{.*}} into %[[A]] for %[[FILLED]] : !map, !smem, !mxgpu.barrier
+// CHECK-NEXT:          scf.yield %[[NEXT]], %[[NEXT_PARITY]]
+// CHECK:             scf.yield %[[INNER_LAST]]#0, %[[INNER_LAST]]#1
+
+// At its end the role waits until all four stages are empty: the tensor core arrives
+// by itself, and no arrival may still be under way when the CTA ends.
+// CHECK:           scf.for %{{.*}} = %c0_i32 to %c4_i32 {{.*}} iter_args(%[[DRAIN:.*]] = %[[LAST]]#0, %[[DRAIN_PARITY:.*]] = %[[LAST]]#1)
+// CHECK:             %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers %[[IN]], %[[DRAIN]]
+// CHECK:             mxgpu.wait %[[EMPTY]] parity(%[[DRAIN_PARITY]])
+// CHECK:             %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance %[[DRAIN]], %[[DRAIN_PARITY]]
+// CHECK:             scf.yield %[[NEXT]], %[[NEXT_PARITY]]
+
+// A consumer begins with parity 0, the first phase. The tensor core gives the stage
+// back when it has done what was started.
+// CHECK:         mxgpu.role @mma
+// CHECK:           %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
+// CHECK:           mxgpu.wait %[[FULL]] parity(%[[ZERO]]){{$}}
+// CHECK:           nvvm.tcgen05.fence <after>
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
+// CHECK-NEXT:      mxgpu.commit %[[EMPTY]]{{$}}
+// CHECK-NOT:       mxgpu.wait
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xi8>), producer = tma, consumer = mma>
+!in_stage = !mxgpu.stage<!in>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @tma(%map: !map, %n: index, %m: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        scf.for %j = %c0 to %m step %c1 {
+          %stage, %a, %sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %map[%i, %j] into %a for %stage : !map, !a, !in_stage
+          mxgpu.producer_commit %stage : !in_stage
+        }
+      }
+    }
+    mxgpu.role @mma warps(1) elected {
+      %stage, %a, %sf = mxgpu.consumer_wait %in : !in
+      mxgpu.consumer_release %stage : !in_stage
+    }
+  }
+}
+
+// -----
+
+// Accumulators lie in tensor memory, whose first column is the kernel's. Four warps
+// read them, and one lane of each arrives, after a fence: what they have read is read
+// before the MMAs that follow.
+
+// CHECK-LABEL: mxgpu.kernel @mma(
+// CHECK-SAME:    %[[NONE:.*]]: i1
+// CHECK:         %[[TMEM:.*]] = mxgpu.tensor_memory
+// CHECK:         %[[ACC:.*]] = mxgpu.ring "acc"
+// CHECK-NEXT:    mxgpu.init_barriers %[[ACC]] full(1) empty(4)
+// CHECK:         mxgpu.role @epilogue
+// CHECK:           mxgpu.wait
+// CHECK:           nvvm.tcgen05.fence <after>
+// CHECK:           mxgpu.stage_buffers %[[ACC]], %{{.*}} tensor_memory(%[[TMEM]])
+// CHECK:           mxgpu.load_accumulator
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
+// CHECK:           nvvm.tcgen05.fence <before>
+// CHECK:           nvvm.bar.warp.sync
+// CHECK:           %[[LANE:.*]] = nvvm.read.ptx.sreg.laneid
+// CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[LANE]], %c0_i32
+// CHECK:           scf.if %[[IS_FIRST]] {
+// CHECK-NEXT:        mxgpu.arrive %[[EMPTY]] : !mxgpu.barrier
+
+// What was never started cannot complete: then the thread arrives by itself.
+// CHECK:         mxgpu.role @mma
+// CHECK:           scf.for
+// CHECK:             mxgpu.wait
+// CHECK:             nvvm.tcgen05.fence <after>
+// CHECK:             %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
+// CHECK-NEXT:        scf.if %[[NONE]] {
+// CHECK-NEXT:          mxgpu.arrive %[[FULL]] : !mxgpu.barrier
+// CHECK-NEXT:        } else {
+// CHECK-NEXT:          mxgpu.commit %[[FULL]]{{$}}
+// CHECK-NEXT:        }
+// Threads empty the stages: they end by themselves, and nothing is waited for.
+// CHECK-NOT:       mxgpu.wait
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @mma(%none: i1, %n: index, %out: memref<?x?xf32>) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @epilogue warps(4) {
+      %stage, %d = mxgpu.consumer_wait %acc : !acc
+      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<32xf32>
+      mxgpu.store_fragment %f, %out[%n, %n] when(%none) : vector<32xf32>, memref<?x?xf32>
+      mxgpu.consumer_release %stage : !acc_stage
+    }
+    mxgpu.role @mma warps(1) elected {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %stage, %d = mxgpu.producer_acquire %acc : !acc
+        mxgpu.producer_commit %stage empty(%none) : !acc_stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Accumulators that share columns: the producer of stage 0 waits for the release of
+// stage 1 in the round before, the producer of stage 1 for that of stage 0 in this
+// round. The parity that the role keeps is that of stage 0; stage 1 waits for the
+// other one. It fills its own stage.
+
+// CHECK-LABEL: mxgpu.kernel @overlap(
+// CHECK:         mxgpu.role @epilogue
+// CHECK-NOT:       mxgpu.other_stage
+// CHECK:         mxgpu.role @mma
+// CHECK:           %[[STAGE:.*]] = mxgpu.get_stage %{{.*}}[0]
+// CHECK:           %[[PARITY:.*]] = arith.constant 1 : i32
+// CHECK:           %[[NUMBER:.*]] = mxgpu.stage_number %[[STAGE]]
+// CHECK-NEXT:      %[[OTHER:.*]] = mxgpu.other_stage %[[STAGE]]
+// CHECK-NEXT:      %[[AWAITED:.*]] = arith.xori %[[PARITY]], %[[NUMBER]]
+// CHECK-NEXT:      %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers %{{.*}}, %[[OTHER]]
+// CHECK-NEXT:      mxgpu.wait %[[EMPTY]] parity(%[[AWAITED]])
+// CHECK-NEXT:      mxgpu.advance %[[STAGE]], %[[PARITY]] in
+// CHECK:           mxgpu.stage_buffers %{{.*}}, %[[STAGE]]
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers %{{.*}}, %[[STAGE]]
+// CHECK-NEXT:      mxgpu.commit %[[FULL]]
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128), overlap = 32>
+!acc_stage = !mxgpu.stage<!acc>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @overlap() {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @epilogue warps(4) {
+      %stage, %d = mxgpu.consumer_wait %acc : !acc
+      mxgpu.consumer_release %stage : !acc_stage
+    }
+    mxgpu.role @mma warps(1) elected {
+      %stage, %d = mxgpu.producer_acquire %acc : !acc
+      mxgpu.producer_commit %stage : !acc_stage
+    }
+  }
+}
+
+// -----
+
+// A pair. Each CTA announces its own bytes at the leader's barrier, so that two
+// arrivals fill a stage; the copies complete that barrier too. Threads of both CTAs
+// empty accumulators at the leader's barrier: 2 x 4 warps. The tensor core tells both.
+
+// CHECK-LABEL: mxgpu.kernel @pair(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(2) empty(1) : !tma_ring
+// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(8) : !mma_ring
+// CHECK:         mxgpu.role @epilogue
+// CHECK:           mxgpu.wait %{{.*}} parity(%{{.*}}) pair
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
+// CHECK:           %[[LEADERS:.*]] = mxgpu.leader_barrier %[[EMPTY]]
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive %[[LEADERS]] : !mxgpu.barrier<pair>
+// CHECK:         mxgpu.role @load
+// CHECK:           mxgpu.wait %{{.*}} parity(%{{.*}}) pair
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
+// CHECK-NEXT:      %[[LEADERS:.*]] = mxgpu.leader_barrier %[[FULL]]
+// CHECK-NEXT:      mxgpu.arrive %[[LEADERS]] expect(16384) : !mxgpu.barrier<pair>
+// CHECK:           mxgpu.tma_load %{{.*}} for %[[LEADERS]] : !map, !smem, !mxgpu.barrier<pair>
+// CHECK:           scf.for
+// CHECK:             mxgpu.wait %{{.*}} parity(%{{.*}}) pair
+// CHECK:         mxgpu.role @mma
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers %{{.*}} : !mma_ring
+// CHECK-NEXT:      mxgpu.wait %[[EMPTY]] parity(%{{.*}}) pair
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers %{{.*}} : !tma_ring
+// CHECK-NEXT:      mxgpu.wait %[[FULL]] parity(%{{.*}}) pair
+// CHECK:           mxgpu.commit %{{.*}} pair
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive_both
+// CHECK:           } else {
+// CHECK-NEXT:        mxgpu.commit %{{.*}} pair
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = tma, consumer = mma, scope = pair>
+!in_stage = !mxgpu.stage<!in>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128), scope = pair>
+!acc_stage = !mxgpu.stage<!acc>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @pair(%map: !map, %n: index, %none: i1) cluster(2) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @epilogue warps(4) {
+      %stage, %d = mxgpu.consumer_wait %acc : !acc
+      mxgpu.consumer_release %stage : !acc_stage
+    }
+    mxgpu.role @load warps(1) elected {
+      %stage, %a = mxgpu.producer_acquire %in : !in
+      mxgpu.tma_load %map[%n] into %a for %stage : !map, !a, !in_stage
+      mxgpu.producer_commit %stage : !in_stage
+    }
+    mxgpu.role @mma warps(1) elected on_leader {
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %stage, %a = mxgpu.consumer_wait %in : !in
+      mxgpu.consumer_release %stage : !in_stage
+      mxgpu.producer_commit %acc_stage empty(%none) : !acc_stage
+    }
+  }
+}
+
+// -----
+
+// Threads fill stages for threads: each arrives for itself, and no fence is needed.
+
+// CHECK-LABEL: mxgpu.kernel @threads(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(64) empty(128)
+// CHECK:         mxgpu.role @produce
+// CHECK:           %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
+// CHECK-NEXT:      mxgpu.wait %[[EMPTY]] parity(%[[ONE]])
+// CHECK:           mxgpu.store_shared
+// CHECK-NEXT:      %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
+// CHECK-NEXT:      mxgpu.arrive %[[FULL]] : !mxgpu.barrier
+// CHECK:         mxgpu.role @read
+// CHECK:           %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
+// CHECK-NEXT:      mxgpu.wait %[[FULL]] parity(%[[ZERO]])
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
+// CHECK-NEXT:      mxgpu.arrive %[[EMPTY]] : !mxgpu.barrier
+// CHECK-NOT:       {{nvvm.bar|nvvm.fence|scf.if}}
+
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(128)>
+!stage = !mxgpu.stage<!ring>
+!x = !mxgpu.buffer<smem<32x32xf32, sw128>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @threads(%i: index, %v: f32) {
+    %x = vector.broadcast %v : f32 to vector<4xf32>
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @produce warps(2) {
+      %stage, %to = mxgpu.producer_acquire %ring : !ring
+      mxgpu.store_shared %x, %to at [%i, %i] : vector<4xf32>, !x
+      mxgpu.producer_commit %stage : !stage
+    }
+    mxgpu.role @read warps(4) {
+      %stage, %from = mxgpu.consumer_wait %ring : !ring
+      mxgpu.consumer_release %stage : !stage
+    }
+  }
+}
+
+// -----
+
+// Two roles empty the stages: one lane of each of 1 + 4 warps arrives. What they have
+// read the copy engine writes next, so a fence comes before.
+
+// CHECK-LABEL: mxgpu.kernel @two_readers(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(5)
+// CHECK:         mxgpu.role @load
+// Threads empty the stages: the role does not wait for them.
+// CHECK-NOT:       scf.for
+// CHECK:         mxgpu.role @rows
+// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK:           nvvm.bar.warp.sync
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive
+// CHECK:         mxgpu.role @columns
+// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK:           nvvm.bar.warp.sync
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive
+
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(160)>
+!stage = !mxgpu.stage<!ring>
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+!x = !mxgpu.buffer<smem<32x32xf32, sw128>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @two_readers(%i: index, %map: !map) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      %stage, %x = mxgpu.producer_acquire %ring : !ring
+      mxgpu.tma_load %map[%i, %i] into %x for %stage : !map, !x, !stage
+      mxgpu.producer_commit %stage : !stage
+    }
+    mxgpu.role @rows warps(1) {
+      %stage, %x = mxgpu.consumer_wait %ring : !ring
+      mxgpu.consumer_release %stage : !stage
+    }
+    mxgpu.role @columns warps(4) {
+      %stage, %x = mxgpu.consumer_wait %ring : !ring
+      mxgpu.consumer_release %stage : !stage
+    }
+  }
+}
+
+// -----
+
+// Cluster launch control in a pair. The leader asks for both, when the stages of both
+// are empty; each CTA expects the answer at its own barrier. Elected roles arrive
+// once, others once for each warp, at the leader's barrier: 2 x (1 + 2) + 1.
+
+// CHECK-LABEL: mxgpu.kernel @clc_pair(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(7)
+// CHECK:         mxgpu.role @schedule
+// CHECK:           %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctarank
+// CHECK:           %[[LEADS:.*]] = arith.cmpi eq, %[[RANK]], %c0_i32
+// CHECK:           scf.if %[[LEADS]] {
+// CHECK:             mxgpu.wait %{{.*}} parity(%c1_i32) pair
+// CHECK:           }
+// CHECK:           mxgpu.arrive %{{.*}} expect(16) : !mxgpu.barrier{{$}}
+// CHECK:           %[[UNIT:.*]] = mxgpu.stage_buffers
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.request_unit %[[UNIT]], %[[FULL]] pair
+// CHECK:           mxgpu.wait %{{.*}} parity(%c0_i32) pair
+// CHECK:           nvvm.fence.proxy
+// CHECK-NEXT:      %[[LEADERS:.*]] = mxgpu.leader_barrier
+// CHECK-NEXT:      mxgpu.arrive %[[LEADERS]] : !mxgpu.barrier<pair>
+// CHECK:         mxgpu.role @other
+// CHECK:           nvvm.bar.warp.sync
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive %{{.*}} : !mxgpu.barrier<pair>
+// CHECK:         mxgpu.role @leading
+// CHECK:           mxgpu.arrive %{{.*}} : !mxgpu.barrier<pair>
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles, scope = pair>
+!stage = !mxgpu.stage<!ring>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @clc_pair() cluster(2) {
+    %units = mxgpu.ring "units" : !ring
+    mxgpu.role @schedule warps(1) elected {
+      %request, %to = mxgpu.producer_acquire %units : !ring
+      mxgpu.producer_commit %request : !stage
+      %answer, %unit = mxgpu.consumer_wait %units : !ring
+      mxgpu.consumer_release %answer : !stage
+    }
+    mxgpu.role @other warps(2) {
+      %answer, %unit = mxgpu.consumer_wait %units : !ring
+      mxgpu.consumer_release %answer : !stage
+    }
+    mxgpu.role @leading warps(1) elected on_leader {
+      %answer, %unit = mxgpu.consumer_wait %units : !ring
+      mxgpu.consumer_release %answer : !stage
+    }
+  }
+}
+
+// -----
+
+// Units that a thread hands out, and those that a warp finds, of which one lane tells.
+// What threads have written is not for the copy engine: no fence.
+
+// CHECK-LABEL: mxgpu.kernel @tickets(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(2)
+// CHECK:         mxgpu.role @schedule
+// CHECK-NOT:       scf.if
+// CHECK:           mxgpu.arrive
+// CHECK:         mxgpu.role @work
+// CHECK-NOT:       nvvm.fence
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive
+// CHECK-LABEL: mxgpu.kernel @groups(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(2)
+// CHECK:         mxgpu.role @schedule
+// CHECK:           nvvm.read.ptx.sreg.laneid
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive
+
+!tickets = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = tickets, consumer = roles>
+!tickets_stage = !mxgpu.stage<!tickets>
+!groups = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+!groups_stage = !mxgpu.stage<!groups>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @tickets() {
+    %units = mxgpu.ring "units" : !tickets
+    mxgpu.role @schedule warps(1) elected {
+      %request, %to = mxgpu.producer_acquire %units : !tickets
+      mxgpu.producer_commit %request : !tickets_stage
+    }
+    mxgpu.role @work warps(2) {
+      %answer, %unit = mxgpu.consumer_wait %units : !tickets
+      mxgpu.consumer_release %answer : !tickets_stage
+    }
+  }
+  mxgpu.kernel @groups() {
+    %units = mxgpu.ring "units" : !groups
+    mxgpu.role @schedule warps(1) {
+      %request, %to = mxgpu.producer_acquire %units : !groups
+      mxgpu.producer_commit %request : !groups_stage
+    }
+    mxgpu.role @work warps(2) {
+      %answer, %unit = mxgpu.consumer_wait %units : !groups
+      mxgpu.consumer_release %answer : !groups_stage
+    }
+  }
+}
+
+// -----
+
+// Scales have places in tensor memory that stages take in turn, by a number of their
+// own, which begins at 0. One place needs no number.
+
+// CHECK-LABEL: mxgpu.kernel @places(
+// CHECK:         %[[TMEM:.*]] = mxgpu.tensor_memory
+// CHECK:         mxgpu.role @mma
+// CHECK:           %[[FIRST:.*]] = arith.constant 0 : i32
+// CHECK:           scf.for {{.*}} iter_args({{.*}}, %[[PLACE:[^ ]*]] = %[[FIRST]])
+// CHECK:             mxgpu.copy_scales %{{.*}} tensor_memory(%[[TMEM]]) column(0) :
+// CHECK:             %[[NEXT:.*]] = arith.addi %[[PLACE]], %{{.*}}
+// CHECK:             %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %c3_i32
+// CHECK:             %[[WRAPPED:.*]] = arith.select %[[WRAPS]], %{{.*}}, %[[NEXT]]
+// CHECK:             mxgpu.copy_scales %{{.*}} tensor_memory(%[[TMEM]]) place(%[[PLACE]]) slots(3) column(4) :
+// CHECK:             scf.yield {{.*}}, %[[WRAPPED]] :
+
+!in = !mxgpu.ring<3 x (sfa: smem<512xi8>, sfb: smem<1024xi8>), producer = tma, consumer = mma>
+!in_stage = !mxgpu.stage<!in>
+!sfa = !mxgpu.buffer<smem<512xi8>>
+!sfb = !mxgpu.buffer<smem<1024xi8>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @places(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @mma warps(1) elected {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %stage, %sfa, %sfb = mxgpu.consumer_wait %in : !in
+        %a = mxgpu.copy_scales %sfa : !sfa -> !mxgpu.scales<128>
+        %b = mxgpu.copy_scales %sfb slots(3) : !sfb -> !mxgpu.scales<256>
+        mxgpu.consumer_release %stage : !in_stage
+      }
+    }
+  }
+}

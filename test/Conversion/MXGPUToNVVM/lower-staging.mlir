@@ -1,0 +1,162 @@
+// RUN: mx-opt %s -split-input-file --mxgpu-allocate --mxgpu-lower-rings --canonicalize --cse --verify-roundtrip | FileCheck %s
+
+// Stages that bulk copies store have no barriers: the thread that starts the copies
+// counts them.
+
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+!ring = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  // A warp's own stages. One thread waits until at most two groups of copies still
+  // read, which frees the third stage, and tells its warp; the last word on a stage is
+  // a group, even if there was no copy. Number 0 is the role's first warp, the CTA's
+  // second.
+  // CHECK-LABEL: mxgpu.kernel @warps(
+  // CHECK-SAME:    %[[SOME:[a-z0-9]*]]: i1)
+  // CHECK:         %[[RING:.*]] = mxgpu.ring "staging"
+  // CHECK-NOT:     mxgpu.init_barriers
+  // CHECK:         mxgpu.role @epilogue
+  // CHECK:           %[[FIRST:.*]] = mxgpu.get_stage %[[RING]][0]
+  // CHECK:           scf.for {{.*}} iter_args(%[[STAGE:.*]] = %[[FIRST]])
+  // CHECK-NEXT:        %[[ELECTED:.*]] = nvvm.elect.sync
+  // CHECK-NEXT:        scf.if %[[ELECTED]] {
+  // CHECK-NEXT:          nvvm.cp.async.bulk.wait_group 2 {read}
+  // CHECK-NEXT:        }
+  // CHECK-NEXT:        nvvm.bar.warp.sync
+  // CHECK-NEXT:        %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
+  // CHECK-NEXT:        %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
+  // CHECK-NEXT:        %[[OWN:.*]] = arith.subi %[[WARP]], %c1_i32
+  // CHECK-NEXT:        %[[C:.*]] = mxgpu.stage_buffers %[[RING]], %[[STAGE]] warp(%[[OWN]])
+  // CHECK-NEXT:        %[[NEXT:.*]] = mxgpu.next_stage %[[STAGE]]
+  // CHECK-NEXT:        mxgpu.store_shared %{{.*}}, %[[C]]
+  // What threads have written is there for the copy engine before the copy begins.
+  // CHECK-NEXT:        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  // CHECK-NEXT:        nvvm.bar.warp.sync
+  // CHECK-NEXT:        %[[ELECTED:.*]] = nvvm.elect.sync
+  // CHECK-NEXT:        scf.if %[[ELECTED]] {
+  // CHECK-NEXT:          scf.if %[[SOME]] {
+  // CHECK-NEXT:            mxgpu.tma_store %[[C]] to %{{.*}} : !smem, !map
+  // CHECK-NEXT:          }
+  // CHECK-NEXT:          nvvm.cp.async.bulk.commit.group
+  // CHECK-NEXT:        }
+  // CHECK-NEXT:        scf.yield %[[NEXT]]
+  // At its end the role waits until all is written, not only read.
+  // CHECK:           nvvm.elect.sync
+  // CHECK-NEXT:      scf.if
+  // CHECK-NEXT:        nvvm.cp.async.bulk.wait_group 0{{$}}
+  mxgpu.kernel @warps(%map: !map, %n: index, %f: f32, %some: i1) {
+    %x = vector.broadcast %f : f32 to vector<32xf32>
+    %staging = mxgpu.ring "staging" : !ring
+    mxgpu.role @idle warps(1) {
+    }
+    mxgpu.role @epilogue warps(4) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %stage, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.tma_store %c to %map[%i, %n] when(%some) : !c, !map
+        mxgpu.producer_commit %stage : !stage
+      }
+    }
+  }
+  // A loop that takes all stages in each round begins each at the same one: stages are
+  // constants.
+  // CHECK-LABEL: mxgpu.kernel @all_stages(
+  // CHECK:         %[[RING:.*]] = mxgpu.ring "staging"
+  // CHECK:         %[[S0:.*]] = mxgpu.get_stage %[[RING]][0]
+  // CHECK:         scf.for
+  // CHECK-NOT:     iter_args
+  // CHECK:           mxgpu.stage_buffers %[[RING]], %[[S0]]
+  // CHECK:           %[[S1:.*]] = mxgpu.get_stage %[[RING]][1]
+  // CHECK:           mxgpu.stage_buffers %[[RING]], %[[S1]]
+  // CHECK:           %[[S2:.*]] = mxgpu.get_stage %[[RING]][2]
+  // CHECK:           mxgpu.stage_buffers %[[RING]], %[[S2]]
+  // CHECK-NOT:     mxgpu.next_stage
+  mxgpu.kernel @all_stages(%map: !map, %n: index, %f: f32) {
+    %x = vector.broadcast %f : f32 to vector<32xf32>
+    %staging = mxgpu.ring "staging" : !ring
+    mxgpu.role @epilogue warps(4) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %stage, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.tma_store %c to %map[%i, %n] : !c, !map
+        mxgpu.producer_commit %stage : !stage
+        %stage1, %d = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %d : vector<32xf32>, !c
+        mxgpu.tma_store %d to %map[%i, %n] : !c, !map
+        mxgpu.producer_commit %stage1 : !stage
+        %stage2, %e = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %e : vector<32xf32>, !c
+        mxgpu.tma_store %e to %map[%i, %n] : !c, !map
+        mxgpu.producer_commit %stage2 : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// The threads of a role share stages. Its first thread starts the copies, after all
+// threads have met at the role's barrier, once before the first copy; all copies of a
+// stage are one group. Rows that a copy must not write threads write, 16 bytes at a
+// time, from shared memory: 128 threads, 8 pieces in a row.
+
+// CHECK-LABEL: mxgpu.kernel @roles(
+// CHECK-SAME:    %{{.*}}: index, %{{.*}}: i8, %[[SOME:.*]]: i1)
+// CHECK:         mxgpu.role @quantize {{.*}} first_warp(2) barrier(2)
+// CHECK:           %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
+// CHECK-NEXT:      %[[IS_FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c64_i32
+// CHECK-NEXT:      scf.if %[[IS_FIRST]] {
+// CHECK-NEXT:        nvvm.cp.async.bulk.wait_group 1 {read}
+// CHECK-NEXT:      }
+// CHECK-NEXT:      llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c128_i32)
+// CHECK-NEXT:      %[[Q:.*]], %[[S:.*]] = mxgpu.stage_buffers
+// CHECK:           mxgpu.store_scale %{{.*}}, %[[S]]
+// CHECK-NEXT:      nvvm.fence.proxy
+// CHECK-NEXT:      llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c128_i32)
+// CHECK-NEXT:      scf.if %[[IS_FIRST]] {
+// CHECK-NEXT:        mxgpu.tma_store %[[Q]]
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %[[BOTH:.*]] = arith.andi %[[IS_FIRST]], %[[SOME]]
+// CHECK-NEXT:      scf.if %[[BOTH]] {
+// CHECK-NEXT:        mxgpu.bulk_store %[[S]] to %{{.*}} : !smem, memref
+// CHECK-NEXT:      }
+// CHECK-NEXT:      scf.if %[[SOME]] {
+// CHECK-NEXT:        %[[ID:.*]] = mxgpu.thread_id
+// CHECK-NEXT:        %[[BEGIN:.*]] = arith.index_cast %[[ID]]
+// CHECK:             %[[PIECES:.*]] = arith.muli %{{.*}}, %c8_i32
+// CHECK-NEXT:        scf.for %[[PIECE:.*]] = %[[BEGIN]] to %[[PIECES]] step %c128_i32
+// CHECK-NEXT:          arith.divui %[[PIECE]], %c8_i32
+// CHECK:               %[[VALUES:.*]] = mxgpu.load_shared %[[Q]] at{{.*}} -> vector<16xi8>
+// CHECK:               mxgpu.store_block %[[VALUES]]
+// CHECK:           scf.if %[[IS_FIRST]] {
+// CHECK-NEXT:        nvvm.cp.async.bulk.commit.group
+// CHECK-NEXT:      }
+// CHECK-NEXT:      scf.if %[[IS_FIRST]] {
+// CHECK-NEXT:        nvvm.cp.async.bulk.wait_group 0{{$}}
+
+!ring = !mxgpu.ring<2 x (q: smem<128x128xi8>, s: smem<512xf8E8M0FNU>), producer = threads(128), consumer = tma_store>
+!stage = !mxgpu.stage<!ring>
+!q = !mxgpu.buffer<smem<128x128xi8>>
+!s = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!map = !mxgpu.tensor_map<128x128xi8>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @roles(%map: !map, %to: memref<?x?x32x4x4xf8E8M0FNU>, %m: memref<?x128xi8>, %n: index, %bits: i8, %some: i1) {
+    %staging = mxgpu.ring "staging" : !ring
+    mxgpu.role @idle warps(2) {
+    }
+    mxgpu.role @quantize warps(4) {
+      %stage, %rows, %scales = mxgpu.producer_acquire %staging : !ring
+      %s = arith.bitcast %bits : i8 to f8E8M0FNU
+      mxgpu.store_scale %s, %scales at [%n, %n] : f8E8M0FNU, !s
+      mxgpu.tma_store %rows to %map[%n, %n] : !q, !map
+      mxgpu.bulk_store %scales to %to[%n, %n] when(%some) : !s, memref<?x?x32x4x4xf8E8M0FNU>
+      mxgpu.store_rows %rows to %m[%n, %n] rows(%n) when(%some) : !q, memref<?x128xi8>
+      mxgpu.producer_commit %stage : !stage
+    }
+  }
+}

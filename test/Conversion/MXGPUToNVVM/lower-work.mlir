@@ -1,0 +1,408 @@
+// RUN: mx-opt %s -split-input-file --mxgpu-lower-work --canonicalize --cse --verify-roundtrip | FileCheck %s
+
+// Loops over units and over the reduction become loops of scf. Stages are taken and
+// given as before.
+
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  // CTA c visits units c, c + number of CTAs, and so on; it computes the tile of a unit
+  // from its number. Not scf.for, which compares with sign.
+  // CHECK-LABEL: mxgpu.kernel @static(
+  // CHECK-SAME:    %{{.*}}: index, %[[N:.*]]: index, %[[K:.*]]: index,
+  // CHECK:         %[[ROWS:.*]] = arith.index_cast
+  // CHECK:         %[[ROUNDED:.*]] = arith.addi %[[N]], %c191
+  // CHECK-NEXT:    %[[QUOTIENT:.*]] = arith.divui %[[ROUNDED]], %c192
+  // CHECK-NEXT:    %[[COLUMNS:.*]] = arith.index_cast %[[QUOTIENT]]
+  // CHECK-NEXT:    %[[UNITS:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]]
+  // CHECK-NEXT:    %[[FIRST:.*]] = nvvm.read.ptx.sreg.ctaid.x
+  // CHECK-NEXT:    %[[STEP:.*]] = nvvm.read.ptx.sreg.nctaid.x
+  // CHECK:         scf.while (%[[UNIT:.*]] = %[[FIRST]])
+  // CHECK:           %[[IS_UNIT:.*]] = arith.cmpi ult, %[[UNIT]], %[[UNITS]]
+  // CHECK-NEXT:      scf.condition(%[[IS_UNIT]]) %[[UNIT]]
+  // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
+  // CHECK-NEXT:      %[[I:.*]] = arith.divui %[[UNIT]], %[[COLUMNS]]
+  // CHECK-NEXT:      %[[BEFORE:.*]] = arith.muli %[[I]], %[[COLUMNS]]
+  // CHECK-NEXT:      %[[J:.*]] = arith.subi %[[UNIT]], %[[BEFORE]]
+  // CHECK-NEXT:      %[[I_INDEX:.*]] = arith.index_castui %[[I]]
+  // CHECK-NEXT:      %[[ROW:.*]] = arith.muli %[[I_INDEX]], %c128
+  // CHECK-NEXT:      %[[J_INDEX:.*]] = arith.index_castui %[[J]]
+  // CHECK-NEXT:      %[[COLUMN:.*]] = arith.muli %[[J_INDEX]], %c192
+  // CHECK-NEXT:      memref.store %[[ROW]]
+  // CHECK-NEXT:      memref.store %[[COLUMN]]
+  // CHECK-NEXT:      memref.store %[[K]]
+  // CHECK-NEXT:      %[[NEXT:.*]] = arith.addi %[[UNIT]], %[[STEP]]
+  // CHECK-NEXT:      scf.yield %[[NEXT]]
+  mxgpu.kernel @static(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    %work = mxgpu.work_source static raster = linear tile [128, 192] of(%m, %n, %k)
+    mxgpu.role @only warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+        memref.store %row, %out[%c0] : memref<1xindex>
+        memref.store %column, %out[%c0] : memref<1xindex>
+        memref.store %k1, %out[%c0] : memref<1xindex>
+      }
+    }
+  }
+
+  // Pairs have the units of CTAs.
+  // CHECK-LABEL: mxgpu.kernel @pair(
+  // CHECK:         %[[FIRST:.*]] = nvvm.read.ptx.sreg.clusterid.x
+  // CHECK-NEXT:    %[[STEP:.*]] = nvvm.read.ptx.sreg.nclusterid.x
+  // CHECK:         scf.while (%{{.*}} = %[[FIRST]])
+  // CHECK:           arith.addi %{{.*}}, %[[STEP]]
+  mxgpu.kernel @pair(%m: index, %n: index, %k: index, %out: memref<1xindex>) cluster(2) {
+    %c0 = arith.constant 0 : index
+    %work = mxgpu.work_source static raster = linear tile [256, 192] of(%m, %n, %k)
+    mxgpu.role @only warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+        memref.store %row, %out[%c0] : memref<1xindex>
+      }
+    }
+  }
+
+  // Three parts: step number part * steps / 3 is the first of a part, the next part's
+  // first its end, or the end of the reduction. Tiles of one part come one after the
+  // other.
+  // CHECK-LABEL: mxgpu.kernel @split(
+  // CHECK-SAME:    %[[K:[a-z0-9]*]]: index, %{{[a-z0-9]*}}: memref
+  // CHECK:         %[[TILES:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
+  // CHECK-NEXT:    %[[UNITS:.*]] = arith.muli %[[TILES]], %c3_i32
+  // CHECK:           arith.cmpi ult, %{{.*}}, %[[UNITS]]
+  // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
+  // CHECK-NEXT:      %[[PART:.*]] = arith.divui %[[UNIT]], %[[TILES]]
+  // CHECK-NEXT:      %[[SLICE:.*]] = arith.index_castui %[[PART]]
+  // CHECK:           %[[STEPS:.*]] = arith.index_castui %{{.*}} : i32 to index
+  // CHECK-NEXT:      %[[START1:.*]] = arith.muli %[[STEPS]], %[[SLICE]]
+  // CHECK-NEXT:      %[[START2:.*]] = arith.divui %[[START1]], %c3
+  // CHECK-NEXT:      %[[START:.*]] = arith.muli %[[START2]], %c256
+  // CHECK-NEXT:      %[[NEXT:.*]] = arith.addi %[[SLICE]], %c1
+  // CHECK-NEXT:      %[[END1:.*]] = arith.muli %[[STEPS]], %[[NEXT]]
+  // CHECK-NEXT:      %[[END2:.*]] = arith.divui %[[END1]], %c3
+  // CHECK-NEXT:      %[[END3:.*]] = arith.muli %[[END2]], %c256
+  // CHECK-NEXT:      %[[END:.*]] = arith.minui %[[END3]], %[[K]]
+  // CHECK-NEXT:      memref.store %[[SLICE]]
+  // CHECK-NEXT:      memref.store %[[START]]
+  // CHECK-NEXT:      memref.store %[[END]]
+  mxgpu.kernel @split(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    %work = mxgpu.work_source static raster = linear tile [128, 192] split(3 step 256) of(%m, %n, %k)
+    mxgpu.role @only warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+        memref.store %s, %out[%c0] : memref<1xindex>
+        memref.store %k0, %out[%c0] : memref<1xindex>
+        memref.store %k1, %out[%c0] : memref<1xindex>
+      }
+    }
+  }
+
+  // Groups of 8 rows, column by column; the last group may have fewer.
+  // CHECK-LABEL: mxgpu.kernel @supergroup(
+  // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
+  // CHECK:           %[[HEIGHT:.*]] = arith.minui %[[ROWS:.*]], %c8_i32
+  // CHECK-NEXT:      %[[SIZE:.*]] = arith.muli %[[HEIGHT]], %{{.*}}
+  // CHECK-NEXT:      %[[GROUP:.*]] = arith.divui %[[UNIT]], %[[SIZE]]
+  // CHECK-NEXT:      %[[BEFORE:.*]] = arith.muli %[[GROUP]], %[[SIZE]]
+  // CHECK-NEXT:      %[[INSIDE:.*]] = arith.subi %[[UNIT]], %[[BEFORE]]
+  // CHECK-NEXT:      %[[START:.*]] = arith.muli %[[GROUP]], %[[HEIGHT]]
+  // CHECK-NEXT:      %[[LEFT:.*]] = arith.subi %[[ROWS]], %[[START]]
+  // CHECK-NEXT:      %[[HEIGHT1:.*]] = arith.minui %[[HEIGHT]], %[[LEFT]]
+  // CHECK-NEXT:      %[[COLUMN:.*]] = arith.divui %[[INSIDE]], %[[HEIGHT1]]
+  // CHECK-NEXT:      %[[ABOVE:.*]] = arith.muli %[[COLUMN]], %[[HEIGHT1]]
+  // CHECK-NEXT:      %[[ROW1:.*]] = arith.subi %[[INSIDE]], %[[ABOVE]]
+  // CHECK-NEXT:      arith.addi %[[START]], %[[ROW1]]
+  mxgpu.kernel @supergroup(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    %work = mxgpu.work_source static raster = supergroup(8) tile [128, 192] of(%m, %n, %k)
+    mxgpu.role @only warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+        memref.store %row, %out[%c0] : memref<1xindex>
+        memref.store %column, %out[%c0] : memref<1xindex>
+      }
+    }
+  }
+
+  // A curve halves the grid until one row or column is left (unittests check it).
+  // CHECK-LABEL: mxgpu.kernel @hilbert(
+  // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
+  // CHECK:           scf.while (%{{.*}} = %[[UNIT]],
+  // CHECK:             %[[LESS:.*]] = arith.minui
+  // CHECK-NEXT:        %[[MORE:.*]] = arith.cmpi ugt, %[[LESS]], %c1_i32
+  // CHECK-NEXT:        scf.condition(%[[MORE]])
+  mxgpu.kernel @hilbert(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    %work = mxgpu.work_source static raster = hilbert tile [128, 192] of(%m, %n, %k)
+    mxgpu.role @only warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+        memref.store %row, %out[%c0] : memref<1xindex>
+      }
+    }
+  }
+
+  // One unit for each CTA: no loop. All roles have it from one place.
+  // CHECK-LABEL: mxgpu.kernel @single(
+  // CHECK:         %[[UNIT:.*]] = nvvm.read.ptx.sreg.ctaid.x
+  // CHECK:         %[[COLUMN:.*]] = arith.divui %[[UNIT]], %[[ROWS:.*]] : i32
+  // CHECK:         mxgpu.role @write
+  // CHECK-NOT:     scf.
+  mxgpu.kernel @single(%n: index, %out: memref<?x?xi64>) {
+    %c0 = arith.constant 0 : index
+    %work = mxgpu.work_source single raster = columns tile [128, 128] of(%n, %n, %c0)
+    mxgpu.role @write warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %v = arith.index_cast %row : index to i64
+        memref.store %v, %out[%row, %column] : memref<?x?xi64>
+      }
+    }
+  }
+
+  // A warp looks for the group whose tile this is among 32 at a time. A CTA past the
+  // last group does nothing.
+  // CHECK-LABEL: mxgpu.kernel @ragged(
+  // CHECK:         %[[FOUND:.*]]:6 = scf.while
+  // CHECK:           nvvm.shfl.sync up
+  // CHECK:           nvvm.vote.sync ballot
+  // CHECK:           arith.addi %{{.*}}, %c32_i32
+  // CHECK:         %[[EXISTS:.*]] = arith.cmpi ne, %[[FOUND]]#2, %c0_i32
+  // CHECK:         mxgpu.role @write
+  // CHECK-NEXT:      scf.if %[[EXISTS]] {
+  // CHECK:             memref.store
+  // CHECK-NOT:     scf.
+  mxgpu.kernel @ragged(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
+    %c0 = arith.constant 0 : index
+    %work = mxgpu.work_source single raster = columns tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %c0)
+    mxgpu.role @write warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %v = arith.index_cast %s : index to i64
+        memref.store %v, %out[%start, %end] : memref<?x?xi64>
+      }
+    }
+  }
+}
+
+// -----
+
+// Cluster launch control. The body comes before the question whether there is another
+// unit, which stands in the buffer; an answer says what it is only if there is one.
+
+// CHECK-LABEL: mxgpu.kernel @clc(
+// CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK:         scf.while (%[[UNIT:.*]] = %[[CTA]]) : (i32) -> i128 {
+// CHECK:           memref.store
+// CHECK-NEXT:      %[[STAGE:.*]], %[[BUFFER:.*]] = mxgpu.consumer_wait
+// CHECK-NEXT:      %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]] : !smem -> !llvm.ptr<3>
+// CHECK-NEXT:      %[[ANSWER:.*]] = llvm.load %[[ADDRESS]] {alignment = 16 : i64} : !llvm.ptr<3> -> i128
+// CHECK-NEXT:      %[[MORE:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = {{ ?}}is_canceled, %[[ANSWER]] : i1
+// CHECK-NEXT:      mxgpu.consumer_release %[[STAGE]]
+// CHECK-NEXT:      scf.condition(%[[MORE]]) %[[ANSWER]] : i128
+// CHECK:         ^bb0(%[[NEXT:.*]]: i128):
+// CHECK-NEXT:      %[[NUMBER:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = {{ ?}}get_first_cta_id_x, %[[NEXT]] : i32
+// CHECK-NEXT:      scf.yield %[[NUMBER]] : i32
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @clc(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    %units = mxgpu.ring "units" : !ring
+    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
+    mxgpu.role @work warps(2) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        memref.store %row, %out[%c0] : memref<1xindex>
+        %answer, %unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %unit : !unit
+        mxgpu.consumer_release %answer : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// A pair is known by its first CTA, whose number is twice its own.
+
+// CHECK-LABEL: mxgpu.kernel @clc_pair(
+// CHECK:         %[[PAIR:.*]] = nvvm.read.ptx.sreg.clusterid.x
+// CHECK:         scf.while (%{{.*}} = %[[PAIR]])
+// CHECK:           %[[NUMBER:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = {{ ?}}get_first_cta_id_x
+// CHECK-NEXT:      %[[HALF:.*]] = arith.shrui %[[NUMBER]], %c1_i32
+// CHECK-NEXT:      scf.yield %[[HALF]]
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles, scope = pair>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @clc_pair(%m: index, %n: index, %k: index, %out: memref<1xindex>) cluster(2) {
+    %c0 = arith.constant 0 : index
+    %units = mxgpu.ring "units" : !ring
+    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
+    mxgpu.role @work warps(2) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        memref.store %row, %out[%c0] : memref<1xindex>
+        %answer, %unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %unit : !unit
+        mxgpu.consumer_release %answer : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Tickets: the counter goes back to 0 after the last unit. -1 means that there is none.
+// What is drawn is in the buffer before the stage is given.
+
+// CHECK-LABEL: mxgpu.kernel @tickets(
+// CHECK:         scf.while (%{{.*}} = %{{.*}}) : (i32) -> i32 {
+// CHECK:           %[[STAGE:.*]], %[[BUFFER:.*]] = mxgpu.producer_acquire
+// CHECK:           %[[UNITS:.*]] = arith.muli
+// CHECK-NEXT:      %[[LAST:.*]] = arith.subi %[[UNITS]], %c1_i32
+// CHECK:           %[[TICKET:.*]] = llvm.atomicrmw uinc_wrap %{{.*}}, %[[LAST]] syncscope("device") monotonic
+// CHECK-NEXT:      %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
+// CHECK-NEXT:      %[[NUMBER:.*]] = arith.addi %[[TICKET]], %[[CTAS]]
+// CHECK-NEXT:      %[[EXISTS:.*]] = arith.cmpi ult, %[[NUMBER]], %[[UNITS]]
+// CHECK-NEXT:      %[[TOLD:.*]] = arith.select %[[EXISTS]], %[[NUMBER]], %c-1_i32
+// CHECK-NEXT:      %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]]
+// CHECK-NEXT:      llvm.store %[[TOLD]], %[[ADDRESS]]
+// CHECK-NEXT:      mxgpu.producer_commit %[[STAGE]]
+// CHECK-NEXT:      %{{.*}}, %[[BUFFER:.*]] = mxgpu.consumer_wait
+// CHECK-NEXT:      %[[ADDRESS:.*]] = mxgpu.buffer_address %[[BUFFER]]
+// CHECK-NEXT:      %[[NEXT:.*]] = llvm.load %[[ADDRESS]]
+// CHECK-NEXT:      %[[MORE:.*]] = arith.cmpi ne, %[[NEXT]], %c-1_i32
+// CHECK:           scf.condition(%[[MORE]]) %[[NEXT]]
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = tickets, consumer = roles>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @tickets(%counter: memref<1xi32>, %n: index, %out: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    %tickets = mxgpu.ring "tickets" : !ring
+    %work = mxgpu.work_source tickets(%tickets, %counter : !ring, memref<1xi32>) raster = linear tile [128, 128] of(%n, %n, %c0)
+    mxgpu.role @schedule warps(1) elected {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        memref.store %row, %out[%c0] : memref<1xindex>
+        %request, %to = mxgpu.producer_acquire %tickets : !ring
+        mxgpu.producer_commit %request : !stage
+        %answer, %unit = mxgpu.consumer_wait %tickets : !ring
+        mxgpu.next_unit %unit : !unit
+        mxgpu.consumer_release %answer : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<32xi8>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // CTAs visit the units of groups in turn. A warp of each finds the next one; its first
+  // lane writes the four numbers that the others' loops carry. A role without a first
+  // unit has none.
+  // CHECK-LABEL: mxgpu.kernel @groups(
+  // CHECK:         nvvm.vote.sync ballot
+  // CHECK:         mxgpu.role @schedule
+  // CHECK-NEXT:      %[[ANY:.*]] = arith.cmpi ne, %[[FIRST:.*]], %c-1_i32
+  // CHECK-NEXT:      scf.if %[[ANY]] {
+  // CHECK-NEXT:        scf.while ({{.*}}, %[[NUMBER:[^ ]*]] = %[[FIRST]]) : (i32, i32, i32, i32) -> (i32, i32, i32, i32)
+  // CHECK:               memref.store
+  // CHECK:               %[[STAGE:.*]], %[[BUFFER:.*]] = mxgpu.producer_acquire
+  // CHECK:               %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
+  // CHECK:               arith.addi %[[NUMBER]], %[[CTAS]]
+  // CHECK:               nvvm.vote.sync ballot
+  // CHECK:               scf.if
+  // CHECK:                 %[[TO:.*]] = mxgpu.buffer_address %[[BUFFER]]
+  // CHECK:                 llvm.store %{{.*}}, %[[TO]] {alignment = 16 : i64} : vector<4xi32>
+  // CHECK:                 llvm.store {{.*}} {alignment = 16 : i64} : vector<4xi32>
+  // CHECK-NEXT:          }
+  // CHECK-NEXT:          mxgpu.producer_commit %[[STAGE]]
+  // CHECK-NEXT:          %{{.*}}, %[[BUFFER:.*]] = mxgpu.consumer_wait
+  // CHECK-NEXT:          %[[FROM:.*]] = mxgpu.buffer_address %[[BUFFER]]
+  // CHECK-NEXT:          llvm.load %[[FROM]] {alignment = 16 : i64}
+  // CHECK:               %[[MORE:.*]] = arith.cmpi ne, %[[NEXT:.*]], %c-1_i32
+  // CHECK:               scf.condition(%[[MORE]]) {{.*}}, %[[NEXT]] :
+  mxgpu.kernel @groups(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
+    %units = mxgpu.ring "units" : !ring
+    %work = mxgpu.work_source groups(%units : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
+    mxgpu.role @schedule warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %v = arith.index_cast %s : index to i64
+        memref.store %v, %out[%start, %end] : memref<?x?xi64>
+        %request, %to = mxgpu.producer_acquire %units : !ring
+        mxgpu.producer_commit %request : !stage
+        %answer, %unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %unit : !unit
+        mxgpu.consumer_release %answer : !stage
+      }
+    }
+  }
+
+  // Where groups divide the reduction each has all tiles: which group follows from the
+  // number, and only where it begins is looked for.
+  // CHECK-LABEL: mxgpu.kernel @reduction(
+  // CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
+  // CHECK-NEXT:    %[[TILES:.*]] = arith.muli
+  // CHECK-NEXT:    arith.divui %[[CTA]], %[[TILES]]
+  // CHECK:         nvvm.shfl.sync bfly
+  // CHECK-NOT:     nvvm.vote.sync
+  mxgpu.kernel @reduction(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
+    %units = mxgpu.ring "units" : !ring
+    %work = mxgpu.work_source groups(%units : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
+    mxgpu.role @schedule warps(1) {
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %v = arith.index_cast %s : index to i64
+        memref.store %v, %out[%start, %end] : memref<?x?xi64>
+        %request, %to = mxgpu.producer_acquire %units : !ring
+        mxgpu.producer_commit %request : !stage
+        %answer, %unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %unit : !unit
+        mxgpu.consumer_release %answer : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// The reduction. The last step may be shorter, and the first one is known. Coordinates
+// of bulk copies have 32 bits, so K has no more.
+
+// CHECK-LABEL: mxgpu.kernel @reduce(
+// CHECK-SAME:    %[[K:.*]]: index, %{{.*}}: memref
+// CHECK:         %[[END:.*]] = arith.index_cast %[[K]] : index to i32
+// CHECK:         scf.for %[[AT:.*]] = %[[START:.*]] to %[[END]] step %[[STEP:c128_i32]] : i32 {
+// CHECK-NEXT:      %[[LEFT:.*]] = arith.subi %[[END]], %[[AT]]
+// CHECK-NEXT:      %[[EXTENT:.*]] = arith.minui %[[LEFT]], %[[STEP]]
+// CHECK-NEXT:      %[[FIRST:.*]] = arith.cmpi eq, %[[AT]], %[[START]]
+// CHECK-NEXT:      %[[AT_INDEX:.*]] = arith.index_castui %[[AT]]
+// CHECK-NEXT:      %[[EXTENT_INDEX:.*]] = arith.index_castui %[[EXTENT]]
+// CHECK-NEXT:      memref.store %[[AT_INDEX]]
+// CHECK-NEXT:      memref.store %[[EXTENT_INDEX]]
+// CHECK-NEXT:      scf.if %[[FIRST]] {
+// What it carries is the loop's result.
+// CHECK:         %[[SUM:.*]] = scf.for {{.*}} step %c64_i32 iter_args(%[[SO_FAR:.*]] = %c0) -> (index) : i32 {
+// CHECK:           %[[NEXT:.*]] = arith.addi %[[SO_FAR]],
+// CHECK-NEXT:      scf.yield %[[NEXT]] : index
+// CHECK:         memref.store %[[SUM]]
+
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @reduce(%k: index, %out: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    %c5 = arith.constant 5 : index
+    mxgpu.role @only warps(1) {
+      mxgpu.for_each_k (%at, %extent, %first) from %c5 to %k step 128 {
+        memref.store %at, %out[%c0] : memref<1xindex>
+        memref.store %extent, %out[%c0] : memref<1xindex>
+        scf.if %first {
+          memref.store %c0, %out[%c0] : memref<1xindex>
+        }
+      }
+      %sum = mxgpu.for_each_k (%at, %extent, %first) from %c5 to %k step 64 iter_args(%so_far = %c0 : index) {
+        %next = arith.addi %so_far, %extent : index
+        mxgpu.yield %next : index
+      }
+      memref.store %sum, %out[%c0] : memref<1xindex>
+    }
+  }
+}
