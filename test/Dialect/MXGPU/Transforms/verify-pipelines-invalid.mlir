@@ -1294,7 +1294,7 @@ gpu.module @kernels {
 
 // -----
 
-// Who else uses a buffer would read it whenever it likes.
+// A buffer passed on by another operation.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
@@ -1355,7 +1355,7 @@ gpu.module @kernels {
 
 // -----
 
-// Out of a condition.
+// Passed out of a condition.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
@@ -1388,7 +1388,7 @@ gpu.module @kernels {
 
 // -----
 
-// By an operation that nobody knows.
+// Taken by an unknown operation.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
