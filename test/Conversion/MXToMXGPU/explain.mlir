@@ -17,27 +17,27 @@
 // CHECK-NEXT:  1  {{[0-9]+x[0-9]+x[0-9]+}}
 // CHECK:         2 {{loses by [0-9]+ modelled cycles, most by .+|takes as long and is less simple}}
 // CHECK:       shared memory of a CTA, bytes: 204820 of 232448
-// CHECK-NEXT:          0 +-----------------------------+
+// CHECK-NEXT:          0 +------------------------------+
 // CHECK-NEXT:            | in.a: 16384                 |
-// CHECK-NEXT:      16384 +-----------------------------+
+// CHECK-NEXT:      16384 +------------------------------+
 // CHECK-NEXT:            | in.b: 32768                 |
-// CHECK-NEXT:      49152 +-----------------------------+
+// CHECK-NEXT:      49152 +------------------------------+
 // CHECK-NEXT:            | in.sfa: 512                 |
-// CHECK-NEXT:      49664 +-----------------------------+
+// CHECK-NEXT:      49664 +------------------------------+
 // CHECK-NEXT:            | in.sfb: 1024                |
-// CHECK-NEXT:      50688 +-----------------------------+
+// CHECK-NEXT:      50688 +------------------------------+
 // CHECK-NEXT:            | barriers of in: 16          |
-// CHECK-NEXT:      50704 +-----------------------------+
+// CHECK-NEXT:      50704 +------------------------------+
 // CHECK-NEXT:            | alignment: 496              |
-// CHECK-NEXT:      51200 +-----------------------------+
+// CHECK-NEXT:      51200 +------------------------------+
 // CHECK-NEXT:            | more stages of in: 3 x 51200 |
-// CHECK-NEXT:     204800 +-----------------------------+
+// CHECK-NEXT:     204800 +------------------------------+
 // CHECK-NEXT:            | barriers of acc: 16         |
-// CHECK-NEXT:     204816 +-----------------------------+
+// CHECK-NEXT:     204816 +------------------------------+
 // CHECK-NEXT:            | address of tensor memory: 4 |
-// CHECK-NEXT:     204820 +-----------------------------+
+// CHECK-NEXT:     204820 +------------------------------+
 // CHECK-NEXT:            | free: 27628                 |
-// CHECK-NEXT:     232448 +-----------------------------+
+// CHECK-NEXT:     232448 +------------------------------+
 // CHECK:       tensor memory, columns of 128 lanes: 268 of 512, 512 allocated
 // CHECK-NEXT:          0 +---------------+
 // CHECK-NEXT:            | acc.d: 256    |
