@@ -13,7 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
-#include "mx/Dialect/MX/IR/VectorSizes.h"
+#include "mx/Dialect/Shared/VectorSizes.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
