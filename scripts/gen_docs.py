@@ -53,8 +53,9 @@ def with_contents(text):
 
 
 def dialect_pages(args):
-    for ops in sorted(ROOT.glob("include/mx/Dialect/*/IR/*Ops.td")):
-        name = ops.name.removesuffix("Ops.td")
+    for folder in sorted(ROOT.glob("include/mx/Dialect/*/IR")):
+        name = folder.parent.name
+        ops = folder / f"{name}Ops.td"  # which includes those by subject
         dialect = ["-gen-dialect-doc", f"-dialect={name.lower()}"]
         yield f"docs/Dialects/{name}.md", with_contents(tblgen(args, dialect, ops))
 
