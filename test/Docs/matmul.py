@@ -54,7 +54,7 @@ for alias, stages, fields in re.findall(r"^(!\w+) = !mxgpu\.ring<(\d+) x \((.*?)
     else:
         end = barrier + stride * stages - 1
         barriers.append((barrier, end, f"barriers of `{name}`: {stages} full, {stages} empty"))
-total, columns, slot = map(int, re.search(r"smem\((\d+)\) tmem\((\d+) at (\d+)\)", ir).groups())
+total, columns, slot = map(int, re.search(r"smem\((\d+)\) tmem\((\d+) at (\d+) warp \d+\)", ir).groups())
 barriers.append((slot, total - 1, "the address of tensor memory"))
 for field, column, rows in re.findall(r'copy_scales %\w+\["(\w+)"\] column\((\d+)\).*scales<(\d+)>', ir):
     tmem.append((int(column), int(column) + int(rows) // 32 - 1, f"the scales `{field}`"))
