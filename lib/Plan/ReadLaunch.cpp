@@ -90,6 +90,9 @@ Parameter EntryReader::readParameter(const Reader &json) {
   } else if (json.has("bytes")) {
     parameter.kind = Parameter::Bytes;
     parameter.data = readBytes(json["bytes"]);
+  } else if (json.has("f32")) {
+    parameter.kind = Parameter::Float;
+    parameter.number = readNumber(json["f32"]);
   } else if (json.has("argument")) {
     parameter.kind = Parameter::Argument;
     parameter.index = unsigned(

@@ -214,8 +214,8 @@ LogicalResult PlanBuilder::translateRead(mxplan::ReadOp op) {
   step.offset = numbers.get(op.getOffset());
   // Floats are known by their bits.
   unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  step.dtype = "i" + std::to_string(bits / 8);
-  step.results = {numbers.define()};
+  step.dtype = (type.isF32() ? "u" : "i") + std::to_string(bits / 8);
+  step.results = {numbers.define(/*isNonNegative=*/type.isF32())};
   set(op, step.results[0]);
   numbers.addStep(Step::Read) = std::move(step);
   return success();

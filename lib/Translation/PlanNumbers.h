@@ -94,6 +94,7 @@ private:
   bool isNonNegative(const plan::Expression &expression) const;
   /// Whether an expression may be computed before the steps.
   bool mayPrecede(const plan::Expression &expression) const;
+  void requireFits(mlir::Operation *op, plan::Number number);
   /// Plans know signed numbers only: requires those of unsigned arithmetic to
   /// be at least 0, where they are the same.
   void requireNonNegative(mlir::Operation *op);

@@ -49,11 +49,12 @@ FailureOr<std::vector<Operand>> PlanBuilder::define(Operation *op,
   for (Value value : values) {
     if (isa<mxplan::BufferType>(value.getType())) {
       names.push_back(defineBuffer());
-    } else if (value.getType().isIntOrIndex()) {
-      names.push_back(numbers.define());
+    } else if (value.getType().isIntOrIndex() || value.getType().isF32()) {
+      names.push_back(
+          numbers.define(/*isNonNegative=*/value.getType().isF32()));
     } else {
-      op->emitOpError("expected control flow that gives arrays and integers in "
-                      "a launch plan, found one that gives ")
+      op->emitOpError("expected control flow that gives arrays, integers and "
+                      "f32 in a launch plan, found one that gives ")
           << value.getType();
       return failure();
     }

@@ -19,9 +19,9 @@ func.func @blocks() attributes {mxplan.arguments = [], mxplan.results = []} {
 
 // -----
 
-func.func @floats(%f: f32) attributes {mxplan.arguments = [#mxplan.value<"f", f32, f32>], mxplan.results = []} {
+func.func @floats(%f: f64) attributes {mxplan.arguments = [#mxplan.value<"f", f64, f64>], mxplan.results = []} {
   // expected-error @below {{'arith.mulf' op expected arithmetic on sizes, allocations, copies, launches, scf.if, scf.for and calls in a launch plan, found another operation}}
-  %0 = arith.mulf %f, %f : f32
+  %0 = arith.mulf %f, %f : f64
   return
 }
 
@@ -68,10 +68,10 @@ func.func @memory(%x: !mxplan.buffer, %at: index)
 
 // -----
 
-func.func @carried(%n: index, %f: f32) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>, #mxplan.value<"f", f32, f32>], mxplan.results = []} {
-  // expected-error @below {{'scf.for' op expected control flow that gives arrays and integers in a launch plan, found one that gives 'f32'}}
-  %r = scf.for %i = %n to %n step %n iter_args(%g = %f) -> f32 {
-    scf.yield %g : f32
+func.func @carried(%n: index, %f: f64) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>, #mxplan.value<"f", f64, f64>], mxplan.results = []} {
+  // expected-error @below {{'scf.for' op expected control flow that gives arrays, integers and f32 in a launch plan, found one that gives 'f64'}}
+  %r = scf.for %i = %n to %n step %n iter_args(%g = %f) -> f64 {
+    scf.yield %g : f64
   }
   return
 }

@@ -185,3 +185,47 @@ func.func @guarded(%x: !mxplan.buffer, %n: index)
   }
   return
 }
+
+// -----
+
+// f32s are known by their bits. Narrow integers must not wrap around.
+
+// CHECK:      "name": "floats",
+// CHECK:      {"name": "g", "type": "f32", "dtype": "f4", "value": "v[[G:[0-9]+]]"}
+// CHECK:      "values": [
+// CHECK-NEXT:   ["add", "arg1", "arg1"],
+// CHECK-NEXT:   ["le", -2147483648, "v0"],
+// CHECK-NEXT:   ["le", "v0", 2147483647],
+// CHECK-NEXT:   ["min", "v1", "v2"],
+// CHECK-NEXT:   ["itof", "v0"],
+// CHECK-NEXT:   ["divf", 1065353216, "arg0.bits"],
+// CHECK-NEXT:   ["subf", 2147483648, "v5"],
+// CHECK-NEXT:   ["ltf", "v6", "v4"],
+// CHECK-NEXT:   ["select", "v7", "v4", "v6"],
+// CHECK-NEXT:   ["mulf", "v8", "v4"]
+// CHECK-NEXT: ],
+// CHECK:      {"condition": "v3", "message": "{{.*}}expected a number of 32 bits, found {}", "values": ["v0"]}
+// CHECK:      "args": [{"f32": "v9"}, {"argument": 0}, {"bytes": "0000803f"}, {"i8": "v7"}]
+module attributes {gpu.container_module} {
+  func.func @floats(%f: f32, %n: i32) -> f32
+      attributes {mxplan.arguments = [#mxplan.value<"f", f32, f32>, #mxplan.value<"n", i32, i32>],
+                  mxplan.results = [#mxplan.value<"g", f32, f32>]} {
+    %c1 = arith.constant 1 : index
+    %one = arith.constant 1.0 : f32
+    %twice = arith.addi %n, %n : i32
+    %x = arith.sitofp %twice : i32 to f32
+    %inverse = arith.divf %one, %f : f32
+    %negative = arith.negf %inverse : f32
+    %less = arith.cmpf ogt, %x, %negative : f32
+    %larger = arith.select %less, %x, %negative : f32
+    %g = arith.mulf %larger, %x : f32
+    mxplan.launch @kernels::@kernel grid(%c1) args(%g, %f, %one, %less : f32, f32, f32, i1)
+    return %g : f32
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%a: f32, %b: f32, %c: f32, %d: i1) smem(0) {
+      mxgpu.role @a warps(1) first_warp(0) {
+      }
+    }
+  }
+}

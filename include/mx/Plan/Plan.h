@@ -100,6 +100,7 @@ struct Parameter {
     Pointer,   ///< the address of `buffer`
     TensorMap, ///< 128 bytes of tensor map `index`
     Integer,   ///< `number` in `bytes` bytes
+    Float,     ///< the f32 whose bits `number` are
     Argument,  ///< the number that is argument `index`
     Bytes      ///< `data`
   };
