@@ -74,8 +74,8 @@ Parameter EntryReader::readParameter(const Reader &json) {
                       "bytes", "argument"}))
     return parameter;
   if (json.size() != 1) {
-    json.fail("expected one of buffer, tensor_map, i64, i32, i16, i8, bytes, "
-              "argument");
+    json.fail("expected one of buffer, tensor_map, i64, i32, i16, i8, f32, "
+              "bytes, argument");
     return parameter;
   }
   if (json.has("buffer")) {

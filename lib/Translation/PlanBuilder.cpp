@@ -271,10 +271,15 @@ LogicalResult PlanBuilder::translate(Operation *op) {
   }
   if (PlanNumbers::isArithmetic(op))
     return numbers.translate(op);
-  // What a launch passes on it looks at itself.
+  // What a launch passes on it looks at itself, and what has no place in a plan
+  // is refused below.
+  bool isPlanned =
+      isa<scf::IfOp, scf::ForOp, func::CallOp, mxgpu::RequireOp>(op) ||
+      isa<mxplan::MXPlanDialect>(op->getDialect());
   bool isLaunch = isa<mxplan::LaunchOp>(op);
   for (Value operand : op->getOperands())
-    if (!isKnown(operand) && !(isLaunch && operand.getType().isIntOrFloat()))
+    if (isPlanned && !isKnown(operand) &&
+        !(isLaunch && operand.getType().isIntOrFloat()))
       return op->emitOpError("expected operands that a launch plan knows");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](mxplan::AllocOp op) { return translateAlloc(op); })

@@ -215,8 +215,9 @@ void PlanNumbers::requireFits(Operation *op, Number number) {
     return;
   unsigned width = type.getIntOrFloatBitWidth();
   int64_t most = (int64_t(1) << (width - 1)) - 1;
-  Number fits = apply(Operator::Min, apply(Operator::Le, -most - 1, number),
-                      apply(Operator::Le, number, most));
+  Number isLarge = apply(Operator::Le, -most - 1, number);
+  Number isSmall = apply(Operator::Le, number, most);
+  Number fits = apply(Operator::Min, isLarge, isSmall);
   require(fits,
           getPlace(op->getLoc()) + "expected a number of " +
               std::to_string(width) + " bits, found {}",

@@ -69,9 +69,24 @@ func.func @memory(%x: !mxplan.buffer, %at: index)
 // -----
 
 func.func @carried(%n: index, %f: f64) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>, #mxplan.value<"f", f64, f64>], mxplan.results = []} {
-  // expected-error @below {{'scf.for' op expected control flow that gives arrays, integers and f32 in a launch plan, found one that gives 'f64'}}
+  // expected-error @below {{'scf.for' op expected operands that a launch plan knows}}
   %r = scf.for %i = %n to %n step %n iter_args(%g = %f) -> f64 {
     scf.yield %g : f64
+  }
+  return
+}
+
+// -----
+
+func.func @chosen(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
+  %c = arith.cmpi eq, %n, %n : index
+  // expected-error @below {{'scf.if' op expected control flow that gives arrays, integers and f32 in a launch plan, found one that gives 'f64'}}
+  %r = scf.if %c -> f64 {
+    %0 = arith.constant 0.0 : f64
+    scf.yield %0 : f64
+  } else {
+    %1 = arith.constant 1.0 : f64
+    scf.yield %1 : f64
   }
   return
 }
