@@ -56,7 +56,9 @@ public:
     blocks.push_back({&steps, computed.size(), requiredNonNegative.size()});
   }
   void close();
-  bool isInBlock() const { return blocks.size() > 1; }
+  bool isInBlock() const { return getDepth() > 0; }
+  /// Of blocks within one another.
+  size_t getDepth() const { return blocks.size() - 1; }
   plan::Step &addStep(plan::Step::Kind kind);
 
   /// Whether a number is known before the steps, and whether it also follows

@@ -67,6 +67,11 @@ FailureOr<plan::Block> PlanBuilder::translateRegion(Region &region) {
   plan::Block block;
   if (region.empty()) // an else that is not there
     return block;
+  if (numbers.getDepth() == plan::kMaxDepth)
+    return region.getParentOp()->emitOpError("expected at most ")
+           << plan::kMaxDepth
+           << " branches and loops within one another in a launch plan, found "
+              "more";
   numbers.open(block.steps);
   auto closer = llvm::make_scope_exit([&] { numbers.close(); });
   if (failed(translate(region.front())))
@@ -171,11 +176,12 @@ void PlanBuilder::translateSelect(arith::SelectOp op) {
   numbers.addStep(Step::If) = std::move(step);
 }
 
-/// Whether a buffer that is allocated in a loop may be there in the next round.
+/// Whether a buffer that is allocated in a loop may be there in the next round:
+/// under another name, which the loop yields.
 static bool mayOutliveRound(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
-    return isa<scf::YieldOp, arith::SelectOp, func::CallOp, func::ReturnOp>(
-        user);
+    return isa<scf::YieldOp, scf::ForOp, arith::SelectOp, func::CallOp,
+               func::ReturnOp>(user);
   });
 }
 

@@ -134,3 +134,77 @@ func.func @recursive(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan
   func.call @recursive(%x) : (!mxplan.buffer) -> ()
   return
 }
+
+// -----
+
+func.func @deep(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
+  %c = arith.cmpi eq, %n, %n : index
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  // expected-error @below {{'scf.if' op expected at most 32 branches and loops within one another in a launch plan, found more}}
+  scf.if %c {
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  return
+}

@@ -62,6 +62,37 @@ func.func @loop(%x: !mxplan.buffer, %n: index) -> (!mxplan.buffer, index)
 
 // -----
 
+// Memory that an inner loop begins with, and may end with, outlives the round
+// of the outer one.
+
+// CHECK:      "name": "inner",
+// CHECK:      {"choose": "buf1", "among": ["work0", "work1"], "besides": ["buf0"]},
+// CHECK:        "carries": ["buf2"],
+// CHECK-NEXT:   "init": ["buf1"],
+// CHECK:          {"choose": "buf3", "among": ["work2", "work3", "work4"], "besides": ["buf0", "buf2"]},
+// CHECK:          "yields": ["buf3"]
+// CHECK:      "yields": ["buf2"]
+func.func @inner(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
+    attributes {mxplan.arguments = [#mxplan.value<"x", memref<16xf32>, memref<16xf32>>, #mxplan.value<"n", index, index>],
+                mxplan.results = [#mxplan.value<"y", memref<16xf32>, memref<16xf32>>]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> !mxplan.buffer {
+    %b = mxplan.alloc %c64
+    mxplan.copy %a to %b bytes(%c64)
+    %z = scf.for %j = %i to %n step %c1 iter_args(%c = %b) -> !mxplan.buffer {
+      %d = mxplan.alloc %c64
+      mxplan.copy %c to %d bytes(%c64)
+      scf.yield %d : !mxplan.buffer
+    }
+    scf.yield %z : !mxplan.buffer
+  }
+  return %y : !mxplan.buffer
+}
+
+// -----
+
 // A number of the device decides. What is computed from it stands after it.
 
 // CHECK:      "name": "read",
