@@ -1,5 +1,4 @@
-//===- PlanProgram.cpp - Launch plans that run in process
-//--------------------===//
+//===- PlanProgram.cpp - Launch plans that run in process -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -1,5 +1,4 @@
-//===- ReadLaunch.cpp - Tensor maps and parameters
-//---------------------------===//
+//===- ReadLaunch.cpp - Tensor maps and parameters ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a launch is given.
