@@ -420,15 +420,12 @@ LogicalResult ForEachKOp::verify() {
   if (getResultTypes() != getInits().getTypes())
     return emitOpError("expected results of types (")
            << getInits().getTypes() << "), found (" << getResultTypes() << ")";
-  return success();
-}
-
-/// By now the body is known to end with mxgpu.yield.
-LogicalResult ForEachKOp::verifyRegions() {
-  if (getYield().getValues().getTypes() != getInits().getTypes())
-    return getYield().emitOpError("expected values of types (")
+  // A body that ends with another operation is refused after this.
+  auto yield = dyn_cast<mxgpu::YieldOp>(getBody().front().back());
+  if (yield && yield.getValues().getTypes() != getInits().getTypes())
+    return yield.emitOpError("expected values of types (")
            << getInits().getTypes() << "), found ("
-           << getYield().getValues().getTypes() << ")";
+           << yield.getValues().getTypes() << ")";
   return success();
 }
 
@@ -445,9 +442,7 @@ ForEachKOp::getYieldedValuesMutable() {
   return getYield().getValuesMutable();
 }
 
-std::optional<ResultRange> ForEachKOp::getLoopResults() {
-  return getResults();
-}
+std::optional<ResultRange> ForEachKOp::getLoopResults() { return getResults(); }
 
 void mxgpu::YieldOp::build(OpBuilder &, OperationState &) {}
 

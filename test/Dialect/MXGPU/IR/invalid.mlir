@@ -658,7 +658,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     mxgpu.role @role warps(1) {
-      // expected-error @below {{'mxgpu.ring' op expects parent op 'mxgpu.kernel'}}
+      // expected-error @below {{'mxgpu.ring' op expected to be directly inside a kernel}}
       %acc = mxgpu.ring "acc" : !acc
     }
   }

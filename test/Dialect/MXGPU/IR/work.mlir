@@ -23,11 +23,11 @@ gpu.module @kernels {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
         mxgpu.producer_commit %request : !stage
-        // CHECK: %[[SLOT:.*]] = mxgpu.consumer_wait %[[UNITS]] : [[$RING]]
+        // CHECK: %[[STAGE:.*]], %[[UNIT:.*]] = mxgpu.consumer_wait %[[UNITS]] : [[$RING]]
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        // CHECK-NEXT: mxgpu.next_unit %[[SLOT]] : !{{.*}}
+        // CHECK-NEXT: mxgpu.next_unit %[[UNIT]] : !{{.*}}
         mxgpu.next_unit %answer_unit : !unit
-        // CHECK-NEXT: mxgpu.consumer_release %[[SLOT]] : !{{.*}}
+        // CHECK-NEXT: mxgpu.consumer_release %[[STAGE]] : !{{.*}}
         mxgpu.consumer_release %answer : !stage
       }
     }

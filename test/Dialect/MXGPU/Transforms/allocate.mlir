@@ -24,9 +24,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:         mxgpu.role @epilogue warps(4) first_warp(0)
   // CHECK:         mxgpu.role @load warps(1) elected first_warp(4)
   // CHECK:         mxgpu.role @mma warps(1) elected first_warp(5)
-  // CHECK:           mxgpu.copy_scales %{{.*}}["sf"] column(128)
+  // CHECK:           mxgpu.copy_scales %{{.*}} column(128)
   // Copies of one field share their columns.
-  // CHECK:           mxgpu.copy_scales %{{.*}}["sf"] column(128)
+  // CHECK:           mxgpu.copy_scales %{{.*}} column(128)
   mxgpu.kernel @all(%n: index) {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
+// RUN: mx-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-verify-pipelines
 
 // Nothing is given back.
 !map = !mxgpu.tensor_map<128x16xi8>
@@ -1288,6 +1288,160 @@ gpu.module @kernels {
       // expected-note @below {{consumed here}}
       %s, %x = mxgpu.consumer_wait %ring : !ring
       mxgpu.consumer_release %s : !stage
+    }
+  }
+}
+
+// -----
+
+// A buffer passed on by another operation.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+        %either = arith.select %yes, %a, %a : !a
+        %x = mxgpu.load_shared %either at [%n, %n] : !a -> vector<16xi8>
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Carried by a loop.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        // expected-error @below {{'scf.for' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+        %last = scf.for %i = %n to %n step %n iter_args(%b = %a) -> (!a) {
+          scf.yield %b : !a
+        }
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Passed out of a condition.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        %same = scf.if %yes -> !a {
+          // expected-error @below {{'scf.yield' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+          scf.yield %a : !a
+        } else {
+          scf.yield %a : !a
+        }
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Taken by an unknown operation.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        // expected-error @below {{'mystery.use' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+        "mystery.use"(%s) : (!stage) -> ()
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// A buffer of no stage.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        // expected-note @below {{it comes from here}}
+        %b = ub.poison : !a
+        // expected-error @below {{'mxgpu.load_shared' op expected what mxgpu.producer_acquire or mxgpu.consumer_wait gave, found another '!mxgpu.buffer<smem<128x16xi8>>'}}
+        %x = mxgpu.load_shared %b at [%n, %n] : !a -> vector<16xi8>
+        mxgpu.consumer_release %s : !stage
+      }
     }
   }
 }

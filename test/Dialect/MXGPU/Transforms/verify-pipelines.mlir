@@ -277,7 +277,7 @@ gpu.module @kernels {
 
 // -----
 
-// Slots that are held together.
+// Stages that are held together.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
 !stage = !mxgpu.stage<!ring>

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Slots of a warp's own that are used wrongly.
+// Stages of a warp's own that are used wrongly.
 
 // Nothing is written.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
@@ -254,6 +254,34 @@ gpu.module @kernels {
     // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @idle warps(1) {
+    }
+  }
+}
+
+// -----
+
+// A store that the order of stores and copies does not speak of.
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %v: f32) {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c128 = arith.constant 128 : index
+    %x = vector.broadcast %v : f32 to vector<32xf32>
+    %staging = mxgpu.ring "staging" : !ring
+    mxgpu.role @epilogue warps(4) {
+      scf.for %i = %c0 to %c128 step %c32 {
+        %s, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
+        mxgpu.producer_commit %s : !stage
+        // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+        %late = arith.select %yes, %c, %c : !c
+        mxgpu.store_shared %x, %late : vector<32xf32>, !c
+      }
     }
   }
 }

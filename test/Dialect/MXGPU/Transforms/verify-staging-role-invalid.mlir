@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Slots for stores that all threads of a role share, used wrongly.
+// Stages for stores that all threads of a role share, used wrongly.
 
 // Nothing is written.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
