@@ -47,7 +47,13 @@ struct ConvertMXGPUToNVVMPass final
     for (auto kernel : getOperation().getOps<KernelOp>())
       return kernel.emitOpError("expected a function in its place: run "
                                 "mxgpu-lower-kernels first");
-    return success();
+    WalkResult result = getOperation().walk([](RingOp ring) {
+      if (ring.getOffsets())
+        return WalkResult::advance();
+      ring.emitOpError("expected an allocated ring: run mxgpu-allocate first");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
   }
 
   static LogicalResult convert(LLVM::LLVMFuncOp function) {
