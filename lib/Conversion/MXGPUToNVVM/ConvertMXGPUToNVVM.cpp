@@ -14,7 +14,7 @@
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
-#include "mx/Dialect/MX/IR/VectorSizes.h"
+#include "mx/Dialect/Shared/VectorSizes.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -47,7 +47,13 @@ struct ConvertMXGPUToNVVMPass final
     for (auto kernel : getOperation().getOps<KernelOp>())
       return kernel.emitOpError("expected a function in its place: run "
                                 "mxgpu-lower-kernels first");
-    return success();
+    WalkResult result = getOperation().walk([](RingOp ring) {
+      if (ring.getOffsets())
+        return WalkResult::advance();
+      ring.emitOpError("expected an allocated ring: run mxgpu-allocate first");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
   }
 
   static LogicalResult convert(LLVM::LLVMFuncOp function) {

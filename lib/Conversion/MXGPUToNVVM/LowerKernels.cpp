@@ -239,30 +239,20 @@ struct LowerKernelsPass final
   void runOnOperation() override {
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
-      if (failed(verifyLowered(kernel)))
+      if (failed(verify(kernel)))
         return signalPassFailure();
       lower(kernel);
     }
   }
 
-  /// Rings and work are lowered before.
-  static LogicalResult verifyLowered(KernelOp kernel) {
-    bool hasWarps =
-        llvm::all_of(kernel.getBody().getOps<RoleOp>(), [](RoleOp role) {
-          return role.getFirstWarp().has_value();
-        });
-    if (!hasWarps || !kernel.getSmemBytes())
+  static LogicalResult verify(KernelOp kernel) {
+    if (!isAllocated(kernel))
       return kernel.emitOpError("expected an allocated kernel: run "
                                 "mxgpu-allocate first");
-    WalkResult result = kernel.walk([](Operation *op) {
-      if (!isa<ProducerAcquireOp, ConsumerWaitOp, ForEachWorkOp, ForEachKOp,
-               WorkSourceOp>(op))
-        return WalkResult::advance();
-      op->emitOpError("expected to be lowered before kernels are: run "
-                      "mxgpu-lower-work and mxgpu-lower-rings first");
-      return WalkResult::interrupt();
-    });
-    return failure(result.wasInterrupted());
+    return verifyLowered<ProducerAcquireOp, ConsumerWaitOp, ForEachWorkOp,
+                         ForEachKOp, WorkSourceOp>(
+        kernel,
+        "kernels are: run mxgpu-lower-work and mxgpu-lower-rings first");
   }
 };
 } // namespace

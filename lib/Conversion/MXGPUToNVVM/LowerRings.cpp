@@ -41,6 +41,27 @@ void mx::mxgpu::replaceTake(Operation *take, Value stage, ValueRange buffers) {
   take->erase();
 }
 
+bool mx::mxgpu::isAllocated(KernelOp kernel) {
+  bool allocated = kernel.getSmemBytes().has_value();
+  kernel.walk([&](Operation *op) {
+    if (auto ring = dyn_cast<RingOp>(op)) {
+      allocated &= ring.getOffsets().has_value();
+      for (BufferType buffer : ring.getType().getBuffers())
+        allocated &= buffer.getSpace() == Space::Smem || kernel.getTmemSlot();
+    } else if (auto role = dyn_cast<RoleOp>(op)) {
+      allocated &=
+          role.getFirstWarp().has_value() &&
+          (role.getBarrier() || !role.needsBarrier()) &&
+          role.getRegisters().has_value() == kernel.getRegisters().has_value();
+    } else if (auto copy = dyn_cast<CopyScalesOp>(op)) {
+      allocated &= copy.getColumn() && kernel.getTmemSlot();
+    } else if (isa<TensorMemoryOp>(op)) {
+      allocated &= kernel.getTmemSlot().has_value();
+    }
+  });
+  return allocated;
+}
+
 void mx::mxgpu::byElected(NVVMBuilder &builder,
                           llvm::function_ref<void()> body) {
   auto ifOp =
@@ -411,26 +432,6 @@ LogicalResult numberPlaces(CopyScalesOp copy) {
   return carryThrough(body, start, {isCopy, afterCopy});
 }
 
-/// Whether mxgpu-allocate has been here: what it sets is used without asking.
-bool isAllocated(KernelOp kernel) {
-  bool allocated = kernel.getSmemBytes().has_value();
-  kernel.walk([&](Operation *op) {
-    if (auto ring = dyn_cast<RingOp>(op)) {
-      allocated &= ring.getOffsets().has_value();
-      for (BufferType buffer : ring.getType().getBuffers())
-        allocated &= buffer.getSpace() == Space::Smem || kernel.getTmemSlot();
-    } else if (auto role = dyn_cast<RoleOp>(op)) {
-      allocated &=
-          role.getFirstWarp().has_value() &&
-          (role.getBarrier() || !role.needsBarrier()) &&
-          role.getRegisters().has_value() == kernel.getRegisters().has_value();
-    } else if (auto copy = dyn_cast<CopyScalesOp>(op)) {
-      allocated &= copy.getColumn() && kernel.getTmemSlot();
-    }
-  });
-  return allocated;
-}
-
 struct LowerRingsPass final
     : mx::mxgpu::impl::LowerRingsPassBase<LowerRingsPass> {
   void runOnOperation() override {
@@ -446,6 +447,9 @@ struct LowerRingsPass final
     if (!isAllocated(kernel))
       return kernel.emitOpError("expected an allocated kernel: run "
                                 "mxgpu-allocate first");
+    if (failed(verifyLowered<ForEachWorkOp, ForEachKOp>(
+            kernel, "rings are: run mxgpu-lower-work first")))
+      return failure();
     for (auto ring : kernel.getBody().getOps<RingOp>())
       if (failed(initBarriers(ring)))
         return failure();
@@ -477,9 +481,9 @@ struct LowerRingsPass final
     OpBuilder builder(ring.getContext());
     builder.setInsertionPointAfter(ring);
     auto emptying = EmptyingArrivals::get(ring);
-    if (!emptying.leader)
-      return ring.emitOpError("expected a role that waits for its stages and "
-                              "releases them, found none");
+    if (!emptying.leader || emptying.other == 0)
+      return ring.emitOpError("expected a role in each CTA that waits for its "
+                              "stages and releases them, found none");
     IntegerAttr other;
     if (emptying.other)
       other = builder.getI64IntegerAttr(*emptying.other);

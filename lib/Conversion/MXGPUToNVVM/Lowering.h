@@ -111,6 +111,22 @@ llvm::SmallVector<mlir::Value> getDynamicNumbers(NVVMBuilder &builder,
 mlir::Value buildMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                         mlir::Value pointer, mlir::ValueRange numbers);
 
+/// Whether mxgpu-allocate has been here: what it sets is used without asking.
+bool isAllocated(KernelOp kernel);
+
+/// Fails at an operation of these kinds, which a pass before should have
+/// lowered. `order` goes on where the message says "before".
+template <typename... Ops>
+llvm::LogicalResult verifyLowered(KernelOp kernel, llvm::StringRef order) {
+  mlir::WalkResult result = kernel.walk([&](mlir::Operation *op) {
+    if (!mlir::isa<Ops...>(op))
+      return mlir::WalkResult::advance();
+    op->emitOpError("expected to be lowered before ") << order;
+    return mlir::WalkResult::interrupt();
+  });
+  return llvm::failure(result.wasInterrupted());
+}
+
 /// Puts allocated roles, which follow each other, into branches on the warp.
 void lowerRoles(KernelOp kernel);
 

@@ -14,7 +14,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/Shared/ScaleRounding.h"
 #include "mx/Support/FloatFormats.h"
 
 using namespace mlir;

@@ -69,6 +69,8 @@ struct TmaLoadLowering final : OpConversionPattern<TmaLoadOp> {
   LogicalResult
   matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (!isa<BarrierType>(op.getStage().getType()))
+      return failure();
     NVVMBuilder builder(op.getLoc(), rewriter);
     SmallVector<Value> coords;
     for (Value coord : adaptor.getCoords())

@@ -12,7 +12,7 @@
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
-#include "mx/Dialect/MX/IR/VectorSizes.h"
+#include "mx/Dialect/Shared/VectorSizes.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;

@@ -3,7 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A builder with the few arithmetic operations that kernels and launches need,
-// and the frame of a kernel.
+// and the frame of a kernel. Upstream's arith::ArithBuilder has neither
+// constants nor division, and is made anew for each location.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -142,10 +143,14 @@ LogicalResult StageBarriersOp::verify() {
 }
 
 LogicalResult BufferAddressOp::verify() {
-  if (getBuffer().getType().getSpace() == Space::Smem)
-    return success();
-  return emitOpError("expected a buffer in shared memory, found ")
-         << getBuffer().getType();
+  if (getBuffer().getType().getSpace() != Space::Smem)
+    return emitOpError("expected a buffer in shared memory, found ")
+           << getBuffer().getType();
+  auto pointer = dyn_cast<LLVM::LLVMPointerType>(getPointer().getType());
+  if (!pointer || pointer.getAddressSpace() != 3)
+    return emitOpError("expected an address of type '!llvm.ptr<3>', found ")
+           << getPointer().getType();
+  return success();
 }
 
 LogicalResult InitBarriersOp::verify() {

@@ -166,8 +166,13 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   result.addAttribute(getFunctionTypeAttrName(result.name),
                       TypeAttr::get(parser.getBuilder().getFunctionType(
                           types, /*results=*/{})));
-  return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-                 parser.parseRegion(*result.addRegion(), arguments));
+  Region &body = *result.addRegion();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(body, arguments))
+    return failure();
+  if (body.empty())
+    body.emplaceBlock();
+  return success();
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {

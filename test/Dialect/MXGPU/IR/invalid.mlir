@@ -1565,7 +1565,7 @@ func.func @f(%v: vector<31xbf16>) {
 
 func.func @f(%v: vector<32xbf16>, %seed: i64) {
   // expected-error @below {{'mxgpu.quantize_block' op expected a seed and the number of the first element, or neither}}
-  %e, %s = "mxgpu.quantize_block"(%v, %seed) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>, scale_rounding = #mx<scale_rounding ceil>}>
+  %e, %s = "mxgpu.quantize_block"(%v, %seed) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}>
       : (vector<32xbf16>, i64) -> (vector<32xf8E4M3FN>, f8E8M0FNU)
   return
 }

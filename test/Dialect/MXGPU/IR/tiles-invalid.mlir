@@ -375,7 +375,7 @@ gpu.module @kernels {
     mxgpu.role @work warps(1) {
       %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
       // expected-error @below {{'mxgpu.quantize_columns' op expected a seed, the number of the first element and the distance to the next row, or none of them}}
-      %q, %f = "mxgpu.quantize_columns"(%x, %seed) <{operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0>, scale_rounding = #mx<scale_rounding ceil>}> : (vector<32x2xbf16>, i64) -> (vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>)
+      %q, %f = "mxgpu.quantize_columns"(%x, %seed) <{operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}> : (vector<32x2xbf16>, i64) -> (vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>)
     }
   }
 }

@@ -1,0 +1,174 @@
+// RUN: mx-opt %s --mxgpu-lower-kernels --canonicalize --cse --verify-roundtrip | FileCheck %s
+
+// Kernels become functions, with what each CTA does once.
+
+!map = !mxgpu.tensor_map<16xi8>
+!ring = !mxgpu.ring<2 x (x: smem<16xi8>), producer = tma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_stage = !mxgpu.stage<!acc>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  // One thread initializes all barriers and makes them visible to the copy engine; the
+  // CTA waits for it. The warp that fills tensor memory allocates and frees it.
+  // CHECK:       llvm.mlir.global external @mx_dynamic_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+  // CHECK-LABEL: llvm.func @all(
+  // CHECK-SAME:    %[[MAP:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
+  // CHECK-SAME:    attributes {gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 192, 1, 1>}
+  // CHECK:         %[[SHARED:.*]] = llvm.mlir.addressof @mx_dynamic_shared
+  // CHECK:         %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
+  // CHECK-NEXT:    %[[FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c0_i32
+  // CHECK-NEXT:    scf.if %[[FIRST]] {
+  // CHECK-NEXT:      nvvm.prefetch tensormap, %[[MAP]]
+  // CHECK-NEXT:      %[[B:.*]] = llvm.getelementptr %[[SHARED]][16]
+  // CHECK-NEXT:      nvvm.mbarrier.init %[[B]], %c1_i32
+  // CHECK-NEXT:      %[[B:.*]] = llvm.getelementptr %[[SHARED]][24]
+  // CHECK-NEXT:      nvvm.mbarrier.init %[[B]], %c4_i32
+  // CHECK-NEXT:      %[[B:.*]] = llvm.getelementptr %[[SHARED]][144]
+  // CHECK-NEXT:      nvvm.mbarrier.init %[[B]], %c1_i32
+  // CHECK-COUNT-5:   nvvm.mbarrier.init
+  // CHECK-NEXT:      nvvm.fence.mbarrier.init
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    nvvm.bar.warp.sync
+  // CHECK-NEXT:    %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
+  // CHECK-NEXT:    %[[ALLOCATES:.*]] = arith.cmpi eq, %[[WARP]], %c5_i32
+  // CHECK-NEXT:    scf.if %[[ALLOCATES]] {
+  // CHECK-NEXT:      %[[PLACE:.*]] = llvm.getelementptr %[[SHARED]][288]
+  // CHECK-NEXT:      nvvm.tcgen05.alloc %[[PLACE]], %c256_i32
+  // CHECK-NEXT:      nvvm.tcgen05.relinquish_alloc_permit
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    nvvm.tcgen05.fence <before>
+  // CHECK-NEXT:    nvvm.barrier0
+  // CHECK-NEXT:    nvvm.tcgen05.fence <after>
+  // CHECK-NEXT:    %[[PLACE:.*]] = llvm.getelementptr %[[SHARED]][288]
+  // CHECK-NEXT:    %[[COLUMN:.*]] = llvm.load %[[PLACE]]
+  // Rings stay, for the operations on their stages. Each way through the branches runs
+  // one role; a warp of which one thread is elected meets again.
+  // CHECK-NEXT:    mxgpu.ring "ring"
+  // CHECK-NEXT:    mxgpu.ring "acc"
+  // CHECK-NEXT:    %[[IS_LOAD:.*]] = arith.cmpi ult, %[[WARP]], %c1_i32
+  // CHECK-NEXT:    scf.if %[[IS_LOAD]] {
+  // CHECK-NEXT:      %[[ELECTED:.*]] = nvvm.elect.sync
+  // CHECK-NEXT:      scf.if %[[ELECTED]] {
+  // CHECK-NEXT:        memref.store %[[COLUMN]]
+  // CHECK-NEXT:      }
+  // CHECK-NEXT:      nvvm.bar.warp.sync
+  // CHECK-NEXT:    } else {
+  // CHECK-NEXT:      %[[AFTER_LOAD:.*]] = arith.subi %[[WARP]], %c1_i32
+  // CHECK-NEXT:      %[[IS_EPILOGUE:.*]] = arith.cmpi ult, %[[AFTER_LOAD]], %c4_i32
+  // CHECK-NEXT:      scf.if %[[IS_EPILOGUE]] {
+  // CHECK-NEXT:        %[[NUMBER:.*]] = arith.subi %[[THREAD]], %c32_i32
+  // CHECK-NEXT:        %[[IN_ROLE:.*]] = arith.index_castui %[[NUMBER]]
+  // CHECK-NEXT:        memref.store %[[COLUMN]], %{{.*}}[%[[IN_ROLE]]]
+  // CHECK-NEXT:      } else {
+  // CHECK:             mxgpu.get_stage
+  // CHECK:         nvvm.tcgen05.fence <before>
+  // CHECK-NEXT:    nvvm.barrier0
+  // CHECK-NEXT:    nvvm.tcgen05.fence <after>
+  // CHECK-NEXT:    scf.if %[[ALLOCATES]] {
+  // CHECK-NEXT:      %[[POINTER:.*]] = llvm.inttoptr %[[COLUMN]]
+  // CHECK-NEXT:      nvvm.tcgen05.dealloc %[[POINTER]], %c256_i32
+  // CHECK-NEXT:    }
+  // CHECK-NEXT:    llvm.return
+  mxgpu.kernel @all(%map: !map, %n: index, %to: memref<?xi32>)
+      smem(292) tmem(256 at 288 warp 5) {
+    %tmem = mxgpu.tensor_memory
+    %ring = mxgpu.ring "ring" offsets [0] barriers(16) stride(128) : !ring
+    mxgpu.init_barriers %ring full(1) empty(4) : !ring
+    %acc = mxgpu.ring "acc" offsets [0] barriers(256) stride(16) : !acc
+    mxgpu.init_barriers %acc full(1) empty(4) : !acc
+    mxgpu.role @load warps(1) elected first_warp(0) {
+      memref.store %tmem, %to[%n] : memref<?xi32>
+    }
+    mxgpu.role @epilogue warps(4) first_warp(1) {
+      %thread = mxgpu.thread_id
+      memref.store %tmem, %to[%thread] : memref<?xi32>
+    }
+    mxgpu.role @mma warps(1) elected first_warp(5) {
+      %stage = mxgpu.get_stage %acc[1] : !acc
+      %number = mxgpu.stage_number %stage : !acc_stage
+      memref.store %number, %to[%n] : memref<?xi32>
+    }
+  }
+
+  // The CTAs of a pair may have different counts. No CTA touches the other's barriers
+  // before these are there, and none ends before the other.
+  // CHECK-LABEL: llvm.func @pair(
+  // CHECK-SAME:    nvvm.cluster_dim = array<i32: 2, 1, 1>
+  // CHECK:         %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctarank
+  // CHECK-NEXT:    %[[LEADS:.*]] = arith.cmpi eq, %[[RANK]], %c0_i32
+  // CHECK-NEXT:    %[[COUNT:.*]] = arith.select %[[LEADS]], %c4_i32, %c3_i32
+  // CHECK:         nvvm.mbarrier.init %{{.*}}, %c1_i32
+  // CHECK:         nvvm.mbarrier.init %{{.*}}, %[[COUNT]]
+  // CHECK:         nvvm.cluster.arrive
+  // CHECK-NEXT:    nvvm.cluster.wait
+  // CHECK-NEXT:    nvvm.barrier0
+  // CHECK:         nvvm.read.ptx.sreg.cluster.ctarank
+  // CHECK:         scf.if
+  // CHECK-NEXT:      memref.store
+  // CHECK:         nvvm.cluster.arrive
+  // CHECK-NEXT:    nvvm.cluster.wait
+  // CHECK-NEXT:    llvm.return
+  mxgpu.kernel @pair(%to: memref<?xi32>) cluster(2) smem(256) {
+    %c0 = arith.constant 0 : index
+    %ring = mxgpu.ring "ring" offsets [0] barriers(16) stride(128) : !ring
+    mxgpu.init_barriers %ring full(1) empty(4) other_empty(3) : !ring
+    mxgpu.role @leading warps(1) on_leader first_warp(0) {
+      %c1 = arith.constant 1 : i32
+      memref.store %c1, %to[%c0] : memref<?xi32>
+    }
+  }
+
+  // Without rings and tensor memory there is nothing to set up.
+  // CHECK-LABEL: llvm.func @bare(
+  // CHECK-SAME:    nvvm.minctasm = 2 : i32, nvvm.reqntid = array<i32: 64, 1, 1>
+  // CHECK-NOT:     nvvm.{{barrier|mbarrier|fence|bar|tcgen05}}
+  // CHECK:         llvm.return
+  mxgpu.kernel @bare(%to: memref<?xi32>) min_ctas(2) smem(0) {
+    %c0 = arith.constant 0 : index
+    mxgpu.role @only warps(2) first_warp(0) {
+      %c1 = arith.constant 1 : i32
+      memref.store %c1, %to[%c0] : memref<?xi32>
+    }
+  }
+
+  // A memref is its pointer and what its type leaves open: sizes, strides, offset.
+  // CHECK-LABEL: llvm.func @parameters(
+  // CHECK-SAME:    %{{[^:]*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %[[M:[^:]*]]: !llvm.ptr, %[[ROWS:[^:]*]]: i64, %[[STRIDE:[^:]*]]: i64, %[[OFFSET:[^:]*]]: i64, %{{[^:]*}}: i64, %{{[^:]*}}: i1, %{{[^:]*}}: f32, %{{[^:]*}}: !llvm.ptr)
+  // CHECK-DAG:     llvm.insertvalue %[[M]], %{{.*}}[1]
+  // CHECK-DAG:     llvm.insertvalue %[[OFFSET]], %{{.*}}[2]
+  // CHECK-DAG:     llvm.insertvalue %[[ROWS]], %{{.*}}[3, 0]
+  // CHECK-DAG:     llvm.insertvalue %[[STRIDE]], %{{.*}}[4, 0]
+  mxgpu.kernel @parameters(%map: !map, %m: memref<?x64xbf16, strided<[?, 1], offset: ?>>, %n: index, %i: i1, %f: f32, %to: memref<4xf32>) smem(0) {
+    %c0 = arith.constant 0 : index
+    mxgpu.role @only warps(1) first_warp(0) {
+      %x = memref.load %m[%n, %c0] : memref<?x64xbf16, strided<[?, 1], offset: ?>>
+      %y = arith.extf %x : bf16 to f32
+      scf.if %i {
+        memref.store %f, %to[%c0] : memref<4xf32>
+      }
+      memref.store %y, %to[%c0] : memref<4xf32>
+    }
+  }
+
+  // Where roles divide the registers, whole warpgroups are launched, and warps without a
+  // role set theirs, too.
+  // CHECK-LABEL: llvm.func @registers(
+  // CHECK-SAME:    nvvm.maxnreg = 128 : i32, nvvm.reqntid = array<i32: 256, 1, 1>
+  // CHECK:         scf.if
+  // CHECK-NEXT:      nvvm.setmaxregister {{ ?}}increase 208
+  // CHECK:         } else {
+  // CHECK:           scf.if
+  // CHECK-NEXT:        nvvm.setmaxregister {{ ?}}decrease 56
+  // CHECK-NEXT:        nvvm.elect.sync
+  // CHECK:           } else {
+  // CHECK-NEXT:        nvvm.setmaxregister {{ ?}}decrease 56
+  mxgpu.kernel @registers(%to: memref<?xi32>) registers(128) smem(0) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : i32
+    mxgpu.role @sum warps(4) registers(208) first_warp(0) {
+      memref.store %c1, %to[%c0] : memref<?xi32>
+    }
+    mxgpu.role @load warps(1) elected registers(56) first_warp(4) {
+      memref.store %c1, %to[%c0] : memref<?xi32>
+    }
+  }
+}

@@ -1,0 +1,110 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-allocate --mxgpu-lower-rings
+
+// Stages go through scf.for, scf.if and scf.while only.
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = threads(32), consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @other(%n: index) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @consume warps(1) {
+      // expected-error @below {{'scf.execute_region' op expected scf.for, scf.if or scf.while around what takes a stage}}
+      scf.execute_region {
+        %stage, %unit = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %stage : !stage
+        scf.yield
+      }
+    }
+  }
+}
+
+// -----
+
+// Work comes before rings.
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @work(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
+    %c0 = arith.constant 0 : index
+    %units = mxgpu.ring "units" : !ring
+    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
+    mxgpu.role @work warps(2) {
+      // expected-error @below {{'mxgpu.for_each_work' op expected to be lowered before rings are: run mxgpu-lower-work first}}
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+        %answer, %unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %unit : !unit
+        mxgpu.consumer_release %answer : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = threads(32), consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @reduce(%n: index) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @consume warps(1) {
+      // expected-error @below {{'mxgpu.for_each_k' op expected to be lowered before rings are: run mxgpu-lower-work first}}
+      mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 32 {
+        %stage, %unit = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %stage : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Who is to empty the stages?
+
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = threads(32), consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @unused() {
+    // expected-error @below {{'mxgpu.ring' op expected a role in each CTA that waits for its stages and releases them, found none}}
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @produce warps(1) {
+      %stage, %unit = mxgpu.producer_acquire %ring : !ring
+      mxgpu.producer_commit %stage : !stage
+    }
+  }
+}
+
+// -----
+
+// In a pair each CTA has stages of its own, and its own roles empty them.
+
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @leader_only() cluster(2) {
+    // expected-error @below {{'mxgpu.ring' op expected a role in each CTA that waits for its stages and releases them, found none}}
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      %stage, %x = mxgpu.producer_acquire %ring : !ring
+      mxgpu.producer_commit %stage : !stage
+    }
+    mxgpu.role @consume warps(1) on_leader {
+      %stage, %x = mxgpu.consumer_wait %ring : !ring
+      mxgpu.consumer_release %stage : !stage
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @static(%n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 192] of(%n, %n, %n)
+    mxgpu.role @work warps(2) {
+      // expected-error @below {{'mxgpu.for_each_work' op expected to be lowered before rings are: run mxgpu-lower-work first}}
+      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      }
+    }
+  }
+}
