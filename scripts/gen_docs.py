@@ -53,9 +53,9 @@ def with_contents(text):
 
 
 def dialect_pages(args):
-    for folder in sorted(ROOT.glob("include/mx/Dialect/*")):
-        name = folder.name
-        ops = folder / "IR" / f"{name}Ops.td"  # which includes those by subject
+    for folder in sorted(ROOT.glob("include/mx/Dialect/*/IR")):
+        name = folder.parent.name
+        ops = folder / f"{name}Ops.td"  # which includes those by subject
         dialect = ["-gen-dialect-doc", f"-dialect={name.lower()}"]
         yield f"docs/Dialects/{name}.md", with_contents(tblgen(args, dialect, ops))
 

@@ -1,5 +1,4 @@
-//===- Devices.cpp - Which device a program uses
-//-----------------------------===//
+//===- Devices.cpp - Which device a program uses --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -1,5 +1,4 @@
-//===- HostCompile.cpp - From a module to code of this process
-//---------------===//
+//===- HostCompile.cpp - From a module to code of this process ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -1,5 +1,4 @@
-//===- HostProgram.cpp - Calls of code of this process
-//-----------------------===//
+//===- HostProgram.cpp - Calls of code of this process --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

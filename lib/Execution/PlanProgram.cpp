@@ -1,5 +1,4 @@
-//===- PlanProgram.cpp - Launch plans that run in process
-//--------------------===//
+//===- PlanProgram.cpp - Launch plans that run in process -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -177,6 +176,18 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
   return translateToPTX(module, stream);
 }
 
+/// That functions that are called have bodies.
+static LogicalResult verifyBodies(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isDeclaration() &&
+        !SymbolTable::symbolKnownUseEmpty(function, module))
+      return function.emitError("expected a body of '")
+             << function.getSymName()
+             << "', as what the host would do there cannot be part of a launch "
+                "plan, found a declaration";
+  return success();
+}
+
 llvm::Expected<std::unique_ptr<Program>>
 mx::compileForDevice(ModuleOp module, func::FuncOp entry,
                      const CompileOptions &options) {
@@ -187,7 +198,8 @@ mx::compileForDevice(ModuleOp module, func::FuncOp entry,
       function.setPrivate();
   plan::Manifest manifest;
   std::string ptx;
-  if (failed(lower(module, options, manifest, ptx)))
+  if (failed(verifyBodies(module)) ||
+      failed(lower(module, options, manifest, ptx)))
     return makeError("cannot compile '" + symbol + "' for " +
                      stringifyDeviceKind(options.device));
   if (manifest.target.empty())

@@ -1,5 +1,4 @@
-//===- Program.cpp - A compiled function that takes arrays
-//-------------------===//
+//===- Program.cpp - A compiled function that takes arrays ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -7,6 +7,7 @@
 #include "mx/Plan/Plan.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace mx::plan;
 
@@ -19,9 +20,11 @@ struct OperatorInfo {
 
 /// In the order of the enumeration.
 constexpr OperatorInfo kOperators[kNumOperators] = {
-    {"add", 2}, {"sub", 2}, {"mul", 2}, {"floordiv", 2}, {"ceildiv", 2},
-    {"mod", 2}, {"min", 2}, {"max", 2}, {"select", 3},   {"eq", 2},
-    {"ne", 2},  {"lt", 2},  {"le", 2}};
+    {"add", 2},  {"sub", 2},  {"mul", 2}, {"floordiv", 2}, {"ceildiv", 2},
+    {"mod", 2},  {"min", 2},  {"max", 2}, {"select", 3},   {"eq", 2},
+    {"ne", 2},   {"lt", 2},   {"le", 2},  {"addf", 2},     {"subf", 2},
+    {"mulf", 2}, {"divf", 2}, {"eqf", 2}, {"ltf", 2},      {"lef", 2},
+    {"itof", 1}};
 
 /// Takes a decimal number off the front of `text`; at most 9 digits, more than
 /// any list has elements.
@@ -42,6 +45,19 @@ bool take(std::string_view &text, std::string_view prefix) {
     return false;
   text.remove_prefix(prefix.size());
   return true;
+}
+
+float toFloat(int64_t bits) {
+  uint32_t word = uint32_t(bits);
+  float value;
+  memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+int64_t toBits(float value) {
+  uint32_t word;
+  memcpy(&word, &value, sizeof word);
+  return int64_t(word);
 }
 
 /// `a` divided by `b` of at least 1, rounded down.
@@ -184,6 +200,22 @@ std::optional<int64_t> mx::plan::apply(Operator op, const Operands &operands,
     return a < b;
   case Operator::Le:
     return a <= b;
+  case Operator::AddF:
+    return toBits(toFloat(a) + toFloat(b));
+  case Operator::SubF:
+    return toBits(toFloat(a) - toFloat(b));
+  case Operator::MulF:
+    return toBits(toFloat(a) * toFloat(b));
+  case Operator::DivF:
+    return toBits(toFloat(a) / toFloat(b));
+  case Operator::EqF:
+    return toFloat(a) == toFloat(b);
+  case Operator::LtF:
+    return toFloat(a) < toFloat(b);
+  case Operator::LeF:
+    return toFloat(a) <= toFloat(b);
+  case Operator::IntToF:
+    return toBits(float(a));
   }
   return fail("no such operation");
 }

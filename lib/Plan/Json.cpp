@@ -12,7 +12,8 @@ using namespace mx::plan;
 
 namespace {
 
-/// Deeper than any manifest, and far from the end of the stack.
+/// Deeper than any manifest (kMaxDepth blocks of three levels), and far from
+/// the end of the stack.
 constexpr unsigned kDeepest = 128;
 /// More than any of its objects has.
 constexpr size_t kMostKeys = 64;

@@ -1,5 +1,4 @@
-//===- ReadEntry.cpp - What is known before a call
-//---------------------------===//
+//===- ReadEntry.cpp - What is known before a call ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tables of an entry: arguments, results, numbers and memory.

@@ -1,5 +1,4 @@
-//===- ReadLaunch.cpp - Tensor maps and parameters
-//---------------------------===//
+//===- ReadLaunch.cpp - Tensor maps and parameters ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a launch is given.
@@ -74,8 +73,8 @@ Parameter EntryReader::readParameter(const Reader &json) {
                       "bytes", "argument"}))
     return parameter;
   if (json.size() != 1) {
-    json.fail("expected one of buffer, tensor_map, i64, i32, i16, i8, bytes, "
-              "argument");
+    json.fail("expected one of buffer, tensor_map, i64, i32, i16, i8, f32, "
+              "bytes, argument");
     return parameter;
   }
   if (json.has("buffer")) {
@@ -90,6 +89,9 @@ Parameter EntryReader::readParameter(const Reader &json) {
   } else if (json.has("bytes")) {
     parameter.kind = Parameter::Bytes;
     parameter.data = readBytes(json["bytes"]);
+  } else if (json.has("f32")) {
+    parameter.kind = Parameter::Float;
+    parameter.number = readNumber(json["f32"]);
   } else if (json.has("argument")) {
     parameter.kind = Parameter::Argument;
     parameter.index = unsigned(

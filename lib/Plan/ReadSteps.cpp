@@ -1,5 +1,4 @@
-//===- ReadSteps.cpp - What is done, in order
-//--------------------------------===//
+//===- ReadSteps.cpp - What is done, in order -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One function for each kind of step; a table says which keys it has.

@@ -184,6 +184,8 @@ void Writer::write(const Parameter &parameter) {
     case Parameter::Integer:
       json.key("i" + std::to_string(8 * parameter.bytes));
       return number(parameter.number);
+    case Parameter::Float:
+      return member("f32", parameter.number);
     case Parameter::Argument:
       return json.member("argument", parameter.index);
     case Parameter::Bytes:

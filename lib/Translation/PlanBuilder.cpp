@@ -214,8 +214,8 @@ LogicalResult PlanBuilder::translateRead(mxplan::ReadOp op) {
   step.offset = numbers.get(op.getOffset());
   // Floats are known by their bits.
   unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  step.dtype = "i" + std::to_string(bits / 8);
-  step.results = {numbers.define()};
+  step.dtype = (type.isF32() ? "u" : "i") + std::to_string(bits / 8);
+  step.results = {numbers.define(/*isNonNegative=*/type.isF32())};
   set(op, step.results[0]);
   numbers.addStep(Step::Read) = std::move(step);
   return success();
@@ -271,10 +271,15 @@ LogicalResult PlanBuilder::translate(Operation *op) {
   }
   if (PlanNumbers::isArithmetic(op))
     return numbers.translate(op);
-  // What a launch passes on it looks at itself.
+  // What a launch passes on it looks at itself, and what has no place in a plan
+  // is refused below.
+  bool isPlanned =
+      isa<scf::IfOp, scf::ForOp, func::CallOp, mxgpu::RequireOp>(op) ||
+      isa<mxplan::MXPlanDialect>(op->getDialect());
   bool isLaunch = isa<mxplan::LaunchOp>(op);
   for (Value operand : op->getOperands())
-    if (!isKnown(operand) && !(isLaunch && operand.getType().isIntOrFloat()))
+    if (isPlanned && !isKnown(operand) &&
+        !(isLaunch && operand.getType().isIntOrFloat()))
       return op->emitOpError("expected operands that a launch plan knows");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](mxplan::AllocOp op) { return translateAlloc(op); })

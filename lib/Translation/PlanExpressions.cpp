@@ -46,8 +46,14 @@ bool PlanNumbers::isNonNegative(const plan::Expression &expression) const {
   case Operator::Lt:
   case Operator::Le:
     return true;
-  default:
+  case Operator::Add:
+  case Operator::Mul:
+  case Operator::FloorDiv:
+  case Operator::CeilDiv:
+  case Operator::Min:
     return isNonNegative(a) && isNonNegative(b);
+  default: // bits of floats
+    return true;
   }
 }
 
@@ -111,6 +117,8 @@ std::optional<Number> PlanNumbers::simplify(Operator op, Number a, Number b,
   case Operator::Ne:
   case Operator::Lt:
     return areSame ? std::optional(zero) : std::nullopt;
+  default: // floats
+    return std::nullopt;
   }
   return std::nullopt;
 }

@@ -101,14 +101,9 @@ LogicalResult PlanBuilder::addParameter(Operation *op, Value value,
     parameter.index = argumentOf(cast<BlockArgument>(value));
     return success();
   }
-  if (type.isF32() && numbers.has(value)) {
-    parameter.number = numbers.get(value); // the bits
-    bool isArgument = parameter.number.kind == Number::ArgumentBits;
-    parameter.kind = isArgument ? Parameter::Argument : Parameter::Integer;
-    parameter.index = parameter.number.value;
-    parameter.bytes = 4;
-    if (isArgument)
-      parameter.number = 0;
+  if (type.isF32() && numbers.has(value) && !numbers.get(value).isConstant()) {
+    parameter.kind = Parameter::Float;
+    parameter.number = numbers.get(value);
     return success();
   }
   parameter.kind = Parameter::Bytes;

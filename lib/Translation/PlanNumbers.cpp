@@ -34,6 +34,11 @@ static std::optional<Operator> getOperator(Operation *op) {
       .Cases({"remui", "remsi"}, Operator::Mod)
       .Cases({"minui", "minsi"}, Operator::Min)
       .Cases({"maxui", "maxsi"}, Operator::Max)
+      .Case("addf", Operator::AddF)
+      .Case("subf", Operator::SubF)
+      .Case("mulf", Operator::MulF)
+      .Case("divf", Operator::DivF)
+      .Case("sitofp", Operator::IntToF)
       .Default(std::nullopt);
 }
 
@@ -46,8 +51,31 @@ static bool isUnsigned(Operation *op) {
              arith::IndexCastUIOp, arith::ExtUIOp>(op);
 }
 
-static bool isSizeType(Type type) {
-  return type.isIndex() || type.isInteger(64);
+/// Integers of at least 8 and at most 64 bits.
+static bool isIntegerType(Type type) {
+  return type.isIndex() ||
+         (type.isSignlessInteger() && type.getIntOrFloatBitWidth() >= 8 &&
+          type.getIntOrFloatBitWidth() <= 64);
+}
+
+/// Comparisons of floats that a plan has, and whether the operands change
+/// places.
+static std::optional<std::pair<Operator, bool>>
+getComparison(arith::CmpFPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpFPredicate::OEQ:
+    return std::pair(Operator::EqF, false);
+  case arith::CmpFPredicate::OLT:
+    return std::pair(Operator::LtF, false);
+  case arith::CmpFPredicate::OLE:
+    return std::pair(Operator::LeF, false);
+  case arith::CmpFPredicate::OGT:
+    return std::pair(Operator::LtF, true);
+  case arith::CmpFPredicate::OGE:
+    return std::pair(Operator::LeF, true);
+  default:
+    return std::nullopt;
+  }
 }
 
 /// Whether a value is an argument of the function, whose bits are known.
@@ -71,17 +99,27 @@ bool PlanNumbers::isArithmetic(Operation *op) {
   if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
     return areAll(isBit);
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
-    return isSizeType(compare.getLhs().getType());
+    return isIntegerType(compare.getLhs().getType());
+  auto isFloat = [](Type type) { return type.isF32(); };
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    return isFloat(compare.getLhs().getType()) &&
+           getComparison(compare.getPredicate());
+  if (auto convert = dyn_cast<arith::SIToFPOp>(op))
+    return isIntegerType(convert.getIn().getType()) &&
+           isFloat(convert.getType());
+  if (isa<arith::NegFOp>(op))
+    return areAll(isFloat);
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return select.getCondition().getType().isInteger(1) &&
-           (isSizeType(select.getType()) || isBit(select.getType()));
+           (isIntegerType(select.getType()) || isBit(select.getType()) ||
+            isFloat(select.getType()));
   // The bits of an argument, to look at its sign or whether it is NaN.
   if (isa<arith::BitcastOp>(op))
     return isArgument(op->getOperand(0)) && op->getOperand(0).getType().isF32();
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
           arith::ExtUIOp, arith::TruncIOp>(op))
     return areAll(isInteger);
-  return getOperator(op) && areAll(isSizeType);
+  return getOperator(op) && (areAll(isIntegerType) || areAll(isFloat));
 }
 
 Number PlanNumbers::get(Value value) const {
@@ -137,9 +175,17 @@ LogicalResult PlanNumbers::translateBinary(Operation *op) {
     return set(apply(Operator::Max, a, b));
   if (isa<arith::XOrIOp>(op))
     return set(apply(Operator::Ne, a, b));
+  if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
+    auto [comparison, isSwapped] = *getComparison(compare.getPredicate());
+    return set(isSwapped ? apply(comparison, b, a) : apply(comparison, a, b));
+  }
   auto compare = dyn_cast<arith::CmpIOp>(op);
-  if (!compare)
-    return set(apply(*getOperator(op), a, b));
+  if (!compare) {
+    Number result = apply(*getOperator(op), a, b);
+    if (op->getResult(0).getType().isIntOrIndex())
+      requireFits(op, result);
+    return set(result);
+  }
   switch (compare.getPredicate()) {
   case arith::CmpIPredicate::eq:
     return set(apply(Operator::Eq, a, b));
@@ -161,6 +207,23 @@ LogicalResult PlanNumbers::translateBinary(Operation *op) {
   llvm_unreachable("all predicates are listed");
 }
 
+/// Requires a number to fit into the result of `op`, as plans know none that
+/// wrap around.
+void PlanNumbers::requireFits(Operation *op, Number number) {
+  Type type = op->getResult(0).getType();
+  if (type.isIndex() || type.getIntOrFloatBitWidth() >= 64)
+    return;
+  unsigned width = type.getIntOrFloatBitWidth();
+  int64_t most = (int64_t(1) << (width - 1)) - 1;
+  Number isLarge = apply(Operator::Le, -most - 1, number);
+  Number isSmall = apply(Operator::Le, number, most);
+  Number fits = apply(Operator::Min, isLarge, isSmall);
+  require(fits,
+          getPlace(op->getLoc()) + "expected a number of " +
+              std::to_string(width) + " bits, found {}",
+          {number});
+}
+
 /// Widening keeps the number; narrowing must.
 LogicalResult PlanNumbers::translateCast(Operation *op) {
   Number number = get(op->getOperand(0));
@@ -168,15 +231,8 @@ LogicalResult PlanNumbers::translateCast(Operation *op) {
   auto widthOf = [](Type type) {
     return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
   };
-  if (unsigned width = widthOf(to); width < widthOf(from)) {
-    int64_t most = (int64_t(1) << (width - 1)) - 1;
-    Number fits = apply(Operator::Min, apply(Operator::Le, -most - 1, number),
-                        apply(Operator::Le, number, most));
-    require(fits,
-            getPlace(op->getLoc()) + "expected a number of " +
-                std::to_string(width) + " bits, found {}",
-            {number});
-  }
+  if (widthOf(to) < widthOf(from))
+    requireFits(op, number);
   set(op->getResult(0), number);
   return success();
 }
@@ -187,6 +243,9 @@ LogicalResult PlanNumbers::translate(Operation *op) {
       set(constant, integer.getType().isInteger(1)
                         ? int64_t(!integer.getValue().isZero())
                         : integer.getValue().getSExtValue());
+    else if (auto number = dyn_cast<FloatAttr>(constant.getValue());
+             number && number.getType().isF32())
+      set(constant, int64_t(number.getValue().bitcastToAPInt().getZExtValue()));
     return success();
   }
   for (Value operand : op->getOperands())
@@ -202,6 +261,15 @@ LogicalResult PlanNumbers::translate(Operation *op) {
   }
   if (isa<arith::BitcastOp>(op)) { // floats are known by their bits
     set(op->getResult(0), get(op->getOperand(0)));
+    return success();
+  }
+  if (isa<arith::NegFOp>(op)) { // -0.0 - x
+    set(op->getResult(0),
+        apply(Operator::SubF, int64_t(0x80000000), get(op->getOperand(0))));
+    return success();
+  }
+  if (isa<arith::SIToFPOp>(op)) {
+    set(op->getResult(0), apply(Operator::IntToF, get(op->getOperand(0)), {}));
     return success();
   }
   return op->getNumOperands() == 1 ? translateCast(op) : translateBinary(op);

@@ -56,7 +56,9 @@ public:
     blocks.push_back({&steps, computed.size(), requiredNonNegative.size()});
   }
   void close();
-  bool isInBlock() const { return blocks.size() > 1; }
+  bool isInBlock() const { return getDepth() > 0; }
+  /// Of blocks within one another.
+  size_t getDepth() const { return blocks.size() - 1; }
   plan::Step &addStep(plan::Step::Kind kind);
 
   /// Whether a number is known before the steps, and whether it also follows
@@ -94,6 +96,7 @@ private:
   bool isNonNegative(const plan::Expression &expression) const;
   /// Whether an expression may be computed before the steps.
   bool mayPrecede(const plan::Expression &expression) const;
+  void requireFits(mlir::Operation *op, plan::Number number);
   /// Plans know signed numbers only: requires those of unsigned arithmetic to
   /// be at least 0, where they are the same.
   void requireNonNegative(mlir::Operation *op);

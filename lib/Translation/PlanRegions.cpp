@@ -49,11 +49,12 @@ FailureOr<std::vector<Operand>> PlanBuilder::define(Operation *op,
   for (Value value : values) {
     if (isa<mxplan::BufferType>(value.getType())) {
       names.push_back(defineBuffer());
-    } else if (value.getType().isIntOrIndex()) {
-      names.push_back(numbers.define());
+    } else if (value.getType().isIntOrIndex() || value.getType().isF32()) {
+      names.push_back(
+          numbers.define(/*isNonNegative=*/value.getType().isF32()));
     } else {
-      op->emitOpError("expected control flow that gives arrays and integers in "
-                      "a launch plan, found one that gives ")
+      op->emitOpError("expected control flow that gives arrays, integers and "
+                      "f32 in a launch plan, found one that gives ")
           << value.getType();
       return failure();
     }
@@ -66,6 +67,11 @@ FailureOr<plan::Block> PlanBuilder::translateRegion(Region &region) {
   plan::Block block;
   if (region.empty()) // an else that is not there
     return block;
+  if (numbers.getDepth() == plan::kMaxDepth)
+    return region.getParentOp()->emitOpError("expected at most ")
+           << plan::kMaxDepth
+           << " branches and loops within one another in a launch plan, found "
+              "more";
   numbers.open(block.steps);
   auto closer = llvm::make_scope_exit([&] { numbers.close(); });
   if (failed(translate(region.front())))
@@ -170,11 +176,12 @@ void PlanBuilder::translateSelect(arith::SelectOp op) {
   numbers.addStep(Step::If) = std::move(step);
 }
 
-/// Whether a buffer that is allocated in a loop may be there in the next round.
+/// Whether a buffer that is allocated in a loop may be there in the next round:
+/// under another name, which the loop yields.
 static bool mayOutliveRound(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
-    return isa<scf::YieldOp, arith::SelectOp, func::CallOp, func::ReturnOp>(
-        user);
+    return isa<scf::YieldOp, scf::ForOp, arith::SelectOp, func::CallOp,
+               func::ReturnOp>(user);
   });
 }
 

@@ -27,8 +27,8 @@ typedef struct mxEntryImpl *mxEntry;
  * there is one, else the PTX. Where no device was chosen yet, the target of the
  * program helps to choose one (mxSetDevice). */
 MX_API int mxProgramLoad(mxProgram *program, const char *directory);
-/* The same of a manifest and its kernels in memory: PTX, a cubin or a fatbin, as
- * for mxModuleLoad, or null where there are none. `name` stands in messages.
+/* The same of a manifest and its kernels in memory: PTX, a cubin or a fatbin,
+ * as for mxModuleLoad, or null where there are none. `name` stands in messages.
  * Both are copied. */
 MX_API int mxProgramLoadData(mxProgram *program, const char *manifest,
                              size_t manifestBytes, const void *kernels,
@@ -86,10 +86,10 @@ MX_API int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
  * written. A result that is a number lies in host memory and is known when the
  * call returns.
  *
- * Everything that the plan requires of the arguments is checked before the first
- * launch. A plan that reads a number from the device waits for the stream there,
- * and cannot be captured in a CUDA graph; what it finds wrong after that comes
- * when earlier launches have been made. */
+ * Everything that the plan requires of the arguments is checked before the
+ * first launch. A plan that reads a number from the device waits for the stream
+ * there, and cannot be captured in a CUDA graph; what it finds wrong after that
+ * comes when earlier launches have been made. */
 MX_API int mxEntryLaunch(mxEntry entry, const mxArgument *arguments,
                          int32_t argumentCount, void *const *results,
                          int32_t resultCount, void *workspace,

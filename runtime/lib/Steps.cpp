@@ -63,6 +63,10 @@ void Execution::store(const Parameter &parameter, uint8_t *place) const {
     int64_t value = numbers.get(parameter.number); // little-endian
     return put(&value, parameter.bytes);
   }
+  case Parameter::Float: {
+    int64_t bits = numbers.get(parameter.number); // little-endian
+    return put(&bits, 4);
+  }
   case Parameter::Argument:
     return put(
         call.arguments[parameter.index].data,

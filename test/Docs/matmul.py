@@ -42,21 +42,21 @@ for alias, stages, fields in re.findall(r"^(!\w+) = !mxgpu\.ring<(\d+) x \((.*?)
             for n in sizes:
                 size *= n
         if space == "smem":
-            smem.append((int(offset), int(offset) + size - 1, f"`{name}.{field}` of the first slot"))
+            smem.append((int(offset), int(offset) + size - 1, f"`{name}.{field}` of the first stage"))
         else:
             end = int(offset) + stages * size - 1
             tmem.append((int(offset), end, f"{stages} stages of `{name}.{field}`, {size} columns each"))
     if space == "smem":
-        smem.append((barrier, barrier + 15, f"full and empty barrier of the first slot of `{name}`"))
+        smem.append((barrier, barrier + 15, f"full and empty barrier of the first stage of `{name}`"))
         start = int(offsets.split(", ")[0])
         end = start + stages * stride - 1
-        smem.append((start + stride, end, f"{stages - 1} more slots of `{name}`, {stride} bytes each"))
+        smem.append((start + stride, end, f"{stages - 1} more stages of `{name}`, {stride} bytes each"))
     else:
         end = barrier + stride * stages - 1
         barriers.append((barrier, end, f"barriers of `{name}`: {stages} full, {stages} empty"))
-total, columns, slot = map(int, re.search(r"smem\((\d+)\) tmem\((\d+) at (\d+)\)", ir).groups())
+total, columns, slot = map(int, re.search(r"smem\((\d+)\) tmem\((\d+) at (\d+) warp \d+\)", ir).groups())
 barriers.append((slot, total - 1, "the address of tensor memory"))
-for field, column, rows in re.findall(r'copy_scales %\w+\["(\w+)"\] column\((\d+)\).*scales<(\d+)>', ir):
+for field, column, rows in re.findall(r'copy_scales %(\w+) column\((\d+)\).*scales<(\d+)>', ir):
     tmem.append((int(column), int(column) + int(rows) // 32 - 1, f"the scales `{field}`"))
 tmem.append((tmem[-1][1] + 1, columns - 1, "unused"))
 warps = []

@@ -19,9 +19,9 @@ func.func @blocks() attributes {mxplan.arguments = [], mxplan.results = []} {
 
 // -----
 
-func.func @floats(%f: f32) attributes {mxplan.arguments = [#mxplan.value<"f", f32, f32>], mxplan.results = []} {
+func.func @floats(%f: f64) attributes {mxplan.arguments = [#mxplan.value<"f", f64, f64>], mxplan.results = []} {
   // expected-error @below {{'arith.mulf' op expected arithmetic on sizes, allocations, copies, launches, scf.if, scf.for and calls in a launch plan, found another operation}}
-  %0 = arith.mulf %f, %f : f32
+  %0 = arith.mulf %f, %f : f64
   return
 }
 
@@ -68,10 +68,25 @@ func.func @memory(%x: !mxplan.buffer, %at: index)
 
 // -----
 
-func.func @carried(%n: index, %f: f32) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>, #mxplan.value<"f", f32, f32>], mxplan.results = []} {
-  // expected-error @below {{'scf.for' op expected control flow that gives arrays and integers in a launch plan, found one that gives 'f32'}}
-  %r = scf.for %i = %n to %n step %n iter_args(%g = %f) -> f32 {
-    scf.yield %g : f32
+func.func @carried(%n: index, %f: f64) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>, #mxplan.value<"f", f64, f64>], mxplan.results = []} {
+  // expected-error @below {{'scf.for' op expected operands that a launch plan knows}}
+  %r = scf.for %i = %n to %n step %n iter_args(%g = %f) -> f64 {
+    scf.yield %g : f64
+  }
+  return
+}
+
+// -----
+
+func.func @chosen(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
+  %c = arith.cmpi eq, %n, %n : index
+  // expected-error @below {{'scf.if' op expected control flow that gives arrays, integers and f32 in a launch plan, found one that gives 'f64'}}
+  %r = scf.if %c -> f64 {
+    %0 = arith.constant 0.0 : f64
+    scf.yield %0 : f64
+  } else {
+    %1 = arith.constant 1.0 : f64
+    scf.yield %1 : f64
   }
   return
 }
@@ -117,5 +132,79 @@ func.func @external(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.
 func.func @recursive(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.value<"x", memref<4xf32>, memref<4xf32>>], mxplan.results = []} {
   // expected-error @below {{'func.call' op expected calls of functions that end in a launch plan, found one of @recursive, which calls itself}}
   func.call @recursive(%x) : (!mxplan.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @deep(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
+  %c = arith.cmpi eq, %n, %n : index
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  scf.if %c {
+  // expected-error @below {{'scf.if' op expected at most 32 branches and loops within one another in a launch plan, found more}}
+  scf.if %c {
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
+  }
   return
 }

@@ -62,6 +62,37 @@ func.func @loop(%x: !mxplan.buffer, %n: index) -> (!mxplan.buffer, index)
 
 // -----
 
+// Memory that an inner loop begins with, and may end with, outlives the round
+// of the outer one.
+
+// CHECK:      "name": "inner",
+// CHECK:      {"choose": "buf1", "among": ["work0", "work1"], "besides": ["buf0"]},
+// CHECK:        "carries": ["buf2"],
+// CHECK-NEXT:   "init": ["buf1"],
+// CHECK:          {"choose": "buf3", "among": ["work2", "work3", "work4"], "besides": ["buf0", "buf2"]},
+// CHECK:          "yields": ["buf3"]
+// CHECK:      "yields": ["buf2"]
+func.func @inner(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
+    attributes {mxplan.arguments = [#mxplan.value<"x", memref<16xf32>, memref<16xf32>>, #mxplan.value<"n", index, index>],
+                mxplan.results = [#mxplan.value<"y", memref<16xf32>, memref<16xf32>>]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> !mxplan.buffer {
+    %b = mxplan.alloc %c64
+    mxplan.copy %a to %b bytes(%c64)
+    %z = scf.for %j = %i to %n step %c1 iter_args(%c = %b) -> !mxplan.buffer {
+      %d = mxplan.alloc %c64
+      mxplan.copy %c to %d bytes(%c64)
+      scf.yield %d : !mxplan.buffer
+    }
+    scf.yield %z : !mxplan.buffer
+  }
+  return %y : !mxplan.buffer
+}
+
+// -----
+
 // A number of the device decides. What is computed from it stands after it.
 
 // CHECK:      "name": "read",
@@ -184,4 +215,48 @@ func.func @guarded(%x: !mxplan.buffer, %n: index)
     mxplan.fill %x, 0 bytes(%part)
   }
   return
+}
+
+// -----
+
+// f32s are known by their bits. Narrow integers must not wrap around.
+
+// CHECK:      "name": "floats",
+// CHECK:      {"name": "g", "type": "f32", "dtype": "f4", "value": "v[[G:[0-9]+]]"}
+// CHECK:      "values": [
+// CHECK-NEXT:   ["add", "arg1", "arg1"],
+// CHECK-NEXT:   ["le", -2147483648, "v0"],
+// CHECK-NEXT:   ["le", "v0", 2147483647],
+// CHECK-NEXT:   ["min", "v1", "v2"],
+// CHECK-NEXT:   ["itof", "v0"],
+// CHECK-NEXT:   ["divf", 1065353216, "arg0.bits"],
+// CHECK-NEXT:   ["subf", 2147483648, "v5"],
+// CHECK-NEXT:   ["ltf", "v6", "v4"],
+// CHECK-NEXT:   ["select", "v7", "v4", "v6"],
+// CHECK-NEXT:   ["mulf", "v8", "v4"]
+// CHECK-NEXT: ],
+// CHECK:      {"condition": "v3", "message": "{{.*}}expected a number of 32 bits, found {}", "values": ["v0"]}
+// CHECK:      "args": [{"f32": "v9"}, {"argument": 0}, {"bytes": "0000803f"}, {"i8": "v7"}]
+module attributes {gpu.container_module} {
+  func.func @floats(%f: f32, %n: i32) -> f32
+      attributes {mxplan.arguments = [#mxplan.value<"f", f32, f32>, #mxplan.value<"n", i32, i32>],
+                  mxplan.results = [#mxplan.value<"g", f32, f32>]} {
+    %c1 = arith.constant 1 : index
+    %one = arith.constant 1.0 : f32
+    %twice = arith.addi %n, %n : i32
+    %x = arith.sitofp %twice : i32 to f32
+    %inverse = arith.divf %one, %f : f32
+    %negative = arith.negf %inverse : f32
+    %less = arith.cmpf ogt, %x, %negative : f32
+    %larger = arith.select %less, %x, %negative : f32
+    %g = arith.mulf %larger, %x : f32
+    mxplan.launch @kernels::@kernel grid(%c1) args(%g, %f, %one, %less : f32, f32, f32, i1)
+    return %g : f32
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%a: f32, %b: f32, %c: f32, %d: i1) smem(0) {
+      mxgpu.role @a warps(1) first_warp(0) {
+      }
+    }
+  }
 }

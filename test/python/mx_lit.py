@@ -66,7 +66,7 @@ class MXTest(lit.formats.ShTest):
         if not isinstance(result, lit.Test.Result):
             result = lit.Test.Result(*result)
         if self.tier:
-            seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            seconds = (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
             result.addMetric("tier", lit.Test.JSONMetricValue(tier))
             result.addMetric("processor_seconds", lit.Test.RealMetricValue(seconds))
         return result

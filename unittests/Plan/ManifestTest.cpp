@@ -71,7 +71,8 @@ TEST(Manifest, Refused) {
        "string"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"div\", \"arg0[0]\", 128]",
        "22:10: entries[0].values[0][0]: expected one of add, sub, mul, "
-       "floordiv, ceildiv, mod, min, max, select, eq, ne, lt, le, found 'div'"},
+       "floordiv, ceildiv, mod, min, max, select, eq, ne, lt, le, addf, "
+       "subf, mulf, divf, eqf, ltf, lef, itof, found 'div'"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\"]",
        "22:9: entries[0].values[0]: expected 2 operands of ceildiv, found 1"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[]",
@@ -132,7 +133,7 @@ TEST(Manifest, Refused) {
        "41:37: entries[0].steps[0].byte: expected 0 to 255, found 256"},
       {"{\"buffer\": \"work0\"}, ", "{}, ",
        "42:79: entries[0].steps[1].args[1]: expected one of buffer, "
-       "tensor_map, i64, i32, i16, i8, bytes, argument"},
+       "tensor_map, i64, i32, i16, i8, f32, bytes, argument"},
   };
   for (auto [from, to, error] : cases)
     EXPECT_EQ(refuse(from, to), error) << to;

@@ -5,8 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
+#include "FlowFiles.h"
 #include "ProgramFiles.h"
 #include "mx_program.h"
+
+#include <cstring>
 
 namespace {
 
@@ -81,6 +84,57 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
   EXPECT_EQ(fakeCuda()->log.size(), 2u);
   EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
   for (void *memory : {x, y, z, workspace})
+    EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+}
+
+/// A number of the device: what was launched before is put on the stream, then
+/// the host waits for it, once.
+TEST_F(ProgramCuda, ReadsANumber) {
+  std::string manifest = kFlowManifest;
+  for (size_t at; (at = manifest.find("vector_add")) != std::string::npos;)
+    manifest.replace(at, strlen("vector_add"), "kernel");
+  const char kernels[] = ".version 8.0\n.target sm_90a\n.address_size 64\n";
+  ASSERT_EQ(mxProgramLoadData(&program, manifest.data(), manifest.size(),
+                              kernels, sizeof kernels, "kernels.ptx"),
+            MX_SUCCESS)
+      << mxGetLastError();
+  ASSERT_EQ(mxProgramGetEntry(&entry, program, "double"), MX_SUCCESS);
+  void *x, *y, *workspace;
+  mxStream stream;
+  for (void **memory : {&x, &y, &workspace})
+    ASSERT_EQ(mxMemAlloc(memory, 768), MX_SUCCESS);
+  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+  void *aligned = reinterpret_cast<void *>(
+      (reinterpret_cast<uintptr_t>(workspace) + 255) / 256 * 256);
+  void *second = static_cast<char *>(aligned) + 256;
+  const float two = 2;
+  memset(x, 0, 256);
+  memset(aligned, 0, 512);
+  // The fake launches nothing: what the second round would have made.
+  memcpy(second, &two, sizeof two);
+  int64_t extent = 64, rounds = 2, at = 0, sum = 0;
+  int32_t bits = 0;
+  mxArgument arguments[] = {{x, &extent}, {&rounds, nullptr}, {&at, nullptr}};
+  void *results[] = {y, &bits, &sum};
+  fakeCuda()->log.clear();
+  EXPECT_EQ(
+      mxEntryLaunch(entry, arguments, 3, results, 3, aligned, 512, stream),
+      MX_SUCCESS)
+      << mxGetLastError();
+  EXPECT_EQ(bits, 0x40000000);
+  EXPECT_EQ(sum, 1);
+  auto launch = [&](void *from, void *to) {
+    return "cuLaunchKernelEx grid=1,1,1 block=128,1,1 smem=0 stream=80 p0=" +
+           decimal(from) + " p1=" + decimal(from) + " p2=" + decimal(to) +
+           " p3=64";
+  };
+  EXPECT_EQ(std::exchange(fakeCuda()->log, {}),
+            (std::vector<std::string>{
+                launch(x, aligned), launch(aligned, second),
+                "cuMemcpyDtoHAsync 4 stream=80", "cuStreamSynchronize 80",
+                "cuMemcpyDtoDAsync 256 stream=80"}));
+  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+  for (void *memory : {x, y, workspace})
     EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
 }
 

@@ -66,9 +66,18 @@ enum class Operator : uint8_t {
   Eq,
   Ne,
   Lt,
-  Le
+  Le,
+  // Of f32s, by their bits; each is rounded to nearest even.
+  AddF,
+  SubF,
+  MulF,
+  DivF,
+  EqF,
+  LtF,
+  LeF,
+  IntToF
 };
-inline constexpr unsigned kNumOperators = 13;
+inline constexpr unsigned kNumOperators = 21;
 
 const char *getName(Operator op);
 std::optional<Operator> parseOperator(std::string_view name);
@@ -78,7 +87,8 @@ using Operands = std::array<int64_t, 3>;
 
 /// The result, or nothing and why. Divisors must be at least 1; quotients are
 /// rounded down or up and remainders are not negative; comparisons give 1 or 0;
-/// `select` gives its second operand unless the first is 0.
+/// `select` gives its second operand unless the first is 0. Of f32s the low 32
+/// bits of a number count, and the others of a result are 0.
 std::optional<int64_t> apply(Operator op, const Operands &operands,
                              std::string &error);
 

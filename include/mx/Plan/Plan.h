@@ -31,6 +31,9 @@ inline constexpr int64_t kDynamic = -1;
 /// asks for must end.
 inline constexpr int64_t kMaxSteps = int64_t(1) << 20;
 
+/// Blocks within one another: a file is nested no deeper than Json.cpp reads.
+inline constexpr size_t kMaxDepth = 32;
+
 /// Device memory: brought by the caller, a part of the workspace, or one of
 /// those that a step chose.
 struct Buffer {
@@ -100,6 +103,7 @@ struct Parameter {
     Pointer,   ///< the address of `buffer`
     TensorMap, ///< 128 bytes of tensor map `index`
     Integer,   ///< `number` in `bytes` bytes
+    Float,     ///< the f32 whose bits `number` are
     Argument,  ///< the number that is argument `index`
     Bytes      ///< `data`
   };

@@ -48,6 +48,13 @@ static Value getInStage(NVVMBuilder &builder, RingOp ring, int64_t offset,
       offset);
 }
 
+/// The same place, a constant away from the stage again where it is used: then
+/// the constant is part of the instruction.
+static Value atUse(NVVMBuilder &builder, Value pointer) {
+  auto [stage, offset] = splitOffset(pointer);
+  return builder.offset(stage, offset);
+}
+
 namespace {
 
 struct GetStageLowering final : OpConversionPattern<GetStageOp> {
@@ -112,8 +119,7 @@ struct AdvanceLowering final : OpConversionPattern<AdvanceOp> {
     Value wrapped =
         arith::SelectOp::create(builder, wraps, adaptor.getFirst(), next);
     Value flip = arith::ExtUIOp::create(builder, builder.getI32Type(), wraps);
-    Value flipped =
-        arith::XOrIOp::create(builder, adaptor.getParity(), flip);
+    Value flipped = arith::XOrIOp::create(builder, adaptor.getParity(), flip);
     rewriter.replaceOp(op, {wrapped, flipped});
     return success();
   }
@@ -171,8 +177,7 @@ struct StageBuffersLowering final : OpConversionPattern<StageBuffersOp> {
 private:
   static Value getColumn(NVVMBuilder &builder, RingOp ring, int64_t offset,
                          BufferType buffer, OpAdaptor adaptor) {
-    Value start =
-        builder.add(adaptor.getTensorMemory(), builder.i32(offset));
+    Value start = builder.add(adaptor.getTensorMemory(), builder.i32(offset));
     int64_t step = buffer.getShape()[1] - ring.getType().getOverlap();
     return builder.add(start,
                        builder.mul(adaptor.getStage(), builder.i32(step)));
@@ -213,9 +218,9 @@ struct StageBarriersLowering final : OpConversionPattern<StageBarriersOp> {
     auto ring = op.getRing().getDefiningOp<RingOp>();
     int64_t full = *ring.getBarriers();
     int64_t empty = full + mx::target::kMBarrierBytes;
-    rewriter.replaceOp(
-        op, {getInStage(builder, ring, full, adaptor.getStage()),
-             getInStage(builder, ring, empty, adaptor.getStage())});
+    rewriter.replaceOp(op,
+                       {getInStage(builder, ring, full, adaptor.getStage()),
+                        getInStage(builder, ring, empty, adaptor.getStage())});
     return success();
   }
 };
@@ -240,7 +245,8 @@ struct WaitLowering final : OpConversionPattern<WaitOp> {
   matchAndRewrite(WaitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    builder.wait(adaptor.getBarrier(), adaptor.getParity(), op.getPair());
+    builder.wait(atUse(builder, adaptor.getBarrier()), adaptor.getParity(),
+                 op.getPair());
     rewriter.eraseOp(op);
     return success();
   }
@@ -255,7 +261,7 @@ struct ArriveLowering final : OpConversionPattern<ArriveOp> {
     NVVMBuilder builder(op.getLoc(), rewriter);
     bool ofPair =
         cast<BarrierType>(op.getBarrier().getType()).getScope() == Scope::Pair;
-    Value barrier = adaptor.getBarrier();
+    Value barrier = atUse(builder, adaptor.getBarrier());
     if (std::optional<int64_t> bytes = op.getBytes())
       ofPair ? builder.arriveExpectBytesInCluster(barrier, *bytes)
              : builder.arriveExpectBytes(barrier, *bytes);
@@ -275,7 +281,7 @@ struct ArriveBothLowering final : OpConversionPattern<ArriveBothOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     for (int64_t rank : {0, 1})
-      builder.arriveAt(adaptor.getBarrier(), rank);
+      builder.arriveAt(atUse(builder, adaptor.getBarrier()), rank);
     rewriter.eraseOp(op);
     return success();
   }
@@ -288,7 +294,7 @@ struct CommitLowering final : OpConversionPattern<CommitOp> {
   matchAndRewrite(CommitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    builder.commit(adaptor.getBarrier(), op.getPair());
+    builder.commit(atUse(builder, adaptor.getBarrier()), op.getPair());
     rewriter.eraseOp(op);
     return success();
   }
@@ -301,7 +307,8 @@ struct RequestUnitLowering final : OpConversionPattern<RequestUnitOp> {
   matchAndRewrite(RequestUnitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    builder.requestCluster(adaptor.getBuffer(), adaptor.getBarrier(),
+    builder.requestCluster(adaptor.getBuffer(),
+                           atUse(builder, adaptor.getBarrier()),
                            /*multicast=*/op.getPair());
     rewriter.eraseOp(op);
     return success();

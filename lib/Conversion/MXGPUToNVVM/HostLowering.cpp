@@ -12,11 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Utils/ByteCounts.h"
 #include "../Utils/Constants.h"
 #include "../Utils/HostMessages.h"
 #include "../Utils/MapNumbers.h"
-#include "Lowering.h"
+#include "HostRuntime.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -36,76 +35,6 @@ namespace mx::mxgpu {
 #define GEN_PASS_DEF_CONVERTMXGPUHOSTTOGPUPASS
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
-
-/// Calls a function of the runtime, declared in the module at first use.
-static Value callRuntime(NVVMBuilder &builder, StringRef name, Type result,
-                         ValueRange arguments, bool isVariadic = false) {
-  auto module =
-      builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-  if (!function) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(module.getBody());
-    Type none = LLVM::LLVMVoidType::get(builder.getContext());
-    ValueRange fixed = isVariadic ? arguments.take_front() : arguments;
-    function = LLVM::LLVMFuncOp::create(
-        builder, name,
-        LLVM::LLVMFunctionType::get(result ? result : none,
-                                    llvm::to_vector(fixed.getTypes()),
-                                    isVariadic));
-  }
-  auto call = LLVM::CallOp::create(builder, function, arguments);
-  return result ? call.getResult() : Value();
-}
-
-static Value toPointer(NVVMBuilder &builder, Value address) {
-  Value wide =
-      arith::IndexCastUIOp::create(builder, builder.getI64Type(), address);
-  return LLVM::IntToPtrOp::create(
-      builder, LLVM::LLVMPointerType::get(builder.getContext()), wide);
-}
-
-/// Pointer to where the offset of a memref counts from.
-static Value getBasePointer(NVVMBuilder &builder, Value memref) {
-  return toPointer(
-      builder, memref::ExtractAlignedPointerAsIndexOp::create(builder, memref));
-}
-
-/// Pointer to the first element of a memref.
-static Value getPointer(NVVMBuilder &builder, Value memref) {
-  Value address =
-      memref::ExtractAlignedPointerAsIndexOp::create(builder, memref);
-  auto type = dyn_cast<MemRefType>(memref.getType());
-  if (type && !type.getLayout().isIdentity()) {
-    Value offset =
-        memref::ExtractStridedMetadataOp::create(builder, memref).getOffset();
-    Value bytes = builder.index(type.getElementTypeBitWidth() / 8);
-    address = builder.add(address, builder.mul(offset, bytes));
-  }
-  return toPointer(builder, address);
-}
-
-static Value getDefaultStream(NVVMBuilder &builder) {
-  return LLVM::ZeroOp::create(builder,
-                              LLVM::LLVMPointerType::get(builder.getContext()));
-}
-
-/// Values in an array on the stack, as the runtime takes them.
-static Value storeArray(NVVMBuilder &builder, ArrayRef<Value> values,
-                        Type type) {
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Value array = LLVM::AllocaOp::create(
-      builder, pointer, type,
-      LLVM::ConstantOp::create(builder, builder.getI64Type(),
-                               std::max<int64_t>(values.size(), 1)));
-  for (auto [index, value] : llvm::enumerate(values)) {
-    Value address = LLVM::GEPOp::create(
-        builder, pointer, type, array,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
-    LLVM::StoreOp::create(builder, value, address);
-  }
-  return array;
-}
 
 namespace {
 
@@ -273,122 +202,6 @@ struct LaunchLowering final : OpConversionPattern<LaunchOp> {
   }
 };
 
-/// Bytes of a memref with identity layout, as i64.
-static Value getBytes(NVVMBuilder &builder, MemRefType type,
-                      ValueRange dynamicSizes) {
-  Value bytes = builder.i64(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
-  for (int64_t size : type.getShape()) {
-    Value factor;
-    if (ShapedType::isDynamic(size)) {
-      factor = arith::IndexCastOp::create(builder, builder.getI64Type(),
-                                          dynamicSizes.front());
-      dynamicSizes = dynamicSizes.drop_front();
-    } else {
-      factor = builder.i64(size);
-    }
-    bytes = builder.mul(bytes, factor);
-  }
-  return bytes;
-}
-
-/// Those of one that is there.
-static Value getBytes(NVVMBuilder &builder, Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  SmallVector<Value> sizes;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (type.isDynamicDim(dim))
-      sizes.push_back(memref::DimOp::create(builder, memref, dim));
-  return getBytes(builder, type, sizes);
-}
-
-struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(memref::AllocOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (failed(mx::verifyByteCount(op, op.getType())))
-      return failure();
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    Value isHostShared =
-        arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
-    Value bytes = getBytes(builder, op.getType(), adaptor.getDynamicSizes());
-    if (!op.getType().hasStaticShape()) {
-      // A product that overflowed must not pass for a small size.
-      Value fits = mx::createFitsAddressSpace(
-          rewriter, op.getLoc(), op.getType(), adaptor.getDynamicSizes());
-      bytes = arith::SelectOp::create(builder, fits, bytes, builder.i64(-1));
-    }
-    Value pointer =
-        callRuntime(builder, "mgpuMemAlloc",
-                    LLVM::LLVMPointerType::get(builder.getContext()),
-                    {bytes, getDefaultStream(builder), isHostShared});
-    rewriter.replaceOp(op, buildMemRef(builder, op.getType(), pointer,
-                                       adaptor.getDynamicSizes()));
-    return success();
-  }
-};
-
-struct DeviceDeallocLowering final : OpConversionPattern<memref::DeallocOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(memref::DeallocOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    callRuntime(
-        builder, "mgpuMemFree", Type(),
-        {getPointer(builder, adaptor.getMemref()), getDefaultStream(builder)});
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-constexpr llvm::StringLiteral kMemset = "mxMemset";
-
-/// Of zeros, whose bytes are equal.
-struct DeviceMemsetLowering final : OpConversionPattern<gpu::MemsetOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(gpu::MemsetOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto type = cast<MemRefType>(op.getDst().getType());
-    if (!type.getLayout().isIdentity())
-      return rewriter.notifyMatchFailure(op, "expected an identity layout");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    Value zero =
-        arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
-    callRuntime(builder, kMemset, builder.getI32Type(),
-                {getPointer(builder, adaptor.getDst()), zero,
-                 getBytes(builder, adaptor.getDst()),
-                 getDefaultStream(builder)});
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-struct DeviceCopyLowering final : OpConversionPattern<memref::CopyOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(memref::CopyOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto type = cast<MemRefType>(op.getSource().getType());
-    auto targetType = cast<MemRefType>(op.getTarget().getType());
-    if (!type.getLayout().isIdentity() || !targetType.getLayout().isIdentity())
-      return rewriter.notifyMatchFailure(op, "expected identity layouts");
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    callRuntime(builder, "mgpuMemcpy", Type(),
-                {getPointer(builder, adaptor.getTarget()),
-                 getPointer(builder, adaptor.getSource()),
-                 getBytes(builder, adaptor.getSource()),
-                 getDefaultStream(builder)});
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
 /// Whether an operation puts something on the default stream.
 static bool isQueued(Operation *op) {
   auto call = dyn_cast<LLVM::CallOp>(op);
@@ -435,8 +248,8 @@ struct ConvertMXGPUHostToGPUPass final
                         gpu::MemsetOp>();
     RewritePatternSet patterns(context);
     patterns.add<EncodeTensorMapLowering, SmCountLowering, RequireLowering,
-                 LaunchLowering, DeviceAllocLowering, DeviceDeallocLowering,
-                 DeviceMemsetLowering, DeviceCopyLowering>(converter, context);
+                 LaunchLowering>(converter, context);
+    addHostMemoryPatterns(converter, patterns);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       return signalPassFailure();

@@ -178,12 +178,13 @@ private:
       prepareToFill(at[0]);
     else if (isOfTensorCore(type))
       builder.fenceAfterSync();
-    Value column;
     if (type.getSpace() == Space::Tmem)
-      column = getTensorMemory(role->getParentOfType<KernelOp>());
-    buffers = StageBuffersOp::create(builder, ring, at[0], column,
-                                     /*warp=*/Value())
-                  .getBuffers();
+      viewColumns(take, at[0]);
+    else
+      buffers = StageBuffersOp::create(builder, ring, at[0],
+                                       /*tensor_memory=*/Value(),
+                                       /*warp=*/Value())
+                    .getBuffers();
     SmallVector<Operation *> gives;
     for (Operation *user :
          llvm::make_early_inc_range(take->getResult(0).getUsers()))
@@ -195,6 +196,22 @@ private:
       lowerGive(give, at[0]);
     replaceTake(take, at[0], buffers);
     return next;
+  }
+
+  /// Where each use of them stands: columns are cheap to compute, and a role
+  /// that holds accumulators has no registers for them.
+  void viewColumns(Operation *take, Value stage) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value column = getTensorMemory(role->getParentOfType<KernelOp>());
+    auto views = take->getResults().drop_front();
+    for (auto [i, view] : llvm::enumerate(views))
+      for (OpOperand &use : llvm::make_early_inc_range(view.getUses())) {
+        builder.setInsertionPoint(use.getOwner());
+        auto here = StageBuffersOp::create(builder, ring, stage, column,
+                                           /*warp=*/Value());
+        use.set(here.getBuffers()[i]);
+      }
+    buffers.assign(views.begin(), views.end());
   }
 
   void prepareToFill(Value stage) {

@@ -38,8 +38,8 @@ static void lowerThreadIds(RoleOp role) {
     Value inRole = arith::SubIOp::create(
         builder, builder.threadId(),
         builder.i32(*role.getFirstWarp() * mx::target::kWarpSize));
-    Value index = arith::IndexCastUIOp::create(builder, builder.getIndexType(),
-                                               inRole);
+    Value index =
+        arith::IndexCastUIOp::create(builder, builder.getIndexType(), inRole);
     id.replaceAllUsesWith(index);
     id.erase();
   }
@@ -83,7 +83,8 @@ void mx::mxgpu::lowerRoles(KernelOp kernel) {
     auto ifOp = scf::IfOp::create(builder, isRole, /*withElse=*/!isLast);
     OpBuilder::InsertPoint next = builder.saveInsertionPoint();
     if (!isLast)
-      next = OpBuilder::InsertPoint(ifOp.elseBlock(), ifOp.elseBlock()->begin());
+      next =
+          OpBuilder::InsertPoint(ifOp.elseBlock(), ifOp.elseBlock()->begin());
     builder.setInsertionPointToStart(ifOp.thenBlock());
     inlineRole(builder, role, registers);
     builder.restoreInsertionPoint(next);

@@ -88,8 +88,8 @@ private:
                                           /*tensor_memory=*/Value(), warp);
     Value next = builder.createOrFold<NextStageOp>(stage);
     lowerCopies(take);
-    for (Operation *user : llvm::make_early_inc_range(
-             take.getStage().getUsers()))
+    for (Operation *user :
+         llvm::make_early_inc_range(take.getStage().getUsers()))
       if (auto commit = dyn_cast<ProducerCommitOp>(user))
         lowerCommit(commit);
     replaceTake(take, stage, buffers.getBuffers());
@@ -176,11 +176,11 @@ private:
       return arith::IndexCastUIOp::create(builder, builder.getIndexType(),
                                           value);
     };
-    Value row = toIndex(
-        arith::DivUIOp::create(builder, number, builder.i32(inRow)));
-    Value column = toIndex(builder.mul(
-        arith::RemUIOp::create(builder, number, builder.i32(inRow)),
-        builder.i32(chunk)));
+    Value row =
+        toIndex(arith::DivUIOp::create(builder, number, builder.i32(inRow)));
+    Value column = toIndex(
+        builder.mul(arith::RemUIOp::create(builder, number, builder.i32(inRow)),
+                    builder.i32(chunk)));
     Value values = LoadSharedOp::create(
         builder, VectorType::get(chunk, buffer.getElementType()),
         op.getBuffer(), row, column, /*rows=*/Value());

@@ -236,7 +236,8 @@ void WorkLowering::lowerToLoop(
     NVVMBuilder &builder, ForEachWorkOp op, ValueRange first,
     function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments) {
   auto loop = scf::WhileOp::create(
-      builder, first.getTypes(), first, [](OpBuilder &, Location, ValueRange) {},
+      builder, first.getTypes(), first,
+      [](OpBuilder &, Location, ValueRange) {},
       [](OpBuilder &nested, Location loc, ValueRange unit) {
         scf::YieldOp::create(nested, loc, unit);
       });
@@ -318,9 +319,8 @@ void WorkLowering::lowerGroups(NVVMBuilder &builder, ForEachWorkOp op,
 /// tickets.
 void WorkLowering::lowerTickets(NVVMBuilder &builder, ForEachWorkOp op,
                                 const Problem &problem) {
-  lowerToLoop(builder, op, ValueRange(builder.ctaId()), [&](auto unit) {
-    return getUnit(builder, problem, unit[0]);
-  });
+  lowerToLoop(builder, op, ValueRange(builder.ctaId()),
+              [&](auto unit) { return getUnit(builder, problem, unit[0]); });
 }
 
 /// CTA c, or pair c, visits units c, c + their number, ... Not scf.for, which
@@ -369,8 +369,8 @@ void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkOp op,
   builder.setInsertionPointToStart(body);
   SmallVector<Value> arguments =
       getUnit(builder, problem, body->getArgument(0));
-  Value nothing = arith::ConstantOp::create(
-      builder, builder.getIntegerAttr(answerType, 0));
+  Value nothing =
+      arith::ConstantOp::create(builder, builder.getIntegerAttr(answerType, 0));
   auto condition =
       scf::ConditionOp::create(builder, builder.i1(false), nothing);
   NextUnitOp next = *op.getBody().getOps<NextUnitOp>().begin();
@@ -402,8 +402,8 @@ void WorkLowering::tellUnits(WorkSourceOp source) {
       continue;
     }
     // All lanes find the unit after the one of the loop, and one tells of it.
-    GroupUnit unit = findNextGroupUnit(
-        builder, source, commit->getParentOfType<scf::WhileOp>());
+    GroupUnit unit = findNextGroupUnit(builder, source,
+                                       commit->getParentOfType<scf::WhileOp>());
     auto ifOp =
         scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
@@ -443,8 +443,7 @@ Value mx::mxgpu::getNumUnits(NVVMBuilder &builder, WorkSourceOp source) {
 }
 
 namespace {
-struct LowerWorkPass final
-    : mx::mxgpu::impl::LowerWorkPassBase<LowerWorkPass> {
+struct LowerWorkPass final : mx::mxgpu::impl::LowerWorkPassBase<LowerWorkPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<KernelOp>())
       WorkLowering(kernel).run();

@@ -8,11 +8,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
-#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/MX/IR/NormalReciprocal.h"
 
 using namespace mlir;
@@ -130,8 +130,7 @@ struct WidenPairs final : OpRewritePattern<arith::ExtFOp> {
 } // namespace
 
 namespace {
-struct LowerMathPass final
-    : mx::mxgpu::impl::LowerMathPassBase<LowerMathPass> {
+struct LowerMathPass final : mx::mxgpu::impl::LowerMathPassBase<LowerMathPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<NormalReciprocal, ClampMagnitude, WidenPairs>(&getContext());

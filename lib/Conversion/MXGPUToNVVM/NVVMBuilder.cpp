@@ -71,8 +71,8 @@ Value NVVMBuilder::offset(Value pointer, Value bytes) {
       start.getIndices().size() == 1 && start.getElemType().isInteger(8)) {
     auto index = start.getIndices()[0];
     auto constant = dyn_cast<IntegerAttr>(index);
-    return shared(add(constant ? i32(constant.getInt()) : cast<Value>(index),
-                      bytes));
+    return shared(
+        add(constant ? i32(constant.getInt()) : cast<Value>(index), bytes));
   }
   return LLVM::GEPOp::create(*this, pointer.getType(), getI8Type(), pointer,
                              ArrayRef<LLVM::GEPArg>{bytes});
@@ -224,7 +224,8 @@ Value NVVMBuilder::atLeader(Value pointer) {
 
 void NVVMBuilder::arriveInCluster(Value barrier, int64_t count) {
   NVVM::MBarrierArriveOp::create(*this, /*res=*/Type(), inCluster(barrier),
-                                 getArrivals(*this, count), NVVM::MemScopeKind::CLUSTER,
+                                 getArrivals(*this, count),
+                                 NVVM::MemScopeKind::CLUSTER,
                                  /*relaxed=*/false);
 }
 

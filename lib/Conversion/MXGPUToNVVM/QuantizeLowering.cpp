@@ -14,7 +14,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/Shared/ScaleRounding.h"
 #include "mx/Support/FloatFormats.h"
 
 using namespace mlir;
@@ -194,7 +194,8 @@ struct QuantizeBlockLowering final : OpConversionPattern<QuantizeBlockOp> {
 };
 
 /// The maxima of vectors are those that a quantizer of them computes too.
-struct LargestMagnitudeLowering final : OpConversionPattern<LargestMagnitudeOp> {
+struct LargestMagnitudeLowering final
+    : OpConversionPattern<LargestMagnitudeOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult

@@ -17,7 +17,7 @@
 
 #include "NVVMBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/Shared/ScaleRounding.h"
 #include <optional>
 
 namespace mx {

@@ -185,8 +185,8 @@ struct StoreFragmentSharedLowering final : OpConversionPattern<StoreSharedOp> {
     NVVMBuilder builder(op.getLoc(), rewriter);
     Fragment fragment(builder, op.getBuffer().getType(),
                       cast<VectorType>(op.getValue().getType()),
-                      adaptor.getBuffer(),
-                      adaptor.getCoords()[0], adaptor.getCoords()[1]);
+                      adaptor.getBuffer(), adaptor.getCoords()[0],
+                      adaptor.getCoords()[1]);
     SmallVector<Value> words = toWords(builder, adaptor.getValue());
     ArrayRef<Value> rest = words;
     for (int64_t row = 0; row < fragment.getRows(); ++row)
@@ -223,9 +223,9 @@ struct StoreScaleLowering final : OpConversionPattern<StoreScaleOp> {
     place = builder.add(place, block);
     Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
                                           adaptor.getScale());
-    LLVM::StoreOp::create(builder, byte,
-                          builder.offset(adaptor.getBuffer(),
-                                         builder.add(start, place)));
+    LLVM::StoreOp::create(
+        builder, byte,
+        builder.offset(adaptor.getBuffer(), builder.add(start, place)));
     rewriter.eraseOp(op);
     return success();
   }

@@ -134,6 +134,6 @@ private:
 
 void mx::mxgpu::populateScalePatterns(RewritePatternSet &patterns,
                                       const TypeConverter &converter) {
-  patterns.add<LoadScaleLowering, StoreScalesLowering>(
-      converter, patterns.getContext());
+  patterns.add<LoadScaleLowering, StoreScalesLowering>(converter,
+                                                       patterns.getContext());
 }

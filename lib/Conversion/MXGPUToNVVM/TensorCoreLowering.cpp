@@ -114,8 +114,7 @@ struct CopyScalesLowering final : OpConversionPattern<CopyScalesOp> {
         builder.add(adaptor.getTensorMemory(), builder.i32(*op.getColumn()));
     if (Value place = adaptor.getPlace())
       column = builder.add(
-          column,
-          builder.mul(place, builder.i32(op.getType().getColumns())));
+          column, builder.mul(place, builder.i32(op.getType().getColumns())));
     int64_t tiles = op.getType().getTiles();
     int64_t groups = op.getType().getRows() / target::kScaleRowsPerGroup;
     for (int64_t tile = 0; tile < tiles; ++tile)
@@ -224,12 +223,12 @@ struct MmaLowering final : OpConversionPattern<MmaOp> {
   static Operand getOperand(NVVMBuilder &builder, BufferType buffer,
                             Value view) {
     int64_t panels = buffer.getShape().size() == 3 ? buffer.getShape()[0] : 1;
-    return {getDescriptor(
-                builder,
-                target::kMajorDescriptor(getSwizzle(buffer.getSwizzle())),
-                view),
-            static_cast<int64_t>(buffer.getSwizzle()) / target::kMmaKBytes,
-            buffer.getSizeInBytes() / panels};
+    return {
+        getDescriptor(builder,
+                      target::kMajorDescriptor(getSwizzle(buffer.getSwizzle())),
+                      view),
+        static_cast<int64_t>(buffer.getSwizzle()) / target::kMmaKBytes,
+        buffer.getSizeInBytes() / panels};
   }
 
   static Issue getIssue(NVVMBuilder &builder, MmaOp op, OpAdaptor adaptor,

@@ -12,7 +12,7 @@
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
-#include "mx/Dialect/MX/IR/VectorSizes.h"
+#include "mx/Dialect/Shared/VectorSizes.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -78,8 +78,7 @@ struct UnrollFragmentsPass final
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
-      (void)loopUnrollByFactor(loop,
-                               loop.getStaticTripCount()->getZExtValue());
+      (void)loopUnrollByFactor(loop, loop.getStaticTripCount()->getZExtValue());
     // What was a loop's counter is a constant now.
     if (!loops.empty())
       (void)applyPatternsGreedily(kernel,

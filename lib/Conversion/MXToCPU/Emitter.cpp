@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "../Utils/Storage.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -16,12 +17,6 @@
 using namespace mlir;
 using namespace mx;
 using namespace mx::cpu;
-
-IntegerType mx::cpu::getStorageType(Type element) {
-  if (isa<Float4E2M1FNType, Float6E3M2FNType, Float6E2M3FNType>(element))
-    return IntegerType::get(element.getContext(), 8);
-  return {};
-}
 
 Emitter::Emitter(OpBuilder &builder, Operation *op)
     : builder(builder), op(op), loc(op->getLoc()),

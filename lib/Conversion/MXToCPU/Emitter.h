@@ -127,9 +127,6 @@ private:
   Numbers numbers;
 };
 
-/// The type that elements narrower than a byte are stored as, or null.
-mlir::IntegerType getStorageType(mlir::Type element);
-
 } // namespace mx::cpu
 
 #endif // MX_LIB_CONVERSION_MXTOCPU_EMITTER_H

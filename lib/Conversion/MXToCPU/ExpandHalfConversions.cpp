@@ -21,6 +21,7 @@ namespace mx {
 } // namespace mx
 
 using namespace mlir;
+using namespace mx;
 using namespace mx::cpu;
 
 namespace {

@@ -37,8 +37,7 @@ LogicalResult checkInput(ModuleOp module) {
     }
     return WalkResult::advance();
   });
-  return failure(result.wasInterrupted() ||
-                 failed(mx::cpu::verifyStorage(module)));
+  return failure(result.wasInterrupted() || failed(mx::verifyStorage(module)));
 }
 
 struct ConvertMXToCPUPass final
@@ -48,7 +47,7 @@ struct ConvertMXToCPUPass final
       return signalPassFailure();
     mx::cpu::decomposeProducts(getOperation());
     TypeConverter converter;
-    mx::cpu::addStorageConversions(converter);
+    mx::addStorageConversions(converter);
     RewritePatternSet patterns(&getContext());
     ConversionTarget target(getContext());
     target.addLegalDialect<arith::ArithDialect, LLVM::LLVMDialect,
@@ -60,7 +59,7 @@ struct ConvertMXToCPUPass final
     mx::cpu::populateDequantizePatterns(converter, patterns);
     mx::cpu::populateMatmulPatterns(converter, patterns);
     mx::cpu::populateCombinePatterns(converter, patterns);
-    mx::cpu::populateStoragePatterns(converter, patterns, target);
+    mx::populateStoragePatterns(converter, patterns, target);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();

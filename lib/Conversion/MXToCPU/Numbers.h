@@ -12,7 +12,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOCPU_NUMBERS_H
 #define MX_LIB_CONVERSION_MXTOCPU_NUMBERS_H
 
-#include "IntExpr.h"
+#include "../Utils/IntExpr.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mx/Dialect/MX/IR/MX.h"

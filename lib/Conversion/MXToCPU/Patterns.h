@@ -9,9 +9,9 @@
 #ifndef MX_LIB_CONVERSION_MXTOCPU_PATTERNS_H
 #define MX_LIB_CONVERSION_MXTOCPU_PATTERNS_H
 
+#include "../Utils/Storage.h"
 #include "Emitter.h"
 #include "mlir/Transforms/DialectConversion.h"
-#include "mx/Conversion/MXToCPU/Storage.h"
 #include "mx/Dialect/MX/IR/MX.h"
 
 namespace mx::cpu {

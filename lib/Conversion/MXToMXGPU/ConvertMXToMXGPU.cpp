@@ -129,7 +129,8 @@ struct ConvertMXToMXGPUPass final
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<linalg::LinalgOp>(op) ||
-          (isa_and_present<MXDialect>(op->getDialect()) && !isa<mx::YieldOp>(op)))
+          (isa_and_present<MXDialect>(op->getDialect()) &&
+           !isa<mx::YieldOp>(op)))
         ops.push_back(op);
     });
     gpu::GPUModuleOp module;

@@ -3,7 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A builder with the few arithmetic operations that kernels and launches need,
-// and the frame of a kernel.
+// and the frame of a kernel. Upstream's arith::ArithBuilder has neither
+// constants nor division, and is made anew for each location.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +13,8 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
+#include "mx/Dialect/MX/IR/MX.h"
 
 namespace mx::mxgpu {
 

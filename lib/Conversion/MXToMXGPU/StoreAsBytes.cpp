@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mx/Conversion/MXToCPU/Storage.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
@@ -41,15 +41,15 @@ struct ConvertEncode final : OpConversionPattern<EncodeTensorMapOp> {
 struct StoreAsBytesPass final
     : mx::mxgpu::impl::StoreAsBytesPassBase<StoreAsBytesPass> {
   void runOnOperation() override {
-    if (failed(mx::cpu::verifyStorage(getOperation())))
+    if (failed(mx::verifyStorage(getOperation())))
       return signalPassFailure();
     TypeConverter converter;
-    mx::cpu::addStorageConversions(converter);
+    mx::addStorageConversions(converter);
     RewritePatternSet patterns(&getContext());
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addLegalDialect<arith::ArithDialect>();
-    mx::cpu::populateStoragePatterns(converter, patterns, target);
+    mx::populateStoragePatterns(converter, patterns, target);
     patterns.add<ConvertEncode>(converter, &getContext());
     target.addDynamicallyLegalOp<EncodeTensorMapOp>([&](EncodeTensorMapOp op) {
       return converter.isLegal(op.getOperation());

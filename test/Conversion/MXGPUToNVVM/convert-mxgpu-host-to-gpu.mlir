@@ -68,8 +68,8 @@ func.func @sm_count() -> index {
 // CHECK-DAG:     %[[SW128:.*]] = arith.constant 3 : i32
 // CHECK-DAG:     %[[STREAM:.*]] = llvm.mlir.zero : !llvm.ptr
 // CHECK:         %[[ROWS:.*]] = memref.dim %[[A]]
-// CHECK:         %[[ROWS64:.*]] = arith.index_cast %[[ROWS]] : index to i64
 // CHECK:         %[[MAP:.*]] = llvm.alloca %{{.*}} x !llvm.array<128 x i8> {alignment = 64 : i64}
+// CHECK:         %[[ROWS64:.*]] = arith.index_cast %[[ROWS]] : index to i64
 // CHECK:         %[[DIMS:.*]] = llvm.alloca %{{.*}} x i64
 // CHECK:         llvm.store %[[C256]], %[[DIMS]]
 // CHECK:         %[[DIM1:.*]] = llvm.getelementptr %[[DIMS]][1]

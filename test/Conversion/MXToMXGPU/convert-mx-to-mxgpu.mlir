@@ -42,65 +42,57 @@
 // CHECK:         %[[WORK:.*]] = mxgpu.work_source static raster = linear tile [128, 256] of(%[[C256]], %[[C768]], %[[C512]])
 // CHECK-NEXT:    %[[IN:.*]] = mxgpu.ring "in" : [[$IN]]
 // CHECK-NEXT:    %[[ACC:.*]] = mxgpu.ring "acc" : [[$ACC]]
-// CHECK-NEXT:    mxgpu.role @epilogue warps(4) {
+
+// Every row exists. Rows of a result at a multiple of 32 bytes are written whole,
+// if anything was multiplied; an f32 result is stored as it was summed.
+// CHECK:         mxgpu.role @epilogue warps(4) {
 // CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
-// CHECK-NEXT:        %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
-// CHECK-NEXT:        %[[THREAD:.*]] = mxgpu.thread_id
-// CHECK-NEXT:        %[[OWN:.*]] = arith.addi %[[ROW]], %[[THREAD]]
-// CHECK-NEXT:        %[[DATA:.*]] = memref.extract_aligned_pointer_as_index %[[R]]
-// CHECK-NEXT:        %[[LOW:.*]] = arith.andi %[[DATA]], %{{.*}}
-// CHECK-NEXT:        %[[ALIGNED:.*]] = arith.cmpi eq, %[[LOW]], %[[C0]]
-// CHECK-NEXT:        %[[SOME:.*]] = arith.cmpi ne, %[[START]], %[[END]]
-// CHECK-NEXT:        %[[WHOLE:.*]] = arith.andi %[[ALIGNED]], %[[SOME]]
-// CHECK-NEXT:        %[[D:.*]] = mxgpu.consume %[[ACC]]
+// CHECK:             %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
+// CHECK:             %[[OWN:.*]] = arith.addi %[[ROW]], %{{.*}}
+// CHECK:             %[[DATA:.*]] = memref.extract_aligned_pointer_as_index %[[R]]
+// CHECK:             %[[LOW:.*]] = arith.andi %[[DATA]], %{{.*}}
+// CHECK:             %[[ALIGNED:.*]] = arith.cmpi eq, %[[LOW]], %[[C0]]
+// CHECK:             %[[SOME:.*]] = arith.cmpi ne, %[[START]], %[[END]]
+// CHECK:             %[[WHOLE:.*]] = arith.andi %[[ALIGNED]], %[[SOME]]
+// CHECK:             %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %[[ACC]]
 // CHECK-NEXT:        scf.if %[[WHOLE]] {
 // CHECK-NEXT:          scf.for %[[J:.*]] = %[[C0]] to %[[C256]] step %[[C32]] {
-// CHECK-NEXT:            %[[AT:.*]] = arith.addi %[[COLUMN]], %[[J]]
-// CHECK-NEXT:            %[[F:.*]] = mxgpu.load_accumulator %[[D]]["d"] column(%[[J]]) empty(%[[NONE]]) : !mma_slot -> vector<32xf32>
-// An f32 result is stored as it was summed.
-// CHECK-NEXT:            mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %[[AT]]] when(%[[TRUE]]) aligned(32) : vector<32xf32>, memref<256x768xf32>
-// CHECK-NEXT:          }
-// CHECK-NEXT:        } else {
-// CHECK-NEXT:          scf.for %[[J:.*]] = %[[C0]] to %[[C256]] step %[[C32]] {
-// CHECK-NEXT:            %[[AT:.*]] = arith.addi %[[COLUMN]], %[[J]]
-// CHECK-NEXT:            %[[F:.*]] = mxgpu.load_accumulator %[[D]]["d"] column(%[[J]]) empty(%[[NONE]]) : !mma_slot -> vector<32xf32>
-// CHECK-NEXT:            mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %[[AT]]] when(%[[TRUE]]) : vector<32xf32>, memref<256x768xf32>
-// CHECK-NEXT:          }
-// CHECK-NEXT:        }
-// CHECK-NEXT:        mxgpu.release %[[D]]
-// CHECK-NEXT:      }
-// CHECK-NEXT:    }
-// CHECK-NEXT:    mxgpu.role @load warps(1) elected {
+// CHECK:                 %[[AT:.*]] = arith.addi %[[COLUMN]], %[[J]]
+// CHECK:                 %[[F:.*]] = mxgpu.load_accumulator %[[D]] column(%[[J]]) empty(%[[NONE]]) : {{.*}} -> vector<32xf32>
+// CHECK-NEXT:            mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %[[AT]]] when(%[[TRUE]]) aligned(32)
+// CHECK:               } else {
+// CHECK:                 %[[F:.*]] = mxgpu.load_accumulator %[[D]] column(%{{.*}}) empty(%[[NONE]])
+// CHECK-NEXT:            mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %{{.*}}] when(%[[TRUE]]) :
+// CHECK:             mxgpu.consumer_release %[[STAGE]]
+
+// The tiles of a step and their scales.
+// CHECK:         mxgpu.role @load warps(1) elected {
 // CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
-// CHECK-NEXT:        %[[ROW_TILE:.*]] = arith.divui %[[ROW]], %[[C128]]
-// CHECK-NEXT:        %[[COLUMN_TILE:.*]] = arith.divui %[[COLUMN]], %[[C128]]
-// CHECK-NEXT:        mxgpu.for_each_k (%[[K:.*]], %{{.*}}, %{{.*}}) from %[[START]] to %[[END]] step 128 {
-// CHECK-NEXT:          %[[K_TILE:.*]] = arith.divui %[[K]], %[[C128]]
-// CHECK-NEXT:          %[[S:.*]] = mxgpu.acquire %[[IN]]
-// CHECK-NEXT:          mxgpu.tma_load %[[A]][%[[ROW]], %[[K]]] into %[[S]]["a"]
-// CHECK-NEXT:          mxgpu.tma_load %[[B]][%[[COLUMN]], %[[K]]] into %[[S]]["b"]
-// CHECK-NEXT:          mxgpu.tma_load %[[SA]][%[[ROW_TILE]], %[[K_TILE]]] into %[[S]]["sfa"]
-// CHECK-NEXT:          mxgpu.tma_load %[[SB]][%[[COLUMN_TILE]], %[[K_TILE]]] into %[[S]]["sfb"]
-// CHECK-NEXT:          mxgpu.publish %[[S]] :
-// CHECK-NEXT:        }
-// CHECK-NEXT:      }
-// CHECK-NEXT:    }
-// CHECK-NEXT:    mxgpu.role @mma warps(1) elected {
+// CHECK-DAG:         %[[ROW_TILE:.*]] = arith.divui %[[ROW]], %[[C128]]
+// CHECK-DAG:         %[[COLUMN_TILE:.*]] = arith.divui %[[COLUMN]], %[[C128]]
+// CHECK:             mxgpu.for_each_k (%[[K:.*]], %{{.*}}, %{{.*}}) from %[[START]] to %[[END]] step 128 {
+// CHECK:               %[[K_TILE:.*]] = arith.divui %[[K]], %[[C128]]
+// CHECK:               %[[S:.*]], %[[TO_A:.*]], %[[TO_B:.*]], %[[TO_SA:.*]], %[[TO_SB:.*]] = mxgpu.producer_acquire %[[IN]]
+// CHECK-DAG:           mxgpu.tma_load %[[A]][%[[ROW]], %[[K]]] into %[[TO_A]] for %[[S]]
+// CHECK-DAG:           mxgpu.tma_load %[[B]][%[[COLUMN]], %[[K]]] into %[[TO_B]] for %[[S]]
+// CHECK-DAG:           mxgpu.tma_load %[[SA]][%[[ROW_TILE]], %[[K_TILE]]] into %[[TO_SA]] for %[[S]]
+// CHECK-DAG:           mxgpu.tma_load %[[SB]][%[[COLUMN_TILE]], %[[K_TILE]]] into %[[TO_SB]] for %[[S]]
+// CHECK:               mxgpu.producer_commit %[[S]] :
+
+// One accumulator, to which all steps but the first add.
+// CHECK:         mxgpu.role @mma warps(1) elected {
 // CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %{{.*}}, %{{.*}}, %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
-// CHECK-NEXT:        %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
-// CHECK-NEXT:        %[[D:.*]] = mxgpu.acquire %[[ACC]]
-// CHECK-NEXT:        mxgpu.for_each_k (%{{.*}}, %[[EXTENT:.*]], %[[FIRST:.*]]) from %[[START]] to %[[END]] step 128 {
-// CHECK-NEXT:          %[[MORE:.*]] = arith.xori %[[FIRST]], %[[TRUE]] : i1
-// CHECK-NEXT:          %[[S:.*]] = mxgpu.consume %[[IN]]
-// CHECK-NEXT:          %[[SFA:.*]] = mxgpu.copy_scales %[[S]]["sfa"] : !tma_slot -> !mxgpu.scales<128>
-// CHECK-NEXT:          %[[SFB:.*]] = mxgpu.copy_scales %[[S]]["sfb"] : !tma_slot -> !mxgpu.scales<256>
-// CHECK-NEXT:          mxgpu.mma %[[S]]["a", "b"] scales(%[[SFA]], %[[SFB]]) into %[[D]]["d"] accumulate(%[[MORE]]) :
-// CHECK-NEXT:          mxgpu.release %[[S]]
+// CHECK:             %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
+// CHECK:             %[[STAGE:.*]], %[[D:.*]] = mxgpu.producer_acquire %[[ACC]]
+// CHECK:             mxgpu.for_each_k (%{{.*}}, %{{.*}}, %[[FIRST:.*]]) from %[[START]] to %[[END]] step 128 {
+// CHECK:               %[[MORE:.*]] = arith.xori %[[FIRST]], %[[TRUE]] : i1
+// CHECK:               %[[S:.*]], %[[FROM_A:.*]], %[[FROM_B:.*]], %[[FROM_SA:.*]], %[[FROM_SB:.*]] = mxgpu.consumer_wait %[[IN]]
+// CHECK-DAG:           %[[SFA:.*]] = mxgpu.copy_scales %[[FROM_SA]] : {{.*}} -> !mxgpu.scales<128>
+// CHECK-DAG:           %[[SFB:.*]] = mxgpu.copy_scales %[[FROM_SB]] : {{.*}} -> !mxgpu.scales<256>
+// CHECK:               mxgpu.mma %[[FROM_A]], %[[FROM_B]] scales(%[[SFA]], %[[SFB]]) into %[[D]] accumulate(%[[MORE]]) :
+// CHECK-NEXT:          mxgpu.consumer_release %[[S]]
 // CHECK-NEXT:        }
-// CHECK-NEXT:        mxgpu.publish %[[D]] empty(%[[NONE]])
-// CHECK-NEXT:      }
-// CHECK-NEXT:    }
-// CHECK-NEXT:  }
+// CHECK-NEXT:        mxgpu.producer_commit %[[STAGE]] empty(%[[NONE]])
 func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU>,
                   %b: memref<768x512xf8E4M3FN>, %bs: memref<6x4x32x4x4xf8E8M0FNU>, %y: memref<256x768xf32>) {
   mx.matmul ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<2x4x32x4x4xf8E8M0FNU>, memref<768x512xf8E4M3FN>, memref<6x4x32x4x4xf8E8M0FNU>)

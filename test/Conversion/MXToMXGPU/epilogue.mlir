@@ -18,7 +18,7 @@
 // CHECK:             %[[LAST:.*]] = arith.subi %[[ROWS]],
 // CHECK:             %[[ROW:.*]] = arith.minui %[[OWN]], %[[LAST]]
 // CHECK:             %[[SCALE:.*]] = memref.load %{{.*}}[%[[ROW]]] : memref<?xf32>
-// CHECK:             mxgpu.consume
+// CHECK:             mxgpu.consumer_wait
 // CHECK:             scf.if
 // CHECK:               scf.for
 // CHECK:                 %[[SUM:.*]] = mxgpu.load_accumulator
@@ -45,7 +45,7 @@
 // CHECK:                 memref.load %{{.*}}[%[[C0]]] : memref<?xf32>
 // CHECK:                 memref.load %{{.*}}[%[[ROW]], %[[C0]]] : memref<?x?xbf16>
 // CHECK:                 mxgpu.store_fragment %{{.*}}, %[[R]][%[[OWN]], %{{.*}}] when(%[[IN]]) : vector<32xbf16>
-// CHECK:             mxgpu.release
+// CHECK:             mxgpu.consumer_release
 !a = memref<?x?xf8E4M3FN>
 !s = memref<?x?x32x4x4xf8E8M0FNU>
 func.func @region(%a: !a, %as: !s, %b: !a, %bs: !s, %bias: memref<?xf32>, %scale: memref<?xf32>, %residual: memref<?x?xbf16>,
@@ -104,10 +104,10 @@ func.func @accumulate(%a: !a, %s: !s, %alpha: f32, %y: memref<128x128xf16>) {
 // CHECK:           %[[SUM:.*]] = mxgpu.load_accumulator
 // CHECK-NOT:       vector.load
 // CHECK:           %[[SENT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SUM]]
-// CHECK:           %[[SLOT:.*]] = mxgpu.acquire %[[RING]]
-// CHECK-NEXT:      mxgpu.store_shared %[[SENT]], %[[SLOT]]["c"] : vector<32xf32>
-// CHECK-NEXT:      mxgpu.tma_store %[[SLOT]]["c"] to %[[C]][%{{.*}}, %{{.*}}] add
-// CHECK-NEXT:      mxgpu.publish %[[SLOT]]
+// CHECK:           %[[STAGE:.*]], %[[ROWS:.*]] = mxgpu.producer_acquire %[[RING]]
+// CHECK-NEXT:      mxgpu.store_shared %[[SENT]], %[[ROWS]] : vector<32xf32>
+// CHECK-NEXT:      mxgpu.tma_store %[[ROWS]] to %[[C]][%{{.*}}, %{{.*}}] add
+// CHECK-NEXT:      mxgpu.producer_commit %[[STAGE]]
 !a = memref<130x64xf8E4M3FN>
 !as = memref<2x1x32x4x4xf8E8M0FNU>
 !b = memref<72x64xf8E4M3FN>

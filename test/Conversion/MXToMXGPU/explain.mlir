@@ -30,7 +30,7 @@
 // CHECK-NEXT:      50704 +-----------------------------+
 // CHECK-NEXT:            | alignment: 496              |
 // CHECK-NEXT:      51200 +-----------------------------+
-// CHECK-NEXT:            | more slots of in: 3 x 51200 |
+// CHECK-NEXT:            | more stages of in: 3 x 51200 |
 // CHECK-NEXT:     204800 +-----------------------------+
 // CHECK-NEXT:            | barriers of acc: 16         |
 // CHECK-NEXT:     204816 +-----------------------------+
@@ -101,7 +101,7 @@ func.func @dynamic(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>)
 // CHECK:         unknown columns: modelled as 8192
 // CHECK-NEXT:    tma_store needs rows of the result of a multiple of 16 bytes, which the launch checks
 // CHECK:         staging.c: 4096
-// CHECK:         more slots of staging: 7 x 4096
+// CHECK:         more stages of staging: 7 x 4096
 func.func @trusted(%a: tensor<512x256xf8E4M3FN>, %as: !scales, %b: tensor<?x256xf8E4M3FN>, %y: tensor<512x?xbf16>) -> tensor<512x?xbf16> {
   %0 = mx.matmul ins(%a, %as, %b, %as : tensor<512x256xf8E4M3FN>, !scales, tensor<?x256xf8E4M3FN>, !scales) outs(%y : tensor<512x?xbf16>)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 3, epilogue = tma_store>} -> tensor<512x?xbf16>

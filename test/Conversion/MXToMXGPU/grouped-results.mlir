@@ -17,18 +17,18 @@
 // The columns of a row are read together from both parts: first those that the
 // next accumulator shares. Four scales of a row are one word.
 // CHECK:         mxgpu.role @epilogue
-// CHECK:           %[[S:.*]] = mxgpu.consume %acc
+// CHECK:           %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc
 // CHECK:           %[[WORD:.*]] = scf.for %[[PLACE:.*]] = %c0 to %c64 step %c32 iter_args(
-// CHECK:             %[[GATE_COLUMN:.*]] = mxgpu.drain_column %[[S]], %[[PLACE]] of 2
-// CHECK:             %[[GATE:.*]] = mxgpu.load_accumulator %[[S]]["d"] column(%[[GATE_COLUMN]])
-// CHECK:             %[[UP_COLUMN:.*]] = mxgpu.drain_column %[[S]], %[[PLACE]] part 1 of 2
-// CHECK:             %[[UP:.*]] = mxgpu.load_accumulator %[[S]]["d"] column(%[[UP_COLUMN]])
+// CHECK:             %[[GATE_COLUMN:.*]] = mxgpu.drain_column %[[STAGE]], %[[PLACE]] of 2
+// CHECK:             %[[GATE:.*]] = mxgpu.load_accumulator %[[D]] column(%[[GATE_COLUMN]])
+// CHECK:             %[[UP_COLUMN:.*]] = mxgpu.drain_column %[[STAGE]], %[[PLACE]] part 1 of 2
+// CHECK:             %[[UP:.*]] = mxgpu.load_accumulator %[[D]] column(%[[UP_COLUMN]])
 // CHECK:             %[[H:.*]] = arith.mulf %[[GATE]], %[[UP]]
 // CHECK:             %[[Q:.*]], %[[F:.*]] = mxgpu.quantize_block %[[H]] scale_rounding = ceil
 // CHECK:             scf.if
 // CHECK:               mxgpu.store_block %[[Q]], %elements[
 // CHECK:             arith.ori
-// CHECK:           mxgpu.release %[[S]]
+// CHECK:           mxgpu.consumer_release %[[STAGE]]
 // CHECK:           scf.for %{{.*}} = %c64 to %c128 step %c32 iter_args(%{{.*}} = %[[WORD]])
 // CHECK:           scf.if
 // CHECK:             vector.store %{{.*}} : memref<6x2x32x4x4xf8E8M0FNU>, vector<4xf8E8M0FNU>
@@ -39,8 +39,8 @@
 // CHECK:             %[[PART:.*]] = arith.addi %[[FIRST]], %rank
 // CHECK:             %[[ROWS:.*]] = arith.muli %[[PART]], %c256
 // CHECK:             %[[ROW:.*]] = arith.addi %[[COLUMN]], %[[ROWS]]
-// CHECK:             mxgpu.tma_load %b_map[%[[ROW]], %{{.*}}] into %{{.*}}["b"] :
-// CHECK:             mxgpu.tma_load %sfb_map[{{.*}}] into %{{.*}}["sfb"] part(%rank) multicast
+// CHECK:             mxgpu.tma_load %b_map[%[[ROW]], %{{.*}}] into %b for %in_stage :
+// CHECK:             mxgpu.tma_load %sfb_map[{{.*}}] into %sfb part(%rank) for %in_stage multicast
 func.func @parts(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: !a, %s: !as) {
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : memref<4xi32>) outs(%e, %s : !a, !as) parts = 2

@@ -60,11 +60,11 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
 // Each CTA of a pair looks for its units by itself.
 // CHECK:         mxgpu.role @schedule warps(1) first_warp({{.*}}) {
 // CHECK-NEXT:      mxgpu.for_each_work {{.*}} in %[[WORK]] {
-// CHECK-NEXT:        %[[SLOT:.*]] = mxgpu.acquire %[[UNITS]]
-// CHECK-NEXT:        mxgpu.publish %[[SLOT]]
-// CHECK-NEXT:        %[[NEXT:.*]] = mxgpu.consume %[[UNITS]]
+// CHECK-NEXT:        %[[STAGE:.*]], %{{.*}} = mxgpu.producer_acquire %[[UNITS]]
+// CHECK-NEXT:        mxgpu.producer_commit %[[STAGE]]
+// CHECK-NEXT:        %[[STAGE:.*]], %[[NEXT:.*]] = mxgpu.consumer_wait %[[UNITS]]
 // CHECK-NEXT:        mxgpu.next_unit %[[NEXT]]
-// CHECK-NEXT:        mxgpu.release %[[NEXT]]
+// CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]]
 
 // A part of the reduction, and a matrix of the result, for each group.
 // CHECK-LABEL: mxgpu.kernel @reduction_grouped_matmul(

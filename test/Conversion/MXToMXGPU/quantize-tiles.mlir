@@ -114,54 +114,54 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] of(%[[M]], %[[K]], %c0)
 // CHECK:         mxgpu.role @load warps(1) elected
 // CHECK:           mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
-// CHECK-NEXT:        %in_slot = mxgpu.acquire %in
-// CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %column] into %in_slot["x"] part(%c0)
+// CHECK-NEXT:        %in_stage, %x = mxgpu.producer_acquire %in :
+// CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %column] into %x part(%c0) for %in_stage
 // CHECK-NEXT:        %[[NEXT:.*]] = arith.addi %column, %c64
-// CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %[[NEXT]]] into %in_slot["x"] part(%c1)
-// CHECK-NEXT:        mxgpu.publish %in_slot
+// CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %[[NEXT]]] into %x part(%c1) for %in_stage
+// CHECK-NEXT:        mxgpu.producer_commit %in_stage
 // CHECK:         mxgpu.role @quantize_columns warps(8)
 // CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
-// CHECK-NEXT:        %columns_slot = mxgpu.acquire %columns
-// CHECK-NEXT:        %in_slot = mxgpu.consume %in
+// CHECK-NEXT:        %columns_stage, %[[COLUMNS:.*]], %columns_scales = mxgpu.producer_acquire %columns :
+// CHECK-NEXT:        %in_stage, %x = mxgpu.consumer_wait %in :
 // CHECK-NEXT:        %thread = mxgpu.thread_id
 // CHECK-NEXT:        %[[PAIR:.*]] = arith.remui %thread, %c64
 // CHECK-NEXT:        %[[C:.*]] = arith.muli %[[PAIR]], %c2
 // CHECK-NEXT:        %[[B:.*]] = arith.divui %thread, %c64
 // CHECK-NEXT:        %[[R:.*]] = arith.muli %[[B]], %c32
-// CHECK-NEXT:        %x = mxgpu.load_shared %in_slot["x"] at[%[[R]], %[[C]]] : !tma_slot -> vector<32x2xbf16>
-// CHECK-NEXT:        %[[E:.*]], %[[S:.*]] = mxgpu.quantize_columns %x scale_rounding = ceil : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
-// CHECK-NEXT:        mxgpu.store_shared %[[E]], %columns_slot["columns"] at[%[[C]], %[[R]]]
+// CHECK-NEXT:        %[[IN:.*]] = mxgpu.load_shared %x at[%[[R]], %[[C]]] : !smem -> vector<32x2xbf16>
+// CHECK-NEXT:        %[[E:.*]], %[[S:.*]] = mxgpu.quantize_columns %[[IN]] scale_rounding = ceil : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
+// CHECK-NEXT:        mxgpu.store_shared %[[E]], %[[COLUMNS]] at[%[[C]], %[[R]]]
 // CHECK-NEXT:        %[[S0:.*]] = vector.extract %[[S]][0]
-// CHECK-NEXT:        mxgpu.store_scale %[[S0]], %columns_slot["columns_scales"] at[%[[C]], %[[B]]]
-// CHECK:             mxgpu.store_scale %{{.*}}, %columns_slot["columns_scales"]
-// CHECK-NEXT:        mxgpu.release %in_slot
-// CHECK-NEXT:        mxgpu.tma_store %columns_slot["columns"] to %[[Q]][%column, %row]
+// CHECK-NEXT:        mxgpu.store_scale %[[S0]], %columns_scales at[%[[C]], %[[B]]]
+// CHECK:             mxgpu.store_scale %{{.*}}, %columns_scales
+// CHECK-NEXT:        mxgpu.consumer_release %in_stage
+// CHECK-NEXT:        mxgpu.tma_store %[[COLUMNS]] to %[[Q]][%column, %row]
 // CHECK-NEXT:        %[[I:.*]] = arith.divui %column, %c128
 // CHECK-NEXT:        %[[J:.*]] = arith.divui %row, %c128
-// CHECK-NEXT:        mxgpu.bulk_store %columns_slot["columns_scales"] part(0) to %[[F]][%[[I]], %[[J]]]
-// CHECK-NEXT:        mxgpu.publish %columns_slot
+// CHECK-NEXT:        mxgpu.bulk_store %columns_scales part(0) to %[[F]][%[[I]], %[[J]]]
+// CHECK-NEXT:        mxgpu.producer_commit %columns_stage
 
 // A tile that is read once gives both, by a role for each axis.
 // CHECK-LABEL: mxgpu.kernel @both_quantize(
 // CHECK-SAME:    smem(68096)
 // CHECK:         mxgpu.role @quantize_rows warps(4)
-// CHECK:             mxgpu.acquire %rows
+// CHECK:             %rows_stage, %[[ROWS:.*]], %rows_scales = mxgpu.producer_acquire %rows :
 // CHECK:             scf.for %{{.*}} = %c0 to %c4 step %c1 {
-// CHECK:               %[[X:.*]] = mxgpu.load_shared %in_slot["x"] at[%[[R:.*]], %[[C:.*]]] : !tma_slot -> vector<32xbf16>
+// CHECK:               %[[X:.*]] = mxgpu.load_shared %x at[%[[R:.*]], %[[C:.*]]] : !smem -> vector<32xbf16>
 // CHECK-NEXT:          %[[E:.*]], %[[S:.*]] = mxgpu.quantize_block %[[X]] scale_rounding = even
-// CHECK-NEXT:          mxgpu.store_shared %[[E]], %rows_slot["rows"] at[%[[R]], %[[C]]]
-// CHECK-NEXT:          mxgpu.store_scale %[[S]], %rows_slot["rows_scales"] at[%[[R]], %{{.*}}]
-// CHECK:             mxgpu.release %in_slot
-// CHECK-NEXT:        mxgpu.tma_store %rows_slot["rows"] to %{{.*}}[%row, %column]
-// CHECK:             mxgpu.bulk_store %rows_slot["rows_scales"]
-// CHECK-NEXT:        mxgpu.publish %rows_slot
+// CHECK-NEXT:          mxgpu.store_shared %[[E]], %[[ROWS]] at[%[[R]], %[[C]]]
+// CHECK-NEXT:          mxgpu.store_scale %[[S]], %rows_scales at[%[[R]], %{{.*}}]
+// CHECK:             mxgpu.consumer_release %in_stage
+// CHECK-NEXT:        mxgpu.tma_store %[[ROWS]] to %{{.*}}[%row, %column]
+// CHECK:             mxgpu.bulk_store %rows_scales
+// CHECK-NEXT:        mxgpu.producer_commit %rows_stage
 // CHECK:         mxgpu.role @quantize_columns warps(4)
-// CHECK:             mxgpu.acquire %columns
+// CHECK:             %columns_stage, %[[COLUMNS:.*]], %columns_scales = mxgpu.producer_acquire %columns :
 // CHECK:             mxgpu.quantize_columns %{{.*}} scale_rounding = even
-// CHECK:             mxgpu.release %in_slot
-// CHECK-NEXT:        mxgpu.tma_store %columns_slot["columns"] to %{{.*}}[%column, %row]
-// CHECK:             mxgpu.bulk_store %columns_slot["columns_scales"]
-// CHECK-NEXT:        mxgpu.publish %columns_slot
+// CHECK:             mxgpu.consumer_release %in_stage
+// CHECK-NEXT:        mxgpu.tma_store %[[COLUMNS]] to %{{.*}}[%column, %row]
+// CHECK:             mxgpu.bulk_store %columns_scales
+// CHECK-NEXT:        mxgpu.producer_commit %columns_stage
 
 // Groups have tiles of rows of their own. Where one ends, its rows are stored by
 // threads, and transposed, zeros follow.
@@ -170,21 +170,23 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] ragged(%[[OFFSETS]] : memref<4xi32>)
 // CHECK:           mxgpu.tma_load %{{.*}}[%start, %column] into
 // CHECK:         mxgpu.role @quantize_rows warps(4)
+// CHECK:             %rows_stage, %[[ROWS:.*]], %rows_scales = mxgpu.producer_acquire %rows :
 // CHECK:             %[[N:.*]] = arith.subi %end, %start
-// CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] rows(%[[N]])
+// CHECK:               mxgpu.load_shared %x at[%{{.*}}, %{{.*}}] rows(%[[N]])
 // CHECK:             %[[WHOLE:.*]] = arith.cmpi eq, %[[N]], %c128
 // CHECK-NEXT:        %[[PART:.*]] = arith.cmpi ult, %[[N]], %c128
-// CHECK-NEXT:        mxgpu.tma_store %rows_slot["rows"] to %{{.*}}[%start, %column] when(%[[WHOLE]])
-// CHECK-NEXT:        mxgpu.store_rows %rows_slot["rows"] to %{{.*}}[%start, %column] rows(%[[N]]) when(%[[PART]])
+// CHECK-NEXT:        mxgpu.tma_store %[[ROWS]] to %{{.*}}[%start, %column] when(%[[WHOLE]])
+// CHECK-NEXT:        mxgpu.store_rows %[[ROWS]] to %{{.*}}[%start, %column] rows(%[[N]]) when(%[[PART]])
 // CHECK-NEXT:        %[[I:.*]] = arith.divui %start, %c128
 // CHECK-NEXT:        %[[TILE:.*]] = arith.addi %[[I]], %slice
-// CHECK:             mxgpu.bulk_store %rows_slot["rows_scales"] part(0) to %{{.*}}[%[[TILE]], %{{.*}}]
+// CHECK:             mxgpu.bulk_store %rows_scales part(0) to %{{.*}}[%[[TILE]], %{{.*}}]
 // CHECK:         mxgpu.role @quantize_columns warps(4)
+// CHECK:             %columns_stage, %[[COLUMNS:.*]], %columns_scales = mxgpu.producer_acquire %columns :
 // CHECK:             %[[N:.*]] = arith.subi %end, %start
-// CHECK:             %[[INPUT:.*]] = mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] rows(%[[N]])
+// CHECK:             %[[INPUT:.*]] = mxgpu.load_shared %x at[%{{.*}}, %{{.*}}] rows(%[[N]])
 // CHECK:             %[[LEFT:.*]] = arith.subi %[[N]], %{{.*}}
 // CHECK-NEXT:        mxgpu.quantize_columns %[[INPUT]] rows(%[[LEFT]])
-// CHECK:             mxgpu.tma_store %columns_slot["columns"] to %{{.*}}[%column, %row]
+// CHECK:             mxgpu.tma_store %[[COLUMNS]] to %{{.*}}[%column, %row]
 
 // A tile in four parts: rows are stored part by part, columns and scales as a
 // whole, as far as there are such tiles. CTAs draw tickets.
@@ -194,39 +196,39 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:         mxgpu.role @load warps(1) elected
 // CHECK:           mxgpu.for_each_k (%k, %{{.*}}, %{{.*}}) from %c0 to %c256 step 64 {
 // CHECK:             %[[ROW:.*]] = arith.addi %row, %k
-// CHECK:             mxgpu.tma_load %{{.*}}[%[[ROW]], %column] into %in_slot["x"] part(%c0)
+// CHECK:             mxgpu.tma_load %{{.*}}[%[[ROW]], %column] into %x part(%c0) for %in_stage
 // CHECK:           mxgpu.next_unit
 // CHECK:         mxgpu.role @schedule warps(1) elected
-// CHECK:           mxgpu.acquire %tickets
-// CHECK-NEXT:      mxgpu.publish
+// CHECK:           mxgpu.producer_acquire %tickets :
+// CHECK-NEXT:      mxgpu.producer_commit
 // CHECK:         mxgpu.role @quantize_rows warps(4)
-// CHECK:           %rows_slot = mxgpu.acquire %rows
+// CHECK:           %rows_stage, %rows_scales = mxgpu.producer_acquire %rows :
 // CHECK-NEXT:      mxgpu.for_each_k
-// CHECK:             %in_slot = mxgpu.consume %in
-// CHECK:             %units_slot = mxgpu.acquire %units
-// CHECK:               mxgpu.store_shared %{{.*}}, %units_slot["rows"]
-// CHECK:               mxgpu.store_scale %{{.*}}, %rows_slot["rows_scales"]
-// CHECK:             mxgpu.release %in_slot
-// CHECK:             mxgpu.tma_store %units_slot["rows"] part(0) to %{{.*}}[%[[R:.*]], %column]
-// CHECK:             mxgpu.tma_store %units_slot["rows"] part(8) to %{{.*}}[%[[R]], %[[C:.*]]]
-// CHECK:             mxgpu.tma_store %units_slot["rows"] part(1) to %{{.*}}[%[[R8:.*]], %column]
-// CHECK-NEXT:        mxgpu.tma_store %units_slot["rows"] part(9) to %{{.*}}[%[[R8]], %[[C]]]
-// CHECK:             mxgpu.tma_store %units_slot["rows"] part(15)
-// CHECK-NEXT:        mxgpu.publish %units_slot
-// CHECK:           mxgpu.bulk_store %rows_slot["rows_scales"] part(0) to %{{.*}}[%[[I:.*]], %[[J:.*]]] :
-// CHECK:           mxgpu.bulk_store %rows_slot["rows_scales"] part(3) to %{{.*}} when(%{{.*}})
-// CHECK-NEXT:      mxgpu.publish %rows_slot
+// CHECK:             %in_stage, %x = mxgpu.consumer_wait %in :
+// CHECK:             %units_stage, %[[ROWS:.*]] = mxgpu.producer_acquire %units :
+// CHECK:               mxgpu.store_shared %{{.*}}, %[[ROWS]]
+// CHECK:               mxgpu.store_scale %{{.*}}, %rows_scales
+// CHECK:             mxgpu.consumer_release %in_stage
+// CHECK:             mxgpu.tma_store %[[ROWS]] part(0) to %{{.*}}[%[[R:.*]], %column]
+// CHECK:             mxgpu.tma_store %[[ROWS]] part(8) to %{{.*}}[%[[R]], %[[C:.*]]]
+// CHECK:             mxgpu.tma_store %[[ROWS]] part(1) to %{{.*}}[%[[R8:.*]], %column]
+// CHECK-NEXT:        mxgpu.tma_store %[[ROWS]] part(9) to %{{.*}}[%[[R8]], %[[C]]]
+// CHECK:             mxgpu.tma_store %[[ROWS]] part(15)
+// CHECK-NEXT:        mxgpu.producer_commit %units_stage
+// CHECK:           mxgpu.bulk_store %rows_scales part(0) to %{{.*}}[%[[I:.*]], %[[J:.*]]] :
+// CHECK:           mxgpu.bulk_store %rows_scales part(3) to %{{.*}} when(%{{.*}})
+// CHECK-NEXT:      mxgpu.producer_commit %rows_stage
 // CHECK:         mxgpu.role @quantize_columns warps(4)
-// CHECK:           %columns_slot = mxgpu.acquire %columns
+// CHECK:           %columns_stage, %[[COLUMNS:.*]], %columns_scales = mxgpu.producer_acquire %columns :
 // CHECK-NEXT:      mxgpu.for_each_k
-// CHECK:             %in_slot = mxgpu.consume %in
-// CHECK:               mxgpu.store_shared %{{.*}}, %columns_slot["columns"]
-// CHECK:             mxgpu.release %in_slot
-// CHECK:           mxgpu.tma_store %columns_slot["columns"] part(0) to %{{.*}}[%column, %row]
-// CHECK:           mxgpu.tma_store %columns_slot["columns"] part(32) to %{{.*}}[%column, %{{.*}}]
-// CHECK:           mxgpu.tma_store %columns_slot["columns"] part(63)
-// CHECK:           mxgpu.bulk_store %columns_slot["columns_scales"] part(3) to %{{.*}} when(%{{.*}})
-// CHECK-NEXT:      mxgpu.publish %columns_slot
+// CHECK:             %in_stage, %x = mxgpu.consumer_wait %in :
+// CHECK:               mxgpu.store_shared %{{.*}}, %[[COLUMNS]]
+// CHECK:             mxgpu.consumer_release %in_stage
+// CHECK:           mxgpu.tma_store %[[COLUMNS]] part(0) to %{{.*}}[%column, %row]
+// CHECK:           mxgpu.tma_store %[[COLUMNS]] part(32) to %{{.*}}[%column, %{{.*}}]
+// CHECK:           mxgpu.tma_store %[[COLUMNS]] part(63)
+// CHECK:           mxgpu.bulk_store %columns_scales part(3) to %{{.*}} when(%{{.*}})
+// CHECK-NEXT:      mxgpu.producer_commit %columns_stage
 
 // A producer's threads take the place of the copies: what they compute, 0 where
 // the tensor ends, is in shared memory once for both axes.
@@ -236,25 +238,25 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:         mxgpu.work_source tickets(
 // CHECK:         mxgpu.role @produce warps(16) first_warp(0) {
 // CHECK:           mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
-// CHECK:             %in_slot = mxgpu.acquire %in
+// CHECK:             %in_stage, %x = mxgpu.producer_acquire %in :
 // CHECK:               mxgpu.load_block %[[GATE]][%{{.*}}, %[[C:.*]]] in_bounds : memref<?x?xbf16> -> vector<8xbf16>
 // CHECK-NEXT:          mxgpu.load_block %[[UP]][%{{.*}}, %[[C]]] in_bounds : memref<?x?xbf16> -> vector<8xbf16>
 // CHECK-COUNT-6:       mxgpu.load_block
 // CHECK:               memref.load %[[W]]
 // CHECK:               %[[H:.*]] = arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
 // CHECK:               %[[X:.*]] = arith.select %{{.*}}, %[[H]], %{{.*}} : vector<8xbf16>
-// CHECK-NEXT:          mxgpu.store_shared %[[X]], %in_slot["x"] at[%{{.*}}, %{{.*}}] : vector<8xbf16>
+// CHECK-NEXT:          mxgpu.store_shared %[[X]], %x at[%{{.*}}, %{{.*}}] : vector<8xbf16>
 // CHECK-COUNT-3:       mxgpu.store_shared
-// CHECK:             mxgpu.publish %in_slot
+// CHECK:             mxgpu.producer_commit %in_stage
 // CHECK:         mxgpu.role @schedule
 // CHECK:         mxgpu.role @quantize_rows warps(4) {{.*}}{
-// CHECK:             %in_slot = mxgpu.consume %in
-// CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32xbf16>
-// CHECK:             mxgpu.release %in_slot
+// CHECK:             %in_stage, %x = mxgpu.consumer_wait %in :
+// CHECK:               mxgpu.load_shared %x at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32xbf16>
+// CHECK:             mxgpu.consumer_release %in_stage
 // CHECK:         mxgpu.role @quantize_columns warps(4) {{.*}}{
-// CHECK:             %in_slot = mxgpu.consume %in
-// CHECK:               mxgpu.load_shared %in_slot["x"] at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
-// CHECK:             mxgpu.release %in_slot
+// CHECK:             %in_stage, %x = mxgpu.consumer_wait %in :
+// CHECK:               mxgpu.load_shared %x at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
+// CHECK:             mxgpu.consumer_release %in_stage
 
 // Threads of one axis find the largest magnitude of a tile, and raise it when
 // all that the tile gives is under way.
@@ -262,25 +264,25 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-SAME:    %[[RESULT:[a-z0-9]+]]: memref<f32>)
 // CHECK:         mxgpu.role @quantize_rows
 // CHECK:             %[[KNOWN:.*]] = mxgpu.read_magnitude %[[RESULT]]
-// CHECK-NEXT:        mxgpu.consume %in
+// CHECK-NEXT:        %in_stage, %x = mxgpu.consumer_wait %in :
 // CHECK:             %[[LARGEST:.*]] = scf.for {{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (f32) {
 // CHECK:               %[[BLOCK:.*]] = mxgpu.load_shared
 // CHECK:               %[[NEXT:.*]] = mxgpu.largest_magnitude %[[BLOCK]] : vector<32xbf16>
 // CHECK-NEXT:          %[[MAX:.*]] = arith.maximumf %[[SO_FAR]], %[[NEXT]] : f32
 // CHECK-NEXT:          scf.yield %[[MAX]]
 // CHECK-NOT:         mxgpu.raise_magnitude
-// CHECK:             mxgpu.publish %rows_slot
+// CHECK:             mxgpu.producer_commit %rows_stage
 // CHECK-NEXT:        mxgpu.raise_magnitude %[[LARGEST]] above %[[KNOWN]] into %[[RESULT]] : memref<f32>
 // CHECK:         mxgpu.role @quantize_columns
 // CHECK-NOT:         magnitude
-// CHECK:             mxgpu.publish
+// CHECK:             mxgpu.producer_commit
 
 // Of a tile in parts, those of each part.
 // CHECK-LABEL: mxgpu.kernel @amax_parts_quantize(
 // CHECK:         mxgpu.role @quantize_rows
 // CHECK:             mxgpu.for_each_k
 // CHECK:               mxgpu.read_magnitude
-// CHECK:               mxgpu.publish %units_slot
+// CHECK:               mxgpu.producer_commit %units_stage
 // CHECK-NEXT:          mxgpu.raise_magnitude
 // CHECK-NEXT:        }
 
@@ -304,15 +306,15 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, raster = columns>)
 // CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] ragged(
 // CHECK:         mxgpu.role @produce warps(8) first_warp(0) {
-// CHECK:             mxgpu.acquire %in
+// CHECK:             %in_stage, %x0, %x1 = mxgpu.producer_acquire %in :
 // CHECK:               %[[ROW:.*]] = arith.addi %start, %{{.*}} : index
 // CHECK:               memref.load %[[N]]
 // CHECK:               %[[FROM:.*]] = arith.index_cast %{{.*}} : i64 to index
 // CHECK:               mxgpu.load_block %[[X]][%[[FROM]],
-// CHECK:               mxgpu.store_shared %{{.*}}, %in_slot["x0"] at[%{{.*}}, %{{.*}}] : vector<8xbf16>
-// CHECK:               mxgpu.store_shared %{{.*}}, %in_slot["x1"] at[%{{.*}}, %{{.*}}] : vector<8xf32>
+// CHECK:               mxgpu.store_shared %{{.*}}, %x0 at[%{{.*}}, %{{.*}}] : vector<8xbf16>
+// CHECK:               mxgpu.store_shared %{{.*}}, %x1 at[%{{.*}}, %{{.*}}] : vector<8xf32>
 // CHECK:         mxgpu.role @quantize_columns warps(4) {{.*}}{
-// CHECK:             mxgpu.load_shared %in_slot["x0"] at[%{{.*}}, %{{.*}}] rows(%{{.*}}) : {{.*}} -> vector<32x2xbf16>
-// CHECK:             mxgpu.load_shared %in_slot["x1"] at[%{{.*}}, %{{.*}}] rows(%{{.*}}) : {{.*}} -> vector<32x1xf32>
-// CHECK:             mxgpu.tma_store %columns_slot["columns0"]
-// CHECK:             mxgpu.tma_store %columns_slot["columns1"]
+// CHECK:             mxgpu.load_shared %x0 at[%{{.*}}, %{{.*}}] rows(%{{.*}}) : {{.*}} -> vector<32x2xbf16>
+// CHECK:             mxgpu.load_shared %x1 at[%{{.*}}, %{{.*}}] rows(%{{.*}}) : {{.*}} -> vector<32x1xf32>
+// CHECK:             mxgpu.tma_store %columns0
+// CHECK:             mxgpu.tma_store %columns1

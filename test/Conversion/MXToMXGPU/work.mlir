@@ -12,10 +12,10 @@
 // CHECK-NEXT:    %[[WORK:.*]] = mxgpu.work_source clc(%[[UNITS]] : !clc_ring) raster = hilbert tile [128, 128] of(
 // CHECK:         mxgpu.role @epilogue
 // CHECK-NEXT:      mxgpu.for_each_work {{.*}} in %[[WORK]] {
-// CHECK:             mxgpu.release %acc_slot : !mma_slot
-// CHECK-NEXT:        %[[ANSWER:.*]] = mxgpu.consume %[[UNITS]] : !clc_ring
-// CHECK-NEXT:        mxgpu.next_unit %[[ANSWER]] : !clc_slot
-// CHECK-NEXT:        mxgpu.release %[[ANSWER]] : !clc_slot
+// CHECK:             mxgpu.consumer_release %acc_stage :
+// CHECK-NEXT:        %[[STAGE:.*]], %[[ANSWER:.*]] = mxgpu.consumer_wait %[[UNITS]] : !clc_ring
+// CHECK-NEXT:        mxgpu.next_unit %[[ANSWER]] :
+// CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]] : !clc_stage
 // CHECK-NEXT:      }
 // CHECK:         mxgpu.role @load
 // CHECK:             mxgpu.next_unit
@@ -23,11 +23,11 @@
 // CHECK:             mxgpu.next_unit
 // CHECK:         mxgpu.role @schedule warps(1) elected {
 // CHECK-NEXT:      mxgpu.for_each_work {{.*}} in %[[WORK]] {
-// CHECK-NEXT:        %[[REQUEST:.*]] = mxgpu.acquire %[[UNITS]] : !clc_ring
-// CHECK-NEXT:        mxgpu.publish %[[REQUEST]] : !clc_slot
-// CHECK-NEXT:        %[[ANSWER:.*]] = mxgpu.consume %[[UNITS]] : !clc_ring
-// CHECK-NEXT:        mxgpu.next_unit %[[ANSWER]] : !clc_slot
-// CHECK-NEXT:        mxgpu.release %[[ANSWER]] : !clc_slot
+// CHECK-NEXT:        %[[REQUEST:.*]], %{{.*}} = mxgpu.producer_acquire %[[UNITS]] : !clc_ring
+// CHECK-NEXT:        mxgpu.producer_commit %[[REQUEST]] : !clc_stage
+// CHECK-NEXT:        %[[STAGE:.*]], %[[ANSWER:.*]] = mxgpu.consumer_wait %[[UNITS]] : !clc_ring
+// CHECK-NEXT:        mxgpu.next_unit %[[ANSWER]] :
+// CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]] : !clc_stage
 // CHECK-NEXT:      }
 !x = memref<256x512xf8E4M3FN>
 !w = memref<384x512xf8E4M3FN>

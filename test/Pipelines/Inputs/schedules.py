@@ -71,7 +71,7 @@ for columns in (128, 256):
                     row = f"{accumulators} stages of acc.d: {accumulators * columns}"
                 else:
                     limit, found, what = 232448, smem, "bytes of shared memory"
-                    row = f"{stages - 1} more slots of in: {(stages - 1) * stride}"
+                    row = f"{stages - 1} more stages of in: {(stages - 1) * stride}"
                 table = f"expected at most {limit} {what} on sm_100a, found {found}\n"
                 if done.returncode != 1 or table not in done.stderr:
                     fail(schedule, done)

@@ -88,12 +88,15 @@ private:
 
   // Its roles (MatmulLoad.cpp, MatmulMma.cpp, MatmulEpilogue.cpp).
   void buildLoad();
-  void loadBScales(ProducerAcquireOp stage, mlir::Value columnTile, mlir::Value kTile);
+  void loadBScales(ProducerAcquireOp stage, mlir::Value columnTile,
+                   mlir::Value kTile);
   void forEachPart(llvm::function_ref<void(mlir::Value, int64_t)> load);
   void loadBParts(ProducerAcquireOp stage, ForEachWorkOp unit, mlir::Value k);
-  void loadBPartScales(ProducerAcquireOp stage, ForEachWorkOp unit, mlir::Value kTile);
-  void loadOperand(ProducerAcquireOp stage, mlir::StringRef field, mlir::Value map,
-                   mlir::Value row, mlir::Value k, CacheHint cache);
+  void loadBPartScales(ProducerAcquireOp stage, ForEachWorkOp unit,
+                       mlir::Value kTile);
+  void loadOperand(ProducerAcquireOp stage, mlir::StringRef field,
+                   mlir::Value map, mlir::Value row, mlir::Value k,
+                   CacheHint cache);
   void buildMma();
   void buildEpilogue();
 
@@ -114,23 +117,25 @@ private:
   void storeColumns(ForEachWorkOp unit, ConsumerWaitOp stage, mlir::Value empty,
                     const Row &row, bool whole, int64_t begin, int64_t end);
   /// The sums of each part in the columns that are read from `place` on.
-  llvm::SmallVector<mlir::Value> loadSums(ConsumerWaitOp stage, mlir::Value place,
-                                          int64_t count, mlir::Value empty);
-  mlir::Value getDrainColumn(ConsumerWaitOp stage, mlir::Value place, int64_t part);
+  llvm::SmallVector<mlir::Value> loadSums(ConsumerWaitOp stage,
+                                          mlir::Value place, int64_t count,
+                                          mlir::Value empty);
+  mlir::Value getDrainColumn(ConsumerWaitOp stage, mlir::Value place,
+                             int64_t part);
   void redirectRow(Row &row);
 
   // A quantized result (MatmulQuantize.cpp).
   using Words = llvm::SmallVector<mlir::Value>;
   /// Quantizes and stores columns `begin` to `end`, and adds their scales to
   /// the words of the row.
-  Words quantizeColumns(ForEachWorkOp unit, ConsumerWaitOp stage, mlir::Value empty,
-                        const Row &row, int64_t begin, int64_t end,
-                        Words words);
+  Words quantizeColumns(ForEachWorkOp unit, ConsumerWaitOp stage,
+                        mlir::Value empty, const Row &row, int64_t begin,
+                        int64_t end, Words words);
   void storeScaleWords(ForEachWorkOp unit, const Row &row, const Words &words);
   void buildQuantizingEpilogue(ForEachWorkOp unit, ConsumerWaitOp stage,
                                mlir::Value empty, const Row &row);
   void storeStaged(ForEachWorkOp unit, const Row &own, mlir::Value finished,
-             mlir::Value column, mlir::Value empty);
+                   mlir::Value column, mlir::Value empty);
   bool isStaged() const { return buffers.staging != RingType(); }
 
   /// Columns of the result that a tile has: those of each part of B.

@@ -139,13 +139,13 @@ SmallVector<Value> MatmulBuilder::loadSums(ConsumerWaitOp stage, Value place,
   SmallVector<Value> sums;
   for (int64_t part = 0; part < numParts; ++part)
     sums.push_back(LoadAccumulatorOp::create(
-        body, VectorType::get({count}, body.getF32Type()),
-        stage.getBuffer("d"),
+        body, VectorType::get({count}, body.getF32Type()), stage.getBuffer("d"),
         getDrainColumn(stage, place, part), empty));
   return sums;
 }
 
-Value MatmulBuilder::getDrainColumn(ConsumerWaitOp stage, Value place, int64_t part) {
+Value MatmulBuilder::getDrainColumn(ConsumerWaitOp stage, Value place,
+                                    int64_t part) {
   if (schedule.getOverlap())
     return DrainColumnOp::create(body, stage.getStage(), place, part, numParts);
   return part ? body.add(place, part * getTileColumns()) : place;
@@ -153,9 +153,9 @@ Value MatmulBuilder::getDrainColumn(ConsumerWaitOp stage, Value place, int64_t p
 
 /// Stores columns `begin` to `end` of the tile, in the order in which they are
 /// drained.
-void MatmulBuilder::storeColumns(ForEachWorkOp unit, ConsumerWaitOp stage, Value empty,
-                                 const Row &row, bool whole, int64_t begin,
-                                 int64_t end) {
+void MatmulBuilder::storeColumns(ForEachWorkOp unit, ConsumerWaitOp stage,
+                                 Value empty, const Row &row, bool whole,
+                                 int64_t begin, int64_t end) {
   OpBuilder::InsertionGuard guard(body);
   int64_t count = getFragmentColumns();
   Value last;
@@ -164,7 +164,8 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, ConsumerWaitOp stage, Value
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
                                  body.index(count));
   body.setInsertionPointToStart(loop.getBody());
-  Value place = loop.getInductionVar(), inTile = getDrainColumn(stage, place, 0);
+  Value place = loop.getInductionVar(),
+        inTile = getDrainColumn(stage, place, 0);
   Columns columns = {body.add(unit.getColumn(), inTile), count, last,
                      row.own == row.clamped ? Value() : row.isPresent};
   Value finished =
@@ -184,8 +185,8 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, ConsumerWaitOp stage, Value
 /// copy engine leaves out what lies outside the result, or outside the group's
 /// matrix of it. Where a group of rows ends among those of a warp, it would
 /// write the next one's: the threads store theirs themselves.
-void MatmulBuilder::storeStaged(ForEachWorkOp unit, const Row &own, Value finished,
-                          Value column, Value empty) {
+void MatmulBuilder::storeStaged(ForEachWorkOp unit, const Row &own,
+                                Value finished, Value column, Value empty) {
   // Nothing added leaves the value as it is: x + -0 = x for all x.
   if (op.getAccumulate()) {
     auto type = cast<VectorType>(finished.getType());

@@ -54,7 +54,8 @@ void MatmulBuilder::buildLoad() {
 }
 
 /// Both CTAs of a pair need the scales of all of B: each loads half for both.
-void MatmulBuilder::loadBScales(ProducerAcquireOp stage, Value columnTile, Value kTile) {
+void MatmulBuilder::loadBScales(ProducerAcquireOp stage, Value columnTile,
+                                Value kTile) {
   SmallVector<Value> coords = {columnTile, kTile};
   if (!rank) {
     TmaLoadOp::create(body, getMap(3), coords, stage.getBuffer("sfb"),
@@ -89,7 +90,8 @@ void MatmulBuilder::forEachPart(
 }
 
 /// A tile has as many columns of each part, which lie one below the other.
-void MatmulBuilder::loadBParts(ProducerAcquireOp stage, ForEachWorkOp unit, Value k) {
+void MatmulBuilder::loadBParts(ProducerAcquireOp stage, ForEachWorkOp unit,
+                               Value k) {
   Value columns = getColumns(body, result);
   Value first = body.mul(unit.getSlice(), body.index(numParts));
   int64_t elements = cast<TensorMapType>(getMap(1).getType()).getBox().back();
@@ -105,7 +107,8 @@ void MatmulBuilder::loadBParts(ProducerAcquireOp stage, ForEachWorkOp unit, Valu
       TmaLoadOp::create(
           body, getMap(1),
           ValueRange{row, panel ? body.add(k, panel * elements) : k},
-          stage.getBuffer("b"), stage.getStage(), box, /*multicast=*/false, schedule.getL2B());
+          stage.getBuffer("b"), stage.getStage(), box, /*multicast=*/false,
+          schedule.getL2B());
     }
   });
 }
@@ -127,13 +130,15 @@ void MatmulBuilder::loadBPartScales(ProducerAcquireOp stage, ForEachWorkOp unit,
 }
 
 /// Loads the panels of an operand, a box each.
-void MatmulBuilder::loadOperand(ProducerAcquireOp stage, StringRef field, Value map,
-                                Value row, Value k, CacheHint cache) {
+void MatmulBuilder::loadOperand(ProducerAcquireOp stage, StringRef field,
+                                Value map, Value row, Value k,
+                                CacheHint cache) {
   int64_t elements = cast<TensorMapType>(map.getType()).getBox().back();
   int64_t panels = schedule.getTileK() / elements;
   for (int64_t panel = 0; panel < panels; ++panel)
     TmaLoadOp::create(
         body, map, ValueRange{row, panel ? body.add(k, panel * elements) : k},
-        stage.getBuffer(field), stage.getStage(), panels > 1 ? body.index(panel) : Value(),
+        stage.getBuffer(field), stage.getStage(),
+        panels > 1 ? body.index(panel) : Value(),
         /*multicast=*/false, cache);
 }

@@ -18,15 +18,16 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 MatmulBuilder::Words MatmulBuilder::quantizeColumns(ForEachWorkOp unit,
-                                                    ConsumerWaitOp stage, Value empty,
-                                                    const Row &row,
+                                                    ConsumerWaitOp stage,
+                                                    Value empty, const Row &row,
                                                     int64_t begin, int64_t end,
                                                     Words words) {
   OpBuilder::InsertionGuard guard(body);
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
                                  body.index(kQuantizedBlock), words);
   body.setInsertionPointToStart(loop.getBody());
-  Value place = loop.getInductionVar(), inTile = getDrainColumn(stage, place, 0);
+  Value place = loop.getInductionVar(),
+        inTile = getDrainColumn(stage, place, 0);
   // What a region reads of columns need not be aligned, nor exist.
   Value last;
   if (region.usesColumns())
@@ -121,8 +122,9 @@ void MatmulBuilder::storeScaleWords(ForEachWorkOp unit, const Row &row,
   }
 }
 
-void MatmulBuilder::buildQuantizingEpilogue(ForEachWorkOp unit, ConsumerWaitOp stage,
-                                            Value empty, const Row &row) {
+void MatmulBuilder::buildQuantizingEpilogue(ForEachWorkOp unit,
+                                            ConsumerWaitOp stage, Value empty,
+                                            const Row &row) {
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
   Words words(getTileColumns() / kQuantizedColumns, zero);
   int64_t first =
@@ -130,7 +132,7 @@ void MatmulBuilder::buildQuantizingEpilogue(ForEachWorkOp unit, ConsumerWaitOp s
   words = quantizeColumns(unit, stage, empty, row, 0, first, words);
   ConsumerReleaseOp::create(body, stage.getStage());
   if (first < getTileColumns())
-    words =
-        quantizeColumns(unit, stage, empty, row, first, getTileColumns(), words);
+    words = quantizeColumns(unit, stage, empty, row, first, getTileColumns(),
+                            words);
   storeScaleWords(unit, row, words);
 }

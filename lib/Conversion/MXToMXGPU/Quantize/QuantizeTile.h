@@ -62,8 +62,8 @@ private:
 
   /// A stage of what is quantized, which holds some or all rows of a tile.
   struct Unit {
-    mlir::Value first;         ///< its first row in the tile
-    mlir::Value rows = {};     ///< how many it has, where groups end in a tile
+    mlir::Value first;          ///< its first row in the tile
+    mlir::Value rows = {};      ///< how many it has, where groups end in a tile
     ConsumerWaitOp source = {}; ///< the stage
     ProducerAcquireOp elements = {}, scales = {}; ///< those for what it gives
   };
@@ -95,8 +95,8 @@ private:
                                mlir::Value item);
   mlir::Value buildColumnFragment(const Destination &dest, Unit unit,
                                   mlir::Value item);
-  mlir::Value getNumber(const Destination &dest, Unit unit,
-                        mlir::Value row, mlir::Value column);
+  mlir::Value getNumber(const Destination &dest, Unit unit, mlir::Value row,
+                        mlir::Value column);
   mlir::Value getAllColumns();
   mlir::Value clearBehindRows(mlir::Value scale, mlir::Value row);
   void storeScale(const Destination &dest, Unit unit, mlir::Value scale,

@@ -140,7 +140,8 @@ void QuantizeTileBuilder::buildLoad() {
     TmaLoadOp::create(
         body, kernelInputMap,
         getCoords(row, body.add(tile.getColumn(), panel * columns)),
-        stage.getBuffer(getField(0)), stage.getStage(), body.index(panel), /*multicast=*/false, CacheHint::None);
+        stage.getBuffer(getField(0)), stage.getStage(), body.index(panel),
+        /*multicast=*/false, CacheHint::None);
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
 
@@ -172,14 +173,14 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, Unit unit,
 
 /// A block of a row, or a row of a square whose other rows the lanes beside it
 /// have. Returns what was quantized.
-Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
-                                            Unit unit, Value item) {
+Value QuantizeTileBuilder::buildRowFragment(const Destination &dest, Unit unit,
+                                            Value item) {
   Value row = arith::RemUIOp::create(body, item, body.index(getUnitRows()));
   Value block = body.div(item, getUnitRows());
   Value column = body.mul(block, body.index(getBlock()));
-  Value x =
-      LoadSharedOp::create(body, VectorType::get(getBlock(), dest.sourceType),
-                           unit.source.getBuffer(dest.source), row, column, unit.rows);
+  Value x = LoadSharedOp::create(
+      body, VectorType::get(getBlock(), dest.sourceType),
+      unit.source.getBuffer(dest.source), row, column, unit.rows);
   auto quantized = QuantizeBlockOp::create(
       body,
       TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
@@ -208,7 +209,7 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
   Value block = body.div(item, inRow);
   Value row = body.mul(block, body.index(getBlock()));
   Value x = LoadSharedOp::create(
-      body, VectorType::get({getBlock(), inWord}, dest.sourceType), 
+      body, VectorType::get({getBlock(), inWord}, dest.sourceType),
       unit.source.getBuffer(dest.source), row, column, unit.rows);
   Value rows;
   if (unit.rows)
@@ -248,8 +249,7 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, Unit unit,
                                      Value scale, Value row, Value block) {
   if (dest.isTiled()) {
     StoreScaleOp::create(
-        body, scale, unit.scales.getBuffer(dest.getScaleBuffer()), row,
-                         block);
+        body, scale, unit.scales.getBuffer(dest.getScaleBuffer()), row, block);
     return;
   }
   auto [firstRow, firstColumn] = getStart(dest);
@@ -321,8 +321,7 @@ void QuantizeTileBuilder::raiseMagnitudes() {
 
 /// Of a group's last tile only the rows that it has.
 void QuantizeTileBuilder::storeElements(const Destination &dest,
-                                        ProducerAcquireOp staged,
-                                        Unit unit) {
+                                        ProducerAcquireOp staged, Unit unit) {
   auto [row, column] = getStart(dest);
   if (dest.axis == 1)
     row = body.add(row, unit.first);
@@ -388,7 +387,8 @@ void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
 }
 
 /// The pass over one stage of the input.
-void QuantizeTileBuilder::buildUnit(int64_t axis, ProducerAcquireOp ofTile, Value byUnits) {
+void QuantizeTileBuilder::buildUnit(int64_t axis, ProducerAcquireOp ofTile,
+                                    Value byUnits) {
   OpBuilder::InsertionGuard guard(body);
   Unit unit;
   unit.first = forEachUnit();

@@ -153,10 +153,10 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
 // Memory map
 //===----------------------------------------------------------------------===//
 
-/// "in.a: 16384", "more slots of in: 4 x 34816".
+/// "in.a: 16384", "more stages of in: 4 x 34816".
 static std::string getLabel(const MemoryItem &item) {
   std::string text = llvm::formatv(
-      "{0}{1}: ", item.isRest ? "more slots of " : "", item.getName());
+      "{0}{1}: ", item.isRest ? "more stages of " : "", item.getName());
   if (item.count != 1)
     text += llvm::formatv("{0} x ", item.count);
   text += std::to_string(item.size);

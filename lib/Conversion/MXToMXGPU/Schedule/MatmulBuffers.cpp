@@ -98,12 +98,13 @@ struct BufferTypes {
                    parts.overlap);
   }
 
+  /// Parts of a split reduction are stored as they are summed.
   RingType getStaging() const {
-    int64_t columns =
-        getStagedColumns(tileN / problem.parts, problem.getOutBits());
+    Type out = parts.splitK > 1 ? Float32Type::get(context) : problem.out;
+    int64_t bits = out.getIntOrFloatBitWidth();
+    int64_t columns = getStagedColumns(tileN / problem.parts, bits);
     auto rows = BufferType::get(context, Space::Smem, {kStagedRows, columns},
-                                problem.out,
-                                getSwizzle(columns * problem.getOutBits() / 8));
+                                out, getSwizzle(columns * bits / 8));
     return getRing(parts.staging, {"c"}, {rows}, Agent::Threads,
                    target::kWarpSize, Agent::TmaStore, 1, Scope::Warp);
   }

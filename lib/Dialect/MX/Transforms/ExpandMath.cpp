@@ -16,8 +16,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "mx/Dialect/MX/IR/VectorSizes.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Dialect/Shared/VectorSizes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

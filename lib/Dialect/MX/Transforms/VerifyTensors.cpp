@@ -14,8 +14,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mx/Dialect/MX/IR/VectorSizes.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Dialect/Shared/VectorSizes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -122,10 +122,12 @@ LogicalResult StageBuffersOp::verify() {
   return success();
 }
 
-LogicalResult StageBuffersOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location>, ValueRange operands,
-    DictionaryAttr, OpaqueProperties, RegionRange,
-    SmallVectorImpl<Type> &types) {
+LogicalResult StageBuffersOp::inferReturnTypes(MLIRContext *context,
+                                               std::optional<Location>,
+                                               ValueRange operands,
+                                               DictionaryAttr, OpaqueProperties,
+                                               RegionRange,
+                                               SmallVectorImpl<Type> &types) {
   auto ring = dyn_cast<RingType>(operands.front().getType());
   if (!ring)
     return failure();

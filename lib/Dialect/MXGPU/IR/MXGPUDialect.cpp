@@ -49,28 +49,42 @@ void MXGPUDialect::initialize() {
   addInterfaces<MXGPUAsmInterface>();
 }
 
+namespace {
+/// An attribute that operations of another dialect carry to those who build
+/// kernels of them. This dialect knows them by name only.
+struct CarriedAttribute {
+  StringRef name, type;
+  StringRef carriers[2];
+  bool (*isOfType)(Attribute);
+};
+} // namespace
+
+static constexpr CarriedAttribute kCarried[] = {
+    {kScheduleAttrName,
+     "#mxgpu.schedule",
+     {"mx.matmul", "mx.grouped_matmul"},
+     [](Attribute attribute) { return isa<ScheduleAttr>(attribute); }},
+    {kQuantizeScheduleAttrName,
+     "#mxgpu.quantize_schedule",
+     {"mx.quantize", "mx.dequantize"},
+     [](Attribute attribute) { return isa<QuantizeScheduleAttr>(attribute); }},
+};
+
 LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
-  if (attribute.getName() == kQuantizeScheduleAttrName) {
-    if (!isa<QuantizeOp, DequantizeOp>(op))
-      return op->emitOpError("expected ")
-             << kQuantizeScheduleAttrName
-             << " only on mx.quantize and mx.dequantize";
-    if (!isa<QuantizeScheduleAttr>(attribute.getValue()))
-      return op->emitOpError("expected ")
-             << kQuantizeScheduleAttrName
-             << " to be #mxgpu.quantize_schedule, found "
-             << attribute.getValue();
-    return success();
-  }
-  if (attribute.getName() != kScheduleAttrName)
+  const CarriedAttribute *known =
+      llvm::find_if(kCarried, [&](const CarriedAttribute &carried) {
+        return attribute.getName() == carried.name;
+      });
+  if (known == std::end(kCarried))
     return op->emitOpError("has unknown attribute ") << attribute.getName();
-  if (!isa<MatmulOp, GroupedMatmulOp>(op))
+  if (!llvm::is_contained(known->carriers, op->getName().getStringRef()))
     return op->emitOpError("expected ")
-           << kScheduleAttrName << " only on mx.matmul and mx.grouped_matmul";
-  if (!isa<ScheduleAttr>(attribute.getValue()))
+           << known->name << " only on " << known->carriers[0] << " and "
+           << known->carriers[1];
+  if (!known->isOfType(attribute.getValue()))
     return op->emitOpError("expected ")
-           << kScheduleAttrName << " to be #mxgpu.schedule, found "
+           << known->name << " to be " << known->type << ", found "
            << attribute.getValue();
   return success();
 }

@@ -420,14 +420,12 @@ LogicalResult ForEachKOp::verify() {
   if (getResultTypes() != getInits().getTypes())
     return emitOpError("expected results of types (")
            << getInits().getTypes() << "), found (" << getResultTypes() << ")";
-  return success();
-}
-
-LogicalResult ForEachKOp::verifyRegions() {
-  if (getYield().getValues().getTypes() != getInits().getTypes())
-    return getYield().emitOpError("expected values of types (")
+  // A body that ends with another operation is refused after this.
+  auto yield = dyn_cast<mxgpu::YieldOp>(getBody().front().back());
+  if (yield && yield.getValues().getTypes() != getInits().getTypes())
+    return yield.emitOpError("expected values of types (")
            << getInits().getTypes() << "), found ("
-           << getYield().getValues().getTypes() << ")";
+           << yield.getValues().getTypes() << ")";
   return success();
 }
 
@@ -444,9 +442,7 @@ ForEachKOp::getYieldedValuesMutable() {
   return getYield().getValuesMutable();
 }
 
-std::optional<ResultRange> ForEachKOp::getLoopResults() {
-  return getResults();
-}
+std::optional<ResultRange> ForEachKOp::getLoopResults() { return getResults(); }
 
 void mxgpu::YieldOp::build(OpBuilder &, OperationState &) {}
 
@@ -578,10 +574,12 @@ LogicalResult ProducerAcquireOp::inferReturnTypes(
   return inferTaken(context, operands, types);
 }
 
-LogicalResult ConsumerWaitOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location>, ValueRange operands,
-    DictionaryAttr, OpaqueProperties, RegionRange,
-    SmallVectorImpl<Type> &types) {
+LogicalResult ConsumerWaitOp::inferReturnTypes(MLIRContext *context,
+                                               std::optional<Location>,
+                                               ValueRange operands,
+                                               DictionaryAttr, OpaqueProperties,
+                                               RegionRange,
+                                               SmallVectorImpl<Type> &types) {
   return inferTaken(context, operands, types);
 }
 
@@ -597,7 +595,8 @@ static void addHandover(RingType ring, Effects &effects) {
   SideEffects::Resource *memory = SharedMemory::get();
   if (ring.getSpace() == Space::Tmem)
     memory = TensorMemory::get();
-  for (SideEffects::Resource *resource : {memory, static_cast<SideEffects::Resource *>(Barriers::get())}) {
+  for (SideEffects::Resource *resource :
+       {memory, static_cast<SideEffects::Resource *>(Barriers::get())}) {
     effects.emplace_back(MemoryEffects::Read::get(), resource);
     effects.emplace_back(MemoryEffects::Write::get(), resource);
   }

@@ -274,7 +274,8 @@ BufferType BufferType::getChecked(function_ref<InFlightDiagnostic()> emitError,
 }
 
 int64_t BufferType::getSizeInBytes() const {
-  return getBits(getShape(), getStoredBitsOf(getElementType(), getPadded())) / 8;
+  return getBits(getShape(), getStoredBitsOf(getElementType(), getPadded())) /
+         8;
 }
 
 int64_t BufferType::getTransactionBytes() const {

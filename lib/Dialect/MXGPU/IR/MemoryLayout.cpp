@@ -26,7 +26,7 @@ std::string MemoryItem::getName() const {
 
 std::string MemoryItem::describe() const {
   if (isRest)
-    return llvm::formatv("{0} more slots of {1}", count, getName());
+    return llvm::formatv("{0} more stages of {1}", count, getName());
   if (count == 1)
     return getName();
   std::string text = llvm::formatv("{0} stages of {1}", count, getName());

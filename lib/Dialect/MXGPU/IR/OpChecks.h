@@ -9,8 +9,8 @@
 #ifndef MX_LIB_DIALECT_MXGPU_IR_OPCHECKS_H
 #define MX_LIB_DIALECT_MXGPU_IR_OPCHECKS_H
 
-#include "mx/Dialect/MX/IR/VectorSizes.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/Shared/VectorSizes.h"
 
 namespace mx::mxgpu {
 

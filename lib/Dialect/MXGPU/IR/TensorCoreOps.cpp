@@ -68,9 +68,8 @@ LogicalResult TmaLoadOp::verify() {
   RingType ring = stage ? stage.getRing() : RingType();
   if (buffer.getSpace() != Space::Smem)
     return emitOpError("expected a buffer in shared memory, found ") << buffer;
-  Operation *take = getBuffer().getDefiningOp();
-  if (take && take == getBuffer().getDefiningOp<ProducerAcquireOp>() &&
-      take != getStage().getDefiningOp())
+  auto acquire = getBuffer().getDefiningOp<ProducerAcquireOp>();
+  if (stage && (!acquire || acquire.getStage() != getStage()))
     return emitOpError("expected a buffer of the stage that it fills");
   TensorMapType map = getMap().getType();
   if (getCoords().size() > map.getBox().size())
@@ -224,12 +223,11 @@ LogicalResult MmaOp::verify() {
       failed(verifyBufferOf<ConsumerWaitOp>(*this, getB())) ||
       failed(verifyBufferOf<ProducerAcquireOp>(*this, getD())))
     return failure();
-  for (auto [scales, operand, name] :
-       {std::tuple(getAScales(), getA(), "a"),
-        std::tuple(getBScales(), getB(), "b")}) {
+  for (auto [scales, operand, name] : {std::tuple(getAScales(), getA(), "a"),
+                                       std::tuple(getBScales(), getB(), "b")}) {
     auto copy = scales.getDefiningOp<CopyScalesOp>();
-    if (!copy || (findRing(operand) && copy.getBuffer().getDefiningOp() !=
-                                           operand.getDefiningOp()))
+    if (!copy || (findRing(operand) &&
+                  copy.getBuffer().getDefiningOp() != operand.getDefiningOp()))
       return emitOpError("expected scales of ")
              << name << " copied from the stage that holds " << name;
   }
@@ -303,8 +301,9 @@ LogicalResult MmaOp::verifyScales(const target::InstrDescriptor &instruction) {
     int64_t scales = type.getTiles() * 4 * instruction.blockSize;
     if (scales != getReduction(getA().getType()))
       return emitOpError("expected scales for ")
-             << getReduction(getA().getType()) << " elements of the reduction of "
-             << name << ", found those of " << scales;
+             << getReduction(getA().getType())
+             << " elements of the reduction of " << name << ", found those of "
+             << scales;
   }
   return success();
 }

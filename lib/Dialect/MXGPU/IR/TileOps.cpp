@@ -79,7 +79,8 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
 LogicalResult LoadSharedOp::verify() {
   if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())))
     return failure();
-  return verifyFragment(*this, getBuffer().getType(), cast<VectorType>(getType()));
+  return verifyFragment(*this, getBuffer().getType(),
+                        cast<VectorType>(getType()));
 }
 
 /// A warp's rows, one of each thread.

@@ -168,8 +168,8 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     return warp;
   }
 
-  /// Each role has a barrier of its own, numbered by its place; 0 is that of all
-  /// threads.
+  /// Each role has a barrier of its own, numbered by its place; 0 is that of
+  /// all threads.
   static LogicalResult numberBarriers(KernelOp kernel) {
     int64_t number = 0;
     for (auto role : kernel.getBody().getOps<RoleOp>()) {

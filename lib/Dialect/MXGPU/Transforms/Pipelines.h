@@ -44,8 +44,8 @@ llvm::SmallVector<mlir::Operation *> getLoops(mlir::Operation *op);
 /// from how it was computed.
 bool isUniform(mlir::Value value);
 
-/// Fails unless each stage of a warp's own ring is filled, copied and given away
-/// in this order.
+/// Fails unless each stage of a warp's own ring is filled, copied and given
+/// away in this order.
 llvm::LogicalResult verifyStaging(RingOp ring);
 
 /// Fails unless the right CTAs of a pair produce and consume the stages of a

@@ -24,7 +24,7 @@ static bool isRest(DrainColumnOp drain, int64_t count) {
 static DrainColumnOp getDrain(LoadAccumulatorOp load) {
   auto drain = load.getColumn().getDefiningOp<DrainColumnOp>();
   bool isOfStage = drain && drain.getStage().getDefiningOp() ==
-                                 load.getBuffer().getDefiningOp();
+                                load.getBuffer().getDefiningOp();
   return isOfStage ? drain : DrainColumnOp();
 }
 
@@ -52,9 +52,8 @@ LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
   std::optional<IndexRange> range = getIndexRange(column);
   if (!range)
     return success();
-  int64_t columns = drain
-                        ? drain.getWidth()
-                        : load.getBuffer().getType().getShape()[1];
+  int64_t columns =
+      drain ? drain.getWidth() : load.getBuffer().getType().getShape()[1];
   int64_t count = getCount(load), overlap = 0;
   if (drain)
     overlap = drain.getStage().getType().getRing().getOverlap();

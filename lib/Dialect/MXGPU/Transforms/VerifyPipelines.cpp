@@ -73,7 +73,7 @@ public:
   explicit Verifier(KernelOp kernel) : kernel(kernel) {}
 
   LogicalResult run() {
-    if (failed(collectPorts()))
+    if (failed(verifyOperands()) || failed(collectPorts()))
       return failure();
     for (auto &[ring, sides] : rings)
       if (failed(verifyRing(cast<RingOp>(ring), sides)))
@@ -82,6 +82,36 @@ public:
   }
 
 private:
+  /// Uses of a stage and its buffers are those of the values that a take gives:
+  /// none is hidden by an operation that passes them on, or has them from
+  /// elsewhere.
+  LogicalResult verifyOperands() {
+    WalkResult result = kernel.walk<WalkOrder::PreOrder>([](Operation *op) {
+      for (Value operand : op->getOperands()) {
+        if (!isa<StageType, BufferType>(operand.getType()))
+          continue;
+        if (!isa_and_present<MXGPUDialect>(op->getDialect()) ||
+            op->getNumRegions()) {
+          op->emitOpError("expected only operations of mxgpu, and no loops, to "
+                          "take a stage or its buffers");
+          return WalkResult::interrupt();
+        }
+        if (!isa_and_present<ProducerAcquireOp, ConsumerWaitOp>(
+                operand.getDefiningOp())) {
+          InFlightDiagnostic diag =
+              op->emitOpError("expected what ")
+              << ProducerAcquireOp::getOperationName() << " or "
+              << ConsumerWaitOp::getOperationName() << " gave, found another "
+              << operand.getType();
+          diag.attachNote(operand.getLoc()) << "it comes from here";
+          return WalkResult::interrupt();
+        }
+      }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
   template <typename TakeOp, typename GiveOp>
   LogicalResult collect(TakeOp take, Port Sides::*side) {
     auto ring = take.getRing().template getDefiningOp<RingOp>();
@@ -104,10 +134,6 @@ private:
     }
     port.role = role;
     port.take = take;
-    for (Operation *user : take->getUsers())
-      if (!isa<MXGPUDialect>(user->getDialect()) || user->getNumRegions())
-        return user->emitOpError("expected only operations of mxgpu, and no "
-                                 "loops, to take a stage or its buffers");
     for (Operation *user : take.getStage().getUsers()) {
       if (!isa<GiveOp>(user))
         continue;
@@ -168,9 +194,11 @@ private:
           acquire && acquire.getRing().getType().isStaging())
         return WalkResult::advance();
       else if (acquire)
-        collected = collect<ProducerAcquireOp, ProducerCommitOp>(acquire, &Sides::producer);
+        collected = collect<ProducerAcquireOp, ProducerCommitOp>(
+            acquire, &Sides::producer);
       else if (auto consume = dyn_cast<ConsumerWaitOp>(op))
-        collected = collect<ConsumerWaitOp, ConsumerReleaseOp>(consume, &Sides::consumer);
+        collected = collect<ConsumerWaitOp, ConsumerReleaseOp>(
+            consume, &Sides::consumer);
       return failed(collected) ? WalkResult::interrupt()
                                : WalkResult::advance();
     });
@@ -224,7 +252,7 @@ private:
     for (Port port : sides.getConsumers()) {
       if (!roles.insert(port.role).second)
         return port.take->emitOpError(
-                   "expected one mxgpu.consume of the ring in role ")
+                   "expected one mxgpu.consumer_wait of the ring in role ")
                << port.role.getSymNameAttr() << ", found another";
       waits |= port.role == producer.role &&
                port.take->getBlock() == producer.give->getBlock() &&
@@ -321,7 +349,8 @@ private:
         parts.resize(load.getParts());
       if (static_cast<int64_t>(parts.size()) != load.getParts())
         return load.emitOpError("expected boxes of one size in \"")
-               << getBufferName(load.getBuffer()) << "\", found " << load.getMap().getType();
+               << getBufferName(load.getBuffer()) << "\", found "
+               << load.getMap().getType();
       if (parts[part.getSExtValue()])
         return load.emitOpError("expected one load of each field, found a "
                                 "second of \"")

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Rows on their way through shared memory to a bulk copy. A role may take a
-// warp's stages in several places, as long as whole warps take the same way; the
-// stages of all its threads in one.
+// warp's stages in several places, as long as whole warps take the same way;
+// the stages of all its threads in one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,7 +74,7 @@ static LogicalResult verifyStaged(ProducerAcquireOp acquire) {
   }
   if (!publish)
     return acquire.emitOpError("expected the stage to be given back by "
-                               "mxgpu.publish, found no use of it");
+                               "mxgpu.producer_commit, found no use of it");
   for (StringAttr name : acquire.getRing().getType().getNames()) {
     SmallVector<Operation *> uses = {acquire};
     if (failed(findOnce<StoreSharedOp>(acquire, name, uses)) ||
@@ -175,11 +175,10 @@ static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
       publishes.push_back(user);
   if (publishes.size() != 1)
     return acquire.emitOpError("expected the stage to be given back once by "
-                               "mxgpu.publish, found ")
+                               "mxgpu.producer_commit, found ")
            << publishes.size() << " times";
-  for (auto [name, view] :
-       llvm::zip_equal(acquire.getRing().getType().getNames(),
-                       acquire.getBuffers())) {
+  for (auto [name, view] : llvm::zip_equal(
+           acquire.getRing().getType().getNames(), acquire.getBuffers())) {
     if (llvm::none_of(view.getUsers(), isWrite))
       return acquire.emitOpError("expected a store into field ")
              << name << ", found none";
@@ -196,7 +195,7 @@ static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
       return copy->emitOpError("expected to be in the block that takes the "
                                "stage, and publish with it");
     if (!copy->isBeforeInBlock(publish))
-      return copy->emitOpError("expected to come before mxgpu.publish");
+      return copy->emitOpError("expected to come before mxgpu.producer_commit");
     if (Value condition = getCondition(copy);
         condition && !isUniform(condition))
       return copy->emitOpError("expected a condition that threads agree on");

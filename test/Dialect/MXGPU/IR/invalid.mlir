@@ -398,7 +398,123 @@ gpu.module @kernels {
       // expected-error @below {{'mxgpu.for_each_k' op expected body arguments of types ('index', 'index', 'i1'), found ()}}
       "mxgpu.for_each_k"(%n, %n) <{step = 128 : i64}> ({
       ^body:
+        "mxgpu.yield"() : () -> ()
       }) : (index, index) -> ()
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %v: f32) {
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.for_each_k' op expected body arguments of types ('index', 'index', 'i1', 'f32'), found ('index', 'index', 'i1')}}
+      %sum = "mxgpu.for_each_k"(%n, %n, %v) <{step = 128 : i64}> ({
+      ^body(%k: index, %extent: index, %first: i1):
+        "mxgpu.yield"(%v) : (f32) -> ()
+      }) : (index, index, f32) -> f32
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %v: f32) {
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.for_each_k' op expected results of types ('f32'), found ('f32', 'f32')}}
+      %sums:2 = "mxgpu.for_each_k"(%n, %n, %v) <{step = 128 : i64}> ({
+      ^body(%k: index, %extent: index, %first: i1, %sum: f32):
+        "mxgpu.yield"(%sum) : (f32) -> ()
+      }) : (index, index, f32) -> (f32, f32)
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %v: f32) {
+    mxgpu.role @role warps(1) {
+      %sum = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 iter_args(%x = %v : f32) {
+        // expected-error @below {{'mxgpu.yield' op expected values of types ('f32'), found ('index')}}
+        mxgpu.yield %k : index
+      }
+    }
+  }
+}
+
+// -----
+
+// The implicit end of a body yields nothing.
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %v: f32) {
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.yield' op expected values of types ('f32'), found ()}}
+      %sum = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 iter_args(%x = %v : f32) {
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index, %v: f32) {
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.for_each_k' op expects regions to end with 'mxgpu.yield', found 'llvm.unreachable'}}
+      // expected-note @below {{in custom textual format, the absence of terminator implies 'mxgpu.yield'}}
+      "mxgpu.for_each_k"(%n, %n) <{step = 128 : i64}> ({
+      ^body(%k: index, %extent: index, %first: i1):
+        "llvm.unreachable"() : () -> ()
+      }) : (index, index) -> ()
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    mxgpu.role @role warps(1) {
+      // expected-error @below {{'mxgpu.yield' op expects parent op 'mxgpu.for_each_k'}}
+      mxgpu.yield
+    }
+  }
+}
+
+// -----
+
+// Stages and their buffers stay where they are taken.
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_stage = !mxgpu.stage<!acc>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(4) {
+      %stage, %d = mxgpu.consumer_wait %acc : !acc
+      // expected-error @below {{'mxgpu.for_each_k' op expected values that loops can carry, found '!mxgpu.stage<}}
+      %last = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 iter_args(%s = %stage : !acc_stage) {
+        mxgpu.yield %s : !acc_stage
+      }
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @role warps(4) {
+      %stage, %d = mxgpu.consumer_wait %acc : !acc
+      // expected-error @below {{'mxgpu.for_each_k' op expected values that loops can carry, found '!mxgpu.buffer<tmem<128x128xf32>>'}}
+      %last = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 iter_args(%b = %d : !d) {
+        mxgpu.yield %b : !d
+      }
     }
   }
 }
@@ -529,7 +645,7 @@ gpu.module @kernels {
 !staging = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(128), consumer = tma_store, scope = warp>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
-    // expected-error @below {{'mxgpu.ring' op expected no barriers for slots of tma_store}}
+    // expected-error @below {{'mxgpu.ring' op expected no barriers for stages of tma_store}}
     %staging = mxgpu.ring "staging" offsets [0] barriers(0) stride(4096) : !staging
     mxgpu.role @role warps(1) {
     }
@@ -542,7 +658,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     mxgpu.role @role warps(1) {
-      // expected-error @below {{'mxgpu.ring' op expects parent op 'mxgpu.kernel'}}
+      // expected-error @below {{'mxgpu.ring' op expected to be directly inside a kernel}}
       %acc = mxgpu.ring "acc" : !acc
     }
   }
@@ -556,8 +672,8 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) {
     }
-    // expected-error @below {{'mxgpu.acquire' op expected to be inside a role}}
-    %slot = mxgpu.acquire %in : !in
+    // expected-error @below {{'mxgpu.producer_acquire' op expected to be inside a role}}
+    %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
   }
 }
 
@@ -569,8 +685,8 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) {
     }
-    // expected-error @below {{'mxgpu.consume' op expected to be inside a role}}
-    %slot = mxgpu.consume %in : !in
+    // expected-error @below {{'mxgpu.consumer_wait' op expected to be inside a role}}
+    %stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
   }
 }
 
@@ -583,8 +699,8 @@ gpu.module @kernels {
     %b = mxgpu.ring "b" : !in
     %in = arith.select %yes, %a, %b : !in
     mxgpu.role @role warps(1) {
-      // expected-error @below {{'mxgpu.acquire' op expected a ring made in the kernel}}
-      %slot = mxgpu.acquire %in : !in
+      // expected-error @below {{'mxgpu.producer_acquire' op expected a ring made in the kernel}}
+      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.producer_acquire %in : !in
     }
   }
 }
@@ -598,8 +714,8 @@ gpu.module @kernels {
     %b = mxgpu.ring "b" : !in
     %in = arith.select %yes, %a, %b : !in
     mxgpu.role @role warps(1) {
-      // expected-error @below {{'mxgpu.consume' op expected a ring made in the kernel}}
-      %slot = mxgpu.consume %in : !in
+      // expected-error @below {{'mxgpu.consumer_wait' op expected a ring made in the kernel}}
+      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
     }
   }
 }
@@ -608,13 +724,14 @@ gpu.module @kernels {
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) {
-      // expected-error @below {{'mxgpu.acquire' op failed to verify that slot belongs to the ring}}
-      %slot = "mxgpu.acquire"(%in) : (!in) -> !acc_slot
+      // expected-error @below {{'mxgpu.producer_acquire' op failed to infer returned types}}
+      // expected-error @below {{'mxgpu.producer_acquire' op inferred type(s)}}
+      %stage = "mxgpu.producer_acquire"(%in) : (!in) -> !acc_stage
     }
   }
 }
@@ -622,14 +739,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %in : !in
-      // expected-error @below {{'mxgpu.publish' op expected a slot of mxgpu.acquire}}
-      mxgpu.publish %slot : !in_slot
+      %stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
+      // expected-error @below {{'mxgpu.producer_commit' op expected a stage of mxgpu.producer_acquire}}
+      mxgpu.producer_commit %stage : !in_stage
     }
   }
 }
@@ -637,14 +754,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.acquire %in : !in
-      // expected-error @below {{'mxgpu.release' op expected a slot of mxgpu.consume}}
-      mxgpu.release %slot : !in_slot
+      %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
+      // expected-error @below {{'mxgpu.consumer_release' op expected a stage of mxgpu.consumer_wait}}
+      mxgpu.consumer_release %stage : !in_stage
     }
   }
 }
@@ -652,19 +769,19 @@ gpu.module @kernels {
 // -----
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%yes: i1) {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.acquire %acc : !acc
-      %same = scf.if %yes -> !acc_slot {
-        scf.yield %slot : !acc_slot
+      %stage, %d = mxgpu.producer_acquire %acc : !acc
+      %same = scf.if %yes -> !acc_stage {
+        scf.yield %stage : !acc_stage
       } else {
-        scf.yield %slot : !acc_slot
+        scf.yield %stage : !acc_stage
       }
-      // expected-error @below {{'mxgpu.publish' op expected a slot of mxgpu.acquire}}
-      mxgpu.publish %same : !acc_slot
+      // expected-error @below {{'mxgpu.producer_commit' op expected a stage of mxgpu.producer_acquire}}
+      mxgpu.producer_commit %same : !acc_stage
     }
   }
 }
@@ -673,14 +790,15 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.acquire %in : !in
-      // expected-error @below {{'mxgpu.tma_load' op expected one of "a", "b", "sfa", "sfb", found "x"}}
-      mxgpu.tma_load %map[%n, %n] into %slot["x"] : !map, !in_slot
+      %stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
+      // expected-error @below {{'mxgpu.tma_load' op expected a buffer of mxgpu.producer_acquire, found one of mxgpu.consumer_wait}}
+      mxgpu.tma_load %map[%n, %n] into %a for %stage : !map, !a, !in_stage
     }
   }
 }
@@ -689,30 +807,15 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %in : !in
-      // expected-error @below {{'mxgpu.tma_load' op expected a slot of mxgpu.acquire}}
-      mxgpu.tma_load %map[%n, %n] into %slot["a"] : !map, !in_slot
-    }
-  }
-}
-
-// -----
-
-!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.acquire %in : !in
+      %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
       // expected-error @below {{'mxgpu.tma_load' op expected at most 2 coordinates, found 3}}
-      mxgpu.tma_load %map[%n, %n, %n] into %slot["a"] : !map, !in_slot
+      mxgpu.tma_load %map[%n, %n, %n] into %a for %stage : !map, !a, !in_stage
     }
   }
 }
@@ -721,14 +824,88 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.acquire %acc : !acc
-      // expected-error @below {{'mxgpu.tma_load' op expected a ring with producer tma, found mma}}
-      mxgpu.tma_load %map[%n, %n] into %slot["d"] : !map, !acc_slot
+      %stage, %d = mxgpu.producer_acquire %acc : !acc
+      // expected-error @below {{'mxgpu.tma_load' op expected a buffer in shared memory, found '!mxgpu.buffer<tmem<128x128xf32>>'}}
+      mxgpu.tma_load %map[%n, %n] into %d for %stage : !map, !d, !acc_stage
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = threads(32), consumer = threads(32)>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) {
+      %stage, %a = mxgpu.producer_acquire %in : !in
+      // expected-error @below {{'mxgpu.tma_load' op expected a ring with producer tma, found threads}}
+      mxgpu.tma_load %map[%n, %n] into %a for %stage : !map, !a, !in_stage
+    }
+  }
+}
+
+// -----
+
+// The buffer of another stage, of no stage, and a stage that is read.
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    %in2 = mxgpu.ring "in2" : !in
+    mxgpu.role @role warps(1) elected {
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
+      %t, %t_a, %t_b, %t_sfa, %t_sfb = mxgpu.producer_acquire %in2 : !in
+      // expected-error @below {{'mxgpu.tma_load' op expected a buffer of the stage that it fills}}
+      mxgpu.tma_load %map[%n, %n] into %s_a for %t : !map, !a, !in_stage
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
+      %other = ub.poison : !a
+      // expected-error @below {{'mxgpu.tma_load' op expected a buffer of the stage that it fills}}
+      mxgpu.tma_load %map[%n, %n] into %other for %stage : !map, !a, !in_stage
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @role warps(1) elected {
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
+      %t, %t_a, %t_b, %t_sfa, %t_sfb = mxgpu.consumer_wait %in : !in
+      // expected-error @below {{'mxgpu.tma_load' op expected a buffer of the stage that it fills}}
+      mxgpu.tma_load %map[%n, %n] into %s_a for %t : !map, !a, !in_stage
     }
   }
 }
@@ -736,14 +913,15 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !mxgpu.tensor_map<128x128xf8E4M3FN>, %n: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.acquire %in : !in
+      %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
       // expected-error @below {{'mxgpu.tma_load' op expected a map with swizzle sw128, found none}}
-      mxgpu.tma_load %map[%n, %n] into %slot["a"] : !mxgpu.tensor_map<128x128xf8E4M3FN>, !in_slot
+      mxgpu.tma_load %map[%n, %n] into %a for %stage : !mxgpu.tensor_map<128x128xf8E4M3FN>, !a, !in_stage
     }
   }
 }
@@ -751,14 +929,15 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>, %n: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.acquire %in : !in
+      %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
       // expected-error @below {{'mxgpu.tma_load' op expected a box of 16384 bytes, found 8192}}
-      mxgpu.tma_load %map[%n, %n] into %slot["a"] : !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>, !in_slot
+      mxgpu.tma_load %map[%n, %n] into %a for %stage : !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>, !a, !in_stage
     }
   }
 }
@@ -766,14 +945,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.acquire %in : !in
-      // expected-error @below {{'mxgpu.copy_scales' op expected a slot of mxgpu.consume}}
-      %sfa = mxgpu.copy_scales %slot["sfa"] : !in_slot -> !mxgpu.scales<128>
+      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.producer_acquire %in : !in
+      // expected-error @below {{'mxgpu.copy_scales' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
+      %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<128>
     }
   }
 }
@@ -781,29 +960,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %in : !in
-      // expected-error @below {{'mxgpu.copy_scales' op expected one of "a", "b", "sfa", "sfb", found "sf"}}
-      %sfa = mxgpu.copy_scales %slot["sf"] : !in_slot -> !mxgpu.scales<128>
-    }
-  }
-}
-
-// -----
-
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %in : !in
+      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
       // expected-error @below {{expected a multiple of 128 rows, found 64}}
-      %sfa = mxgpu.copy_scales %slot["sfa"] : !in_slot -> !mxgpu.scales<64>
+      %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<64>
     }
   }
 }
@@ -811,14 +975,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %in : !in
+      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
       // expected-error @below {{expected a multiple of 128 rows, found 0}}
-      %sfa = mxgpu.copy_scales %slot["sfa"] : !in_slot -> !mxgpu.scales<0>
+      %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<0>
     }
   }
 }
@@ -826,14 +990,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %in : !in
+      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.copy_scales' op expected 1024 bytes of scales in shared memory, found 512 in smem}}
-      %sfa = mxgpu.copy_scales %slot["sfa"] : !in_slot -> !mxgpu.scales<256>
+      %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<256>
     }
   }
 }
@@ -841,14 +1005,14 @@ gpu.module @kernels {
 // -----
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %acc : !acc
+      %stage, %d = mxgpu.consumer_wait %acc : !acc
       // expected-error @below {{'mxgpu.copy_scales' op expected 512 bytes of scales in shared memory, found 65536 in tmem}}
-      %sfa = mxgpu.copy_scales %slot["d"] : !acc_slot -> !mxgpu.scales<128>
+      %sfa = mxgpu.copy_scales %d : !d -> !mxgpu.scales<128>
     }
   }
 }
@@ -856,14 +1020,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %in : !in
+      %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.copy_scales' op expected a column that is a multiple of 4, found 2}}
-      %sfa = mxgpu.copy_scales %slot["sfa"] column(2) : !in_slot -> !mxgpu.scales<128>
+      %sfa = mxgpu.copy_scales %stage_sfa column(2) : !sfa -> !mxgpu.scales<128>
     }
   }
 }
@@ -871,20 +1035,23 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!in_slot = !mxgpu.slot<!in>
-!acc_slot = !mxgpu.slot<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.consume %acc : !acc
-      %s = mxgpu.consume %in : !in
-      %sfa = mxgpu.copy_scales %s["sfa"] : !in_slot -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !in_slot -> !mxgpu.scales<128>
-      // expected-error @below {{'mxgpu.mma' op expected a slot of mxgpu.acquire}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+      %d, %d_d = mxgpu.consumer_wait %acc : !acc
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.producer_acquire, found one of mxgpu.consumer_wait}}
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -892,21 +1059,24 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!in_slot = !mxgpu.slot<!in>
-!acc_slot = !mxgpu.slot<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc
-      %s0 = mxgpu.consume %in : !in
-      %s = mxgpu.acquire %in : !in
-      %sfa = mxgpu.copy_scales %s0["sfa"] : !in_slot -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s0["sfb"] : !in_slot -> !mxgpu.scales<128>
-      // expected-error @below {{'mxgpu.mma' op expected a slot of mxgpu.consume}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc
+      %s0, %s0_a, %s0_b, %s0_sfa, %s0_sfb = mxgpu.consumer_wait %in : !in
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
+      %sfa = mxgpu.copy_scales %s0_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s0_sfb : !sfb -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -914,20 +1084,24 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!in_slot = !mxgpu.slot<!in>
-!acc_slot = !mxgpu.slot<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc
-      %s = mxgpu.consume %in : !in
-      %sfa = mxgpu.copy_scales %s["sfa"] : !in_slot -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !in_slot -> !mxgpu.scales<128>
-      // expected-error @below {{'mxgpu.mma' op expected one of "a", "b", "sfa", "sfb", found "c"}}
-      mxgpu.mma %s["a", "c"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %s2, %s2_a, %s2_b, %s2_sfa, %s2_sfb = mxgpu.consumer_wait %in : !in
+      %sfb = mxgpu.copy_scales %s2_sfb : !sfb -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected scales of b copied from the stage that holds b}}
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -935,42 +1109,22 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!in_slot = !mxgpu.slot<!in>
-!acc_slot = !mxgpu.slot<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc
-      %s = mxgpu.consume %in : !in
-      %sfa = mxgpu.copy_scales %s["sfa"] : !in_slot -> !mxgpu.scales<128>
-      %s2 = mxgpu.consume %in : !in
-      %sfb = mxgpu.copy_scales %s2["sfb"] : !in_slot -> !mxgpu.scales<128>
-      // expected-error @below {{'mxgpu.mma' op expected scales of b copied from the slot that holds b}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
-    }
-  }
-}
-
-// -----
-
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!in_slot = !mxgpu.slot<!in>
-!acc_slot = !mxgpu.slot<!acc>
-gpu.module @kernels {
-  mxgpu.kernel @kernel() {
-    %in = mxgpu.ring "in" : !in
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc
-      %s = mxgpu.consume %in : !in
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
       %sfa = ub.poison : !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !in_slot -> !mxgpu.scales<128>
-      // expected-error @below {{'mxgpu.mma' op expected scales of a copied from the slot that holds a}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op expected scales of a copied from the stage that holds a}}
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -978,20 +1132,22 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!in_slot = !mxgpu.slot<!in>
-!acc_slot = !mxgpu.slot<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc
-      %s = mxgpu.consume %in : !in
-      %sfa = mxgpu.copy_scales %s["sfa"] : !in_slot -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !in_slot -> !mxgpu.scales<128>
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected a to be a matrix in smem, found '!mxgpu.buffer<smem<512xf8E8M0FNU>>'}}
-      mxgpu.mma %s["sfa", "b"] scales(%sfa, %sfb) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+      mxgpu.mma %s_sfa, %s_b scales(%sfa, %sfb) into %d_d : !sfa, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -999,18 +1155,23 @@ gpu.module @kernels {
 // -----
 
 !in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x64xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xi8>>
+!sfb = !mxgpu.buffer<smem<512xi8>>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>
 !acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in2
     %acc = mxgpu.ring "acc" : !acc2
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc2
-      %s = mxgpu.consume %in : !in2
-      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 128 and 64}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -1018,18 +1179,23 @@ gpu.module @kernels {
 // -----
 
 !in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xi8>>
+!sfb = !mxgpu.buffer<smem<512xi8>>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<256x128xf8E4M3FN, sw128>>
 !acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in2
     %acc = mxgpu.ring "acc" : !acc2
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc2
-      %s = mxgpu.consume %in : !in2
-      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected an accumulator of 128x256, found 128x128}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -1037,18 +1203,23 @@ gpu.module @kernels {
 // -----
 
 !in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<1024xi8>>
+!sfb = !mxgpu.buffer<smem<512xi8>>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in2
     %acc = mxgpu.ring "acc" : !acc2
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc2
-      %s = mxgpu.consume %in : !in2
-      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<256>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<256>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected scales of 128 rows for a, found 256}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<256>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<256>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -1056,18 +1227,23 @@ gpu.module @kernels {
 // -----
 
 !in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xi8>>
+!sfb = !mxgpu.buffer<smem<512xi8>>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<256x128xf8E4M3FN, sw128>>
 !acc2 = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x256xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in2
     %acc = mxgpu.ring "acc" : !acc2
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc2
-      %s = mxgpu.consume %in : !in2
-      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected scales of 256 rows for b, found 128}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -1075,18 +1251,23 @@ gpu.module @kernels {
 // -----
 
 !in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<384x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<1536xi8>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xi8>>
+!sfb = !mxgpu.buffer<smem<1536xi8>>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<384x128xf8E4M3FN, sw128>>
 !acc2 = !mxgpu.ring<1 x (d: tmem<128x384xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x384xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in2
     %acc = mxgpu.ring "acc" : !acc2
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc2
-      %s = mxgpu.consume %in : !in2
-      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<384>
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<384>
       // expected-error @below {{'mxgpu.mma' op expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 384 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<384x128xf8E4M3FN, sw128>>'}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<384>, !mxgpu.slot<!acc2>
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<384>, !d
     }
   }
 }
@@ -1094,18 +1275,23 @@ gpu.module @kernels {
 // -----
 
 !in2 = !mxgpu.ring<1 x (a: smem<128x128xi8, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xi8>>
+!sfb = !mxgpu.buffer<smem<512xi8>>
+!a = !mxgpu.buffer<smem<128x128xi8, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in2
     %acc = mxgpu.ring "acc" : !acc2
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc2
-      %s = mxgpu.consume %in : !in2
-      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected elements that the tensor core scales in '!mxgpu.buffer<smem<128x128xi8, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -1113,18 +1299,23 @@ gpu.module @kernels {
 // -----
 
 !in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xi8>>
+!sfb = !mxgpu.buffer<smem<512xi8>>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in2
     %acc = mxgpu.ring "acc" : !acc2
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc2
-      %s = mxgpu.consume %in : !in2
-      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x128xf8E4M3FN>>'}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -1132,18 +1323,23 @@ gpu.module @kernels {
 // -----
 
 !in2 = !mxgpu.ring<1 x (a: smem<128x64xf8E4M3FN, sw128>, b: smem<128x64xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xi8>>
+!sfb = !mxgpu.buffer<smem<512xi8>>
+!a = !mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>
 !acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in2
     %acc = mxgpu.ring "acc" : !acc2
     mxgpu.role @role warps(1) elected {
-      %d = mxgpu.acquire %acc : !acc2
-      %s = mxgpu.consume %in : !in2
-      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in2> -> !mxgpu.scales<128>
+      %d, %d_d = mxgpu.producer_acquire %acc : !acc2
+      %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
-      mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] : !mxgpu.slot<!in2>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc2>
+      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
     }
   }
 }
@@ -1151,29 +1347,14 @@ gpu.module @kernels {
 // -----
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.acquire %acc : !acc
-      // expected-error @below {{'mxgpu.load_accumulator' op expected a slot of mxgpu.consume}}
-      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> vector<32xf32>
-    }
-  }
-}
-
-// -----
-
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%n: index) {
-    %acc = mxgpu.ring "acc" : !acc
-    mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %acc : !acc
-      // expected-error @below {{'mxgpu.load_accumulator' op expected one of "d", found "e"}}
-      %f = mxgpu.load_accumulator %slot["e"] column(%n) : !acc_slot -> vector<32xf32>
+      %stage, %d = mxgpu.producer_acquire %acc : !acc
+      // expected-error @below {{'mxgpu.load_accumulator' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
+      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<32xf32>
     }
   }
 }
@@ -1181,14 +1362,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %in : !in
+      %stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.load_accumulator' op expected a buffer in tensor memory, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
-      %f = mxgpu.load_accumulator %slot["a"] column(%n) : !in_slot -> vector<32xf32>
+      %f = mxgpu.load_accumulator %a column(%n) : !a -> vector<32xf32>
     }
   }
 }
@@ -1196,14 +1377,14 @@ gpu.module @kernels {
 // -----
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %acc : !acc
+      %stage, %d = mxgpu.consumer_wait %acc : !acc
       // expected-error @below {{'mxgpu.load_accumulator' op expected a vector of 'f32', found 'bf16'}}
-      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> vector<32xbf16>
+      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<32xbf16>
     }
   }
 }
@@ -1211,14 +1392,14 @@ gpu.module @kernels {
 // -----
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %acc : !acc
+      %stage, %d = mxgpu.consumer_wait %acc : !acc
       // expected-error @below {{'mxgpu.load_accumulator' op expected a power of two up to 128 of columns, found 48}}
-      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !acc_slot -> vector<48xf32>
+      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<48xf32>
     }
   }
 }
@@ -1226,13 +1407,14 @@ gpu.module @kernels {
 // -----
 
 !acc48 = !mxgpu.ring<1 x (d: tmem<128x48xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x48xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %acc = mxgpu.ring "acc" : !acc48
     mxgpu.role @role warps(1) elected {
-      %slot = mxgpu.consume %acc : !acc48
+      %stage, %d = mxgpu.consumer_wait %acc : !acc48
       // expected-error @below {{'mxgpu.load_accumulator' op expected a divisor of 48 columns, found 32}}
-      %f = mxgpu.load_accumulator %slot["d"] column(%n) : !mxgpu.slot<!acc48> -> vector<32xf32>
+      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<32xf32>
     }
   }
 }
@@ -1383,7 +1565,7 @@ func.func @f(%v: vector<31xbf16>) {
 
 func.func @f(%v: vector<32xbf16>, %seed: i64) {
   // expected-error @below {{'mxgpu.quantize_block' op expected a seed and the number of the first element, or neither}}
-  %e, %s = "mxgpu.quantize_block"(%v, %seed) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>, scale_rounding = #mx<scale_rounding ceil>}>
+  %e, %s = "mxgpu.quantize_block"(%v, %seed) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}>
       : (vector<32xbf16>, i64) -> (vector<32xf8E4M3FN>, f8E8M0FNU)
   return
 }

@@ -5,12 +5,19 @@
 // A matmul as the compiler builds it, and a quantizer; every operation once.
 
 // CHECK-DAG: [[$MAP:!map[0-9]*]] = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+// CHECK-DAG: [[$A:!smem[0-9]*]] = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+// CHECK-DAG: [[$SF:!smem[0-9]*]] = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
 // CHECK-DAG: [[$IN:!tma_ring]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
 // CHECK-DAG: [[$ACC:!mma_ring]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_map = !mxgpu.tensor_map<1x1x2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 
 module attributes {gpu.container_module} {
   gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
@@ -36,10 +43,11 @@ module attributes {gpu.container_module} {
         // CHECK: mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in
         mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
           %none = arith.cmpi eq, %k0, %k1 : index
-          %d = mxgpu.consume %acc : !acc
+          // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %{{.*}} : [[$ACC]]
+          %d, %d_d = mxgpu.consumer_wait %acc : !acc
           scf.for %j = %c0 to %c128 step %c32 {
-            // CHECK: mxgpu.load_accumulator %{{.*}}["d"] column(%{{.*}}) empty(%{{.*}}) : !mma_slot -> vector<32xf32>
-            %f = mxgpu.load_accumulator %d["d"] column(%j) empty(%none) : !mxgpu.slot<!acc> -> vector<32xf32>
+            // CHECK: mxgpu.load_accumulator %[[D]] column(%{{.*}}) empty(%{{.*}}) : !tmem -> vector<32xf32>
+            %f = mxgpu.load_accumulator %d_d column(%j) empty(%none) : !d -> vector<32xf32>
             %g = arith.truncf %f : vector<32xf32> to vector<32xbf16>
             %at = arith.addi %column, %j : index
             // CHECK: mxgpu.store_fragment %{{.*}}, %{{.*}}[%[[ROW]], %{{.*}}] when(%{{.*}}) : vector<32xbf16>, memref<?x?xbf16>
@@ -47,8 +55,8 @@ module attributes {gpu.container_module} {
             // CHECK: mxgpu.store_fragment %{{.*}}, %{{.*}}[%[[ROW]], %{{.*}}] when(%{{.*}}) aligned(32) : vector<32xbf16>, memref<?x?xbf16>
             mxgpu.store_fragment %g, %c[%row, %at] when(%none) aligned(32) : vector<32xbf16>, memref<?x?xbf16>
           }
-          // CHECK: mxgpu.release
-          mxgpu.release %d : !mxgpu.slot<!acc>
+          // CHECK: mxgpu.consumer_release %[[STAGE]] : !mma_stage
+          mxgpu.consumer_release %d : !mxgpu.stage<!acc>
         }
       }
       // CHECK: mxgpu.role @load warps(1) elected {
@@ -59,34 +67,36 @@ module attributes {gpu.container_module} {
           // CHECK: mxgpu.for_each_k (%{{.*}}, %{{.*}}, %{{.*}}) from %{{.*}} to %{{.*}} step 128 {
           mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 128 {
             %k_tile = arith.floordivsi %k, %c128 : index
-            // CHECK: %[[SLOT:.*]] = mxgpu.acquire %{{.*}} : [[$IN]]
-            %s = mxgpu.acquire %in : !in
-            // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[SLOT]]["a"] : [[$MAP]], !tma_slot
-            mxgpu.tma_load %a[%row, %k] into %s["a"] : !map, !mxgpu.slot<!in>
-            mxgpu.tma_load %b[%column, %k] into %s["b"] : !map, !mxgpu.slot<!in>
-            mxgpu.tma_load %sa[%row_tile, %k_tile] into %s["sfa"] : !scale_map, !mxgpu.slot<!in>
-            mxgpu.tma_load %sb[%column_tile, %k_tile] into %s["sfb"] : !scale_map, !mxgpu.slot<!in>
-            // CHECK: mxgpu.publish %[[SLOT]] : !tma_slot
-            mxgpu.publish %s : !mxgpu.slot<!in>
+            // CHECK: %[[STAGE:.*]], %[[A:.*]], %{{.*}}, %{{.*}}, %{{.*}} = mxgpu.producer_acquire %{{.*}} : [[$IN]]
+            %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
+            // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[A]] for %[[STAGE]] : [[$MAP]], [[$A]], !tma_stage
+            mxgpu.tma_load %a[%row, %k] into %s_a for %s : !map, !a, !mxgpu.stage<!in>
+            mxgpu.tma_load %b[%column, %k] into %s_b for %s : !map, !b, !mxgpu.stage<!in>
+            mxgpu.tma_load %sa[%row_tile, %k_tile] into %s_sfa for %s : !scale_map, !sfa, !mxgpu.stage<!in>
+            mxgpu.tma_load %sb[%column_tile, %k_tile] into %s_sfb for %s : !scale_map, !sfb, !mxgpu.stage<!in>
+            // CHECK: mxgpu.producer_commit %[[STAGE]] : !tma_stage
+            mxgpu.producer_commit %s : !mxgpu.stage<!in>
           }
         }
       }
       mxgpu.role @mma warps(1) elected {
         mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
           %none = arith.cmpi eq, %k0, %k1 : index
-          %d = mxgpu.acquire %acc : !acc
+          // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.producer_acquire %{{.*}} : [[$ACC]]
+          %d, %d_d = mxgpu.producer_acquire %acc : !acc
           mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 128 {
             %more = arith.xori %first, %true : i1
-            %s = mxgpu.consume %in : !in
-            // CHECK: mxgpu.copy_scales %{{.*}}["sfa"] : !tma_slot -> !mxgpu.scales<128>
-            %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>
-            %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>
-            // CHECK: mxgpu.mma %{{.*}}["a", "b"] scales(%{{.*}}, %{{.*}}) into %{{.*}}["d"] accumulate(%{{.*}}) extent(%{{.*}}) :
-            mxgpu.mma %s["a", "b"] scales(%sfa, %sfb) into %d["d"] accumulate(%more) extent(%extent) : !mxgpu.slot<!in>, !mxgpu.scales<128>, !mxgpu.scales<128>, !mxgpu.slot<!acc>
-            mxgpu.release %s : !mxgpu.slot<!in>
+            // CHECK: %{{.*}}, %[[A:.*]], %[[B:.*]], %[[SFA:.*]], %{{.*}} = mxgpu.consumer_wait
+            %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+            // CHECK: mxgpu.copy_scales %[[SFA]] : [[$SF]] -> !mxgpu.scales<128>
+            %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+            %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+            // CHECK: mxgpu.mma %[[A]], %[[B]] scales(%{{.*}}, %{{.*}}) into %[[D]] accumulate(%{{.*}}) extent(%{{.*}}) : [[$A]], [[$A]], !mxgpu.scales<128>, !mxgpu.scales<128>, !tmem
+            mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d accumulate(%more) extent(%extent) : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+            mxgpu.consumer_release %s : !mxgpu.stage<!in>
           }
-          // CHECK: mxgpu.publish %{{.*}} empty(%{{.*}}) : !mma_slot
-          mxgpu.publish %d empty(%none) : !mxgpu.slot<!acc>
+          // CHECK: mxgpu.producer_commit %[[STAGE]] empty(%{{.*}}) : !mma_stage
+          mxgpu.producer_commit %d empty(%none) : !mxgpu.stage<!acc>
         }
       }
     }

@@ -51,13 +51,14 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<64x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      %s = mxgpu.acquire %ring : !ring
+      %s, %a = mxgpu.producer_acquire %ring : !ring
       // expected-error @below {{'mxgpu.tma_load' op expected a multicast of 2 parts to a pair, this CTA's being its mxgpu.cta_rank}}
-      mxgpu.tma_load %map[%n] into %s["a"] part(%n) multicast : !map, !mxgpu.slot<!ring>
+      mxgpu.tma_load %map[%n] into %a part(%n) for %s multicast : !map, !a, !mxgpu.stage<!ring>
     }
   }
 }
@@ -69,9 +70,9 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @mma warps(1) elected {
-      %s = mxgpu.consume %ring : !ring
-      // expected-error @below {{'mxgpu.drain_column' op expected a slot in tensor memory, found '!mxgpu.buffer<smem<128x16xi8>>'}}
-      %column = mxgpu.drain_column %s, %n : !mxgpu.slot<!ring>
+      %s, %a = mxgpu.consumer_wait %ring : !ring
+      // expected-error @below {{'mxgpu.drain_column' op expected a stage in tensor memory, found '!mxgpu.buffer<smem<128x16xi8>>'}}
+      %column = mxgpu.drain_column %s, %n : !mxgpu.stage<!ring>
     }
   }
 }
@@ -83,9 +84,9 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @epilogue warps(4) {
-      %s = mxgpu.consume %ring : !ring
+      %s, %d = mxgpu.consumer_wait %ring : !ring
       // expected-error @below {{'mxgpu.drain_column' op expected a part of equal parts of 256 columns, found part 2 of 2}}
-      %column = mxgpu.drain_column %s, %n part 2 of 2 : !mxgpu.slot<!ring>
+      %column = mxgpu.drain_column %s, %n part 2 of 2 : !mxgpu.stage<!ring>
     }
   }
 }
@@ -97,9 +98,9 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @epilogue warps(4) {
-      %s = mxgpu.consume %ring : !ring
+      %s, %d = mxgpu.consumer_wait %ring : !ring
       // expected-error @below {{'mxgpu.drain_column' op expected a part of equal parts of 256 columns, found part 0 of 3}}
-      %column = mxgpu.drain_column %s, %n of 3 : !mxgpu.slot<!ring>
+      %column = mxgpu.drain_column %s, %n of 3 : !mxgpu.stage<!ring>
     }
   }
 }
@@ -111,9 +112,9 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @epilogue warps(4) {
-      %s = mxgpu.consume %ring : !ring
+      %s, %d = mxgpu.consumer_wait %ring : !ring
       // expected-error @below {{'mxgpu.drain_column' op expected the shared columns to lie in one part of 32, found 64}}
-      %column = mxgpu.drain_column %s, %n part 1 of 8 : !mxgpu.slot<!ring>
+      %column = mxgpu.drain_column %s, %n part 1 of 8 : !mxgpu.stage<!ring>
     }
   }
 }

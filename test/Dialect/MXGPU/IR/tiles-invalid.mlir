@@ -3,13 +3,14 @@
 // Fragments of tiles in shared memory, and what is stored from there.
 
 !in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+!x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
-      %s = mxgpu.consume %in : !in
+      %s, %s_x = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.load_shared' op expected a fragment of 1 or 2 dimensions, found 'vector<1x1x32xbf16>'}}
-      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<1x1x32xbf16>
+      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<1x1x32xbf16>
     }
   }
 }
@@ -17,13 +18,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+!x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
-      %s = mxgpu.consume %in : !in
+      %s, %s_x = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.load_shared' op expected a fragment of 'bf16', found 'f16'}}
-      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<32xf16>
+      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xf16>
     }
   }
 }
@@ -31,13 +33,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<1 x (x: smem<512xbf16>), producer = tma, consumer = threads(32)>
+!x = !mxgpu.buffer<smem<512xbf16>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
-      %s = mxgpu.consume %in : !in
+      %s, %s_x = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.load_shared' op expected a matrix in shared memory, or panels of one, found '!mxgpu.buffer<smem<512xbf16>>'}}
-      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<32xbf16>
+      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xbf16>
     }
   }
 }
@@ -45,13 +48,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<1 x (x: smem<128x32xbf16, sw128>), producer = tma, consumer = threads(32)>
+!x = !mxgpu.buffer<smem<128x32xbf16, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
-      %s = mxgpu.consume %in : !in
+      %s, %s_x = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.load_shared' op expected rows as long as their swizzle says, found '!mxgpu.buffer<smem<128x32xbf16, sw128>>'}}
-      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<32xbf16>
+      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xbf16>
     }
   }
 }
@@ -59,13 +63,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+!x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
-      %s = mxgpu.consume %in : !in
+      %s, %s_x = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.load_shared' op expected rows of 4, 8 or a multiple of 16 bytes, found 'vector<32x6xbf16>'}}
-      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<32x6xbf16>
+      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32x6xbf16>
     }
   }
 }
@@ -73,13 +78,14 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+!x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
-      %s = mxgpu.consume %in : !in
+      %s, %s_x = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.load_shared' op expected a fragment that divides '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>', found 'vector<24x2xbf16>'}}
-      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<24x2xbf16>
+      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<24x2xbf16>
     }
   }
 }
@@ -87,14 +93,15 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<128x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %v: i8) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %q = vector.broadcast %v : i8 to vector<32xi8>
-      %s = mxgpu.acquire %out : !out
+      %s, %s_q = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.store_shared' op expected a row and a column, found 1 coordinates}}
-      mxgpu.store_shared %q, %s["q"] at [%i] : vector<32xi8>, !mxgpu.slot<!out>
+      mxgpu.store_shared %q, %s_q at [%i] : vector<32xi8>, !q
     }
   }
 }
@@ -102,14 +109,15 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %v: i8) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %q = vector.broadcast %v : i8 to vector<32xi8>
-      %s = mxgpu.acquire %out : !out
+      %s, %s_q = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = cta}}
-      mxgpu.store_shared %q, %s["q"] at [%i, %i] : vector<32xi8>, !mxgpu.slot<!out>
+      mxgpu.store_shared %q, %s_q at [%i, %i] : vector<32xi8>, !q
     }
   }
 }
@@ -117,14 +125,15 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %v: i8) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %q = vector.broadcast %v : i8 to vector<128xi8>
-      %s = mxgpu.acquire %out : !out
+      %s, %s_q = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = warp}}
-      mxgpu.store_shared %q, %s["q"] : vector<128xi8>, !mxgpu.slot<!out>
+      mxgpu.store_shared %q, %s_q : vector<128xi8>, !q
     }
   }
 }
@@ -132,14 +141,15 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (sf: smem<256xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!sf = !mxgpu.buffer<smem<256xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %v: i8) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %f = arith.bitcast %v : i8 to f8E8M0FNU
-      %s = mxgpu.acquire %out : !out
+      %s, %sf = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.store_scale' op expected a tile of 512 scales of 'f8E8M0FNU' of one byte, or a matrix of tiles, found '!mxgpu.buffer<smem<256xf8E8M0FNU>>'}}
-      mxgpu.store_scale %f, %s["sf"] at [%i, %i] : f8E8M0FNU, !mxgpu.slot<!out>
+      mxgpu.store_scale %f, %sf at [%i, %i] : f8E8M0FNU, !sf
     }
   }
 }
@@ -147,13 +157,14 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %f: memref<?x?xf8E8M0FNU>) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
+      %s, %sf = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.bulk_store' op expected coordinates that leave as many bytes as '!mxgpu.buffer<smem<512xf8E8M0FNU>>' has, a multiple of 16, found 0 in 'memref<?x?xf8E8M0FNU>'}}
-      mxgpu.bulk_store %s["sf"] to %f[%i] : !mxgpu.slot<!out>, memref<?x?xf8E8M0FNU>
+      mxgpu.bulk_store %sf to %f[%i] : !sf, memref<?x?xf8E8M0FNU>
     }
   }
 }
@@ -161,13 +172,14 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %f: memref<512xf8E8M0FNU>) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
+      %s, %sf = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.bulk_store' op expected at most 1 coordinates, found 2}}
-      mxgpu.bulk_store %s["sf"] to %f[%i, %i] : !mxgpu.slot<!out>, memref<512xf8E8M0FNU>
+      mxgpu.bulk_store %sf to %f[%i, %i] : !sf, memref<512xf8E8M0FNU>
     }
   }
 }
@@ -220,13 +232,14 @@ func.func @f(%x: vector<32x2xbf16>) {
 // -----
 
 !out = !mxgpu.ring<1 x (sf: smem<2x1x512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!sf = !mxgpu.buffer<smem<2x1x512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %f: memref<?x?x32x4x4xf8E8M0FNU>) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
+      %s, %sf = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.bulk_store' op expected a part below 2, found 2}}
-      mxgpu.bulk_store %s["sf"] part(2) to %f[%i, %i] : !mxgpu.slot<!out>, memref<?x?x32x4x4xf8E8M0FNU>
+      mxgpu.bulk_store %sf part(2) to %f[%i, %i] : !sf, memref<?x?x32x4x4xf8E8M0FNU>
     }
   }
 }
@@ -234,14 +247,15 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<2x128x128xi8, sw128>>
 !map = !mxgpu.tensor_map<128x128xi8, sw128>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %map: !map) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
+      %s, %q = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.tma_store' op expected a part from 0 to 1, found 2}}
-      mxgpu.tma_store %s["q"] part(2) to %map[%i, %i] : !mxgpu.slot<!out>, !map
+      mxgpu.tma_store %q part(2) to %map[%i, %i] : !q, !map
     }
   }
 }
@@ -249,13 +263,14 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<128x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xf8E4M3FN>) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
+      %s, %s_q = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.store_rows' op expected a matrix of 'i8' with identity layout, found 'memref<?x?xf8E4M3FN>'}}
-      mxgpu.store_rows %s["q"] to %q[%i, %i] rows(%i) when(%c) : !mxgpu.slot<!out>, memref<?x?xf8E4M3FN>
+      mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xf8E4M3FN>
     }
   }
 }
@@ -263,13 +278,14 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<2x128x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xi8>) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
+      %s, %s_q = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.store_rows' op expected a matrix in shared memory, found '!mxgpu.buffer<smem<2x128x128xi8, sw128>>'}}
-      mxgpu.store_rows %s["q"] to %q[%i, %i] rows(%i) when(%c) : !mxgpu.slot<!out>, memref<?x?xi8>
+      mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xi8>
     }
   }
 }
@@ -278,14 +294,15 @@ gpu.module @kernels {
 
 // What threads read goes by store_shared.
 !out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = threads(32)>
+!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
+      %s, %s_f = mxgpu.producer_acquire %out : !out
       %f = arith.constant 1.0 : f8E8M0FNU
       // expected-error @below {{'mxgpu.store_scale' op expected a ring with consumer tma_store, found threads}}
-      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !mxgpu.slot<!out>
+      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
     }
   }
 }
@@ -293,13 +310,14 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = threads(32)>
+!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xi8>) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
+      %s, %s_q = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.store_rows' op expected a ring with consumer tma_store, found threads}}
-      mxgpu.store_rows %s["q"] to %q[%i, %i] rows(%i) when(%c) : !mxgpu.slot<!out>, memref<?x?xi8>
+      mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xi8>
     }
   }
 }
@@ -308,14 +326,15 @@ gpu.module @kernels {
 
 // A part begins where the swizzle does.
 !out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<2x128x128xi8, sw128>>
 !map = !mxgpu.tensor_map<4x128xi8, sw128>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %map: !map) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
+      %s, %q = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.tma_store' op expected a box of 128, 128 or parts of it, found '!mxgpu.tensor_map<4x128xi8, sw128>'}}
-      mxgpu.tma_store %s["q"] part(2) to %map[%i, %i] : !mxgpu.slot<!out>, !map
+      mxgpu.tma_store %q part(2) to %map[%i, %i] : !q, !map
     }
   }
 }
@@ -323,14 +342,15 @@ gpu.module @kernels {
 // -----
 
 !out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<128x128xi8, sw128>>
 !map = !mxgpu.tensor_map<32x128xi8, sw128>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %map: !map) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
-      %s = mxgpu.acquire %out : !out
+      %s, %q = mxgpu.producer_acquire %out : !out
       // expected-error @below {{'mxgpu.tma_store' op expected a part from 0 to 3, found 4}}
-      mxgpu.tma_store %s["q"] part(4) to %map[%i, %i] : !mxgpu.slot<!out>, !map
+      mxgpu.tma_store %q part(4) to %map[%i, %i] : !q, !map
     }
   }
 }
@@ -355,7 +375,7 @@ gpu.module @kernels {
     mxgpu.role @work warps(1) {
       %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
       // expected-error @below {{'mxgpu.quantize_columns' op expected a seed, the number of the first element and the distance to the next row, or none of them}}
-      %q, %f = "mxgpu.quantize_columns"(%x, %seed) <{operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0>, scale_rounding = #mx<scale_rounding ceil>}> : (vector<32x2xbf16>, i64) -> (vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>)
+      %q, %f = "mxgpu.quantize_columns"(%x, %seed) <{operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}> : (vector<32x2xbf16>, i64) -> (vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>)
     }
   }
 }
@@ -374,13 +394,14 @@ func.func @f(%x: vector<32x1152921504606846978xbf16>) {
 // -----
 
 !in = !mxgpu.ring<1 x (x: smem<64x64xbf16>), producer = tma, consumer = threads(32)>
+!x = !mxgpu.buffer<smem<64x64xbf16>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
-      %s = mxgpu.consume %in : !in
+      %s, %s_x = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.load_shared' op expected vectors of at most 1024 elements, found 'vector<64x64xbf16>'}}
-      %x = mxgpu.load_shared %s["x"] at [%i, %i] : !mxgpu.slot<!in> -> vector<64x64xbf16>
+      %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<64x64xbf16>
     }
   }
 }

@@ -92,7 +92,7 @@ func.func private @f(!mxgpu.ring<1025 x (a: smem<128xi8>), producer = tma, consu
 
 // -----
 
-// expected-error @below {{expected at least 1 buffer in a slot, found none}}
+// expected-error @below {{expected at least 1 buffer in a stage, found none}}
 func.func private @f(!mxgpu.ring<1 x (), producer = tma, consumer = mma>)
 
 // -----
@@ -142,7 +142,7 @@ func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, con
 
 // -----
 
-// expected-error @below {{expected an overlap only of 2 slots of one buffer in tensor memory, found 1 slots of 1 buffers}}
+// expected-error @below {{expected an overlap only of 2 stages of one buffer in tensor memory, found 1 stages of 1 buffers}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64>)
 
 // -----
@@ -162,7 +162,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), 
 
 // -----
 
-// A warp's slots have no barriers.
+// A warp's stages have no barriers.
 // expected-error @below {{expected a consumer that can read smem filled by threads, found threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = threads(32), scope = warp>)
 

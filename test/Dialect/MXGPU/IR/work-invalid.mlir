@@ -59,18 +59,19 @@ gpu.module @kernels {
 // -----
 
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !ring
     %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %slot = mxgpu.consume %units : !ring
-        mxgpu.next_unit %slot : !slot
+        %stage, %unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %unit : !unit
         // expected-error @below {{'mxgpu.next_unit' op expected to be once in its loop, found a second}}
-        mxgpu.next_unit %slot : !slot
-        mxgpu.release %slot : !slot
+        mxgpu.next_unit %unit : !unit
+        mxgpu.consumer_release %stage : !stage
       }
     }
   }
@@ -79,17 +80,18 @@ gpu.module @kernels {
 // -----
 
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !ring
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %slot = mxgpu.consume %units : !ring
+        %stage, %unit = mxgpu.consumer_wait %units : !ring
         // expected-error @below {{'mxgpu.next_unit' op expected units that come by a ring, found a static work source}}
-        mxgpu.next_unit %slot : !slot
-        mxgpu.release %slot : !slot
+        mxgpu.next_unit %unit : !unit
+        mxgpu.consumer_release %stage : !stage
       }
     }
   }
@@ -98,7 +100,8 @@ gpu.module @kernels {
 // -----
 
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !ring
@@ -106,10 +109,10 @@ gpu.module @kernels {
     %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %slot = mxgpu.consume %other : !ring
-        // expected-error @below {{'mxgpu.next_unit' op expected a slot of the work source's ring}}
-        mxgpu.next_unit %slot : !slot
-        mxgpu.release %slot : !slot
+        %stage, %unit = mxgpu.consumer_wait %other : !ring
+        // expected-error @below {{'mxgpu.next_unit' op expected a buffer of the work source's ring}}
+        mxgpu.next_unit %unit : !unit
+        mxgpu.consumer_release %stage : !stage
       }
     }
   }
@@ -119,18 +122,19 @@ gpu.module @kernels {
 
 // The same answer again and again.
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !ring
     %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
-      %slot = mxgpu.consume %units : !ring
+      %stage, %unit = mxgpu.consumer_wait %units : !ring
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        // expected-error @below {{'mxgpu.next_unit' op expected a slot that is consumed in its loop}}
-        mxgpu.next_unit %slot : !slot
+        // expected-error @below {{'mxgpu.next_unit' op expected a stage that is consumed in its loop}}
+        mxgpu.next_unit %unit : !unit
       }
-      mxgpu.release %slot : !slot
+      mxgpu.consumer_release %stage : !stage
     }
   }
 }
@@ -138,15 +142,16 @@ gpu.module @kernels {
 // -----
 
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !ring
     mxgpu.role @role warps(1) {
-      %slot = mxgpu.consume %units : !ring
+      %stage, %unit = mxgpu.consumer_wait %units : !ring
       // expected-error @below {{'mxgpu.next_unit' op expected to be in the body of mxgpu.for_each_work}}
-      mxgpu.next_unit %slot : !slot
-      mxgpu.release %slot : !slot
+      mxgpu.next_unit %unit : !unit
+      mxgpu.consumer_release %stage : !stage
     }
   }
 }

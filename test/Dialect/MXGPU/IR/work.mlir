@@ -6,7 +6,8 @@
 
 // CHECK: [[$RING:!clc_ring]] = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 !groups = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
 gpu.module @kernels {
   // CHECK-LABEL: mxgpu.kernel @kernel
@@ -20,14 +21,14 @@ gpu.module @kernels {
     mxgpu.role @schedule warps(1) elected {
       // CHECK: mxgpu.for_each_work (%slice, %row, %column, %start, %end) in %[[WORK]] {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %request = mxgpu.acquire %units : !ring
-        mxgpu.publish %request : !slot
-        // CHECK: %[[SLOT:.*]] = mxgpu.consume %[[UNITS]] : [[$RING]]
-        %answer = mxgpu.consume %units : !ring
-        // CHECK-NEXT: mxgpu.next_unit %[[SLOT]] : !{{.*}}
-        mxgpu.next_unit %answer : !slot
-        // CHECK-NEXT: mxgpu.release %[[SLOT]] : !{{.*}}
-        mxgpu.release %answer : !slot
+        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        mxgpu.producer_commit %request : !stage
+        // CHECK: %[[STAGE:.*]], %[[UNIT:.*]] = mxgpu.consumer_wait %[[UNITS]] : [[$RING]]
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        // CHECK-NEXT: mxgpu.next_unit %[[UNIT]] : !{{.*}}
+        mxgpu.next_unit %answer_unit : !unit
+        // CHECK-NEXT: mxgpu.consumer_release %[[STAGE]] : !{{.*}}
+        mxgpu.consumer_release %answer : !stage
       }
     }
   }

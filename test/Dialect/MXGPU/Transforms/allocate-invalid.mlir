@@ -8,7 +8,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-note @below {{in.b: 16384}}
   // expected-note @below {{in.sf: 512}}
   // expected-note @below {{barriers of in: 16}}
-  // expected-note @below {{6 more slots of in: 202752}}
+  // expected-note @below {{6 more stages of in: 202752}}
   // expected-note @below {{barriers of acc: 32}}
   // expected-note @below {{address of tensor memory: 4}}
   mxgpu.kernel @smem() {
@@ -22,6 +22,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // -----
 
 !in = !mxgpu.ring<2 x (sfa: smem<512xf8E8M0FNU>, sfb: smem<1024xf8E8M0FNU>), producer = tma, consumer = mma>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<1024xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128)>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected at most 512 columns of tensor memory on sm_100a, found 524}}
@@ -32,9 +34,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @mma warps(1) {
-      %s = mxgpu.consume %in : !in
-      %sfa = mxgpu.copy_scales %s["sfa"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>
-      %sfb = mxgpu.copy_scales %s["sfb"] : !mxgpu.slot<!in> -> !mxgpu.scales<256>
+      %s, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<256>
     }
   }
 }
@@ -48,7 +50,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-note @below {{in.a: 1073741824}}
   // expected-note @below {{in.b: 1073741824}}
   // expected-note @below {{barriers of in: 16}}
-  // expected-note @below {{1023 more slots of in: 2196875902848}}
+  // expected-note @below {{1023 more stages of in: 2196875902848}}
   mxgpu.kernel @huge() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @mma warps(1) {
@@ -60,6 +62,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // Tensor memory is read by warps whose number modulo 4 is known.
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @lanes(%n: index) {
     %acc = mxgpu.ring "acc" : !acc
@@ -67,8 +70,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
     // expected-error @below {{'mxgpu.role' op expected 4 warps from a multiple of 4 in a role that reads accumulators, found 4 from 1}}
     mxgpu.role @epilogue warps(4) {
-      %s = mxgpu.consume %acc : !acc
-      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> vector<16xf32>
+      %s, %d = mxgpu.consumer_wait %acc : !acc
+      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<16xf32>
     }
   }
 }
@@ -76,13 +79,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // -----
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(256)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @lanes(%n: index) {
     %acc = mxgpu.ring "acc" : !acc
     // expected-error @below {{'mxgpu.role' op expected 4 warps from a multiple of 4 in a role that reads accumulators, found 8 from 0}}
     mxgpu.role @epilogue warps(8) {
-      %s = mxgpu.consume %acc : !acc
-      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> vector<16xf32>
+      %s, %d = mxgpu.consumer_wait %acc : !acc
+      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<16xf32>
     }
   }
 }
@@ -160,53 +164,53 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %r15 = mxgpu.ring "r15" : !out
     %r16 = mxgpu.ring "r16" : !out
     mxgpu.role @r1 warps(1) {
-      %s = mxgpu.acquire %r1 : !out
+      %s, %f = mxgpu.producer_acquire %r1 : !out
     }
     mxgpu.role @r2 warps(1) {
-      %s = mxgpu.acquire %r2 : !out
+      %s, %f = mxgpu.producer_acquire %r2 : !out
     }
     mxgpu.role @r3 warps(1) {
-      %s = mxgpu.acquire %r3 : !out
+      %s, %f = mxgpu.producer_acquire %r3 : !out
     }
     mxgpu.role @r4 warps(1) {
-      %s = mxgpu.acquire %r4 : !out
+      %s, %f = mxgpu.producer_acquire %r4 : !out
     }
     mxgpu.role @r5 warps(1) {
-      %s = mxgpu.acquire %r5 : !out
+      %s, %f = mxgpu.producer_acquire %r5 : !out
     }
     mxgpu.role @r6 warps(1) {
-      %s = mxgpu.acquire %r6 : !out
+      %s, %f = mxgpu.producer_acquire %r6 : !out
     }
     mxgpu.role @r7 warps(1) {
-      %s = mxgpu.acquire %r7 : !out
+      %s, %f = mxgpu.producer_acquire %r7 : !out
     }
     mxgpu.role @r8 warps(1) {
-      %s = mxgpu.acquire %r8 : !out
+      %s, %f = mxgpu.producer_acquire %r8 : !out
     }
     mxgpu.role @r9 warps(1) {
-      %s = mxgpu.acquire %r9 : !out
+      %s, %f = mxgpu.producer_acquire %r9 : !out
     }
     mxgpu.role @r10 warps(1) {
-      %s = mxgpu.acquire %r10 : !out
+      %s, %f = mxgpu.producer_acquire %r10 : !out
     }
     mxgpu.role @r11 warps(1) {
-      %s = mxgpu.acquire %r11 : !out
+      %s, %f = mxgpu.producer_acquire %r11 : !out
     }
     mxgpu.role @r12 warps(1) {
-      %s = mxgpu.acquire %r12 : !out
+      %s, %f = mxgpu.producer_acquire %r12 : !out
     }
     mxgpu.role @r13 warps(1) {
-      %s = mxgpu.acquire %r13 : !out
+      %s, %f = mxgpu.producer_acquire %r13 : !out
     }
     mxgpu.role @r14 warps(1) {
-      %s = mxgpu.acquire %r14 : !out
+      %s, %f = mxgpu.producer_acquire %r14 : !out
     }
     mxgpu.role @r15 warps(1) {
-      %s = mxgpu.acquire %r15 : !out
+      %s, %f = mxgpu.producer_acquire %r15 : !out
     }
     // expected-error @below {{'mxgpu.role' op expected roles whose threads wait for each other among the first 15, which have named barriers, found number 16}}
     mxgpu.role @r16 warps(1) {
-      %s = mxgpu.acquire %r16 : !out
+      %s, %f = mxgpu.producer_acquire %r16 : !out
     }
   }
 }

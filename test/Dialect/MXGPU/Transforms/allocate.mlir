@@ -1,19 +1,20 @@
 // RUN: mx-opt %s --mxgpu-allocate | FileCheck %s
 // RUN: mx-opt %s --mxgpu-allocate | mx-opt --mxgpu-allocate | FileCheck %s
 
-// Buffers lie in the order of the rings, slot by slot: the fields of a slot in
+// Buffers lie in the order of the rings, stage by stage: the fields of a stage in
 // their order, then its full and its empty barrier. Swizzled buffers start at
-// multiples of 1024 bytes, others of 128. Barriers of slots in tensor memory
+// multiples of 1024 bytes, others of 128. Barriers of stages in tensor memory
 // follow, then 4 bytes for the address of tensor memory, whose columns are rounded
 // up to a power of two.
 
 !in = !mxgpu.ring<3 x (sf: smem<512xf8E8M0FNU>, a: smem<128x128xf8E4M3FN, sw128>, pad: smem<144xi8>, b: smem<32x32xi8, sw32>), producer = tma, consumer = mma>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x48xf32>, e: tmem<128x16xf32>), producer = mma, consumer = threads(128)>
-!slot = !mxgpu.slot<!in>
+!d = !mxgpu.buffer<tmem<128x48xf32>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // sf 0, a 1024 (512 rounded up), pad 17408, b 17664 (17552 rounded up to 256
-  // bytes, 8 rows of swizzle sw32), barriers 18688 (17664 + 1024), the next slot
+  // bytes, 8 rows of swizzle sw32), barriers 18688 (17664 + 1024), the next stage
   // 19456 (18704 rounded up to 1024); barriers of acc 58368 (3 * 19456), address
   // 58400. Columns: 2 * 48 + 2 * 16 + 4 for scales = 132.
   // CHECK-LABEL: mxgpu.kernel @all(
@@ -23,22 +24,22 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:         mxgpu.role @epilogue warps(4) first_warp(0)
   // CHECK:         mxgpu.role @load warps(1) elected first_warp(4)
   // CHECK:         mxgpu.role @mma warps(1) elected first_warp(5)
-  // CHECK:           mxgpu.copy_scales %{{.*}}["sf"] column(128)
+  // CHECK:           mxgpu.copy_scales %{{.*}} column(128)
   // Copies of one field share their columns.
-  // CHECK:           mxgpu.copy_scales %{{.*}}["sf"] column(128)
+  // CHECK:           mxgpu.copy_scales %{{.*}} column(128)
   mxgpu.kernel @all(%n: index) {
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
-      %s = mxgpu.consume %acc : !acc
-      %f = mxgpu.load_accumulator %s["d"] column(%n) : !mxgpu.slot<!acc> -> vector<16xf32>
+      %s, %s_d, %s_e = mxgpu.consumer_wait %acc : !acc
+      %f = mxgpu.load_accumulator %s_d column(%n) : !d -> vector<16xf32>
     }
     mxgpu.role @load warps(1) elected {
     }
     mxgpu.role @mma warps(1) elected {
-      %s = mxgpu.consume %in : !in
-      %sf = mxgpu.copy_scales %s["sf"] : !slot -> !mxgpu.scales<128>
-      %again = mxgpu.copy_scales %s["sf"] : !slot -> !mxgpu.scales<128>
+      %s, %s_sf, %s_a, %s_pad, %s_b = mxgpu.consumer_wait %in : !in
+      %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+      %again = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
     }
   }
 
@@ -80,19 +81,19 @@ gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
     %sums = mxgpu.ring "sums" : !sums
     // CHECK: mxgpu.role @alone warps(2) registers(152) first_warp(0) {
     mxgpu.role @alone warps(2) registers(152) {
-      %s = mxgpu.acquire %own : !own
+      %s, %s_f = mxgpu.producer_acquire %own : !own
     }
     // CHECK: mxgpu.role @first warps(2) registers(152) first_warp(2) barrier(2) {
     mxgpu.role @first warps(2) registers(152) {
-      %s = mxgpu.acquire %first : !out
+      %s, %s_f = mxgpu.producer_acquire %first : !out
     }
     // CHECK: mxgpu.role @second warps(2) registers(56) first_warp(4) barrier(3) {
     mxgpu.role @second warps(2) registers(56) {
-      %s = mxgpu.acquire %second : !out
+      %s, %s_f = mxgpu.producer_acquire %second : !out
     }
     // CHECK: mxgpu.role @mma warps(1) registers(56) first_warp(6) {
     mxgpu.role @mma warps(1) registers(56) {
-      %s = mxgpu.acquire %sums : !sums
+      %s, %s_d = mxgpu.producer_acquire %sums : !sums
     }
   }
 

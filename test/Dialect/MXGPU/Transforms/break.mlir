@@ -4,8 +4,8 @@
 
 // The pass that breaks kernels breaks the place that it is told.
 
-// CHECK:     mxgpu.consume
-// CHECK-NOT: mxgpu.release
+// CHECK:     mxgpu.consumer_wait
+// CHECK-NOT: mxgpu.consumer_release
 // BEYOND: error: expected a place below 1 of drop-release, found 1
 // UNKNOWN: error: unknown kind of breakage 'nothing'
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
@@ -13,8 +13,8 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @mma warps(1) elected {
-      %s = mxgpu.consume %ring : !ring
-      mxgpu.release %s : !mxgpu.slot<!ring>
+      %s, %a = mxgpu.consumer_wait %ring : !ring
+      mxgpu.consumer_release %s : !mxgpu.stage<!ring>
     }
   }
 }

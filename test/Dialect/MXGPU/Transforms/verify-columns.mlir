@@ -4,11 +4,14 @@
 
 // Up to the last column.
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!slot = !mxgpu.slot<!acc>
+!stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -22,29 +25,29 @@ gpu.module @kernels {
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.consume %acc : !acc
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
         scf.for %i = %c0 to %c128 step %c32 {
-          %f = mxgpu.load_accumulator %d["d"] column(%i) : !slot -> vector<32xf32>
+          %f = mxgpu.load_accumulator %d_d column(%i) : !d -> vector<32xf32>
         }
-        mxgpu.release %d : !slot
+        mxgpu.consumer_release %d : !stage
       }
     }
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %in : !in
-        mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-        mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-        mxgpu.publish %s : !in_slot
+        %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+        mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+        mxgpu.producer_commit %s : !in_stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.acquire %acc : !acc
-        %s = mxgpu.consume %in : !in
-        %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-        mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !slot
-        mxgpu.release %s : !in_slot
-        mxgpu.publish %d : !slot
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
+        %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+        %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.consumer_release %s : !in_stage
+        mxgpu.producer_commit %d : !stage
       }
     }
   }
@@ -52,13 +55,16 @@ gpu.module @kernels {
 
 // -----
 
-// Into the next slot.
+// Into the next stage.
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!slot = !mxgpu.slot<!acc>
+!stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -72,30 +78,30 @@ gpu.module @kernels {
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.consume %acc : !acc
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
         scf.for %i = %c24 to %c128 step %c32 {
           // expected-error @below {{'mxgpu.load_accumulator' op expected columns 0 to 127, found columns 24 to 151}}
-          %f = mxgpu.load_accumulator %d["d"] column(%i) : !slot -> vector<32xf32>
+          %f = mxgpu.load_accumulator %d_d column(%i) : !d -> vector<32xf32>
         }
-        mxgpu.release %d : !slot
+        mxgpu.consumer_release %d : !stage
       }
     }
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %in : !in
-        mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-        mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-        mxgpu.publish %s : !in_slot
+        %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+        mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+        mxgpu.producer_commit %s : !in_stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.acquire %acc : !acc
-        %s = mxgpu.consume %in : !in
-        %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-        mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !slot
-        mxgpu.release %s : !in_slot
-        mxgpu.publish %d : !slot
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
+        %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+        %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.consumer_release %s : !in_stage
+        mxgpu.producer_commit %d : !stage
       }
     }
   }
@@ -104,11 +110,14 @@ gpu.module @kernels {
 // -----
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!slot = !mxgpu.slot<!acc>
+!stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -122,28 +131,28 @@ gpu.module @kernels {
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.consume %acc : !acc
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the column, found one that may depend on the thread}}
-        %f = mxgpu.load_accumulator %d["d"] column(%t) : !slot -> vector<32xf32>
-        mxgpu.release %d : !slot
+        %f = mxgpu.load_accumulator %d_d column(%t) : !d -> vector<32xf32>
+        mxgpu.consumer_release %d : !stage
       }
     }
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %in : !in
-        mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-        mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-        mxgpu.publish %s : !in_slot
+        %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+        mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+        mxgpu.producer_commit %s : !in_stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.acquire %acc : !acc
-        %s = mxgpu.consume %in : !in
-        %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-        mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !slot
-        mxgpu.release %s : !in_slot
-        mxgpu.publish %d : !slot
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
+        %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+        %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.consumer_release %s : !in_stage
+        mxgpu.producer_commit %d : !stage
       }
     }
   }
@@ -152,11 +161,14 @@ gpu.module @kernels {
 // -----
 
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!slot = !mxgpu.slot<!acc>
+!stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -170,28 +182,28 @@ gpu.module @kernels {
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.consume %acc : !acc
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on `empty`, found one that may depend on the thread}}
-        %f = mxgpu.load_accumulator %d["d"] column(%c0) empty(%odd) : !slot -> vector<32xf32>
-        mxgpu.release %d : !slot
+        %f = mxgpu.load_accumulator %d_d column(%c0) empty(%odd) : !d -> vector<32xf32>
+        mxgpu.consumer_release %d : !stage
       }
     }
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %in : !in
-        mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-        mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-        mxgpu.publish %s : !in_slot
+        %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+        mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+        mxgpu.producer_commit %s : !in_stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.acquire %acc : !acc
-        %s = mxgpu.consume %in : !in
-        %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-        mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !slot
-        mxgpu.release %s : !in_slot
-        mxgpu.publish %d : !slot
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
+        %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+        %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.consumer_release %s : !in_stage
+        mxgpu.producer_commit %d : !stage
       }
     }
   }

@@ -1,24 +1,25 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
+// RUN: mx-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-verify-pipelines
 
 // Nothing is given back.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        // expected-error @below {{'mxgpu.acquire' op expected the slot to be given back by mxgpu.publish, found no use of it}}
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
+        // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -28,22 +29,23 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        // expected-error @below {{'mxgpu.consume' op expected the slot to be given back by mxgpu.release, found no use of it}}
-        %s = mxgpu.consume %ring : !ring
+        // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
+        %s, %a = mxgpu.consumer_wait %ring : !ring
       }
     }
   }
@@ -54,25 +56,26 @@ gpu.module @kernels {
 // Twice.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
+        %s, %a = mxgpu.consumer_wait %ring : !ring
         // expected-note @below {{first here}}
-        mxgpu.release %s : !slot
-        // expected-error @below {{'mxgpu.release' op expected the slot to be given back once, found a second time}}
-        mxgpu.release %s : !slot
+        mxgpu.consumer_release %s : !stage
+        // expected-error @below {{'mxgpu.consumer_release' op expected the stage to be given back once, found a second time}}
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -83,24 +86,25 @@ gpu.module @kernels {
 // In another iteration.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
+        %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          // expected-error @below {{'mxgpu.release' op expected to be in the block that takes the slot}}
-          mxgpu.release %s : !slot
+          // expected-error @below {{'mxgpu.consumer_release' op expected to be in the block that takes the stage}}
+          mxgpu.consumer_release %s : !stage
         }
       }
     }
@@ -112,24 +116,25 @@ gpu.module @kernels {
 // Used after it was given back.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
+        %s, %a = mxgpu.producer_acquire %ring : !ring
         // expected-note @below {{given back here}}
-        mxgpu.publish %s : !slot
-        // expected-error @below {{'mxgpu.tma_load' op expected to use the slot before it is given back}}
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
+        mxgpu.producer_commit %s : !stage
+        // expected-error @below {{'mxgpu.tma_load' op expected to use the stage before it is given back}}
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -140,24 +145,25 @@ gpu.module @kernels {
 // Under a condition, which the other side does not know.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         scf.if %yes {
-          // expected-error @below {{'mxgpu.consume' op expected only mxgpu loops around it, found scf.if}}
-          %s = mxgpu.consume %ring : !ring
-          mxgpu.release %s : !slot
+          // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.if}}
+          %s, %a = mxgpu.consumer_wait %ring : !ring
+          mxgpu.consumer_release %s : !stage
         }
       }
     }
@@ -168,23 +174,24 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       scf.for %i = %n to %n step %n {
-        // expected-error @below {{'mxgpu.consume' op expected only mxgpu loops around it, found scf.for}}
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.for}}
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -195,17 +202,18 @@ gpu.module @kernels {
 // Nobody on one side.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
-    // expected-error @below {{'mxgpu.ring' op expected a role that consumes its slots, found none}}
+    // expected-error @below {{'mxgpu.ring' op expected a role that consumes its stages, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
   }
@@ -215,16 +223,16 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
-    // expected-error @below {{'mxgpu.ring' op expected a role that produces its slots, found none}}
+    // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -237,7 +245,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
-    // expected-error @below {{'mxgpu.ring' op expected a role that produces its slots, found none}}
+    // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @idle warps(1) elected {
 
@@ -250,7 +258,8 @@ gpu.module @kernels {
 // Two on one side, in two roles or in one.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -258,23 +267,23 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         // expected-note @below {{here}}
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @load2 warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        // expected-error @below {{'mxgpu.acquire' op expected one mxgpu.acquire of the ring, found another}}
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        // expected-error @below {{'mxgpu.producer_acquire' op expected one mxgpu.producer_acquire of the ring, found another}}
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -284,26 +293,27 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %s_a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %s_a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         // expected-note @below {{here}}
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
-        // expected-error @below {{'mxgpu.consume' op expected one mxgpu.consume of the ring, found another}}
-        %t = mxgpu.consume %ring : !ring
-        mxgpu.release %t : !slot
+        %s, %s_a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
+        // expected-error @below {{'mxgpu.consumer_wait' op expected one mxgpu.consumer_wait of the ring, found another}}
+        %t, %t_a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %t : !stage
       }
     }
   }
@@ -314,7 +324,8 @@ gpu.module @kernels {
 // One role on both sides.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -322,11 +333,11 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @both warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
-        %t = mxgpu.consume %ring : !ring
-        mxgpu.release %t : !slot
+        %s, %s_a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %s_a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+        %t, %t_a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %t : !stage
       }
     }
   }
@@ -337,7 +348,8 @@ gpu.module @kernels {
 // One loop against two.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -346,17 +358,17 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         // expected-note @below {{acquired here}}
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-note @below {{consumed here}}
-          %s = mxgpu.consume %ring : !ring
-          mxgpu.release %s : !slot
+          %s, %a = mxgpu.consumer_wait %ring : !ring
+          mxgpu.consumer_release %s : !stage
         }
       }
     }
@@ -368,7 +380,8 @@ gpu.module @kernels {
 // A loop over other steps.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -378,9 +391,9 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-note @below {{acquired here}}
-          %s = mxgpu.acquire %ring : !ring
-          mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-          mxgpu.publish %s : !slot
+          %s, %a = mxgpu.producer_acquire %ring : !ring
+          mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+          mxgpu.producer_commit %s : !stage
         }
       }
     }
@@ -388,8 +401,8 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 {
           // expected-note @below {{consumed here}}
-          %s = mxgpu.consume %ring : !ring
-          mxgpu.release %s : !slot
+          %s, %a = mxgpu.consumer_wait %ring : !ring
+          mxgpu.consumer_release %s : !stage
         }
       }
     }
@@ -401,7 +414,8 @@ gpu.module @kernels {
 // A loop that ends elsewhere.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -411,9 +425,9 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-note @below {{acquired here}}
-          %s = mxgpu.acquire %ring : !ring
-          mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-          mxgpu.publish %s : !slot
+          %s, %a = mxgpu.producer_acquire %ring : !ring
+          mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+          mxgpu.producer_commit %s : !stage
         }
       }
     }
@@ -421,8 +435,8 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %row step 128 {
           // expected-note @below {{consumed here}}
-          %s = mxgpu.consume %ring : !ring
-          mxgpu.release %s : !slot
+          %s, %a = mxgpu.consumer_wait %ring : !ring
+          mxgpu.consumer_release %s : !stage
         }
       }
     }
@@ -434,7 +448,8 @@ gpu.module @kernels {
 // Other work.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -444,16 +459,16 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         // expected-note @below {{acquired here}}
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %other {
         // expected-note @below {{consumed here}}
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -464,7 +479,8 @@ gpu.module @kernels {
 // Loops of different kinds.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -473,16 +489,16 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 {
         // expected-note @below {{acquired here}}
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         // expected-note @below {{consumed here}}
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -493,7 +509,8 @@ gpu.module @kernels {
 // Arguments of corresponding loops, but not the same ones.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -504,9 +521,9 @@ gpu.module @kernels {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           mxgpu.for_each_k (%k2, %extent2, %first2) from %k to %end step 128 {
             // expected-note @below {{acquired here}}
-            %s = mxgpu.acquire %ring : !ring
-            mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-            mxgpu.publish %s : !slot
+            %s, %a = mxgpu.producer_acquire %ring : !ring
+            mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+            mxgpu.producer_commit %s : !stage
           }
         }
       }
@@ -516,8 +533,8 @@ gpu.module @kernels {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           mxgpu.for_each_k (%k2, %extent2, %first2) from %extent to %end step 128 {
             // expected-note @below {{consumed here}}
-            %s = mxgpu.consume %ring : !ring
-            mxgpu.release %s : !slot
+            %s, %a = mxgpu.consumer_wait %ring : !ring
+            mxgpu.consumer_release %s : !stage
           }
         }
       }
@@ -530,7 +547,8 @@ gpu.module @kernels {
 // One thread drives the copy engine.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -538,15 +556,15 @@ gpu.module @kernels {
     // expected-error @below {{'mxgpu.role' op expected an elected role for tma of ring "ring"}}
     mxgpu.role @load warps(1) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -556,23 +574,24 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     // expected-error @below {{'mxgpu.role' op expected an elected role for mma of ring "ring"}}
     mxgpu.role @mma warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -583,22 +602,23 @@ gpu.module @kernels {
 // A field that nobody loads.
 !map = !mxgpu.tensor_map<128x16xi8>
 !two = !mxgpu.ring<2 x (a: smem<128x16xi8>, b: smem<128x16xi8>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !two
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !two
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !mxgpu.slot<!two>
-        // expected-error @below {{'mxgpu.publish' op expected a load into field "b" before it, found none}}
-        mxgpu.publish %s : !mxgpu.slot<!two>
+        %s, %a, %b = mxgpu.producer_acquire %ring : !two
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !mxgpu.stage<!two>
+        // expected-error @below {{'mxgpu.producer_commit' op expected a load into field "b" before it, found none}}
+        mxgpu.producer_commit %s : !mxgpu.stage<!two>
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !two
-        mxgpu.release %s : !mxgpu.slot<!two>
+        %s, %a, %b = mxgpu.consumer_wait %ring : !two
+        mxgpu.consumer_release %s : !mxgpu.stage<!two>
       }
     }
   }
@@ -609,24 +629,25 @@ gpu.module @kernels {
 // A field that is loaded twice, or in a loop, or under a condition.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
+        %s, %a = mxgpu.producer_acquire %ring : !ring
         // expected-error @below {{'mxgpu.tma_load' op expected one load of each field, found a second of "a"}}
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.tma_load %map[%n, %n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.tma_load %map[%n, %n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -636,25 +657,26 @@ gpu.module @kernels {
 
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
+        %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          // expected-error @below {{'mxgpu.tma_load' op expected to be in the block that takes the slot}}
-          mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
+          // expected-error @below {{'mxgpu.tma_load' op expected to be in the block that takes the stage}}
+          mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         }
-        mxgpu.publish %s : !slot
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -666,9 +688,12 @@ gpu.module @kernels {
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -677,30 +702,30 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-          mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-          mxgpu.publish %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+          mxgpu.producer_commit %s : !in_stage
         }
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.acquire %acc : !acc
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.consume %in : !in
-          %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-          mxgpu.release %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+          mxgpu.consumer_release %s : !in_stage
         }
-        // expected-error @below {{'mxgpu.publish' op expected an mma into field "d" before it, found none}}
-        mxgpu.publish %d : !acc_slot
+        // expected-error @below {{'mxgpu.producer_commit' op expected an mma into field "d" before it, found none}}
+        mxgpu.producer_commit %d : !acc_stage
       }
     }
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> vector<32xf32>
-        mxgpu.release %d : !acc_slot
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
+        mxgpu.consumer_release %d : !acc_stage
       }
     }
   }
@@ -712,9 +737,12 @@ gpu.module @kernels {
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -723,32 +751,32 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-          mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-          mxgpu.publish %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+          mxgpu.producer_commit %s : !in_stage
         }
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.acquire %acc : !acc
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.consume %in : !in
-          %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
+          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
           // expected-note @below {{this is in a loop}}
-          mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
-          mxgpu.release %s : !in_slot
+          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.consumer_release %s : !in_stage
         }
-        // expected-error @below {{'mxgpu.publish' op expected `empty` to say when no mma has run, found none}}
-        mxgpu.publish %d : !acc_slot
+        // expected-error @below {{'mxgpu.producer_commit' op expected `empty` to say when no mma has run, found none}}
+        mxgpu.producer_commit %d : !acc_stage
       }
     }
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> vector<32xf32>
-        mxgpu.release %d : !acc_slot
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
+        mxgpu.consumer_release %d : !acc_stage
       }
     }
   }
@@ -759,9 +787,12 @@ gpu.module @kernels {
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -769,32 +800,32 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %in : !in
-        mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-        mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-        mxgpu.publish %s : !in_slot
+        %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+        mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+        mxgpu.producer_commit %s : !in_stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.acquire %acc : !acc
-        %s = mxgpu.consume %in : !in
-        %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
+        %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+        %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
         scf.if %none {
           // expected-error @below {{'mxgpu.mma' op expected only loops between it and its accumulator, found scf.if}}
-          mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
+          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
         }
-        mxgpu.release %s : !in_slot
-        mxgpu.publish %d empty(%none) : !acc_slot
+        mxgpu.consumer_release %s : !in_stage
+        mxgpu.producer_commit %d empty(%none) : !acc_stage
       }
     }
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> vector<32xf32>
-        mxgpu.release %d : !acc_slot
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
+        mxgpu.consumer_release %d : !acc_stage
       }
     }
   }
@@ -805,9 +836,12 @@ gpu.module @kernels {
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -816,32 +850,32 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-          mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-          mxgpu.publish %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+          mxgpu.producer_commit %s : !in_stage
         }
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.acquire %acc : !acc
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.consume %in : !in
-          %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-          mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
-          mxgpu.release %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.consumer_release %s : !in_stage
         }
-        mxgpu.publish %d empty(%none) : !acc_slot
+        mxgpu.producer_commit %d empty(%none) : !acc_stage
       }
     }
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.consume %acc : !acc
-        // expected-error @below {{'mxgpu.load_accumulator' op expected `empty`, because the slot may be published empty, found none}}
-        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> vector<32xf32>
-        mxgpu.release %d : !acc_slot
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        // expected-error @below {{'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none}}
+        %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
+        mxgpu.consumer_release %d : !acc_stage
       }
     }
   }
@@ -853,9 +887,12 @@ gpu.module @kernels {
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -864,37 +901,37 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-          mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-          mxgpu.publish %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+          mxgpu.producer_commit %s : !in_stage
         }
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.acquire %acc : !acc
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.consume %in : !in
-          %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-          mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
-          mxgpu.release %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.consumer_release %s : !in_stage
         }
-        mxgpu.publish %d empty(%none) : !acc_slot
+        mxgpu.producer_commit %d empty(%none) : !acc_stage
       }
     }
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.consume %acc : !acc
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
         %thread = mxgpu.thread_id
         %some = arith.cmpi ult, %thread, %n : index
         scf.if %some {
           // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the condition of the scf.if around it, found one that may depend on the thread}}
-          %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> vector<32xf32>
+          %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
         }
-        mxgpu.release %d : !acc_slot
+        mxgpu.consumer_release %d : !acc_stage
       }
     }
   }
@@ -906,9 +943,12 @@ gpu.module @kernels {
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -917,33 +957,33 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-          mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-          mxgpu.publish %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+          mxgpu.producer_commit %s : !in_stage
         }
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.acquire %acc : !acc
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.consume %in : !in
-          %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-          mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
-          mxgpu.release %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.consumer_release %s : !in_stage
         }
-        mxgpu.publish %d empty(%none) : !acc_slot
+        mxgpu.producer_commit %d empty(%none) : !acc_stage
       }
     }
     // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 256}}
     mxgpu.role @epilogue warps(8) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> vector<32xf32>
-        mxgpu.release %d : !acc_slot
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
+        mxgpu.consumer_release %d : !acc_stage
       }
     }
   }
@@ -954,9 +994,12 @@ gpu.module @kernels {
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -965,33 +1008,33 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-          mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-          mxgpu.publish %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+          mxgpu.producer_commit %s : !in_stage
         }
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.acquire %acc : !acc
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.consume %in : !in
-          %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-          mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
-          mxgpu.release %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.consumer_release %s : !in_stage
         }
-        mxgpu.publish %d empty(%none) : !acc_slot
+        mxgpu.producer_commit %d empty(%none) : !acc_stage
       }
     }
     // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 1}}
     mxgpu.role @epilogue warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> vector<32xf32>
-        mxgpu.release %d : !acc_slot
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
+        mxgpu.consumer_release %d : !acc_stage
       }
     }
   }
@@ -999,11 +1042,12 @@ gpu.module @kernels {
 
 // -----
 
-// Many slots of x for one of y, in opposite orders: x is full before y is
+// Many stages of x for one of y, in opposite orders: x is full before y is
 // published, and nobody empties it before y has come.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -1013,26 +1057,26 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-note @below {{which waits for this}}
-          %sx = mxgpu.acquire %x : !ring
-          mxgpu.tma_load %map[%n] into %sx["a"] : !map, !slot
-          mxgpu.publish %sx : !slot
+          %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+          mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+          mxgpu.producer_commit %sx : !stage
         }
-        %sy = mxgpu.acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy["a"] : !map, !slot
+        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
+        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
         // expected-note @below {{which waits for this}}
-        mxgpu.publish %sy : !slot
+        mxgpu.producer_commit %sy : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         // expected-note @below {{which waits for this}}
-        %sy = mxgpu.consume %y : !ring
-        mxgpu.release %sy : !slot
+        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
+        mxgpu.consumer_release %sy : !stage
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-note @below {{which waits for this}}
-          %sx = mxgpu.consume %x : !ring
-          // expected-error @below {{'mxgpu.release' op expected not to wait for itself through other roles, found a deadlock}}
-          mxgpu.release %sx : !slot
+          %sx, %sx_a = mxgpu.consumer_wait %x : !ring
+          // expected-error @below {{'mxgpu.consumer_release' op expected not to wait for itself through other roles, found a deadlock}}
+          mxgpu.consumer_release %sx : !stage
         }
       }
     }
@@ -1044,7 +1088,8 @@ gpu.module @kernels {
 // Whole loops in opposite orders.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -1052,29 +1097,29 @@ gpu.module @kernels {
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        // expected-error @below {{'mxgpu.acquire' op expected not to wait for itself through other roles, found a deadlock}}
-        %sx = mxgpu.acquire %x : !ring
-        mxgpu.tma_load %map[%n] into %sx["a"] : !map, !slot
-        mxgpu.publish %sx : !slot
+        // expected-error @below {{'mxgpu.producer_acquire' op expected not to wait for itself through other roles, found a deadlock}}
+        %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+        mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+        mxgpu.producer_commit %sx : !stage
       }
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %sy = mxgpu.acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy["a"] : !map, !slot
+        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
+        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
         // expected-note @below {{which waits for this}}
-        mxgpu.publish %sy : !slot
+        mxgpu.producer_commit %sy : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         // expected-note @below {{which waits for this}}
-        %sy = mxgpu.consume %y : !ring
-        mxgpu.release %sy : !slot
+        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
+        mxgpu.consumer_release %sy : !stage
       }
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         // expected-note @below {{which waits for this}}
-        %sx = mxgpu.consume %x : !ring
+        %sx, %sx_a = mxgpu.consumer_wait %x : !ring
         // expected-note @below {{which waits for this}}
-        mxgpu.release %sx : !slot
+        mxgpu.consumer_release %sx : !stage
       }
     }
   }
@@ -1086,9 +1131,12 @@ gpu.module @kernels {
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !reply = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(1)>
-!reply_slot = !mxgpu.slot<!reply>
+!reply_stage = !mxgpu.stage<!reply>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -1097,26 +1145,26 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         // expected-note @below {{which waits for this}}
-        %r = mxgpu.consume %reply : !reply
-        mxgpu.release %r : !reply_slot
+        %r, %r_d = mxgpu.consumer_wait %reply : !reply
+        mxgpu.consumer_release %r : !reply_stage
         // expected-note @below {{which waits for this}}
-        %s = mxgpu.acquire %in : !in
-        mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-        mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
+        %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+        mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
         // expected-note @below {{which waits for this}}
-        mxgpu.publish %s : !in_slot
+        mxgpu.producer_commit %s : !in_stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.acquire %reply : !reply
-        // expected-error @below {{'mxgpu.consume' op expected not to wait for itself through other roles, found a deadlock}}
-        %s = mxgpu.consume %in : !in
-        %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-        mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !reply_slot
-        mxgpu.release %s : !in_slot
+        %d, %d_d = mxgpu.producer_acquire %reply : !reply
+        // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
+        %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+        %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.consumer_release %s : !in_stage
         // expected-note @below {{which waits for this}}
-        mxgpu.publish %d : !reply_slot
+        mxgpu.producer_commit %d : !reply_stage
       }
     }
   }
@@ -1125,7 +1173,8 @@ gpu.module @kernels {
 // -----
 
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>, y: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(32)>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!x = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %v: f32) {
     %x = vector.broadcast %v : f32 to vector<4xf32>
@@ -1133,16 +1182,16 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @produce warps(2) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.store_shared %x, %s["x"] at [%row, %column] : vector<4xf32>, !slot
-        // expected-error @below {{'mxgpu.publish' op expected a store into field "y" before it, found none}}
-        mxgpu.publish %s : !slot
+        %s, %s_x, %s_y = mxgpu.producer_acquire %ring : !ring
+        mxgpu.store_shared %x, %s_x at [%row, %column] : vector<4xf32>, !x
+        // expected-error @below {{'mxgpu.producer_commit' op expected a store into field "y" before it, found none}}
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @read warps(1) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %s_x, %s_y = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -1151,7 +1200,8 @@ gpu.module @kernels {
 // -----
 
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(32)>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!x = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %v: f32) {
     %x = vector.broadcast %v : f32 to vector<4xf32>
@@ -1160,15 +1210,15 @@ gpu.module @kernels {
     // expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 32}}
     mxgpu.role @produce warps(1) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.store_shared %x, %s["x"] at [%row, %column] : vector<4xf32>, !slot
-        mxgpu.publish %s : !slot
+        %s, %s_x = mxgpu.producer_acquire %ring : !ring
+        mxgpu.store_shared %x, %s_x at [%row, %column] : vector<4xf32>, !x
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @read warps(1) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %s_x = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -1178,7 +1228,8 @@ gpu.module @kernels {
 
 // Of all roles that consume a ring together.
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(64)>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!x = !mxgpu.buffer<smem<32x32xf32, sw128>>
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %map: !map) {
@@ -1186,22 +1237,22 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%row, %column] into %s["x"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %x = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%row, %column] into %x for %s : !map, !x, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     // expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 96}}
     mxgpu.role @rows warps(1) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %x = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
     mxgpu.role @columns warps(2) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %x = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -1209,9 +1260,10 @@ gpu.module @kernels {
 
 // -----
 
-// A role that consumes some slots only would leave the others waiting.
+// A role that consumes some stages only would leave the others waiting.
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(64)>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!x = !mxgpu.buffer<smem<32x32xf32, sw128>>
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %map: !map) {
@@ -1221,21 +1273,175 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         // expected-note @below {{acquired here}}
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%row, %column] into %s["x"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %x = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%row, %column] into %x for %s : !map, !x, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @rows warps(1) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %x = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
     mxgpu.role @columns warps(1) {
       // expected-note @below {{consumed here}}
-      %s = mxgpu.consume %ring : !ring
-      mxgpu.release %s : !slot
+      %s, %x = mxgpu.consumer_wait %ring : !ring
+      mxgpu.consumer_release %s : !stage
+    }
+  }
+}
+
+// -----
+
+// A buffer passed on by another operation.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+        %either = arith.select %yes, %a, %a : !a
+        %x = mxgpu.load_shared %either at [%n, %n] : !a -> vector<16xi8>
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Carried by a loop.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        // expected-error @below {{'scf.for' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+        %last = scf.for %i = %n to %n step %n iter_args(%b = %a) -> (!a) {
+          scf.yield %b : !a
+        }
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Passed out of a condition.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        %same = scf.if %yes -> !a {
+          // expected-error @below {{'scf.yield' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+          scf.yield %a : !a
+        } else {
+          scf.yield %a : !a
+        }
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Taken by an unknown operation.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        // expected-error @below {{'mystery.use' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+        "mystery.use"(%s) : (!stage) -> ()
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// A buffer of no stage.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
+    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @read warps(1) {
+      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        // expected-note @below {{it comes from here}}
+        %b = ub.poison : !a
+        // expected-error @below {{'mxgpu.load_shared' op expected what mxgpu.producer_acquire or mxgpu.consumer_wait gave, found another '!mxgpu.buffer<smem<128x16xi8>>'}}
+        %x = mxgpu.load_shared %b at [%n, %n] : !a -> vector<16xi8>
+        mxgpu.consumer_release %s : !stage
+      }
     }
   }
 }

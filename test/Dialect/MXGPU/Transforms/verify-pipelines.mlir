@@ -5,25 +5,26 @@
 // What is safe passes and is not changed; each kernel is the twin of one that
 // is refused in verify-pipelines-invalid.mlir.
 
-// A slot for each unit of work.
+// A stage for each unit of work.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -34,7 +35,8 @@ gpu.module @kernels {
 // Loops in loops.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -42,17 +44,17 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.acquire %ring : !ring
-          mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-          mxgpu.publish %s : !slot
+          %s, %a = mxgpu.producer_acquire %ring : !ring
+          mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+          mxgpu.producer_commit %s : !stage
         }
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.consume %ring : !ring
-          mxgpu.release %s : !slot
+          %s, %a = mxgpu.consumer_wait %ring : !ring
+          mxgpu.consumer_release %s : !stage
         }
       }
     }
@@ -64,7 +66,8 @@ gpu.module @kernels {
 // Bounds from inside the loops: the same arguments of corresponding loops.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -73,9 +76,9 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           mxgpu.for_each_k (%l, %x, %f) from %k to %end step 32 {
-            %s = mxgpu.acquire %ring : !ring
-            mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-            mxgpu.publish %s : !slot
+            %s, %a = mxgpu.producer_acquire %ring : !ring
+            mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+            mxgpu.producer_commit %s : !stage
           }
         }
       }
@@ -84,8 +87,8 @@ gpu.module @kernels {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           mxgpu.for_each_k (%l, %x, %f) from %k to %end step 32 {
-            %s = mxgpu.consume %ring : !ring
-            mxgpu.release %s : !slot
+            %s, %a = mxgpu.consumer_wait %ring : !ring
+            mxgpu.consumer_release %s : !stage
           }
         }
       }
@@ -95,21 +98,22 @@ gpu.module @kernels {
 
 // -----
 
-// A slot outside all loops.
+// A stage outside all loops.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      %s = mxgpu.acquire %ring : !ring
-      mxgpu.tma_load %map[%n] into %s["a"] : !map, !slot
-      mxgpu.publish %s : !slot
+      %s, %a = mxgpu.producer_acquire %ring : !ring
+      mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+      mxgpu.producer_commit %s : !stage
     }
     mxgpu.role @mma warps(1) elected {
-      %s = mxgpu.consume %ring : !ring
-      mxgpu.release %s : !slot
+      %s, %a = mxgpu.consumer_wait %ring : !ring
+      mxgpu.consumer_release %s : !stage
     }
   }
 }
@@ -119,22 +123,24 @@ gpu.module @kernels {
 // Two fields.
 !map = !mxgpu.tensor_map<128x16xi8>
 !two = !mxgpu.ring<2 x (a: smem<128x16xi8>, b: smem<128x16xi8>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+!b = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !two
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !two
-        mxgpu.tma_load %map[%n] into %s["a"] : !map, !mxgpu.slot<!two>
-        mxgpu.tma_load %map[%n] into %s["b"] : !map, !mxgpu.slot<!two>
-        mxgpu.publish %s : !mxgpu.slot<!two>
+        %s, %a, %b = mxgpu.producer_acquire %ring : !two
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !mxgpu.stage<!two>
+        mxgpu.tma_load %map[%n] into %b for %s : !map, !b, !mxgpu.stage<!two>
+        mxgpu.producer_commit %s : !mxgpu.stage<!two>
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !two
-        mxgpu.release %s : !mxgpu.slot<!two>
+        %s, %a, %b = mxgpu.consumer_wait %ring : !two
+        mxgpu.consumer_release %s : !mxgpu.stage<!two>
       }
     }
   }
@@ -146,9 +152,12 @@ gpu.module @kernels {
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -157,32 +166,32 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.acquire %in : !in
-          mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-          mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-          mxgpu.publish %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+          mxgpu.producer_commit %s : !in_stage
         }
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.acquire %acc : !acc
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %s = mxgpu.consume %in : !in
-          %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-          mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
-          mxgpu.release %s : !in_slot
+          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.consumer_release %s : !in_stage
         }
-        mxgpu.publish %d empty(%none) : !acc_slot
+        mxgpu.producer_commit %d empty(%none) : !acc_stage
       }
     }
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         %none = arith.cmpi eq, %start, %end : index
-        %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) empty(%none) : !acc_slot -> vector<32xf32>
-        mxgpu.release %d : !acc_slot
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
+        mxgpu.consumer_release %d : !acc_stage
       }
     }
   }
@@ -190,13 +199,16 @@ gpu.module @kernels {
 
 // -----
 
-// An MMA that always runs needs no empty slots.
+// An MMA that always runs needs no empty stages.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
-!acc_slot = !mxgpu.slot<!acc>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -204,27 +216,27 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %in : !in
-        mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-        mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-        mxgpu.publish %s : !in_slot
+        %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+        mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+        mxgpu.producer_commit %s : !in_stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.acquire %acc : !acc
-        %s = mxgpu.consume %in : !in
-        %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-        mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !acc_slot
-        mxgpu.release %s : !in_slot
-        mxgpu.publish %d : !acc_slot
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
+        %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+        %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.consumer_release %s : !in_stage
+        mxgpu.producer_commit %d : !acc_stage
       }
     }
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.consume %acc : !acc
-        %f = mxgpu.load_accumulator %d["d"] column(%n) : !acc_slot -> vector<32xf32>
-        mxgpu.release %d : !acc_slot
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
+        mxgpu.consumer_release %d : !acc_stage
       }
     }
   }
@@ -232,10 +244,11 @@ gpu.module @kernels {
 
 // -----
 
-// Rings of one loop may be taken in any order: each holds a slot.
+// Rings of one loop may be taken in any order: each holds a stage.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -243,20 +256,20 @@ gpu.module @kernels {
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %sx = mxgpu.acquire %x : !ring
-        mxgpu.tma_load %map[%n] into %sx["a"] : !map, !slot
-        mxgpu.publish %sx : !slot
-        %sy = mxgpu.acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy["a"] : !map, !slot
-        mxgpu.publish %sy : !slot
+        %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+        mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+        mxgpu.producer_commit %sx : !stage
+        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
+        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+        mxgpu.producer_commit %sy : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %sy = mxgpu.consume %y : !ring
-        mxgpu.release %sy : !slot
-        %sx = mxgpu.consume %x : !ring
-        mxgpu.release %sx : !slot
+        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
+        mxgpu.consumer_release %sy : !stage
+        %sx, %sx_a = mxgpu.consumer_wait %x : !ring
+        mxgpu.consumer_release %sx : !stage
       }
     }
   }
@@ -264,10 +277,11 @@ gpu.module @kernels {
 
 // -----
 
-// Slots that are held together.
+// Stages that are held together.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -275,20 +289,20 @@ gpu.module @kernels {
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %sx = mxgpu.acquire %x : !ring
-        %sy = mxgpu.acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sx["a"] : !map, !slot
-        mxgpu.tma_load %map[%n] into %sy["a"] : !map, !slot
-        mxgpu.publish %sx : !slot
-        mxgpu.publish %sy : !slot
+        %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
+        mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+        mxgpu.producer_commit %sx : !stage
+        mxgpu.producer_commit %sy : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %sy = mxgpu.consume %y : !ring
-        %sx = mxgpu.consume %x : !ring
-        mxgpu.release %sx : !slot
-        mxgpu.release %sy : !slot
+        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
+        %sx, %sx_a = mxgpu.consumer_wait %x : !ring
+        mxgpu.consumer_release %sx : !stage
+        mxgpu.consumer_release %sy : !stage
       }
     }
   }
@@ -296,10 +310,11 @@ gpu.module @kernels {
 
 // -----
 
-// Many slots of x for one of y, in one order.
+// Many stages of x for one of y, in one order.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -308,23 +323,23 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %sx = mxgpu.acquire %x : !ring
-          mxgpu.tma_load %map[%n] into %sx["a"] : !map, !slot
-          mxgpu.publish %sx : !slot
+          %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+          mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+          mxgpu.producer_commit %sx : !stage
         }
-        %sy = mxgpu.acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy["a"] : !map, !slot
-        mxgpu.publish %sy : !slot
+        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
+        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+        mxgpu.producer_commit %sy : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %sx = mxgpu.consume %x : !ring
-          mxgpu.release %sx : !slot
+          %sx, %sx_a = mxgpu.consumer_wait %x : !ring
+          mxgpu.consumer_release %sx : !stage
         }
-        %sy = mxgpu.consume %y : !ring
-        mxgpu.release %sy : !slot
+        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
+        mxgpu.consumer_release %sy : !stage
       }
     }
   }
@@ -335,7 +350,8 @@ gpu.module @kernels {
 // The producer may come first with y.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -343,24 +359,24 @@ gpu.module @kernels {
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %sy = mxgpu.acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy["a"] : !map, !slot
-        mxgpu.publish %sy : !slot
+        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
+        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+        mxgpu.producer_commit %sy : !stage
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %sx = mxgpu.acquire %x : !ring
-          mxgpu.tma_load %map[%n] into %sx["a"] : !map, !slot
-          mxgpu.publish %sx : !slot
+          %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+          mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+          mxgpu.producer_commit %sx : !stage
         }
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          %sx = mxgpu.consume %x : !ring
-          mxgpu.release %sx : !slot
+          %sx, %sx_a = mxgpu.consumer_wait %x : !ring
+          mxgpu.consumer_release %sx : !stage
         }
-        %sy = mxgpu.consume %y : !ring
-        mxgpu.release %sy : !slot
+        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
+        mxgpu.consumer_release %sy : !stage
       }
     }
   }
@@ -371,7 +387,8 @@ gpu.module @kernels {
 // Whole loops in one order.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -379,24 +396,24 @@ gpu.module @kernels {
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %sx = mxgpu.acquire %x : !ring
-        mxgpu.tma_load %map[%n] into %sx["a"] : !map, !slot
-        mxgpu.publish %sx : !slot
+        %sx, %sx_a = mxgpu.producer_acquire %x : !ring
+        mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
+        mxgpu.producer_commit %sx : !stage
       }
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %sy = mxgpu.acquire %y : !ring
-        mxgpu.tma_load %map[%n] into %sy["a"] : !map, !slot
-        mxgpu.publish %sy : !slot
+        %sy, %sy_a = mxgpu.producer_acquire %y : !ring
+        mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
+        mxgpu.producer_commit %sy : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %sx = mxgpu.consume %x : !ring
-        mxgpu.release %sx : !slot
+        %sx, %sx_a = mxgpu.consumer_wait %x : !ring
+        mxgpu.consumer_release %sx : !stage
       }
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %sy = mxgpu.consume %y : !ring
-        mxgpu.release %sy : !slot
+        %sy, %sy_a = mxgpu.consumer_wait %y : !ring
+        mxgpu.consumer_release %sy : !stage
       }
     }
   }
@@ -408,9 +425,12 @@ gpu.module @kernels {
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !reply = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(1)>
-!reply_slot = !mxgpu.slot<!reply>
+!reply_stage = !mxgpu.stage<!reply>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
     %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -418,22 +438,22 @@ gpu.module @kernels {
     %reply = mxgpu.ring "reply" : !reply
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %in : !in
-        mxgpu.tma_load %tile[%n] into %s["a"] : !tile, !in_slot
-        mxgpu.tma_load %scale_tile[%n] into %s["sf"] : !scale_tile, !in_slot
-        mxgpu.publish %s : !in_slot
-        %r = mxgpu.consume %reply : !reply
-        mxgpu.release %r : !reply_slot
+        %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+        mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+        mxgpu.producer_commit %s : !in_stage
+        %r, %r_d = mxgpu.consumer_wait %reply : !reply
+        mxgpu.consumer_release %r : !reply_stage
       }
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %d = mxgpu.acquire %reply : !reply
-        %s = mxgpu.consume %in : !in
-        %sf = mxgpu.copy_scales %s["sf"] : !in_slot -> !mxgpu.scales<128>
-        mxgpu.mma %s["a", "a"] scales(%sf, %sf) into %d["d"] : !in_slot, !mxgpu.scales<128>, !mxgpu.scales<128>, !reply_slot
-        mxgpu.release %s : !in_slot
-        mxgpu.publish %d : !reply_slot
+        %d, %d_d = mxgpu.producer_acquire %reply : !reply
+        %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+        %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.consumer_release %s : !in_stage
+        mxgpu.producer_commit %d : !reply_stage
       }
     }
   }
@@ -441,10 +461,11 @@ gpu.module @kernels {
 
 // -----
 
-// Rows on their way through a warp's own slots.
+// Rows on their way through a warp's own stages.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -454,10 +475,10 @@ gpu.module @kernels {
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
-        %s = mxgpu.acquire %staging : !ring
-        mxgpu.store_shared %x, %s["c"] : vector<32xf32>, !slot
-        mxgpu.tma_store %s["c"] to %map[%c0, %i] : !slot, !map
-        mxgpu.publish %s : !slot
+        %s, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
+        mxgpu.producer_commit %s : !stage
       }
     }
   }
@@ -467,7 +488,8 @@ gpu.module @kernels {
 
 // What threads of one role leave for those of another.
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(64), consumer = threads(32)>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!x = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %v: f32) {
     %x = vector.broadcast %v : f32 to vector<4xf32>
@@ -475,16 +497,16 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @produce warps(2) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.store_shared %x, %s["x"] at [%row, %column] : vector<4xf32>, !slot
-        mxgpu.publish %s : !slot
+        %s, %s_x = mxgpu.producer_acquire %ring : !ring
+        mxgpu.store_shared %x, %s_x at [%row, %column] : vector<4xf32>, !x
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @read warps(1) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        %y = mxgpu.load_shared %s["x"] at [%row, %column] : !slot -> vector<32xf32>
-        mxgpu.release %s : !slot
+        %s, %s_x = mxgpu.consumer_wait %ring : !ring
+        %y = mxgpu.load_shared %s_x at [%row, %column] : !x -> vector<32xf32>
+        mxgpu.consumer_release %s : !stage
       }
     }
   }
@@ -494,7 +516,8 @@ gpu.module @kernels {
 
 // Two roles read what one copy loads: the ring waits for the threads of both.
 !ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(96)>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!x = !mxgpu.buffer<smem<32x32xf32, sw128>>
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %map: !map) {
@@ -502,21 +525,21 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.acquire %ring : !ring
-        mxgpu.tma_load %map[%row, %column] into %s["x"] : !map, !slot
-        mxgpu.publish %s : !slot
+        %s, %x = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%row, %column] into %x for %s : !map, !x, !stage
+        mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @rows warps(1) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %x = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
     mxgpu.role @columns warps(2) {
       mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
-        %s = mxgpu.consume %ring : !ring
-        mxgpu.release %s : !slot
+        %s, %x = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
       }
     }
   }

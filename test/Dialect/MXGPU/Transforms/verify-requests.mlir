@@ -3,25 +3,26 @@
 // Cluster launch control: one role asks, all take the answers.
 
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @right(%n: index) {
     %units = mxgpu.ring "units" : !ring
     %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @other warps(4) {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %answer = mxgpu.consume %units : !ring
-        mxgpu.next_unit %answer : !slot
-        mxgpu.release %answer : !slot
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.consumer_release %answer : !stage
       }
     }
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %request = mxgpu.acquire %units : !ring
-        mxgpu.publish %request : !slot
-        %answer = mxgpu.consume %units : !ring
-        mxgpu.next_unit %answer : !slot
-        mxgpu.release %answer : !slot
+        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        mxgpu.producer_commit %request : !stage
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.consumer_release %answer : !stage
       }
     }
   }
@@ -31,7 +32,8 @@ gpu.module @kernels {
 
 // Nobody waits for the answer before the next request is made.
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @two_in_flight(%n: index) {
     %units = mxgpu.ring "units" : !ring
@@ -39,16 +41,16 @@ gpu.module @kernels {
     %other = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @other warps(4) {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %answer = mxgpu.consume %units : !ring
-        mxgpu.next_unit %answer : !slot
-        mxgpu.release %answer : !slot
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.consumer_release %answer : !stage
       }
     }
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %other {
-        %request = mxgpu.acquire %units : !ring
-        // expected-error @below {{'mxgpu.publish' op expected its role to consume the answer in the same iteration}}
-        mxgpu.publish %request : !slot
+        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
+        mxgpu.producer_commit %request : !stage
       }
     }
   }
@@ -58,19 +60,20 @@ gpu.module @kernels {
 
 // The answer that is waited for is that of the next request.
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @before(%n: index) {
     %units = mxgpu.ring "units" : !ring
     %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %answer = mxgpu.consume %units : !ring
-        mxgpu.next_unit %answer : !slot
-        mxgpu.release %answer : !slot
-        %request = mxgpu.acquire %units : !ring
-        // expected-error @below {{'mxgpu.publish' op expected its role to consume the answer in the same iteration}}
-        mxgpu.publish %request : !slot
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.consumer_release %answer : !stage
+        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
+        mxgpu.producer_commit %request : !stage
       }
     }
   }
@@ -79,21 +82,22 @@ gpu.module @kernels {
 // -----
 
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @twice(%n: index) {
     %units = mxgpu.ring "units" : !ring
     %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %request = mxgpu.acquire %units : !ring
-        mxgpu.publish %request : !slot
-        %answer = mxgpu.consume %units : !ring
-        mxgpu.next_unit %answer : !slot
-        mxgpu.release %answer : !slot
-        // expected-error @below {{'mxgpu.consume' op expected one mxgpu.consume of the ring in role "schedule", found another}}
-        %second = mxgpu.consume %units : !ring
-        mxgpu.release %second : !slot
+        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        mxgpu.producer_commit %request : !stage
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.consumer_release %answer : !stage
+        // expected-error @below {{'mxgpu.consumer_wait' op expected one mxgpu.consumer_wait of the ring in role "schedule", found another}}
+        %second, %second_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.consumer_release %second : !stage
       }
     }
   }
@@ -103,25 +107,26 @@ gpu.module @kernels {
 
 // A role that takes answers but keeps one.
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kept(%n: index) {
     %units = mxgpu.ring "units" : !ring
     %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @other warps(4) {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        // expected-error @below {{'mxgpu.consume' op expected the slot to be given back by mxgpu.release, found no use of it}}
-        %answer = mxgpu.consume %units : !ring
-        mxgpu.next_unit %answer : !slot
+        // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %answer_unit : !unit
       }
     }
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %request = mxgpu.acquire %units : !ring
-        mxgpu.publish %request : !slot
-        %answer = mxgpu.consume %units : !ring
-        mxgpu.next_unit %answer : !slot
-        mxgpu.release %answer : !slot
+        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        mxgpu.producer_commit %request : !stage
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.consumer_release %answer : !stage
       }
     }
   }
@@ -131,7 +136,8 @@ gpu.module @kernels {
 
 // One thread asks.
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @many(%n: index) {
     %units = mxgpu.ring "units" : !ring
@@ -139,11 +145,11 @@ gpu.module @kernels {
     // expected-error @below {{'mxgpu.role' op expected an elected role for clc of ring "units"}}
     mxgpu.role @schedule warps(1) {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        %request = mxgpu.acquire %units : !ring
-        mxgpu.publish %request : !slot
-        %answer = mxgpu.consume %units : !ring
-        mxgpu.next_unit %answer : !slot
-        mxgpu.release %answer : !slot
+        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        mxgpu.producer_commit %request : !stage
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.consumer_release %answer : !stage
       }
     }
   }
@@ -154,9 +160,11 @@ gpu.module @kernels {
 // Answers wait for a role that waits for another which comes after its answer.
 !map = !mxgpu.tensor_map<128x16xi8>
 !in = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
-!in_slot = !mxgpu.slot<!in>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x16xi8>>
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @circle(%map: !map, %n: index) {
     %units = mxgpu.ring "units" : !ring
@@ -164,28 +172,28 @@ gpu.module @kernels {
     %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        // expected-error @below {{'mxgpu.consume' op expected not to wait for itself through other roles, found a deadlock}}
-        %answer = mxgpu.consume %units : !ring
-        mxgpu.next_unit %answer : !slot
-        mxgpu.release %answer : !slot
-        %a = mxgpu.acquire %in : !in
-        mxgpu.tma_load %map[%n] into %a["a"] : !map, !in_slot
+        // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.consumer_release %answer : !stage
+        %a, %a_a = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %map[%n] into %a_a for %a : !map, !a, !in_stage
         // expected-note @below {{which waits for this}}
-        mxgpu.publish %a : !in_slot
+        mxgpu.producer_commit %a : !in_stage
       }
     }
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
         // expected-note @below {{which waits for this}}
-        %a = mxgpu.consume %in : !in
-        mxgpu.release %a : !in_slot
+        %a, %a_a = mxgpu.consumer_wait %in : !in
+        mxgpu.consumer_release %a : !in_stage
         // expected-note @below {{which waits for this}}
-        %request = mxgpu.acquire %units : !ring
+        %request, %request_unit = mxgpu.producer_acquire %units : !ring
         // expected-note @below {{which waits for this}}
-        mxgpu.publish %request : !slot
-        %answer = mxgpu.consume %units : !ring
-        mxgpu.next_unit %answer : !slot
-        mxgpu.release %answer : !slot
+        mxgpu.producer_commit %request : !stage
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.consumer_release %answer : !stage
       }
     }
   }

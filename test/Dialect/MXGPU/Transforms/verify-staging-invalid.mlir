@@ -1,11 +1,12 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Slots of a warp's own that are used wrongly.
+// Stages of a warp's own that are used wrongly.
 
 // Nothing is written.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -15,10 +16,10 @@ gpu.module @kernels {
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
-        // expected-error @below {{'mxgpu.acquire' op expected a mxgpu.store_shared of field "c", found none}}
-        %s = mxgpu.acquire %staging : !ring
-        mxgpu.tma_store %s["c"] to %map[%c0, %i] : !slot, !map
-        mxgpu.publish %s : !slot
+        // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.store_shared of field "c", found none}}
+        %s, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
+        mxgpu.producer_commit %s : !stage
       }
     }
   }
@@ -29,7 +30,8 @@ gpu.module @kernels {
 // Nothing is copied.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -39,10 +41,10 @@ gpu.module @kernels {
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
-        // expected-error @below {{'mxgpu.acquire' op expected a mxgpu.tma_store of field "c", found none}}
-        %s = mxgpu.acquire %staging : !ring
-        mxgpu.store_shared %x, %s["c"] : vector<32xf32>, !slot
-        mxgpu.publish %s : !slot
+        // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.tma_store of field "c", found none}}
+        %s, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.producer_commit %s : !stage
       }
     }
   }
@@ -53,7 +55,7 @@ gpu.module @kernels {
 // Nothing is given back.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -63,10 +65,10 @@ gpu.module @kernels {
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
-        // expected-error @below {{'mxgpu.acquire' op expected the slot to be given back by mxgpu.publish, found no use of it}}
-        %s = mxgpu.acquire %staging : !ring
-        mxgpu.store_shared %x, %s["c"] : vector<32xf32>, !slot
-        mxgpu.tma_store %s["c"] to %map[%c0, %i] : !slot, !map
+        // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
+        %s, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
       }
     }
   }
@@ -77,7 +79,8 @@ gpu.module @kernels {
 // The copy comes before what it copies.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -87,12 +90,12 @@ gpu.module @kernels {
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
-        %s = mxgpu.acquire %staging : !ring
+        %s, %c = mxgpu.producer_acquire %staging : !ring
         // expected-error @below {{'mxgpu.tma_store' op expected to come after mxgpu.store_shared}}
-        mxgpu.tma_store %s["c"] to %map[%c0, %i] : !slot, !map
+        mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
         // expected-note @below {{this is later}}
-        mxgpu.store_shared %x, %s["c"] : vector<32xf32>, !slot
-        mxgpu.publish %s : !slot
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.producer_commit %s : !stage
       }
     }
   }
@@ -100,10 +103,11 @@ gpu.module @kernels {
 
 // -----
 
-// The copy comes when the slot is given away.
+// The copy comes when the stage is given away.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -113,12 +117,12 @@ gpu.module @kernels {
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
-        %s = mxgpu.acquire %staging : !ring
-        mxgpu.store_shared %x, %s["c"] : vector<32xf32>, !slot
-        // expected-error @below {{'mxgpu.publish' op expected to come after mxgpu.tma_store}}
-        mxgpu.publish %s : !slot
+        %s, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        // expected-error @below {{'mxgpu.producer_commit' op expected to come after mxgpu.tma_store}}
+        mxgpu.producer_commit %s : !stage
         // expected-note @below {{this is later}}
-        mxgpu.tma_store %s["c"] to %map[%c0, %i] : !slot, !map
+        mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
       }
     }
   }
@@ -126,10 +130,11 @@ gpu.module @kernels {
 
 // -----
 
-// Two slots at a time: the copy of the first has not started when the second is taken.
+// Two stages at a time: the copy of the first has not started when the second is taken.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -140,15 +145,15 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
         // expected-note @below {{it is taken here}}
-        %s = mxgpu.acquire %staging : !ring
-        // expected-error @below {{'mxgpu.acquire' op expected the slot before to be published first}}
-        %t = mxgpu.acquire %staging : !ring
-        mxgpu.store_shared %x, %s["c"] : vector<32xf32>, !slot
-        mxgpu.store_shared %x, %t["c"] : vector<32xf32>, !slot
-        mxgpu.tma_store %s["c"] to %map[%c0, %i] : !slot, !map
-        mxgpu.tma_store %t["c"] to %map[%c0, %i] : !slot, !map
-        mxgpu.publish %s : !slot
-        mxgpu.publish %t : !slot
+        %s, %s_c = mxgpu.producer_acquire %staging : !ring
+        // expected-error @below {{'mxgpu.producer_acquire' op expected the stage before to be published first}}
+        %t, %t_c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %s_c : vector<32xf32>, !c
+        mxgpu.store_shared %x, %t_c : vector<32xf32>, !c
+        mxgpu.tma_store %s_c to %map[%c0, %i] : !c, !map
+        mxgpu.tma_store %t_c to %map[%c0, %i] : !c, !map
+        mxgpu.producer_commit %s : !stage
+        mxgpu.producer_commit %t : !stage
       }
     }
   }
@@ -159,7 +164,8 @@ gpu.module @kernels {
 // Part of a warp.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -171,11 +177,11 @@ gpu.module @kernels {
       %thread = mxgpu.thread_id
       %some = arith.cmpi ult, %thread, %n : index
       scf.if %some {
-        // expected-error @below {{'mxgpu.acquire' op expected only loops and conditions that threads agree on around it, found scf.if}}
-        %s = mxgpu.acquire %staging : !ring
-        mxgpu.store_shared %x, %s["c"] : vector<32xf32>, !slot
-        mxgpu.tma_store %s["c"] to %map[%c0, %c0] : !slot, !map
-        mxgpu.publish %s : !slot
+        // expected-error @below {{'mxgpu.producer_acquire' op expected only loops and conditions that threads agree on around it, found scf.if}}
+        %s, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.tma_store %c to %map[%c0, %c0] : !c, !map
+        mxgpu.producer_commit %s : !stage
       }
     }
   }
@@ -186,7 +192,8 @@ gpu.module @kernels {
 // Each thread its own number of times.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -197,11 +204,11 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       %thread = mxgpu.thread_id
       scf.for %i = %c0 to %thread step %c32 {
-        // expected-error @below {{'mxgpu.acquire' op expected loops whose bounds threads agree on around it}}
-        %s = mxgpu.acquire %staging : !ring
-        mxgpu.store_shared %x, %s["c"] : vector<32xf32>, !slot
-        mxgpu.tma_store %s["c"] to %map[%c0, %i] : !slot, !map
-        mxgpu.publish %s : !slot
+        // expected-error @below {{'mxgpu.producer_acquire' op expected loops whose bounds threads agree on around it}}
+        %s, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
+        mxgpu.producer_commit %s : !stage
       }
     }
   }
@@ -212,7 +219,8 @@ gpu.module @kernels {
 // One thread for a whole warp.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -223,10 +231,10 @@ gpu.module @kernels {
     // expected-error @below {{'mxgpu.role' op expected whole warps, and 32 threads for ring "staging", found 32 threads in an elected role}}
     mxgpu.role @epilogue warps(1) elected {
       scf.for %i = %c0 to %c128 step %c32 {
-        %s = mxgpu.acquire %staging : !ring
-        mxgpu.store_shared %x, %s["c"] : vector<32xf32>, !slot
-        mxgpu.tma_store %s["c"] to %map[%c0, %i] : !slot, !map
-        mxgpu.publish %s : !slot
+        %s, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
+        mxgpu.producer_commit %s : !stage
       }
     }
   }
@@ -237,16 +245,43 @@ gpu.module @kernels {
 // Nobody.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
-!slot = !mxgpu.slot<!ring>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %c128 = arith.constant 128 : index
     %x = vector.broadcast %v : f32 to vector<32xf32>
-    // expected-error @below {{'mxgpu.ring' op expected a role that produces its slots, found none}}
+    // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @idle warps(1) {
+    }
+  }
+}
+
+// -----
+
+// A store that the order of stores and copies does not speak of.
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %yes: i1, %v: f32) {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c128 = arith.constant 128 : index
+    %x = vector.broadcast %v : f32 to vector<32xf32>
+    %staging = mxgpu.ring "staging" : !ring
+    mxgpu.role @epilogue warps(4) {
+      scf.for %i = %c0 to %c128 step %c32 {
+        %s, %c = mxgpu.producer_acquire %staging : !ring
+        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
+        mxgpu.producer_commit %s : !stage
+        // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
+        %late = arith.select %yes, %c, %c : !c
+        mxgpu.store_shared %x, %late : vector<32xf32>, !c
+      }
     }
   }
 }

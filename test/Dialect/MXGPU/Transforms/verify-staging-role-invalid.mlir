@@ -1,18 +1,19 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
 
-// Slots for stores that all threads of a role share, used wrongly.
+// Stages for stores that all threads of a role share, used wrongly.
 
 // Nothing is written.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index) {
     %out = mxgpu.ring "out" : !ring
     mxgpu.role @write warps(2) {
-      // expected-error @below {{'mxgpu.acquire' op expected a store into field "f", found none}}
-      %s = mxgpu.acquire %out : !ring
-      mxgpu.bulk_store %s["f"] to %m[%i, %i] : !slot, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.publish %s : !slot
+      // expected-error @below {{'mxgpu.producer_acquire' op expected a store into field "f", found none}}
+      %s, %f = mxgpu.producer_acquire %out : !ring
+      mxgpu.bulk_store %f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+      mxgpu.producer_commit %s : !stage
     }
   }
 }
@@ -21,16 +22,17 @@ gpu.module @kernels {
 
 // Nothing is copied.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %b: i8) {
     %f = arith.bitcast %b : i8 to f8E8M0FNU
     %out = mxgpu.ring "out" : !ring
     mxgpu.role @write warps(2) {
-      // expected-error @below {{'mxgpu.acquire' op expected 1 copy of field "f", found 0}}
-      %s = mxgpu.acquire %out : !ring
-      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
-      mxgpu.publish %s : !slot
+      // expected-error @below {{'mxgpu.producer_acquire' op expected 1 copy of field "f", found 0}}
+      %s, %s_f = mxgpu.producer_acquire %out : !ring
+      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+      mxgpu.producer_commit %s : !stage
     }
   }
 }
@@ -39,37 +41,38 @@ gpu.module @kernels {
 
 // What is written late may be missed.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
     %f = arith.bitcast %b : i8 to f8E8M0FNU
     %out = mxgpu.ring "out" : !ring
     mxgpu.role @write warps(2) {
-      %s = mxgpu.acquire %out : !ring
-      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
+      %s, %s_f = mxgpu.producer_acquire %out : !ring
+      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
       // expected-note @below {{a copy}}
-      mxgpu.bulk_store %s["f"] to %m[%i, %i] : !slot, memref<?x?x32x4x4xf8E8M0FNU>
-      // expected-error @below {{'mxgpu.store_scale' op expected to come before the copies from its slot}}
-      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
-      mxgpu.publish %s : !slot
+      mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+      // expected-error @below {{'mxgpu.store_scale' op expected to come before the copies from its stage}}
+      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+      mxgpu.producer_commit %s : !stage
     }
   }
 }
 
 // -----
 
-// The slot is never given away.
+// The stage is never given away.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
-!slot = !mxgpu.slot<!ring>
+!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
     %f = arith.bitcast %b : i8 to f8E8M0FNU
     %out = mxgpu.ring "out" : !ring
     mxgpu.role @write warps(2) {
-      // expected-error @below {{'mxgpu.acquire' op expected the slot to be given back once by mxgpu.publish, found 0 times}}
-      %s = mxgpu.acquire %out : !ring
-      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
-      mxgpu.bulk_store %s["f"] to %m[%i, %i] : !slot, memref<?x?x32x4x4xf8E8M0FNU>
+      // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back once by mxgpu.producer_commit, found 0 times}}
+      %s, %s_f = mxgpu.producer_acquire %out : !ring
+      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+      mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
     }
   }
 }
@@ -78,19 +81,20 @@ gpu.module @kernels {
 
 // Copies that threads do not start together.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8, %c: i1) {
     %f = arith.bitcast %b : i8 to f8E8M0FNU
     %out = mxgpu.ring "out" : !ring
     mxgpu.role @write warps(2) {
-      %s = mxgpu.acquire %out : !ring
-      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
+      %s, %s_f = mxgpu.producer_acquire %out : !ring
+      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
       scf.if %c {
-        // expected-error @below {{'mxgpu.bulk_store' op expected to be in the block that takes the slot, and publish with it}}
-        mxgpu.bulk_store %s["f"] to %m[%i, %i] : !slot, memref<?x?x32x4x4xf8E8M0FNU>
+        // expected-error @below {{'mxgpu.bulk_store' op expected to be in the block that takes the stage, and publish with it}}
+        mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
       }
-      mxgpu.publish %s : !slot
+      mxgpu.producer_commit %s : !stage
     }
   }
 }
@@ -99,17 +103,18 @@ gpu.module @kernels {
 
 // Threads that wait for more than there are.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(128), consumer = tma_store>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
     %f = arith.bitcast %b : i8 to f8E8M0FNU
     %out = mxgpu.ring "out" : !ring
     // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "out", found 64}}
     mxgpu.role @write warps(2) {
-      %s = mxgpu.acquire %out : !ring
-      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
-      mxgpu.bulk_store %s["f"] to %m[%i, %i] : !slot, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.publish %s : !slot
+      %s, %s_f = mxgpu.producer_acquire %out : !ring
+      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+      mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+      mxgpu.producer_commit %s : !stage
     }
   }
 }
@@ -118,18 +123,19 @@ gpu.module @kernels {
 
 // A thread that comes late, or not at all.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8, %c: i1) {
     %f = arith.bitcast %b : i8 to f8E8M0FNU
     %out = mxgpu.ring "out" : !ring
     mxgpu.role @write warps(2) {
       scf.if %c {
-        // expected-error @below {{'mxgpu.acquire' op expected only mxgpu loops around it, found scf.if}}
-        %s = mxgpu.acquire %out : !ring
-        mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
-        mxgpu.bulk_store %s["f"] to %m[%i, %i] : !slot, memref<?x?x32x4x4xf8E8M0FNU>
-        mxgpu.publish %s : !slot
+        // expected-error @below {{'mxgpu.producer_acquire' op expected only mxgpu loops around it, found scf.if}}
+        %s, %s_f = mxgpu.producer_acquire %out : !ring
+        mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+        mxgpu.bulk_store %s_f to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+        mxgpu.producer_commit %s : !stage
       }
     }
   }
@@ -139,19 +145,20 @@ gpu.module @kernels {
 
 // Threads that do not agree would not copy together.
 !ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
     %f = arith.bitcast %b : i8 to f8E8M0FNU
     %out = mxgpu.ring "out" : !ring
     mxgpu.role @write warps(2) {
-      %s = mxgpu.acquire %out : !ring
-      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
+      %s, %s_f = mxgpu.producer_acquire %out : !ring
+      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
       %thread = mxgpu.thread_id
       %c = arith.cmpi ult, %thread, %i : index
       // expected-error @below {{'mxgpu.bulk_store' op expected a condition that threads agree on}}
-      mxgpu.bulk_store %s["f"] to %m[%i, %i] when(%c) : !slot, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.publish %s : !slot
+      mxgpu.bulk_store %s_f to %m[%i, %i] when(%c) : !f, memref<?x?x32x4x4xf8E8M0FNU>
+      mxgpu.producer_commit %s : !stage
     }
   }
 }
@@ -160,17 +167,18 @@ gpu.module @kernels {
 
 // One of two tiles is not copied.
 !ring = !mxgpu.ring<1 x (f: smem<1x2x512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!f = !mxgpu.buffer<smem<1x2x512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
     %f = arith.bitcast %b : i8 to f8E8M0FNU
     %out = mxgpu.ring "out" : !ring
     mxgpu.role @write warps(2) {
-      // expected-error @below {{'mxgpu.acquire' op expected 2 copies of field "f", found 1}}
-      %s = mxgpu.acquire %out : !ring
-      mxgpu.store_scale %f, %s["f"] at [%i, %i] : f8E8M0FNU, !slot
-      mxgpu.bulk_store %s["f"] part(0) to %m[%i, %i] : !slot, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.publish %s : !slot
+      // expected-error @below {{'mxgpu.producer_acquire' op expected 2 copies of field "f", found 1}}
+      %s, %s_f = mxgpu.producer_acquire %out : !ring
+      mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
+      mxgpu.bulk_store %s_f part(0) to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+      mxgpu.producer_commit %s : !stage
     }
   }
 }
@@ -179,21 +187,22 @@ gpu.module @kernels {
 
 // Strips of two panels; one is copied twice, another not at all.
 !ring = !mxgpu.ring<1 x (q: smem<2x16x128xi8, sw128>), producer = threads(64), consumer = tma_store>
-!slot = !mxgpu.slot<!ring>
+!stage = !mxgpu.stage<!ring>
+!q = !mxgpu.buffer<smem<2x16x128xi8, sw128>>
 !map = !mxgpu.tensor_map<8x128xi8, sw128>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %i: index, %b: i8) {
     %q = vector.broadcast %b : i8 to vector<32xi8>
     %out = mxgpu.ring "out" : !ring
     mxgpu.role @write warps(2) {
-      %s = mxgpu.acquire %out : !ring
-      mxgpu.store_shared %q, %s["q"] at [%i, %i] : vector<32xi8>, !slot
-      mxgpu.tma_store %s["q"] part(0) to %map[%i, %i] : !slot, !map
-      mxgpu.tma_store %s["q"] part(2) to %map[%i, %i] : !slot, !map
-      mxgpu.tma_store %s["q"] part(1) to %map[%i, %i] : !slot, !map
+      %s, %s_q = mxgpu.producer_acquire %out : !ring
+      mxgpu.store_shared %q, %s_q at [%i, %i] : vector<32xi8>, !q
+      mxgpu.tma_store %s_q part(0) to %map[%i, %i] : !q, !map
+      mxgpu.tma_store %s_q part(2) to %map[%i, %i] : !q, !map
+      mxgpu.tma_store %s_q part(1) to %map[%i, %i] : !q, !map
       // expected-error @below {{'mxgpu.tma_store' op expected one copy of each part, found part 2 of "q" a second time}}
-      mxgpu.tma_store %s["q"] part(2) to %map[%i, %i] : !slot, !map
-      mxgpu.publish %s : !slot
+      mxgpu.tma_store %s_q part(2) to %map[%i, %i] : !q, !map
+      mxgpu.producer_commit %s : !stage
     }
   }
 }

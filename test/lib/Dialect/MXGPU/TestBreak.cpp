@@ -21,8 +21,12 @@ using namespace mx::mxgpu;
 
 namespace {
 
-bool isTake(Operation *op) { return isa<ProducerAcquireOp, ConsumerWaitOp>(op); }
-bool isGive(Operation *op) { return isa<ProducerCommitOp, ConsumerReleaseOp>(op); }
+bool isTake(Operation *op) {
+  return isa<ProducerAcquireOp, ConsumerWaitOp>(op);
+}
+bool isGive(Operation *op) {
+  return isa<ProducerCommitOp, ConsumerReleaseOp>(op);
+}
 
 Operation *findGive(Operation *take) {
   for (Operation *user : take->getUsers())
@@ -39,13 +43,17 @@ Operation *findNextTake(Operation *take) {
   return nullptr;
 }
 
-/// The user of a slot that is the only one but for where it is given back, if
-/// it is deeper in loops than both.
+/// The user of a stage and its buffers that is the only one but for where the
+/// stage is given back, if it is deeper in loops than both. One user may have
+/// several uses.
 Operation *findInnerUser(Operation *take) {
   Operation *inner = nullptr;
-  for (Operation *user : take->getUsers())
-    if (!isGive(user) && std::exchange(inner, user))
+  for (Operation *user : take->getUsers()) {
+    if (isGive(user) || user == inner)
+      continue;
+    if (std::exchange(inner, user))
       return nullptr;
+  }
   return inner && inner->getBlock() != take->getBlock() ? inner : nullptr;
 }
 
@@ -68,7 +76,7 @@ struct Breakage {
 
 void erase(Operation *op) { op->erase(); }
 
-/// Leaves one slot.
+/// Leaves one stage.
 void shrink(Operation *op) {
   auto ring = cast<RingOp>(op);
   RingType old = ring.getType();
@@ -150,8 +158,10 @@ void countByRank(Operation *op) {
 }
 
 const Breakage kBreakages[] = {
-    {"drop-release", [](Operation *op) { return isa<ConsumerReleaseOp>(op); }, erase},
-    {"drop-publish", [](Operation *op) { return isa<ProducerCommitOp>(op); }, erase},
+    {"drop-release", [](Operation *op) { return isa<ConsumerReleaseOp>(op); },
+     erase},
+    {"drop-publish", [](Operation *op) { return isa<ProducerCommitOp>(op); },
+     erase},
     {"drop-load", [](Operation *op) { return isa<TmaLoadOp>(op); }, erase},
     {"drop-store",
      [](Operation *op) { return isa<StoreSharedOp, TmaStoreOp>(op); }, erase},

@@ -10,6 +10,10 @@ include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/TensorEncoding.td"
 include "mx/Dialect/MX/IR/MXDialect.td"
 include "mx/Dialect/MX/IR/MXEnums.td"
+include "mx/Dialect/Shared/ScaleRounding.td"
+
+def MX_ScaleRoundingAttr
+    : EnumAttr<MX_Dialect, MX_ScaleRounding, "scale_rounding">;
 
 class MX_Attr<string name, string attrMnemonic, list<Trait> traits = []>
     : AttrDef<MX_Dialect, name, traits> {

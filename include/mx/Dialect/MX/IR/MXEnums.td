@@ -14,14 +14,6 @@ class MX_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
-def MX_ScaleRounding : MX_I32Enum<"ScaleRounding",
-    "how the maximum of a block becomes its scale", [
-      I32EnumAttrCase<"Ceil", 0, "ceil">,
-      I32EnumAttrCase<"Floor", 1, "floor">,
-      I32EnumAttrCase<"Even", 2, "even">]>;
-def MX_ScaleRoundingAttr
-    : EnumAttr<MX_Dialect, MX_ScaleRounding, "scale_rounding">;
-
 def MX_ScaleLayoutKind : MX_I32Enum<"ScaleLayoutKind",
     "physical arrangement of the scales of a tensor", [
       I32EnumAttrCase<"Linear", 0, "linear">,

@@ -14,6 +14,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mx/Dialect/MX/IR/MXEnums.h.inc"
+#include "mx/Dialect/Shared/ScaleRounding.h"
 
 namespace mx {
 

@@ -19,12 +19,13 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/Shared/ScaleRounding.h"
 #include "mx/Target/Descriptors.h"
 #include <array>
 #include <optional>
@@ -38,12 +39,10 @@ class RasterAttr;
 
 /// What operations of a kernel read and write: the memories of its CTA, and the
 /// barriers by which roles hand stages to each other.
-struct SharedMemory
-    : mlir::SideEffects::Resource::Base<SharedMemory> {
+struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
   llvm::StringRef getName() final { return "SharedMemory"; }
 };
-struct TensorMemory
-    : mlir::SideEffects::Resource::Base<TensorMemory> {
+struct TensorMemory : mlir::SideEffects::Resource::Base<TensorMemory> {
   llvm::StringRef getName() final { return "TensorMemory"; }
 };
 struct Barriers : mlir::SideEffects::Resource::Base<Barriers> {

@@ -7,6 +7,12 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mx/Dialect/MXGPU/IR/MXGPUEnums.td"
+include "mx/Dialect/Shared/ScaleRounding.td"
+
+def MXGPU_ScaleRoundingAttr
+    : EnumAttr<MXGPU_Dialect, MX_ScaleRounding, "scale_rounding"> {
+  let cppNamespace = "::mx::mxgpu";
+}
 
 def MXGPU_RasterAttr : AttrDef<MXGPU_Dialect, "Raster"> {
   let mnemonic = "raster";
@@ -75,6 +81,8 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     "::mx::mxgpu::CacheHint":$l2A,
     "::mx::mxgpu::CacheHint":$l2B,
     "bool":$pdl);
+  // Written by hand, as struct(...) has no flags without a value (cta_pair, pdl)
+  // and no part that stands for two parameters (l2).
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [

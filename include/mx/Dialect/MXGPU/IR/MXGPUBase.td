@@ -15,7 +15,6 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
-include "mx/Dialect/MX/IR/MXEnums.td"
 include "mx/Dialect/MXGPU/IR/MXGPUAttrs.td"
 include "mx/Dialect/MXGPU/IR/MXGPUTypes.td"
 

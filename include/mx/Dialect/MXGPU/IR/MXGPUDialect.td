@@ -22,7 +22,7 @@ def MXGPU_Dialect : Dialect {
     `mxgpu.encode_tensor_map` and `mxgpu.launch`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::gpu::GPUDialect", "::mx::MXDialect"];
+                           "::mlir::gpu::GPUDialect"];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let usePropertiesForAttributes = 1;

@@ -44,6 +44,8 @@ def MXGPU_SmCountOp : MXGPU_Op<"sm_count"> {
   let assemblyFormat = "attr-dict";
 }
 
+// Not cf.assert: that ends the program, with a message of fixed text. A library
+// reports what it found to its caller, and the caller goes on.
 def MXGPU_RequireOp : MXGPU_Op<"require"> {
   let summary = "report an error at run time unless a condition holds";
   let description = [{

@@ -301,7 +301,6 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
-  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getK() { return getBody().getArgument(0); }
     ::mlir::BlockArgument getExtent() { return getBody().getArgument(1); }

@@ -51,7 +51,7 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
   let arguments = (ins AnyVectorOfNonZeroRank:$input,
                        Optional<F32>:$encode,
                        Optional<I64>:$seed, Optional<Index>:$first,
-                       MX_ScaleRoundingAttr:$scale_rounding,
+                       MXGPU_ScaleRoundingAttr:$scale_rounding,
                        DefaultValuedAttr<I64Attr, "1">:$lanes);
   let results = (outs AnyVectorOfNonZeroRank:$elements, AnyFloat:$scale);
   let builders = [
@@ -96,7 +96,7 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
                        Optional<F32>:$encode, Optional<Index>:$rows,
                        Optional<I64>:$seed, Optional<Index>:$first,
                        Optional<Index>:$stride,
-                       MX_ScaleRoundingAttr:$scale_rounding,
+                       MXGPU_ScaleRoundingAttr:$scale_rounding,
                        DefaultValuedAttr<I64Attr, "1">:$lanes);
   let results = (outs AnyVectorOfNonZeroRank:$elements,
                       AnyVectorOfNonZeroRank:$scales);
@@ -149,6 +149,9 @@ def MXGPU_ReadMagnitudeOp : MXGPU_Op<"read_magnitude"> {
   let assemblyFormat = "$source attr-dict `:` type($source)";
 }
 
+// Not memref.atomic_rmw: its maximumf is a loop of compare-and-swap in LLVM for
+// this target. Magnitudes are compared as the unsigned integers that their bits
+// are, NaN the largest, once for a warp and at the scope of the device.
 def MXGPU_RaiseMagnitudeOp : MXGPU_Op<"raise_magnitude"> {
   let summary = "raise a number to the largest one that a warp holds";
   let description = [{
@@ -269,6 +272,9 @@ def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
 // Reductions
 //===----------------------------------------------------------------------===//
 
+// Not gpu.subgroup_reduce: that leaves the order of a sum to its lowering, and
+// upstream's adds neighbours first. Here lanes that are 16 apart are added first,
+// then 8, and so on: the results of reductions are promised to the bit.
 def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
     Pure, SameOperandsAndResultType]> {
   let summary = "the sum, or the like, of what the lanes of a warp hold";

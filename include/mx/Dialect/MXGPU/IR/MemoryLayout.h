@@ -23,13 +23,13 @@ struct MemoryItem {
   int64_t offset = 0;
   /// What neighbours of the things share (overlapped accumulators).
   int64_t shared = 0;
-  /// Whether these are the slots of a ring after the first.
+  /// Whether these are the stages of a ring after the first.
   bool isRest = false;
 
   int64_t getTotal() const { return count * size - (count - 1) * shared; }
   /// "in.a", "barriers of in", "scales sfa".
   std::string getName() const;
-  /// The same, "4 more slots of in", "2 stages of acc.d".
+  /// The same, "4 more stages of in", "2 stages of acc.d".
   std::string describe() const;
 };
 

@@ -16,13 +16,15 @@ def VerifyPipelinesPass
 
     - each ring has one role that produces and one that consumes;
     - both visit it in the same nest of loops, so that they take the same
-      number of slots;
-    - each slot is given back exactly once, in the iteration and block that
-      took it, and in the order in which slots were taken;
-    - a produced slot is filled before it is published: each field of a `tma`
+      number of stages;
+    - each stage is given back exactly once, in the iteration and block that
+      took it, and in the order in which stages were taken;
+    - operations of mxgpu take stages and buffers, and have them from where they
+      were taken: no other value stands for them;
+    - a produced stage is filled before it is committed: each field of a `tma`
       ring by one load that always runs, an accumulator by an MMA; where loops
-      without iterations could run none, `publish` and `load_accumulator` say
-      so by `empty`;
+      without iterations could run none, `producer_commit` and
+      `load_accumulator` say so by `empty`;
     - all threads of a warp reach `load_accumulator` together;
     - no role waits, directly or through others, for something that it does
       itself only later.

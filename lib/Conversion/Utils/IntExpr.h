@@ -6,15 +6,19 @@
 // integer or index type, so that they read like the formulas they implement.
 // Constants fold while the IR is built.
 //
+// Upstream's arith::ArithBuilder has seven of these operations, by name instead
+// of as operators, and neither constants nor bits, shifts and conversions, of
+// which formats are made.
+//
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOCPU_INTEXPR_H
-#define MX_LIB_CONVERSION_MXTOCPU_INTEXPR_H
+#ifndef MX_LIB_CONVERSION_UTILS_INTEXPR_H
+#define MX_LIB_CONVERSION_UTILS_INTEXPR_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
-namespace mx::cpu {
+namespace mx {
 
 class Int {
 public:
@@ -120,6 +124,6 @@ private:
   mlir::Value value;
 };
 
-} // namespace mx::cpu
+} // namespace mx
 
-#endif // MX_LIB_CONVERSION_MXTOCPU_INTEXPR_H
+#endif // MX_LIB_CONVERSION_UTILS_INTEXPR_H

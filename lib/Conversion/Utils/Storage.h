@@ -7,12 +7,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_CONVERSION_MXTOCPU_STORAGE_H
-#define MX_CONVERSION_MXTOCPU_STORAGE_H
+#ifndef MX_LIB_CONVERSION_UTILS_STORAGE_H
+#define MX_LIB_CONVERSION_UTILS_STORAGE_H
 
 #include "mlir/Transforms/DialectConversion.h"
 
-namespace mx::cpu {
+namespace mx {
+
+/// The type that elements narrower than a byte are stored as, or null.
+mlir::IntegerType getStorageType(mlir::Type element);
 
 /// Fails with an error where packed elements cannot be stored as bytes.
 llvm::LogicalResult verifyStorage(mlir::Operation *root);
@@ -24,6 +27,6 @@ void populateStoragePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns,
                              mlir::ConversionTarget &target);
 
-} // namespace mx::cpu
+} // namespace mx
 
-#endif // MX_CONVERSION_MXTOCPU_STORAGE_H
+#endif // MX_LIB_CONVERSION_UTILS_STORAGE_H

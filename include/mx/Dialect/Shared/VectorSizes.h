@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_DIALECT_MX_IR_VECTORSIZES_H
-#define MX_DIALECT_MX_IR_VECTORSIZES_H
+#ifndef MX_DIALECT_SHARED_VECTORSIZES_H
+#define MX_DIALECT_SHARED_VECTORSIZES_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
@@ -34,4 +34,4 @@ llvm::LogicalResult verifyVectorSizes(mlir::Operation *root, int64_t most);
 
 } // namespace mx
 
-#endif // MX_DIALECT_MX_IR_VECTORSIZES_H
+#endif // MX_DIALECT_SHARED_VECTORSIZES_H

@@ -8,14 +8,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Patterns.h"
+#include "Storage.h"
+#include "IntExpr.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 
 using namespace mlir;
 using namespace mx;
-using namespace mx::cpu;
+
+IntegerType mx::getStorageType(Type element) {
+  if (isa<Float4E2M1FNType, Float6E3M2FNType, Float6E2M3FNType>(element))
+    return IntegerType::get(element.getContext(), 8);
+  return {};
+}
 
 namespace {
 
@@ -177,7 +183,7 @@ struct ConvertGetGlobal final : OpConversionPattern<memref::GetGlobalOp> {
 
 } // namespace
 
-LogicalResult mx::cpu::verifyStorage(Operation *root) {
+LogicalResult mx::verifyStorage(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
     SmallVector<Type> types(op->getResultTypes());
     if (auto function = dyn_cast<func::FuncOp>(op)) {
@@ -194,7 +200,7 @@ LogicalResult mx::cpu::verifyStorage(Operation *root) {
   return failure(result.wasInterrupted());
 }
 
-void mx::cpu::addStorageConversions(TypeConverter &converter) {
+void mx::addStorageConversions(TypeConverter &converter) {
   converter.addConversion([](Type type) { return type; });
   converter.addConversion([](MemRefType type) -> std::optional<Type> {
     return convertStorage(type);
@@ -208,7 +214,7 @@ void mx::cpu::addStorageConversions(TypeConverter &converter) {
   converter.addTargetMaterialization(materialize);
 }
 
-void mx::cpu::populateStoragePatterns(const TypeConverter &converter,
+void mx::populateStoragePatterns(const TypeConverter &converter,
                                       RewritePatternSet &patterns,
                                       ConversionTarget &target) {
   patterns.add<ConvertMemRefOp, ConvertDim, ConvertGlobal, ConvertGetGlobal>(

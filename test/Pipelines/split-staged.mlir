@@ -1,0 +1,18 @@
+// RUN: mx-opt %s --mx-to-nvvm=chip=sm_100a | FileCheck %s
+
+// The parts of a split reduction are staged as f32, whatever the result is, which
+// counts where a tile is narrower than the rows that are staged. As many stages as
+// fit then leave room for them.
+
+!a = tensor<128x4096xf8E4M3FN>
+!b = tensor<32x4096xf8E4M3FN>
+!as = tensor<128x128xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!bs = tensor<32x128xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+
+// CHECK: llvm.func @main_matmul(
+// CHECK: llvm.func @main_matmul_sum(
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: tensor<128x32xbf16>) -> tensor<128x32xbf16> {
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : tensor<128x32xbf16>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 32, 128], split_k = 4, epilogue = tma_store, staging = 3>} -> tensor<128x32xbf16>
+  return %0 : tensor<128x32xbf16>
+}

@@ -1,0 +1,61 @@
+"""Includes run downward between the layers of mx, and the check sees those that do not.
+
+RUN: %python %s %mx_src %t
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+source, work = map(pathlib.Path, sys.argv[1:])
+script = source / "scripts/check-layers"
+
+
+def check(root):
+    done = subprocess.run([sys.executable, script, root], capture_output=True, text=True)
+    return done.returncode, done.stderr, done
+
+
+status, errors, done = check(source)
+assert status == 0 and not errors, done
+assert int(done.stdout.split()[0]) > 500, done
+
+shutil.rmtree(work, ignore_errors=True)
+for directory in "include", "lib", "runtime", "tools":
+    shutil.copytree(source / directory, work / directory)
+assert check(work)[0] == 0
+
+
+def expect(path, line, error):
+    """What is found where `path` includes what it must not."""
+    path = work / path
+    text = path.read_text() if path.exists() else None
+    path.parent.mkdir(exist_ok=True)
+    path.write_text((text or "") + line + "\n")
+    status, errors, done = check(work)
+    assert status == 1 and error in errors, (error, done)
+    if text is None:
+        path.unlink()
+    else:
+        path.write_text(text)
+
+
+# Upward, by a public, a private, a generated header, and between .td files.
+expect("lib/Target/Rates.cpp", '#include "mx/Plan/Plan.h"',
+       "expected what is below Target, found include/mx/Plan/Plan.h of Plan")
+expect("lib/Conversion/Utils/Constants.cpp", '#include "../MXToCPU/Emitter.h"',
+       "expected what is below Conversion/Utils, found lib/Conversion/MXToCPU/Emitter.h")
+expect("lib/Dialect/MXGPU/IR/MXGPUTypes.cpp", '#include "mx/Conversion/MXToMXGPU/Passes.h.inc"',
+       "expected what is below Dialect/MXGPU/IR")
+expect("include/mx/Dialect/MXGPU/IR/MXGPUBase.td", 'include "mx/Dialect/MX/IR/MXEnums.td"',
+       "expected what is below Dialect/MXGPU/IR, found include/mx/Dialect/MX/IR/MXEnums.td")
+# Sideways, and from a folder that nobody knows.
+expect("lib/Conversion/MXToMXGPU/FillMemory.cpp", '#include "../MXToCPU/Emitter.h"',
+       "expected what is below Conversion/MXToMXGPU")
+expect("lib/Weather/Rain.cpp", '#include "mx/Support/Npy.h"', "'Weather' has no layer")
+# In a circle within a layer.
+(work / "lib/Conversion/MXToMXGPU/Matmul/Other.h").write_text('#include "../Reduce/Other.h"\n')
+expect("lib/Conversion/MXToMXGPU/Reduce/Other.h", '#include "../Matmul/Other.h"',
+       "include each other in a circle: lib/Conversion/MXToMXGPU/Matmul -> "
+       "lib/Conversion/MXToMXGPU/Reduce")
