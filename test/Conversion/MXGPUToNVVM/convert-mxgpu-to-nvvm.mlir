@@ -113,9 +113,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // The leader's barrier has the same address but for one bit. Both barriers of a pair
   // are reached by their ranks; the tensor core reaches both at once.
   // CHECK-LABEL: llvm.func @pair(
-  // CHECK:         %[[EMPTY:.*]] = llvm.getelementptr %[[STAGE:.*]][16904]
-  // CHECK-NEXT:    %[[BITS:.*]] = llvm.ptrtoint %[[STAGE]]
-  // CHECK-NEXT:    %[[LEADERS:.*]] = arith.andi %[[BITS]], %c4278190079_i64
+  // CHECK:         %[[STAGE:.*]] = llvm.inline_asm "mov.b64 $0, $1;"
+  // CHECK-DAG:     %[[EMPTY:.*]] = llvm.getelementptr %[[STAGE]][16904]
+  // CHECK-DAG:     %[[BITS:.*]] = llvm.ptrtoint %[[STAGE]]
+  // CHECK-DAG:     arith.andi %[[BITS]], %c4278190079_i64
   // CHECK:         nvvm.mbarrier.try_wait %[[EMPTY]], %{{.*}} {scope = #nvvm.mem_scope<cluster>}
   // CHECK:         nvvm.mbarrier.arrive.expect_tx %[[LEADER:.*]], %c16896_i32 {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
   // CHECK-NEXT:    nvvm.mbarrier.arrive %[[LEADER]] {scope = #nvvm.mem_scope<cluster>}
