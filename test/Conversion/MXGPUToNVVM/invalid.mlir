@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mxgpu-host-to-gpu --convert-mxgpu-to-nvvm
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mxgpu-host-to-gpu --mxgpu-lower-kernels
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
@@ -51,8 +51,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @kernel() smem(1024) tmem(32 at 1020 warp 0) {
     %in = mxgpu.ring "in" offsets [0] barriers(512) stride(640) : !in
     mxgpu.role @role warps(1) first_warp(0) {
-      %s = mxgpu.consume %in : !in
-      %sf = mxgpu.copy_scales %s["sf"] : !mxgpu.slot<!in> -> !mxgpu.scales<128>
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      %scales = mxgpu.copy_scales %sf : !mxgpu.buffer<smem<512xi8>> -> !mxgpu.scales<128>
     }
   }
 }

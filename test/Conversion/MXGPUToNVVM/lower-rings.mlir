@@ -150,7 +150,6 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-NEXT:      %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers %{{.*}}, %[[OTHER]]
 // CHECK-NEXT:      mxgpu.wait %[[EMPTY]] parity(%[[AWAITED]])
 // CHECK-NEXT:      mxgpu.advance %[[STAGE]], %[[PARITY]] in
-// CHECK:           mxgpu.stage_buffers %{{.*}}, %[[STAGE]]
 // CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers %{{.*}}, %[[STAGE]]
 // CHECK-NEXT:      mxgpu.commit %[[FULL]]
 

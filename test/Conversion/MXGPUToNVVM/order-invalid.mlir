@@ -121,7 +121,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 }
 
 //--- load.mlir
-// CHECK: error: failed to legalize operation 'mxgpu.tma_load'
+// CHECK: error: 'mxgpu.tma_load' op expected a buffer of the stage that it fills
 // CHECK-NOT: error
 !ring = !mxgpu.ring<2 x (x: smem<256xi8>), producer = tma, consumer = mma>
 !map = !mxgpu.tensor_map<256xi8>

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --split-input-file --verify-diagnostics --convert-mxgpu-to-nvvm
+// RUN: mx-opt %s --split-input-file --verify-diagnostics --mxgpu-unroll-fragments
 
 // Operations of other dialects on vectors that no thread can hold are refused
 // before anything counts their elements.

@@ -1,9 +1,9 @@
-// RUN: mx-opt %s --mxgpu-allocate --convert-mxgpu-to-nvvm | FileCheck %s
+// RUN: mx-opt %s --mxgpu-lower-math --verify-roundtrip | FileCheck %s
 
 // Arithmetic that the target does in less than upstream's lowering.
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
-  // CHECK-LABEL: llvm.func @reciprocal(
+  // CHECK-LABEL: mxgpu.kernel @reciprocal(
   // CHECK:         %[[X:.*]] = vector.load
   // CHECK:         %[[X0:.*]] = vector.extract %[[X]][0]
   // CHECK-NEXT:    %[[Y0:.*]] = nvvm.rcp.approx.ftz.f %[[X0]] : f32
@@ -31,7 +31,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     }
   }
 
-  // CHECK-LABEL: llvm.func @clamp(
+  // CHECK-LABEL: mxgpu.kernel @clamp(
   // CHECK:         %[[X:.*]] = memref.load
   // CHECK:         %[[LIMIT:.*]] = arith.constant 8.700000e+01 : f32
   // CHECK-NEXT:    %[[C:.*]] = llvm.call_intrinsic "llvm.nvvm.fmin.nan.xorsign.abs.f"(%[[X]], %[[LIMIT]])
@@ -62,7 +62,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 
   // Each half of a word becomes a number by one instruction.
-  // CHECK-LABEL: llvm.func @widen(
+  // CHECK-LABEL: mxgpu.kernel @widen(
   // CHECK:         %[[X:.*]] = vector.load %{{.*}} vector<4xbf16>
   // CHECK-DAG:     %[[BY:.*]] = arith.constant dense<16> : vector<2xi32>
   // CHECK-DAG:     %[[UPPER:.*]] = arith.constant dense<-65536> : vector<2xi32>
