@@ -453,3 +453,29 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 }
+
+// -----
+
+// Barriers are set up while the kernels before still run.
+
+// CHECK-LABEL: mxgpu.kernel @dependent(
+// CHECK:         mxgpu.init_barriers
+// CHECK:         mxgpu.wait_dependencies
+// CHECK:         mxgpu.role @load
+
+!ring = !mxgpu.ring<2 x (a: smem<128xi32>), producer = threads(32), consumer = threads(32)>
+!ring_stage = !mxgpu.stage<!ring>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @dependent() {
+    %ring = mxgpu.ring "in" : !ring
+    mxgpu.wait_dependencies
+    mxgpu.role @load warps(1) {
+      %stage, %a = mxgpu.producer_acquire %ring : !ring
+      mxgpu.producer_commit %stage : !ring_stage
+    }
+    mxgpu.role @use warps(1) {
+      %stage, %a = mxgpu.consumer_wait %ring : !ring
+      mxgpu.consumer_release %stage : !ring_stage
+    }
+  }
+}

@@ -488,7 +488,7 @@ LogicalResult WaitDependenciesOp::verify() {
   for (Operation &op : *(*this)->getBlock()) {
     if (&op == getOperation())
       break;
-    if (isa<RingOp>(op) || isMemoryEffectFree(&op))
+    if (isa<RingOp, InitBarriersOp>(op) || isMemoryEffectFree(&op))
       continue;
     InFlightDiagnostic error = emitOpError(
         "expected no role and no access to memory before it, found ");
