@@ -110,8 +110,7 @@ Value matchOnePlusExpOfMinus(Value sum) {
 }
 
 struct ExpandSigmoid final : OpRewritePattern<arith::DivFOp> {
-  ExpandSigmoid(MLIRContext *context, llvm::function_ref<bool(Value)> isTaken)
-      : OpRewritePattern(context), isTaken(isTaken) {}
+  using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::DivFOp op,
                                 PatternRewriter &rewriter) const override {
@@ -119,24 +118,19 @@ struct ExpandSigmoid final : OpRewritePattern<arith::DivFOp> {
       return failure();
     Value x = matchOnePlusExpOfMinus(op.getRhs());
     bool isSilu = x == op.getLhs();
-    if (!x || !isTaken(x) ||
-        (!isSilu && !matchPattern(op.getLhs(), m_OneFloat())))
+    if (!x || (!isSilu && !matchPattern(op.getLhs(), m_OneFloat())))
       return failure();
     Sequence sequence(rewriter, op.getLoc(), op.getType());
     Value sigmoid = emitSigmoid(sequence, x);
     rewriter.replaceOp(op, isSilu ? sequence.mul(x, sigmoid) : sigmoid);
     return success();
   }
-
-private:
-  llvm::function_ref<bool(Value)> isTaken;
 };
 
 } // namespace
 
-void mx::populateSigmoidExpansionPatterns(
-    RewritePatternSet &patterns, llvm::function_ref<bool(Value)> isTaken) {
-  patterns.add<ExpandSigmoid>(patterns.getContext(), isTaken);
+void mx::populateSigmoidExpansionPatterns(RewritePatternSet &patterns) {
+  patterns.add<ExpandSigmoid>(patterns.getContext());
 }
 
 Value mx::emitExp(Sequence &s, ValueRange operands) {

@@ -13,11 +13,8 @@
 
 namespace mx {
 
-/// 1 / (1 + exp(-x)) and x / (1 + exp(-x)) where `isTaken` says so of x. Run
-/// before `exp` is expanded.
-void populateSigmoidExpansionPatterns(
-    mlir::RewritePatternSet &patterns,
-    llvm::function_ref<bool(mlir::Value)> isTaken);
+/// 1 / (1 + exp(-x)) and x / (1 + exp(-x)). Run before `exp` is expanded.
+void populateSigmoidExpansionPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace mx
 

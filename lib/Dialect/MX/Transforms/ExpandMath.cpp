@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/Shared/VectorSizes.h"
@@ -178,28 +177,6 @@ LogicalResult verify(Operation *op) {
   return success();
 }
 
-/// Whether folding can compute a value: what is known depends on constants
-/// only.
-class Constants {
-public:
-  bool contains(Value value) {
-    auto [it, isNew] = known.try_emplace(value, false);
-    if (!isNew)
-      return it->second;
-    Operation *op = value.getDefiningOp();
-    bool isConstant =
-        op && (matchPattern(op, m_Constant()) ||
-               (op->getNumOperands() && isPure(op) && !op->getNumRegions() &&
-                llvm::all_of(op->getOperands(), [&](Value operand) {
-                  return contains(operand);
-                })));
-    return known[value] = isConstant;
-  }
-
-private:
-  llvm::DenseMap<Value, bool> known;
-};
-
 //===----------------------------------------------------------------------===//
 // Rewrites
 //===----------------------------------------------------------------------===//
@@ -280,11 +257,8 @@ private:
   }
 
   LogicalResult expandSigmoids() {
-    auto isTaken = [&](Value x) {
-      return !beforeFolding || Constants().contains(x);
-    };
     RewritePatternSet patterns(&getContext());
-    populateSigmoidExpansionPatterns(patterns, isTaken);
+    populateSigmoidExpansionPatterns(patterns);
     return applyPatternsGreedily(getOperation(), std::move(patterns),
                                  getConfig());
   }
@@ -295,24 +269,15 @@ private:
       if (isFunction(op))
         functions.push_back(op);
     });
-    Constants constants;
-    auto isTaken = [&](Operation *op) {
-      return !beforeFolding || llvm::all_of(op->getOperands(), [&](Value x) {
-        return constants.contains(x);
-      });
-    };
     IRRewriter rewriter(&getContext());
-    SmallVector<Operation *> taken;
-    for (Operation *op : functions) {
+    for (Operation *&op : functions) {
       if (failed(verify(op)))
         return failure();
       rewriter.setInsertionPoint(op);
       if (isa<RankedTensorType>(op->getOperand(0).getType()))
         op = moveToElements(rewriter, op);
-      if (isTaken(op))
-        taken.push_back(op);
     }
-    for (Operation *op : taken) {
+    for (Operation *op : functions) {
       rewriter.setInsertionPoint(op);
       auto both = dyn_cast<math::SincosOp>(op);
       if (!both) {
@@ -332,8 +297,6 @@ private:
   }
 
   LogicalResult expandTanh() {
-    if (beforeFolding)
-      return success();
     RewritePatternSet patterns(&getContext());
     populatePolynomialApproximateTanhPattern(patterns);
     return applyPatternsGreedily(getOperation(), std::move(patterns),

@@ -1,5 +1,4 @@
 // RUN: mx-opt %s --mx-expand-math --split-input-file --verify-diagnostics
-// RUN: mx-opt %s --mx-expand-math="before-folding" --split-input-file --verify-diagnostics
 
 func.func @double(%x: f64) -> f64 {
   // expected-error @below {{'math.exp' op is computed for f16, bf16 and f32, found 'f64'; convert it, or compute it before}}

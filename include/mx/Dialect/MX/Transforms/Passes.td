@@ -246,14 +246,9 @@ def MXExpandMath : Pass<"mx-expand-math"> {
     functions of f64 among it, is refused by name; what every target computes to
     the last bit (`absf`, `fma`, `sqrt`, `floor`, ...) stays.
 
-    Folding computes functions of constants by the host's library.
-    `before-folding` expands these functions and no others, so that it can run
-    before anything that folds.
+    Runs before anything that folds, which would compute functions of constants
+    by the host's library.
   }];
-  let options = [
-    Option<"beforeFolding", "before-folding", "bool", "false",
-           "Expand functions of constants only, and move functions of tensors "
-           "to their elements">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect",
