@@ -13,13 +13,12 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/Statistic.h"
 
-#define DEBUG_TYPE "convert-mx-to-mxgpu"
-
-ALWAYS_ENABLED_STATISTIC(numKernels, "Kernels made");
-
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+
+static llvm::TrackingStatistic numKernels("convert-mx-to-mxgpu", "numKernels",
+                                          "Kernels made");
 
 Value KernelBuilder::index(int64_t value) {
   return arith::ConstantOp::create(*this, getIndexAttr(value));

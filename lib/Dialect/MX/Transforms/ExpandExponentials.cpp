@@ -20,10 +20,6 @@ using namespace mx;
 
 namespace {
 
-/// log2(e) in two parts, the second for what the first's rounding leaves out.
-constexpr float kLog2E = 0x1.715476p+0f;
-constexpr float kLog2ELow = 0x1.4ae0cp-26f;
-
 /// Adding it rounds to an integer, which then stands in the low bits: the last
 /// of a number of this size counts as one.
 constexpr float kRound = 0x1.8p+23f;

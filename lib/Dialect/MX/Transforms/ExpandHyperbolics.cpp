@@ -15,10 +15,11 @@ using namespace mx;
 
 namespace {
 
-constexpr double kLog2E = 0x1.71547652b82fep+0;
-constexpr double kLn2 = 0x1.62e42fefa39efp-1, kLn2Low = 0x1.abc9e3b39803fp-56;
+constexpr double kWideLog2E = 0x1.71547652b82fep+0;
+constexpr double kWideLn2 = 0x1.62e42fefa39efp-1,
+                 kWideLn2Low = 0x1.abc9e3b39803fp-56;
 /// Adding it rounds to an integer, which then stands in the low bits.
-constexpr double kRound = 0x1.8p+52;
+constexpr double kWideRound = 0x1.8p+52;
 constexpr double kSmall = 0x1p-20;
 
 /// e^f = 1 + f + f^2 E(f) for |f| <= log(2) / 2: least largest relative error
@@ -32,15 +33,15 @@ constexpr double kExpm1[] = {
 constexpr float kLimit = 110.0f;
 
 /// e^x = power * (1 + rest).
-struct Parts {
+struct WideParts {
   Value power, rest;
 };
 
-Parts split(Sequence &s, Value x) {
-  Value rounded = s.fma(x, s.wideNumber(kLog2E), s.wideNumber(kRound));
-  Value k = s.sub(s.wideNumber(kRound), rounded); // negative
-  Value f = s.fma(k, s.wideNumber(kLn2), x);
-  f = s.fma(k, s.wideNumber(kLn2Low), f);
+WideParts splitWide(Sequence &s, Value x) {
+  Value rounded = s.fma(x, s.wideNumber(kWideLog2E), s.wideNumber(kWideRound));
+  Value k = s.sub(s.wideNumber(kWideRound), rounded); // negative
+  Value f = s.fma(k, s.wideNumber(kWideLn2), x);
+  f = s.fma(k, s.wideNumber(kWideLn2Low), f);
   Value rest = s.fma(s.mul(f, f), s.polynomial<double>(f, kExpm1), f);
   Value exponent = s.shiftLeft(s.toBits(rounded), s.wideBits(52));
   Value one = s.wideBits(0x3FF0000000000000);
@@ -57,12 +58,12 @@ Value emitBySize(Sequence &s, Value x, double third, Value large) {
 } // namespace
 
 Value mx::emitWideExp(Sequence &s, Value x) {
-  auto [power, rest] = split(s, x);
+  auto [power, rest] = splitWide(s, x);
   return s.fma(power, rest, power);
 }
 
 Value mx::emitWideExpm1(Sequence &s, Value x) {
-  auto [power, rest] = split(s, x);
+  auto [power, rest] = splitWide(s, x);
   return s.fma(power, rest, s.sub(power, s.wideNumber(1.0)));
 }
 

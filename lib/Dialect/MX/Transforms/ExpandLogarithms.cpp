@@ -28,7 +28,6 @@ constexpr float kLog2[] = {-0x1.71547p-1f,  0x1.ec7094p-2f,  -0x1.715adap-2f,
                            -0x1.868d26p-3f, 0x1.7c9cecp-3f,  -0x1.d28e0ep-4f,
                            0x1.075a4p-7f};
 constexpr float kLn2 = 0x1.62e43p-1f;
-constexpr float kLog2E = 0x1.715476p+0f, kLog2ELow = 0x1.4ae0cp-26f;
 
 /// log(m) = s * (2 + s^2 * W(s^2)) where s = (m - 1) / (m + 1).
 constexpr double kWideLog[] = {0x1.5555555555592p-1, 0x1.999999997ff0bp-2,
@@ -39,11 +38,11 @@ constexpr double kWideLog[] = {0x1.5555555555592p-1, 0x1.999999997ff0bp-2,
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// x = 2^whole * (1 + rest).
-struct Parts {
+struct Normalized {
   Value whole, rest;
 };
 
-Parts split(Sequence &s, Value x) {
+Normalized normalize(Sequence &s, Value x) {
   Value isSubnormal = s.less(x, s.number(0x1p-126f));
   Value scaled = s.select(isSubnormal, s.mul(x, s.number(0x1p+23f)), x);
   Value bits = s.toBits(scaled);
@@ -91,14 +90,14 @@ Value mx::emitWideLog(Sequence &s, Value x, Base base) {
 
 Value mx::emitLog(Sequence &s, ValueRange operands) {
   Value x = operands[0];
-  auto [k, f] = split(s, x);
+  auto [k, f] = normalize(s, x);
   Value logOfM = s.fma(s.mul(f, f), s.polynomial<float>(f, kLog), f);
   return fixSpecials(s, s.fma(k, s.number(kLn2), logOfM), x);
 }
 
 Value mx::emitLog2(Sequence &s, ValueRange operands) {
   Value x = operands[0];
-  auto [k, f] = split(s, x);
+  auto [k, f] = normalize(s, x);
   Value rest = s.mul(f, s.number(kLog2ELow));
   rest = s.fma(s.mul(f, f), s.polynomial<float>(f, kLog2), rest);
   Value logOfM = s.fma(f, s.number(kLog2E), rest);

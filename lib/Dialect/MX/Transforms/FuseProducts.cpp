@@ -16,12 +16,11 @@
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/Statistic.h"
 
-#define DEBUG_TYPE "mx-fuse-products"
-
-ALWAYS_ENABLED_STATISTIC(numFused, "Operations that products finish");
-
 using namespace mlir;
 using namespace mx;
+
+static llvm::TrackingStatistic numEpilogues("mx-fuse-products", "numEpilogues",
+                                            "Operations that products finish");
 
 namespace mx {
 #define GEN_PASS_DEF_MXFUSEPRODUCTS
@@ -195,7 +194,7 @@ static void replaceUser(IRRewriter &rewriter, Use &use,
   fused->setDiscardableAttrs(use.product->getDiscardableAttrDictionary());
   builder.finishEpilogue(value, fused->getRegion(0));
   rewriter.replaceOp(use.user, fused->getResults());
-  ++numFused;
+  ++numEpilogues;
   for (const Part &part : use.parts)
     if (auto slice = part.tensor.getDefiningOp<tensor::ExtractSliceOp>())
       rewriter.eraseOp(slice);

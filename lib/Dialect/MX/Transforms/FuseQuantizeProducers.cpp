@@ -27,13 +27,12 @@
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "llvm/ADT/Statistic.h"
 
-#define DEBUG_TYPE "mx-fuse-quantize-producers"
-
-ALWAYS_ENABLED_STATISTIC(numFused,
-                         "Operations computed where results are quantized");
-
 using namespace mlir;
 using namespace mx;
+
+static llvm::TrackingStatistic
+    numProducers("mx-fuse-quantize-producers", "numProducers",
+                 "Operations computed where results are quantized");
 
 namespace mx {
 #define GEN_PASS_DEF_MXFUSEQUANTIZEPRODUCERS
@@ -119,7 +118,7 @@ static void replaceByDestinations(IRRewriter &rewriter, QuantizeOp op,
     llvm::append_range(results, merged.getMagnitudeResults().slice(
                                     firstValue, op.getNumValues()));
   rewriter.replaceOp(op, results);
-  ++numFused;
+  ++numProducers;
 }
 
 /// quantize(x) axes = [1] and quantize(x) axes = [0] -> axes = [1, 0]
@@ -249,7 +248,7 @@ static bool mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
       /*hasProducer=*/false);
   rewriter.replaceOp(amax, merged->getResults().take_back());
   rewriter.replaceOp(op, merged->getResults().take_front(op.getNumResults()));
-  ++numFused;
+  ++numProducers;
   return true;
 }
 
@@ -286,7 +285,7 @@ static void finishFusion(IRRewriter &rewriter, ProducerBuilder &builder,
   QuantizeOp fused = builder.finish(
       op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
   rewriter.replaceOp(op, fused->getResults());
-  ++numFused;
+  ++numProducers;
   rewriter.eraseOp(producer);
 }
 
@@ -411,7 +410,7 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input) {
       op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
   fused.setConcat(true);
   rewriter.replaceOp(op, fused->getResults());
-  ++numFused;
+  ++numProducers;
   eraseUnused(rewriter, input.getDefiningOp());
   return true;
 }

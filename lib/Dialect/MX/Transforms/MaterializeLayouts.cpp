@@ -23,13 +23,12 @@
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/Statistic.h"
 
-#define DEBUG_TYPE "mx-materialize-layouts"
-
-ALWAYS_ENABLED_STATISTIC(numMaterialized,
-                         "Tensors whose layout became explicit");
-
 using namespace mlir;
 using namespace mx;
+
+static llvm::TrackingStatistic
+    numMaterialized("mx-materialize-layouts", "numMaterialized",
+                    "Tensors whose layout became explicit");
 
 namespace mx {
 #define GEN_PASS_DEF_MXMATERIALIZELAYOUTS

@@ -198,6 +198,10 @@ private:
   mlir::VectorType vector;
 };
 
+/// log2(e) in two parts, the second for what the first's rounding leaves out.
+constexpr float kLog2E = 0x1.715476p+0f;
+constexpr float kLog2ELow = 0x1.4ae0cp-26f;
+
 /// e^x and e^x - 1 in f64 to 2^-45 of it, |x| <= 700 or NaN.
 Value emitWideExp(Sequence &s, Value x);
 Value emitWideExpm1(Sequence &s, Value x);

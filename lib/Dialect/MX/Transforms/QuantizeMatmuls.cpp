@@ -16,12 +16,12 @@
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/Statistic.h"
 
-#define DEBUG_TYPE "mx-quantize-matmuls"
-
-ALWAYS_ENABLED_STATISTIC(numQuantized, "Products in block formats");
-
 using namespace mlir;
 using namespace mx;
+
+static llvm::TrackingStatistic numQuantized("mx-quantize-matmuls",
+                                            "numQuantized",
+                                            "Products in block formats");
 
 namespace mx {
 #define GEN_PASS_DEF_MXQUANTIZEMATMULS

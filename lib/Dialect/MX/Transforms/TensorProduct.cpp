@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mx;
 
-static bool isFloat(Value tensor) {
+static bool isFloatTensor(Value tensor) {
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
   return type && !type.getEncoding() &&
          isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType());
@@ -44,7 +44,7 @@ Operation *mx::getRounding(Value value) {
   bool rounds =
       isa<arith::TruncFOp>(user) ||
       (generic && isTruncation(generic) && generic.getDpsInputs()[0] == value);
-  return rounds && isFloat(user->getResult(0)) ? user : nullptr;
+  return rounds && isFloatTensor(user->getResult(0)) ? user : nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,7 +148,7 @@ std::optional<TensorProduct> mx::matchProduct(linalg::LinalgOp op,
     why = "its operands are not matrices, of which the batch counts first";
     return std::nullopt;
   }
-  if (!llvm::all_of(op->getOperands(), isFloat)) {
+  if (!llvm::all_of(op->getOperands(), isFloatTensor)) {
     why = "its operands are not tensors of f32, bf16 or f16 without encoding";
     return std::nullopt;
   }
