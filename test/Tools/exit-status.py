@@ -7,16 +7,14 @@ REQUIRES: compiler, numpy
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
 import numpy as np
+from work_folder import enter, write
 
 tools, examples, kernels, work = sys.argv[1:]
-shutil.rmtree(work, ignore_errors=True)
-os.makedirs(work)
-os.chdir(work)
+enter(work)
 wrong = []
 
 
@@ -31,12 +29,6 @@ def ends(status, tool, *arguments, says="", environment=None):
 
 def save(name, array):
     np.save(name, array)
-    return name
-
-
-def write(name, text):
-    with open(name, "w") as file:
-        file.write(text)
     return name
 
 

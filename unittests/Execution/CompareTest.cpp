@@ -7,11 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TestArrays.h"
 #include "mlir/Parser/Parser.h"
-#include "mx/Execution/Check.h"
 #include "gtest/gtest.h"
 #include <cmath>
-#include <random>
 
 using namespace mlir;
 using namespace mx;
@@ -37,20 +36,10 @@ func.func @main(%x: tensor<40x256xbf16>,
 }
 )";
 
-NpyArray makeArray(std::string dtype, std::vector<int64_t> shape) {
-  NpyArray array;
-  array.dtype = std::move(dtype);
-  size_t bytes = npyItemSize(array.dtype);
-  for (int64_t extent : shape)
-    bytes *= extent;
-  array.shape = std::move(shape);
-  array.data.resize(bytes);
-  return array;
-}
-
 class CompareTest : public ::testing::Test {
 protected:
-  CompareTest() : context(makeRegistry(), MLIRContext::Threading::DISABLED) {
+  CompareTest()
+      : context(makeExecutionRegistry(), MLIRContext::Threading::DISABLED) {
     module = parseSourceString<ModuleOp>(kSource, &context);
     auto entry = lookupEntry(*module, "main");
     EXPECT_TRUE(bool(entry));
@@ -59,15 +48,8 @@ protected:
     std::mt19937 random(7);
     arguments = {makeArray("u2", {kM, kK}), makeArray("u1", {kN, kK}),
                  makeArray("u1", {kN, kK / 32})};
-    // bf16 of either sign between 2^-3 and 2^3; E4M3 likewise.
-    for (size_t i = 0; i < arguments[0].data.size(); i += 2) {
-      uint16_t code = (124 << 7) + random() % (6 << 7);
-      code |= random() % 2 << 15;
-      arguments[0].data[i] = uint8_t(code);
-      arguments[0].data[i + 1] = code >> 8;
-    }
-    for (uint8_t &code : arguments[1].data)
-      code = 0x20 + random() % 0x38 + (random() % 2 << 7);
+    fillBF16(arguments[0], random);
+    fillE4M3(arguments[1], random);
     for (uint8_t &scale : arguments[2].data)
       scale = 120 + random() % 8;
 
@@ -77,12 +59,6 @@ protected:
     auto run = (*program)->run({&arguments[0], &arguments[1], &arguments[2]});
     EXPECT_TRUE(bool(run));
     results = std::move(*run);
-  }
-
-  static DialectRegistry makeRegistry() {
-    DialectRegistry registry;
-    registerExecutionDialects(registry);
-    return registry;
   }
 
   const NpyArray *find(const StageValue &value) {

@@ -8,14 +8,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TestArrays.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Execution/Check.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "gtest/gtest.h"
 #include <cstring>
-#include <random>
 
 using namespace mlir;
 using namespace mx;
@@ -55,33 +54,16 @@ func.func @main(%x: !x, %b: !e, %bs: !s, %bias: tensor<128xf32>) -> (!y, !e, !s)
 }
 )";
 
-NpyArray makeArray(std::string dtype, std::vector<int64_t> shape) {
-  NpyArray array;
-  array.dtype = std::move(dtype);
-  size_t bytes = npyItemSize(array.dtype);
-  for (int64_t extent : shape)
-    bytes *= extent;
-  array.shape = std::move(shape);
-  array.data.resize(bytes);
-  return array;
-}
-
 class FusedTest : public ::testing::Test {
 protected:
-  FusedTest() : context(makeRegistry(), MLIRContext::Threading::DISABLED) {
+  FusedTest()
+      : context(makeExecutionRegistry(), MLIRContext::Threading::DISABLED) {
     module = parseSourceString<ModuleOp>(kSource, &context);
     std::mt19937 random(5);
     arguments = {makeArray("u2", {128, 128}), makeArray("u1", {128, 128}),
                  makeArray("u1", {1, 1, 32, 4, 4}), makeArray("f4", {128})};
-    // bf16 of either sign between 2^-3 and 2^3; E4M3 likewise.
-    for (size_t i = 0; i < arguments[0].data.size(); i += 2) {
-      uint16_t code = (124 << 7) + random() % (6 << 7);
-      code |= random() % 2 << 15;
-      arguments[0].data[i] = uint8_t(code);
-      arguments[0].data[i + 1] = code >> 8;
-    }
-    for (uint8_t &code : arguments[1].data)
-      code = 0x20 + random() % 0x38 + (random() % 2 << 7);
+    fillBF16(arguments[0], random);
+    fillE4M3(arguments[1], random);
     for (uint8_t &scale : arguments[2].data)
       scale = 124 + random() % 6;
     for (size_t i = 0; i < arguments[3].data.size(); i += 4) {
@@ -90,12 +72,6 @@ protected:
     }
     for (const NpyArray &argument : arguments)
       inputs.push_back(&argument);
-  }
-
-  static DialectRegistry makeRegistry() {
-    DialectRegistry registry;
-    registerExecutionDialects(registry);
-    return registry;
   }
 
   std::vector<NpyArray> run(ModuleOp program) {
