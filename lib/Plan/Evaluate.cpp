@@ -85,7 +85,8 @@ std::string Evaluator::computeValues(bool ofAddresses) {
     std::string why;
     std::optional<int64_t> value = numbers.compute(entry.values[i], why);
     if (!value)
-      return "v" + std::to_string(i) + " = " + why;
+      return std::string(ofAddresses ? "an address" : "a size") +
+             " computed from the arguments: " + why;
     numbers.values[i] = *value;
   }
   return {};

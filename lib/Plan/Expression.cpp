@@ -166,17 +166,21 @@ std::optional<int64_t> mx::plan::apply(Operator op, const Operands &operands,
             std::to_string(b) + "): " + why;
     return std::nullopt;
   };
-  constexpr const char *kOverflow = "the result does not fit into 64 bits";
+  auto overflow = [&](const char *sign) -> std::optional<int64_t> {
+    error = std::to_string(a) + sign + std::to_string(b) +
+            " does not fit into 64 bits";
+    return std::nullopt;
+  };
   int64_t result = 0;
   switch (op) {
   case Operator::Add:
-    return __builtin_add_overflow(a, b, &result) ? fail(kOverflow)
+    return __builtin_add_overflow(a, b, &result) ? overflow(" + ")
                                                  : std::optional(result);
   case Operator::Sub:
-    return __builtin_sub_overflow(a, b, &result) ? fail(kOverflow)
+    return __builtin_sub_overflow(a, b, &result) ? overflow(" - ")
                                                  : std::optional(result);
   case Operator::Mul:
-    return __builtin_mul_overflow(a, b, &result) ? fail(kOverflow)
+    return __builtin_mul_overflow(a, b, &result) ? overflow(" * ")
                                                  : std::optional(result);
   case Operator::FloorDiv:
   case Operator::CeilDiv:

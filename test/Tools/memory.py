@@ -16,11 +16,10 @@ import subprocess
 import sys
 
 import numpy as np
+from work_folder import enter, write
 
 tools, examples, work = sys.argv[1:]
-shutil.rmtree(work, ignore_errors=True)
-os.makedirs(work)
-os.chdir(work)
+enter(work)
 wrong = []
 
 
@@ -46,12 +45,6 @@ def empty(name, shape, dtype="<u2"):
     return name
 
 
-def write(name, text):
-    with open(name, "w") as file:
-        file.write(text)
-    return name
-
-
 matmul = os.path.join(examples, "matmul.mlir")
 million = empty("million.npy", (1 << 20, 0))
 most = empty("most.npy", (1 << 40, 0))
@@ -61,7 +54,8 @@ np.save(x, np.ones((128, 64), np.uint16))
 # Products whose operands have no items and whose results have 2^40 and 2^80.
 for operand in million, most:
     for limit in None, 4096:
-        sim = "no memory for" if operand == million else "does not fit into 64 bits"
+        sim = ("no memory for" if operand == million else "a size computed from the arguments: "
+               "4294967296 * 4294967296 does not fit into 64 bits")
         for device, says in ("cpu", "expected memory for an array"), ("sim", sim):
             refuses(says, "mx-run", f"--device={device}", matmul, "--arg", operand, "--arg", operand,
                     mebibytes=limit)
@@ -73,7 +67,7 @@ fill = write("fill.mlir", """func.func @main(%n: index) -> tensor<?x4xf32> {
 }
 """)
 for name, count, sim in (("large", 1 << 45, "no memory for"),
-                         ("overflow", 1 << 60, "does not fit into 64 bits"),
+                         ("overflow", 1 << 60, "a size computed from the arguments: "),
                          ("below0", -1, "expected dimensions of at least 0")):
     np.save(name, np.int64(count))
     refuses("expected memory for an array", "mx-run", "--device=cpu", fill, "--arg", f"{name}.npy")

@@ -68,11 +68,12 @@ TEST_F(Evaluate, Requirement) {
 
 TEST_F(Evaluate, ArithmeticErrors) {
   entry().values[0] = {Operator::CeilDiv, {Number(Number::Extent, 0, 0), 0, 0}};
-  EXPECT_EQ(run(), "v0 = ceildiv(300, 0): expected a divisor of at least 1");
+  EXPECT_EQ(run(), "a size computed from the arguments: ceildiv(300, 0): "
+                   "expected a divisor of at least 1");
   entry().values[0] = {Operator::Mul,
                        {Number(Number::Extent, 0, 0), INT64_MAX, 0}};
-  EXPECT_EQ(run(), "v0 = mul(300, 9223372036854775807): the result does not "
-                   "fit into 64 bits");
+  EXPECT_EQ(run(), "a size computed from the arguments: 300 * "
+                   "9223372036854775807 does not fit into 64 bits");
 }
 
 TEST_F(Evaluate, Workspace) {

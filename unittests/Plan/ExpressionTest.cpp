@@ -200,8 +200,7 @@ TEST(Operator, Messages) {
   apply(Operator::CeilDiv, {7, 0, 0}, error);
   EXPECT_EQ(error, "ceildiv(7, 0): expected a divisor of at least 1");
   apply(Operator::Mul, {INT64_MAX, 2, 0}, error);
-  EXPECT_EQ(error, "mul(9223372036854775807, 2): the result does not fit into "
-                   "64 bits");
+  EXPECT_EQ(error, "9223372036854775807 * 2 does not fit into 64 bits");
 }
 
 } // namespace
