@@ -213,9 +213,9 @@ struct StoreScaleLowering final : OpConversionPattern<StoreScaleOp> {
     Value band = arith::DivUIOp::create(builder, row, builder.i32(32));
     Value block = builder.toI32(adaptor.getBlock());
     ArrayRef<int64_t> shape = op.getBuffer().getType().getShape();
-    Value start = builder.i32(0);
+    Value start = adaptor.getBuffer();
     if (shape.size() == 3)
-      start = getTileOffset(builder, shape, row, block);
+      start = builder.offset(start, getTileOffset(builder, shape, row, block));
     inBand = builder.mul(inBand, builder.i32(16));
     band = arith::RemUIOp::create(builder, band, builder.i32(4));
     Value place = builder.add(inBand, builder.mul(band, builder.i32(4)));
@@ -223,9 +223,7 @@ struct StoreScaleLowering final : OpConversionPattern<StoreScaleOp> {
     place = builder.add(place, block);
     Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
                                           adaptor.getScale());
-    LLVM::StoreOp::create(
-        builder, byte,
-        builder.offset(adaptor.getBuffer(), builder.add(start, place)));
+    LLVM::StoreOp::create(builder, byte, builder.offset(start, place));
     rewriter.eraseOp(op);
     return success();
   }
