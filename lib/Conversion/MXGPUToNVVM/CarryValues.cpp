@@ -11,6 +11,8 @@ using namespace mx::mxgpu;
 
 namespace {
 
+/// What is carried stands before what loops carry already: so LLVM puts
+/// variables that it makes values of, and its order of sums depends on that.
 class Carrier {
 public:
   Carrier(MLIRContext *context, const Changes &changes)
@@ -61,16 +63,17 @@ private:
     if (failed(end))
       return failure();
     Operation *terminator = block.getTerminator();
-    terminator->insertOperands(terminator->getNumOperands(), *end);
+    terminator->insertOperands(isa<scf::ConditionOp>(terminator), *end);
     return success();
   }
 
-  /// The block's new arguments of the types of `values`.
-  static ValueRange addArguments(Block &block, ValueRange values,
-                                 Location loc) {
-    for (Value value : values)
-      block.addArgument(value.getType(), loc);
-    return block.getArguments().take_back(values.size());
+  /// The block's new arguments of the types of `values`, from number `first`
+  /// on.
+  static ValueRange addArguments(Block &block, unsigned first,
+                                 ValueRange values, Location loc) {
+    for (auto [i, value] : llvm::enumerate(values))
+      block.insertArgument(first + i, value.getType(), loc);
+    return block.getArguments().slice(first, values.size());
   }
 
   /// Moves the regions of `op` to `grown`, which has more results.
@@ -78,31 +81,31 @@ private:
     for (auto [from, to] :
          llvm::zip_equal(op->getRegions(), grown->getRegions()))
       to.takeBody(from);
-    op->replaceAllUsesWith(grown->getResults().take_front(op->getNumResults()));
+    op->replaceAllUsesWith(grown->getResults().take_back(op->getNumResults()));
     op->erase();
   }
 
   SmallVector<Type> getTypes(Operation *op, ValueRange values) {
-    SmallVector<Type> types(op->getResultTypes());
-    llvm::append_range(types, values.getTypes());
+    SmallVector<Type> types(values.getTypes());
+    llvm::append_range(types, op->getResultTypes());
     return types;
   }
 
   FailureOr<SmallVector<Value>> carryFor(scf::ForOp loop, ValueRange values) {
     rewriter.setInsertionPoint(loop);
-    SmallVector<Value> inits(loop.getInitArgs());
-    llvm::append_range(inits, values);
+    SmallVector<Value> inits(values);
+    llvm::append_range(inits, loop.getInitArgs());
     auto grown =
         scf::ForOp::create(rewriter, loop.getLoc(), loop.getLowerBound(),
                            loop.getUpperBound(), loop.getStep(), inits);
     grown->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     replace(loop, grown);
     Block &body = *grown.getBody();
-    ValueRange arguments = addArguments(body, values, grown.getLoc());
+    ValueRange arguments = addArguments(body, 1, values, grown.getLoc());
     if (failed(carryToEnd(body, arguments)))
       return failure();
     return llvm::to_vector(
-        ValueRange(grown.getResults().take_back(values.size())));
+        ValueRange(grown.getResults().take_front(values.size())));
   }
 
   FailureOr<SmallVector<Value>> carryIf(scf::IfOp branch, ValueRange values) {
@@ -121,25 +124,25 @@ private:
       if (failed(carryToEnd(*block, values)))
         return failure();
     return llvm::to_vector(
-        ValueRange(grown.getResults().take_back(values.size())));
+        ValueRange(grown.getResults().take_front(values.size())));
   }
 
   FailureOr<SmallVector<Value>> carryWhile(scf::WhileOp loop,
                                            ValueRange values) {
     rewriter.setInsertionPoint(loop);
-    SmallVector<Value> inits(loop.getInits());
-    llvm::append_range(inits, values);
+    SmallVector<Value> inits(values);
+    llvm::append_range(inits, loop.getInits());
     auto grown = scf::WhileOp::create(rewriter, loop.getLoc(),
                                       TypeRange(getTypes(loop, values)), inits);
     replace(loop, grown);
     for (Region *region : {&grown.getBefore(), &grown.getAfter()}) {
       Block &block = region->front();
-      ValueRange arguments = addArguments(block, values, grown.getLoc());
+      ValueRange arguments = addArguments(block, 0, values, grown.getLoc());
       if (failed(carryToEnd(block, arguments)))
         return failure();
     }
     return llvm::to_vector(
-        ValueRange(grown.getResults().take_back(values.size())));
+        ValueRange(grown.getResults().take_front(values.size())));
   }
 
   IRRewriter rewriter;

@@ -17,16 +17,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-NEXT:      } else {
   // CHECK-NEXT:        scf.yield %[[FIRST]], %[[PARITY]] :
   // CHECK-NEXT:      }
-  // What the branch gave before comes first, and its uses stay.
+  // What the branch gave before comes last, and its uses stay.
   // CHECK:         mxgpu.role @consume
   // CHECK:           %[[FIRST:.*]] = mxgpu.get_stage %{{.*}}[0]
   // CHECK:           %[[PARITY:.*]] = arith.constant 0 : i32
-  // CHECK:           %[[ALL:.*]]:3 = scf.if %{{.*}} -> (i32, !threads_stage, i32) {
-  // CHECK-NEXT:        scf.yield %{{.*}}, %[[FIRST]], %[[PARITY]] :
+  // CHECK:           %[[ALL:.*]]:3 = scf.if %{{.*}} -> (!threads_stage, i32, i32) {
+  // CHECK-NEXT:        scf.yield %[[FIRST]], %[[PARITY]], %{{.*}} :
   // CHECK-NEXT:      } else {
   // CHECK:             %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance
-  // CHECK:             scf.yield %{{.*}}, %[[NEXT]], %[[NEXT_PARITY]] :
-  // CHECK:           memref.store %[[ALL]]#0
+  // CHECK:             scf.yield %[[NEXT]], %[[NEXT_PARITY]], %{{.*}} :
+  // CHECK:           memref.store %[[ALL]]#2
   mxgpu.kernel @branch(%some: i1, %out: memref<1xi32>) {
     %c0 = arith.constant 0 : index
     %ring = mxgpu.ring "ring" : !ring
@@ -52,12 +52,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // Both regions pass the values on, whatever else each of them has.
   // CHECK-LABEL: mxgpu.kernel @while(
   // CHECK:         %[[FIRST:.*]] = mxgpu.get_stage %{{.*}}[0]
-  // CHECK:         scf.while (%{{.*}} = %{{.*}}, %[[STAGE:.*]] = %[[FIRST]], %[[PARITY:.*]] = %{{.*}}) : (i32, !threads_stage, i32) -> (i64, !threads_stage, i32) {
+  // CHECK:         scf.while (%[[STAGE:.*]] = %[[FIRST]], %[[PARITY:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) : (!threads_stage, i32, i32) -> (!threads_stage, i32, i64) {
   // CHECK:           mxgpu.wait %{{.*}} parity(%[[PARITY]])
   // CHECK:           %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance %[[STAGE]], %[[PARITY]]
-  // CHECK:           scf.condition(%{{.*}}) %{{.*}}, %[[NEXT]], %[[NEXT_PARITY]] :
-  // CHECK:         ^bb0(%{{.*}}: i64, %[[STAGE:.*]]: !threads_stage, %[[PARITY:.*]]: i32):
-  // CHECK:           scf.yield %{{.*}}, %[[STAGE]], %[[PARITY]] :
+  // CHECK:           scf.condition(%{{.*}}) %[[NEXT]], %[[NEXT_PARITY]], %{{.*}} :
+  // CHECK:         ^bb0(%[[STAGE:.*]]: !threads_stage, %[[PARITY:.*]]: i32, %{{.*}}: i64):
+  // CHECK:           scf.yield %[[STAGE]], %[[PARITY]], %{{.*}} :
   mxgpu.kernel @while(%limit: i32) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @consume warps(1) {
@@ -77,12 +77,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
   // A loop without takes carries nothing; attributes stay.
   // CHECK-LABEL: mxgpu.kernel @for(
-  // CHECK:         %[[ALL:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}} = %c0, %[[STAGE:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}) -> (index, !threads_stage, i32)
+  // CHECK:         %[[ALL:.*]]:3 = scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}, %{{.*}} = %c0) -> (!threads_stage, i32, index)
   // CHECK-NEXT:      scf.for %{{[^(]*}} {
   // CHECK:           %[[NEXT:.*]], %[[NEXT_PARITY:.*]] = mxgpu.advance %[[STAGE]], %[[PARITY]]
-  // CHECK:           scf.yield %{{.*}}, %[[NEXT]], %[[NEXT_PARITY]] :
+  // CHECK:           scf.yield %[[NEXT]], %[[NEXT_PARITY]], %{{.*}} :
   // CHECK-NEXT:    } {marked}
-  // CHECK-NEXT:    memref.store %[[ALL]]#0
+  // CHECK-NEXT:    memref.store %[[ALL]]#2
   mxgpu.kernel @for(%n: index, %out: memref<1xindex>) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @consume warps(1) {

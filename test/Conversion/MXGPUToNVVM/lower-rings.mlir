@@ -426,13 +426,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // CHECK:         %[[TMEM:.*]] = mxgpu.tensor_memory
 // CHECK:         mxgpu.role @mma
 // CHECK:           %[[FIRST:.*]] = arith.constant 0 : i32
-// CHECK:           scf.for {{.*}} iter_args({{.*}}, %[[PLACE:[^ ]*]] = %[[FIRST]])
+// CHECK:           scf.for {{.*}} iter_args(%[[PLACE:[^ ]*]] = %[[FIRST]],
 // CHECK:             mxgpu.copy_scales %{{.*}} tensor_memory(%[[TMEM]]) column(0) :
 // CHECK:             %[[NEXT:.*]] = arith.addi %[[PLACE]], %{{.*}}
 // CHECK:             %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %c3_i32
 // CHECK:             %[[WRAPPED:.*]] = arith.select %[[WRAPS]], %{{.*}}, %[[NEXT]]
 // CHECK:             mxgpu.copy_scales %{{.*}} tensor_memory(%[[TMEM]]) place(%[[PLACE]]) slots(3) column(4) :
-// CHECK:             scf.yield {{.*}}, %[[WRAPPED]] :
+// CHECK:             scf.yield %[[WRAPPED]], {{.*}} :
 
 !in = !mxgpu.ring<3 x (sfa: smem<512xi8>, sfb: smem<1024xi8>), producer = tma, consumer = mma>
 !in_stage = !mxgpu.stage<!in>
