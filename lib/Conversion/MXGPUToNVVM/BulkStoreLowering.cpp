@@ -14,6 +14,15 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
+/// The same pointer, computed where it is used: a warp's threads then keep an
+/// offset of 32 bits for it.
+static Value startAtUse(NVVMBuilder &builder, Value pointer) {
+  auto start = pointer.getDefiningOp<LLVM::GEPOp>();
+  if (!start || !start.getBase().getDefiningOp<LLVM::AddressOfOp>())
+    return pointer;
+  return builder.clone(*start)->getResult(0);
+}
+
 namespace {
 
 /// Chunks of 16 bytes change places within 8 rows of the swizzle's length as
@@ -69,7 +78,7 @@ struct TmaStoreLowering final : OpConversionPattern<TmaStoreOp> {
       coords.push_back(builder.toI32(coord));
     int64_t first =
         op.getPart().value_or(0) * op.getMap().getType().getSizeInBytes();
-    builder.storeTensor(builder.offset(adaptor.getBuffer(), first),
+    builder.storeTensor(builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
                         adaptor.getMap(), coords, op.getAdd());
     rewriter.eraseOp(op);
     return success();
@@ -105,7 +114,7 @@ struct BulkStoreLowering final : OpConversionPattern<BulkStoreOp> {
     if (op.getPart())
       size /= ShapedType::getNumElements(buffer.getShape().drop_back());
     int64_t first = op.getPart().value_or(0) * size;
-    builder.storeBulk(builder.offset(adaptor.getBuffer(), first), address,
+    builder.storeBulk(builder.offset(startAtUse(builder, adaptor.getBuffer()), first), address,
                       size);
     rewriter.eraseOp(op);
     return success();
