@@ -48,9 +48,8 @@ exit 0
     assert status == 1 and re.search(rf"FAILED mx-opt: {says}", text), (name, status, text)
     kept = sorted((work / name).glob("*-mx-opt"))
     assert kept, text
-    if name != "time":  # shortened to a few lines, of which one is what it takes
-        lines = (kept[0] / "in.mlir").read_text().strip().splitlines()
-        assert len(lines) <= 4 and any("scale_layout" in line for line in lines), lines
+    if name != "time":  # shortened to what it takes
+        assert len((kept[0] / "in.mlir").read_text().strip().splitlines()) == 1
     assert fuzz(folder, name, "--replay", kept[0], "--seconds=1")[0] == 1
     assert fuzz(tools, name, "--replay", kept[0])[0] == 0
 
