@@ -62,6 +62,8 @@ struct MatmulBuffers {
   RingType staging, units;
   /// In tensor memory.
   ScalesType aScales, bScales;
+  /// What multiplies the inputs of a stage.
+  MmaAttrInterface mma;
 };
 
 /// Of a schedule whose stages are chosen. Results that bulk stores cannot write

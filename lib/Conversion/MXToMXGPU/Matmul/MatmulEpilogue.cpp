@@ -136,11 +136,14 @@ Value MatmulBuilder::finish(ValueRange parts, const Row &row,
 
 SmallVector<Value> MatmulBuilder::loadSums(ConsumerWaitOp stage, Value place,
                                            int64_t count, Value empty) {
+  FragmentType type = buffers.mma.getSumType(body.getF32Type(), count);
   SmallVector<Value> sums;
-  for (int64_t part = 0; part < numParts; ++part)
-    sums.push_back(LoadAccumulatorOp::create(
-        body, VectorType::get({count}, body.getF32Type()), stage.getBuffer("d"),
-        getDrainColumn(stage, place, part), empty));
+  for (int64_t part = 0; part < numParts; ++part) {
+    Value fragment =
+        LoadAccumulatorOp::create(body, type, stage.getBuffer("d"),
+                                  getDrainColumn(stage, place, part), empty);
+    llvm::append_range(sums, ToRowsOp::create(body, fragment).getRows());
+  }
   return sums;
 }
 
@@ -205,7 +208,11 @@ void MatmulBuilder::storeStaged(ForEachWorkOp unit, const Row &own,
     hasAll = arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
                                    body.add(place[0], 32), unit.getEnd());
   auto stage = ProducerAcquireOp::create(body, staging);
-  StoreSharedOp::create(body, finished, stage.getBuffer("c"), ValueRange());
+  auto vector = cast<VectorType>(finished.getType());
+  FragmentType type =
+      buffers.mma.getSumType(vector.getElementType(), vector.getDimSize(0));
+  Value fragment = FromRowsOp::create(body, type, finished);
+  StoreSharedOp::create(body, fragment, stage.getBuffer("c"), ValueRange());
   TmaStoreOp::create(body, stage.getBuffer("c"), resultMap, place, hasAll,
                      op.getAccumulate(), /*part=*/IntegerAttr());
   ProducerCommitOp::create(body, stage.getStage(), Value());

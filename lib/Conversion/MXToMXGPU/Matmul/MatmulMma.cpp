@@ -41,8 +41,9 @@ void MatmulBuilder::buildMma() {
                   ? kRaggedReductionAlign
                   : cast<MemRefType>(getA().getType()).getDimSize(1);
   bool isWhole = !ShapedType::isDynamic(k) && k % schedule.getTileK() == 0;
-  MmaOp::create(body, stage.getBuffer("a"), stage.getBuffer("b"), aScales,
-                bScales, accumulator.getBuffer("d"), product.blockSize, bOffset,
+  MmaOp::create(body, /*sums=*/Type(), buffers.mma, stage.getBuffer("a"),
+                stage.getBuffer("b"), aScales, bScales,
+                accumulator.getBuffer("d"), /*a_row=*/Value(), bOffset,
                 accumulate, isWhole ? Value() : Value(step.getExtent()));
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);

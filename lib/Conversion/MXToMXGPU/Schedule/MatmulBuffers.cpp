@@ -109,6 +109,12 @@ struct BufferTypes {
                    target::kWarpSize, Agent::TmaStore, 1, Scope::Warp);
   }
 
+  MmaAttrInterface getMma() const {
+    auto kind = static_cast<mxgpu::MmaKind>(problem.product.kind);
+    return Tcgen05MmaAttr::get(context, kind, tileM, tileN, ctas,
+                               problem.product.blockSize);
+  }
+
   /// A warp of its own tells the others of their units of work.
   RingType getUnits() const {
     bool isGrouped = problem.ragged != RaggedKind::None;
@@ -145,6 +151,7 @@ MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
   buffers.units = types.getUnits();
   buffers.aScales = types.getTmemScales(parts.tile[0] / types.ctas);
   buffers.bScales = types.getTmemScales(parts.tile[1]);
+  buffers.mma = types.getMma();
   return buffers;
 }
 

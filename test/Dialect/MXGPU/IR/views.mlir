@@ -86,7 +86,8 @@ gpu.module @kernels {
         // CHECK: %[[COLUMN:.*]] = mxgpu.drain_column %[[STAGE]], %{{.*}} part 1 of 2 : !mma_stage
         %column = mxgpu.drain_column %s, %place part 1 of 2 : !mxgpu.stage<!acc>
         // CHECK: mxgpu.load_accumulator %[[D]] column(%[[COLUMN]]) : !tmem -> vector<32xf32>
-        %part = mxgpu.load_accumulator %d column(%column) : !d -> vector<32xf32>
+        %part_fragment = mxgpu.load_accumulator %d column(%column) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %part = mxgpu.to_rows %part_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         // CHECK: %[[NEXT:.*]] = arith.addf %[[SUM]], %{{.*}}
         %next = arith.addf %sum, %part : vector<32xf32>
         // CHECK: %[[MORE:.*]] = arith.addi %[[COUNT]], %extent
