@@ -15,7 +15,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 static bool isLoop(Operation *op) {
-  return isa<ForEachWorkOp, ForEachKOp, scf::ForOp>(op);
+  return isa<ForEachWorkTileOp, ForEachKOp, scf::ForOp>(op);
 }
 
 /// Which of its stage's buffers `buffer` is.
@@ -42,15 +42,15 @@ static LogicalResult verifyLoaded(RingOp ring, Port producer) {
         return load.emitOpError("expected one load of each field, found a "
                                 "second of \"")
                << getBufferName(load.getBuffer()) << '"';
-      parts.assign(load.getParts(), true);
+      parts.assign(load.getNumBoxes(), true);
       continue;
     }
-    if (load.getPart() && !matchPattern(load.getPart(), m_ConstantInt(&part)))
+    if (load.getBox() && !matchPattern(load.getBox(), m_ConstantInt(&part)))
       return load.emitOpError("expected a constant part, found another");
     auto &parts = loaded[getIndex(load.getBuffer())];
     if (parts.empty())
-      parts.resize(load.getParts());
-    if (static_cast<int64_t>(parts.size()) != load.getParts())
+      parts.resize(load.getNumBoxes());
+    if (static_cast<int64_t>(parts.size()) != load.getNumBoxes())
       return load.emitOpError("expected boxes of one size in \"")
              << getBufferName(load.getBuffer()) << "\", found "
              << load.getMap().getType();
@@ -140,17 +140,17 @@ static LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
 /// Every field that is read must have been written.
 LogicalResult mxgpu::verifyFilled(RingOp ring, const Sides &sides) {
   switch (ring.getType().getProducer()) {
-  case Agent::Tma:
+  case AsyncKind::Tma:
     return verifyLoaded(ring, sides.producer);
-  case Agent::Mma:
+  case AsyncKind::Mma:
     return verifyMultiplied(ring, sides);
-  case Agent::Threads:
+  case AsyncKind::Threads:
     return verifyWritten(ring, sides.producer);
-  case Agent::TmaStore:
-  case Agent::Clc:
-  case Agent::Tickets:
-  case Agent::Groups:
-  case Agent::Roles:
+  case AsyncKind::TmaStore:
+  case AsyncKind::Clc:
+  case AsyncKind::AtomicCounter:
+  case AsyncKind::Groups:
+  case AsyncKind::Roles:
     break;
   }
   return success();

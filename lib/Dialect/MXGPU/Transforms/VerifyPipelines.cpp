@@ -126,7 +126,7 @@ private:
     auto ring = take.getRing().template getDefiningOp<RingOp>();
     RoleOp role = getRole(take);
     for (Operation *loop : getLoops(take))
-      if (!isa<ForEachWorkOp, ForEachKOp>(loop))
+      if (!isa<ForEachWorkTileOp, ForEachKOp>(loop))
         return take.emitOpError("expected only mxgpu loops around it, found ")
                << loop->getName().getStringRef();
     Sides &sides = rings[ring];
@@ -182,10 +182,10 @@ private:
   /// of its own, and what they read does not change.
   static bool isShared(RingOp ring, const Sides &sides, RoleOp role) {
     RingType type = ring.getType();
-    if (type.getConsumer() == Agent::Roles)
+    if (type.getConsumer() == AsyncKind::Roles)
       return true;
-    return type.getConsumer() == Agent::Threads && !type.isPair() &&
-           type.getProducer() != Agent::Mma &&
+    return type.getConsumer() == AsyncKind::Threads && !type.isPair() &&
+           type.getProducer() != AsyncKind::Mma &&
            llvm::none_of(sides.getConsumers(),
                          [&](const Port &port) { return port.role == role; });
   }
@@ -220,16 +220,16 @@ private:
       return ring.emitOpError("expected a role that ")
              << (producer.take ? "consumes" : "produces")
              << " its stages, found none";
-    if (ring.getType().getConsumer() == Agent::Roles) {
+    if (ring.getType().getConsumer() == AsyncKind::Roles) {
       if (failed(verifyRequests(ring, sides)))
         return failure();
     } else if (producer.role == consumer.role)
       return ring.emitOpError("expected different roles to produce and "
                               "consume, found ")
              << producer.role.getSymNameAttr() << " twice";
-    if (failed(verifyAgent(ring, producer, ring.getType().getProducer(),
-                           ring.getType().getProducerThreads(),
-                           getThreads(producer))))
+    if (failed(verifyAsyncKind(ring, producer, ring.getType().getProducer(),
+                               ring.getType().getProducerThreads(),
+                               getThreads(producer))))
       return failure();
     int64_t threads = 0;
     for (Port port : sides.getConsumers())
@@ -242,8 +242,8 @@ private:
         diag.attachNote(port.take->getLoc()) << "consumed here";
         return diag;
       }
-      if (failed(verifyAgent(ring, port, ring.getType().getConsumer(),
-                             ring.getType().getConsumerThreads(), threads)))
+      if (failed(verifyAsyncKind(ring, port, ring.getType().getConsumer(),
+                                 ring.getType().getConsumerThreads(), threads)))
         return failure();
     }
     if (failed(verifyPair(ring, sides)))
@@ -280,23 +280,24 @@ private:
   /// One thread drives the copy engine and the tensor core, a warp looks for
   /// groups; `threads(n)` are all threads of a role, or of the roles that
   /// consume a ring together.
-  LogicalResult verifyAgent(RingOp ring, Port port, Agent agent,
-                            int64_t threads, int64_t found) {
+  LogicalResult verifyAsyncKind(RingOp ring, Port port, AsyncKind asyncKind,
+                                int64_t threads, int64_t found) {
     RoleOp role = port.role;
-    if (agent == Agent::Roles)
+    if (asyncKind == AsyncKind::Roles)
       return success();
-    if (agent == Agent::Groups) {
+    if (asyncKind == AsyncKind::Groups) {
       if (!role.getElected() && role.getWarps() == 1)
         return success();
       return role.emitOpError("expected a role of 1 warp, not elected, for "
                               "groups of ring \"")
              << ring.getName() << '"';
     }
-    if (agent != Agent::Threads) {
+    if (asyncKind != AsyncKind::Threads) {
       if (role.getElected())
         return success();
       return role.emitOpError("expected an elected role for ")
-             << stringifyAgent(agent) << " of ring \"" << ring.getName() << '"';
+             << stringifyAsyncKind(asyncKind) << " of ring \"" << ring.getName()
+             << '"';
     }
     if (found == threads)
       return success();

@@ -14,7 +14,7 @@
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
@@ -24,7 +24,7 @@ gpu.module @kernels {
       %c128 = arith.constant 128 : index
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         scf.for %i = %c0 to %c128 step %c32 {
           %f_fragment = mxgpu.load_accumulator %d_d column(%i) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -34,7 +34,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -42,7 +42,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
@@ -68,7 +68,7 @@ gpu.module @kernels {
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
@@ -78,7 +78,7 @@ gpu.module @kernels {
       %c128 = arith.constant 128 : index
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         scf.for %i = %c24 to %c128 step %c32 {
           // expected-error @below {{'mxgpu.load_accumulator' op expected columns 0 to 127, found columns 24 to 151}}
@@ -89,7 +89,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -97,7 +97,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
@@ -122,7 +122,7 @@ gpu.module @kernels {
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
@@ -132,7 +132,7 @@ gpu.module @kernels {
       %c128 = arith.constant 128 : index
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the column, found one that may depend on the thread}}
         %f_fragment = mxgpu.load_accumulator %d_d column(%t) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -141,7 +141,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -149,7 +149,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
@@ -174,7 +174,7 @@ gpu.module @kernels {
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
@@ -184,7 +184,7 @@ gpu.module @kernels {
       %c128 = arith.constant 128 : index
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on `empty`, found one that may depend on the thread}}
         %f_fragment = mxgpu.load_accumulator %d_d column(%c0) empty(%odd) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -193,7 +193,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -201,7 +201,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
