@@ -225,7 +225,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
       %c1 = arith.constant 1 : index
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%stage = %first) -> !mxgpu.stage<!out> {
         %c = mxgpu.stage_buffers %ring, %stage warp(%warp) : !out, !mxgpu.stage<!out>
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows1 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows1, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%i, %n] : !c, !out_map
         %next = mxgpu.next_stage %stage : !mxgpu.stage<!out>
         scf.yield %next : !mxgpu.stage<!out>

@@ -8,16 +8,20 @@
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-LABEL: mxgpu.kernel @columns(
   // CHECK:         mxgpu.load_accumulator %{{.*}} column(%c0)
+  // CHECK-NEXT:    mxgpu.to_rows
   // CHECK-NEXT:    mxgpu.store_fragment {{.*}}%c0] when(%{{.*}}) aligned(32)
   // CHECK:         mxgpu.load_accumulator %{{.*}} column(%c32)
+  // CHECK-NEXT:    mxgpu.to_rows
   // CHECK-NEXT:    mxgpu.store_fragment {{.*}}%c32] when(%{{.*}}) aligned(32)
   // The way of tiles at the edge is long as it is, and so are loops over rounds that
   // nobody knows.
   // CHECK:         scf.for %[[I:.*]] = %c0 to %c64 step %c32
   // CHECK-NEXT:      mxgpu.load_accumulator %{{.*}} column(%[[I]])
+  // CHECK-NEXT:      mxgpu.to_rows
   // CHECK-NEXT:      mxgpu.store_fragment {{.*}}%[[I]]] when(%{{[^ ]*}}) :
   // CHECK:         scf.for %[[I:.*]] = %c0 to %[[N:.*]] step %c32
   // CHECK-NEXT:      mxgpu.load_accumulator %{{.*}} column(%[[I]])
+  // CHECK-NEXT:      mxgpu.to_rows
   // CHECK-NEXT:      mxgpu.store_fragment
   // CHECK-NOT:     mxgpu.store_fragment
   mxgpu.kernel @columns(%out: memref<?x?xf32>, %n: index, %some: i1) {

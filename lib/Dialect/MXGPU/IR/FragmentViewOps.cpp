@@ -78,6 +78,15 @@ LogicalResult ToRowsOp::verify() {
   return verifyRows(*this, getFragment().getType(), getRows().getTypes());
 }
 
+LogicalResult ToRowsOp::fold(FoldAdaptor,
+                             SmallVectorImpl<OpFoldResult> &results) {
+  auto made = getFragment().getDefiningOp<FromRowsOp>();
+  if (!made)
+    return failure();
+  llvm::append_range(results, made.getRows());
+  return success();
+}
+
 LogicalResult FromRowsOp::verify() {
   return verifyRows(*this, getFragment().getType(), getRows().getTypes());
 }

@@ -1266,7 +1266,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<384>
-      // expected-error @below {{'mxgpu.mma' op expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 384 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<384x128xf8E4M3FN, sw128>>'}}
+      // expected-error @below {{expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 384}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 384> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<384>) into %d_d : !a, !b, !d
     }
   }
@@ -1385,7 +1385,7 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.consumer_wait %acc : !acc
-      // expected-error @below {{'mxgpu.load_accumulator' op expected a vector of 'f32', found 'bf16'}}
+      // expected-error @below {{'mxgpu.load_accumulator' op expected elements of 'f32', found 'bf16'}}
       %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
       %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xbf16>
     }
@@ -1455,8 +1455,8 @@ func.func @f(%c: memref<4x4xbf16>, %n: index, %p: i1) {
 
 func.func @f(%c: memref<4x64xf32>, %n: index, %p: i1) {
   %f = ub.poison : vector<32xf32>
-  // expected-error @below {{'mxgpu.store_fragment' op expected an alignment of 16 or 32 bytes, found 8}}
-  mxgpu.store_fragment %f, %c[%n, %n] when(%p) aligned(8) : vector<32xf32>, memref<4x64xf32>
+  // expected-error @below {{'mxgpu.store_fragment' op expected an alignment of 4, 8, 16 or 32 bytes, found 2}}
+  mxgpu.store_fragment %f, %c[%n, %n] when(%p) aligned(2) : vector<32xf32>, memref<4x64xf32>
   return
 }
 

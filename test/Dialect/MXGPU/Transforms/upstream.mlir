@@ -179,7 +179,8 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // Two of these reads are equal, and one is for nothing.
         // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc
-        // CHECK-NEXT: %[[ONE:.*]] = mxgpu.load_accumulator %[[D]] column(%c0)
+        // CHECK-NEXT: %[[LOADED:.*]] = mxgpu.load_accumulator %[[D]] column(%c0)
+        // CHECK-NEXT: %[[ONE:.*]] = mxgpu.to_rows %[[LOADED]]
         // CHECK-NEXT: arith.addf %[[ONE]], %[[ONE]]
         // CHECK-NEXT: mxgpu.consumer_release %[[STAGE]]
         %s, %d = mxgpu.consumer_wait %acc : !acc

@@ -68,6 +68,7 @@ def MXGPU_ToRowsOp : MXGPU_FragmentOp<"to_rows"> {
   let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($rows)";
   let builders = [OpBuilder<(ins "::mlir::Value":$fragment)>];
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def MXGPU_FromRowsOp : MXGPU_FragmentOp<"from_rows"> {
