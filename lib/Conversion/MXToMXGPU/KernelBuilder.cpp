@@ -120,6 +120,11 @@ void KernelBuilder::launch(KernelOp kernel, Value grid, ValueRange arguments) {
   LaunchOp::create(*this, symbol, grid, arguments);
 }
 
+Value KernelBuilder::ring(RingType type, StringRef name) {
+  return RingOp::create(*this, type, name, DenseI64ArrayAttr(), IntegerAttr(),
+                        IntegerAttr());
+}
+
 RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,
                            bool onLeader) {
   auto role = RoleOp::create(*this, name, warps, elected, onLeader,
