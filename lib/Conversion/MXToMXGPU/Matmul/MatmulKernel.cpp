@@ -23,27 +23,30 @@ static void enterKernel(ProductKernel &kernel, KernelOp kernelOp) {
     kernel.rank = CtaRankOp::create(kernel.body);
 }
 
-/// Rings, and the source of units. Units that come by a ring have it behind
-/// what is aligned more; which comes first is found when the kernel before this
-/// one has written the ends of groups.
-static void createFrame(ProductKernel &kernel, const Policies &policies,
-                        Value &units) {
+static void createSource(const Policies &policies, Value units) {
+  Value rows = policies.epilogue->getRows();
+  Value columns = policies.epilogue->getColumns();
+  policies.work->createSource(rows, columns, units);
+}
+
+/// Makes the rings and the source of units; gives the ring by which they come,
+/// or null where they are static.
+static Value createFrame(ProductKernel &kernel, const Policies &policies) {
   KernelBuilder &body = kernel.body;
-  const MatmulBuffers &buffers = kernel.product.buffers;
-  auto createSource = [&] {
-    Value rows = policies.epilogue->getRows();
-    policies.work->createSource(rows, policies.epilogue->getColumns(), units);
-  };
-  if (!buffers.units)
-    createSource();
+  RingType byRing = kernel.product.buffers.units;
+  if (!byRing)
+    createSource(policies, Value());
   policies.mainLoop->createRings();
   policies.epilogue->begin();
-  if (buffers.units)
-    units = body.ring(buffers.units, "units");
+  // The last in memory, because the others are aligned more.
+  Value units = byRing ? body.ring(byRing, "units") : Value();
+  // Kernels before this one may write what is read from here on: the ends of
+  // groups by which the first unit is found, too.
   if (kernel.product.schedule.getPdl())
     WaitDependenciesOp::create(body);
-  if (buffers.units)
-    createSource();
+  if (byRing)
+    createSource(policies, units);
+  return units;
 }
 
 /// One thread asks the hardware for the unit that comes after each, or a warp
@@ -94,8 +97,7 @@ void mx::mxgpu::buildProduct(ProductKernel &kernel, const Policies &policies) {
       ValueRange(kernel.arguments.getHostValues()).getTypes(), schedule);
   kernelOp.setCluster(schedule.getCtas());
   enterKernel(kernel, kernelOp);
-  Value units;
-  createFrame(kernel, policies, units);
+  Value units = createFrame(kernel, policies);
   policies.mainLoop->buildRoles(*policies.epilogue);
   buildScheduleRole(kernel, policies, units);
   divideRegisters(kernelOp, schedule);

@@ -10,7 +10,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_POLICIES_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_POLICIES_H
 
-#include "Epilogue/EpiloguePolicy.h"
+#include "MainLoop/MainLoop.h"
 #include "MainLoop/OperandB.h"
 
 namespace mx::mxgpu {

@@ -13,7 +13,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_SPLITREDUCTION_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_SPLITREDUCTION_H
 
-#include "ProductKernel.h"
+#include "Kernel/ProductKernel.h"
 
 namespace mx::mxgpu {
 

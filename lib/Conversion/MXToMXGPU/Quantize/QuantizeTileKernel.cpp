@@ -94,7 +94,7 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
     return Value();
   RingType type = getRing(names, buffers, /*stages=*/1, Agent::Threads,
                           getAxisThreads(), Agent::TmaStore, 1);
-  return createRing(type, ofUnits ? "units" : axis ? "rows" : "columns");
+  return body.ring(type, ofUnits ? "units" : axis ? "rows" : "columns");
 }
 
 RingType QuantizeTileBuilder::getTicketRing() {
@@ -441,23 +441,18 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   raiseMagnitudes();
 }
 
-Value QuantizeTileBuilder::createRing(RingType type, StringRef name) {
-  return RingOp::create(body, type, name, DenseI64ArrayAttr(), IntegerAttr(),
-                        IntegerAttr());
-}
-
 void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
                                       Value counter) {
   this->rows = rows;
   this->columns = columns;
   if (isProduced())
     pieces.begin();
-  inputs = createRing(getInputRing(), "in");
+  inputs = body.ring(getInputRing(), "in");
   for (int64_t axis : op.getAxes())
     outputs[axis] = {createOutputRing(axis, /*ofUnits=*/false),
                      createOutputRing(axis, /*ofUnits=*/true)};
   if (counter)
-    tickets = createRing(getTicketRing(), "tickets");
+    tickets = body.ring(getTicketRing(), "tickets");
   Value workRows = rows;
   if (batches) {
     paddedRows = body.mul(body.ceilDiv(rows, getRows()), body.index(getRows()));

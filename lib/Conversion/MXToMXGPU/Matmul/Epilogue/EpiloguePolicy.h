@@ -17,8 +17,9 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_EPILOGUEPOLICY_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_EPILOGUEPOLICY_H
 
-#include "../MainLoop/MainLoop.h"
+#include "../Work/WorkPolicy.h"
 #include "ResultElements.h"
+#include "Sums.h"
 
 namespace mx::mxgpu {
 

@@ -11,7 +11,7 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_RESULTELEMENTS_H
 
 #include "../../ElementRegion.h"
-#include "../KernelArguments.h"
+#include "../Kernel/KernelArguments.h"
 
 namespace mx::mxgpu {
 

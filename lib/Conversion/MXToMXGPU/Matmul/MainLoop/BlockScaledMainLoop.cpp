@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockScaledMainLoop.h"
-#include "../Epilogue/EpiloguePolicy.h"
 #include "TmemSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -10,7 +10,8 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_TMEMSUMS_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_TMEMSUMS_H
 
-#include "MainLoop.h"
+#include "../Epilogue/Sums.h"
+#include "../Kernel/ProductKernel.h"
 
 namespace mx::mxgpu {
 

@@ -18,7 +18,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORKPOLICY_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORKPOLICY_H
 
-#include "../ProductKernel.h"
+#include "../Kernel/ProductKernel.h"
 
 namespace mx::mxgpu {
 

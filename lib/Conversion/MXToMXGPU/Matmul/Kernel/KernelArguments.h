@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNELARGUMENTS_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNELARGUMENTS_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_KERNELARGUMENTS_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_KERNELARGUMENTS_H
 
-#include "../KernelBuilder.h"
+#include "../../KernelBuilder.h"
 
 namespace mx::mxgpu {
 
@@ -65,4 +65,4 @@ mlir::OpFoldResult getSize(KernelBuilder &host, mlir::Value memref,
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNELARGUMENTS_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_KERNELARGUMENTS_H
