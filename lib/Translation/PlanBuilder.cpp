@@ -269,7 +269,7 @@ LogicalResult PlanBuilder::translate(Operation *op) {
     translateSelect(select);
     return success();
   }
-  if (PlanNumbers::isArithmetic(op))
+  if (PlanScalars::isArithmetic(op))
     return numbers.translate(op);
   // What a launch passes on it looks at itself, and what has no place in a plan
   // is refused below.

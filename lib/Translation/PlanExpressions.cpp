@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanNumbers.h"
+#include "PlanScalars.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -16,7 +16,7 @@ using namespace mx;
 using plan::Number;
 using plan::Operator;
 
-bool PlanNumbers::isNonNegative(Number number) const {
+bool PlanScalars::isNonNegative(Number number) const {
   if (llvm::is_contained(requiredNonNegative, number))
     return true;
   switch (number.kind) {
@@ -31,7 +31,7 @@ bool PlanNumbers::isNonNegative(Number number) const {
   }
 }
 
-bool PlanNumbers::isNonNegative(const plan::Expression &expression) const {
+bool PlanScalars::isNonNegative(const plan::Expression &expression) const {
   auto [a, b, c] = expression.operands;
   switch (expression.op) {
   case Operator::Sub:
@@ -57,13 +57,13 @@ bool PlanNumbers::isNonNegative(const plan::Expression &expression) const {
   }
 }
 
-bool PlanNumbers::isKnown(Number number) const {
+bool PlanScalars::isKnown(Number number) const {
   if (number.kind == Number::Value)
     return definitions[number.value].isKnown;
   return number.kind != Number::ChosenAddress;
 }
 
-bool PlanNumbers::isSize(Number number) const {
+bool PlanScalars::isSize(Number number) const {
   switch (number.kind) {
   case Number::Value:
     return definitions[number.value].isKnown &&
@@ -78,7 +78,7 @@ bool PlanNumbers::isSize(Number number) const {
   }
 }
 
-std::optional<Number> PlanNumbers::simplify(Operator op, Number a, Number b,
+std::optional<Number> PlanScalars::simplify(Operator op, Number a, Number b,
                                             Number c) const {
   if (a.isConstant() && b.isConstant() && c.isConstant()) {
     std::string ignored; // an error must wait until the program is called
@@ -145,7 +145,7 @@ static bool isInOrder(Number a, Number b) {
   return std::tie(a.kind, a.value, a.dim) <= std::tie(b.kind, b.value, b.dim);
 }
 
-Number PlanNumbers::apply(Operator op, Number a, Number b, Number c) {
+Number PlanScalars::apply(Operator op, Number a, Number b, Number c) {
   if (isCommutative(op) && !isInOrder(a, b))
     std::swap(a, b);
   // x * 32 * 4
@@ -180,14 +180,14 @@ Number PlanNumbers::apply(Operator op, Number a, Number b, Number c) {
   return value;
 }
 
-Number PlanNumbers::define(bool isNonNegative) {
+Number PlanScalars::define(bool isNonNegative) {
   Definition &definition = definitions.emplace_back();
   definition.isNonNegative = isNonNegative;
   return Number(Number::Value, int64_t(definitions.size()) - 1);
 }
 
 std::optional<Number>
-PlanNumbers::find(const plan::Expression &expression) const {
+PlanScalars::find(const plan::Expression &expression) const {
   for (const std::vector<int64_t> *values : {&table, &computed})
     for (int64_t value : *values)
       if (definitions[value].expression == expression)
@@ -196,7 +196,7 @@ PlanNumbers::find(const plan::Expression &expression) const {
 }
 
 /// In a block that may not be reached, only if it can hardly fail.
-bool PlanNumbers::mayPrecede(const plan::Expression &expression) const {
+bool PlanScalars::mayPrecede(const plan::Expression &expression) const {
   if (!llvm::all_of(expression.operands,
                     [&](Number operand) { return isKnown(operand); }))
     return false;
@@ -208,13 +208,13 @@ bool PlanNumbers::mayPrecede(const plan::Expression &expression) const {
          (divisor.isConstant() && divisor.value > 0);
 }
 
-plan::Step &PlanNumbers::addStep(plan::Step::Kind kind) {
+plan::Step &PlanScalars::addStep(plan::Step::Kind kind) {
   plan::Step &step = blocks.back().steps->emplace_back();
   step.kind = kind;
   return step;
 }
 
-void PlanNumbers::close() {
+void PlanScalars::close() {
   computed.resize(blocks.back().computed);
   requiredNonNegative.resize(blocks.back().requiredNonNegative);
   blocks.pop_back();

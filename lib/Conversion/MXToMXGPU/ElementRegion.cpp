@@ -1,4 +1,4 @@
-//===- ElementRegion.cpp - Epilogues and producers on vectors -------------===//
+//===- ElementRegion.cpp - Epilogues and prologues on vectors -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

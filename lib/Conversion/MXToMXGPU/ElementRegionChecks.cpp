@@ -41,7 +41,7 @@ static bool hasInstruction(Operation *op) {
 }
 
 static InFlightDiagnostic fail(Operation *op) {
-  StringRef region = op->getParentOfType<QuantizeOp>()         ? "a producer"
+  StringRef region = op->getParentOfType<QuantizeOp>()         ? "a prologue"
                      : op->getParentOfType<linalg::LinalgOp>() ? "a reduction"
                                                                : "an epilogue";
   return op->emitOpError("in ") << region << " on the GPU: expected ";

@@ -25,7 +25,7 @@ static void checkOperands(ProductKernel &kernel, WorkPolicy &work, Value m,
   KernelBuilder &host = kernel.host;
   const Matrices &matrices = kernel.matrices;
   const target::ProductForm &form = kernel.product.problem.product;
-  ProductOpInterface op = kernel.product.op;
+  MatmulOpInterface op = kernel.product.op;
   Value aTiles = work.getRowTiles(m), bTiles = work.getColumnTiles(n);
   requireScaleSizes(host, matrices.aScales, m, k, form.blockSize, aTiles,
                     "the scales of a");
@@ -38,7 +38,7 @@ static void checkOperands(ProductKernel &kernel, WorkPolicy &work, Value m,
 void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {
   KernelBuilder &host = kernel.host;
   const Matrices &matrices = kernel.matrices;
-  ProductOpInterface op = kernel.product.op;
+  MatmulOpInterface op = kernel.product.op;
   // Of groups that have matrices, sizes of one.
   Value m = getSizeFromLast(host, op.getA(), 2);
   Value n = getSizeFromLast(host, op.getB(), 2);

@@ -23,19 +23,19 @@ static void enterKernel(ProductKernel &kernel, KernelOp kernelOp) {
     kernel.rank = CtaRankOp::create(kernel.body);
 }
 
-static void createSource(const Policies &policies, Value units) {
+static void createScheduler(const Policies &policies, Value units) {
   Value rows = policies.epilogue->getRows();
   Value columns = policies.epilogue->getColumns();
-  policies.work->createSource(rows, columns, units);
+  policies.work->createScheduler(rows, columns, units);
 }
 
-/// Makes the rings and the source of units; gives the ring by which they come,
+/// Makes the rings and the tile scheduler; gives the ring by which they come,
 /// or null where they are static.
 static Value createFrame(ProductKernel &kernel, const Policies &policies) {
   KernelBuilder &body = kernel.body;
   RingType byRing = kernel.product.buffers.units;
   if (!byRing)
-    createSource(policies, Value());
+    createScheduler(policies, Value());
   policies.mainLoop->createRings();
   policies.epilogue->begin();
   // The last in memory, because the others are aligned more.
@@ -45,7 +45,7 @@ static Value createFrame(ProductKernel &kernel, const Policies &policies) {
   if (kernel.product.schedule.getPdl())
     WaitDependenciesOp::create(body);
   if (byRing)
-    createSource(policies, units);
+    createScheduler(policies, units);
   return units;
 }
 
@@ -57,9 +57,9 @@ static void buildScheduleRole(ProductKernel &kernel, const Policies &policies,
     return;
   KernelBuilder &body = kernel.body;
   OpBuilder::InsertionGuard guard(body);
-  bool isAsked = kernel.product.buffers.units.getProducer() == Agent::Clc;
+  bool isAsked = kernel.product.buffers.units.getProducer() == AsyncKind::Clc;
   body.role("schedule", 1, /*elected=*/isAsked);
-  body.forEachWork(policies.work->getSource());
+  body.forEachWorkTile(policies.work->getScheduler());
   Value stage = ProducerAcquireOp::create(body, units).getStage();
   ProducerCommitOp::create(body, stage, Value());
 }
@@ -114,7 +114,7 @@ static void buildWhole(const Product &product, gpu::GPUModuleOp module) {
   buildProduct(kernel, policies);
 }
 
-LogicalResult mx::mxgpu::convertMatmul(ProductOpInterface op,
+LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
                                        gpu::GPUModuleOp module,
                                        const target::TargetInfo &target) {
   if (failed(verifyMatmulSupport(op)))
@@ -128,7 +128,7 @@ LogicalResult mx::mxgpu::convertMatmul(ProductOpInterface op,
   if (schedule.getEpilogue() == Epilogue::TmaStore && !why.empty()) {
     op->emitRemark("epilogue = direct instead of tma_store: ") << why;
     schedule = ScheduleAttr::get(op->getContext(),
-                                 withDirectStores(schedule.getParts()));
+                                 withDirectStores(schedule.getFields()));
   }
   Product product(op, schedule, target);
   if (schedule.getSplitK() > 1)

@@ -15,9 +15,9 @@
 namespace mx::mxgpu {
 
 /// Says at `op` what kernels support where it asks for more.
-llvm::LogicalResult verifyMatmulSupport(ProductOpInterface op);
+llvm::LogicalResult verifyMatmulSupport(MatmulOpInterface op);
 /// The same for a schedule of `op`, which itself is supported.
-llvm::LogicalResult verifyScheduleSupport(ProductOpInterface op,
+llvm::LogicalResult verifyScheduleSupport(MatmulOpInterface op,
                                           ScheduleAttr schedule,
                                           const target::TargetInfo &target);
 

@@ -20,7 +20,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 static std::unique_ptr<WorkPolicy> createWork(ProductKernel &kernel) {
-  ProductOpInterface op = kernel.product.op;
+  MatmulOpInterface op = kernel.product.op;
   switch (op.getRaggedOrNone()) {
   case RaggedKind::None:
     if (kernel.product.schedule.getSplitK() > 1)
@@ -38,7 +38,7 @@ static std::unique_ptr<WorkPolicy> createWork(ProductKernel &kernel) {
 
 static std::unique_ptr<OperandB> createB(ProductKernel &kernel,
                                          WorkPolicy &work) {
-  if (kernel.product.problem.parts > 1)
+  if (kernel.product.problem.numB > 1)
     return std::make_unique<PartsB>(kernel, work);
   return std::make_unique<WholeB>(kernel, work);
 }

@@ -14,7 +14,7 @@ using namespace mx::mxgpu;
 
 KernelArguments mx::mxgpu::getProductArguments(ProductKernel &kernel,
                                                const Policies &policies) {
-  ProductOpInterface op = kernel.product.op;
+  MatmulOpInterface op = kernel.product.op;
   const Matrices &matrices = kernel.matrices;
   KernelArguments arguments;
   policies.mainLoop->addOperands(arguments);
@@ -32,7 +32,7 @@ KernelArguments mx::mxgpu::getProductArguments(ProductKernel &kernel,
 
 KernelArguments mx::mxgpu::getSumArguments(ProductKernel &kernel, Value parts,
                                            ElementRegion &region) {
-  ProductOpInterface op = kernel.product.op;
+  MatmulOpInterface op = kernel.product.op;
   KernelArguments arguments;
   arguments.add(Arg::Parts, parts);
   arguments.add(Arg::Result, kernel.matrices.out);

@@ -39,7 +39,7 @@ static Value allocateParts(KernelBuilder &host, Value out,
 /// The product of the operands alone.
 static void buildPartsProduct(const Product &product, gpu::GPUModuleOp module,
                               KernelBuilder &host, Value parts) {
-  ProductOpInterface op = product.op;
+  MatmulOpInterface op = product.op;
   auto plain = MatmulOp::create(
       host, TypeRange(), op.getA(), op.getAScales(), op.getB(), op.getBScales(),
       /*alpha=*/Value(), parts, op.getBlockSize(), /*accumulate=*/false,

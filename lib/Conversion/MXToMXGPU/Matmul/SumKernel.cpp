@@ -68,7 +68,7 @@ void SumKernel::launch(KernelOp kernelOp, ValueRange values) {
 
 void SumKernel::buildRole() {
   Value rows = body.dim(getResult(), 0), columns = body.dim(getResult(), 1);
-  auto work = WorkSourceOp::create(
+  auto work = TileSchedulerOp::create(
       body, rows, columns, arguments.get(Arg::K),
       ArrayRef<int64_t>{kSumWarps, kSumTileN},
       RasterAttr::get(op->getContext(), RasterOrder::Linear, 1));
@@ -77,7 +77,7 @@ void SumKernel::buildRole() {
   Value warp = body.div(thread, target::kWarpSize);
   Value lane =
       arith::RemUIOp::create(body, thread, body.index(target::kWarpSize));
-  ForEachWorkOp unit = body.forEachWork(work);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value row = body.add(unit.getRow(), warp);
   Value column =
       body.add(unit.getColumn(), body.mul(lane, body.index(kSumColumns)));

@@ -8,7 +8,7 @@
 
 #include "QuantizeChecks.h"
 #include "../ElementRegion.h"
-#include "QuantizePieces.h"
+#include "QuantizeInputLoader.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -57,11 +57,11 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(QuantizeOp op) {
       return op.emitOpError("expected destinations with identity layout on the "
                             "GPU, found ")
              << type;
-  if (getBatchRank(op) && op.getProducerBlock())
-    return op.emitOpError("expected a matrix with a producer on the GPU, "
+  if (getBatchRank(op) && op.getPrologueBlock())
+    return op.emitOpError("expected a matrix with a prologue on the GPU, "
                           "found ")
            << op.getInput().getType();
-  return ElementRegion(op.getProducerBlock()).verify();
+  return ElementRegion(op.getPrologueBlock()).verify();
 }
 
 LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
@@ -81,10 +81,12 @@ LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
     return op->emitOpError("expected a schedule with at most ")
            << kMostElements << " elements of a tile for each thread, found "
            << elements;
-  if (schedule.getStages() != 1 || schedule.getUnit() || schedule.getTickets())
-    return op->emitOpError("expected a schedule with 1 stage and neither unit "
-                           "nor tickets along rows, which needs no shared "
-                           "memory, found ")
+  if (schedule.getStages() != 1 || schedule.getStageRows() ||
+      schedule.getAtomicCounter())
+    return op->emitOpError(
+               "expected a schedule with 1 stage and neither unit "
+               "nor atomic_counter along rows, which needs no shared "
+               "memory, found ")
            << schedule;
   return success();
 }
@@ -124,8 +126,8 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op,
     if (auto type = cast<MemRefType>(input.getType());
         isByTiles(op) || !type.getLayout().isIdentity())
       requireRows(host, input, getRowMultiple(type), kLoadBytes, "an input");
-  if (op.getProducerBlock())
-    ElementRegion(op.getProducerBlock())
+  if (op.getPrologueBlock())
+    ElementRegion(op.getPrologueBlock())
         .requireSizes(host, getQuantizedDim(host, op, 0),
                       getQuantizedDim(host, op, 1));
   for (const QuantizeSource &source : op.getSources()) {

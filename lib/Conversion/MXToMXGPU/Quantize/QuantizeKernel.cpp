@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeChecks.h"
-#include "QuantizePieces.h"
+#include "QuantizeInputLoader.h"
 #include "TileThreads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -43,8 +43,8 @@ private:
   SmallVector<Value> getArguments();
   void takeArguments();
   void buildBody();
-  Value getColumn(const QuantizePieces::Piece &piece, size_t value);
-  void store(const QuantizePieces::Piece &piece, ArrayRef<Value> values);
+  Value getColumn(const QuantizeInputLoader::Piece &piece, size_t value);
+  void store(const QuantizeInputLoader::Piece &piece, ArrayRef<Value> values);
 
   VectorType getVector(Type element) {
     return VectorType::get(schedule.getVector(), element);
@@ -54,7 +54,7 @@ private:
   QuantizeScheduleAttr schedule;
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
-  QuantizePieces pieces;
+  QuantizeInputLoader pieces;
   KernelOp kernel;
   /// In the kernel.
   SmallVector<Value> elements, scales, magnitudes;
@@ -74,7 +74,7 @@ SmallVector<Value> QuantizeRowsBuilder::getArguments() {
   }
   if (op.getSeed())
     arguments.push_back(op.getSeed());
-  llvm::append_range(arguments, op.getMagnitudes());
+  llvm::append_range(arguments, op.getAmaxOuts());
   return arguments;
 }
 
@@ -89,12 +89,12 @@ void QuantizeRowsBuilder::takeArguments() {
     encode = *next++;
   if (op.getSeed())
     seed = *next++;
-  for (unsigned i = 0; i < op.getMagnitudes().size(); ++i)
+  for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
     magnitudes.push_back(*next++);
 }
 
 /// Where a piece of a value lies in what is quantized.
-Value QuantizeRowsBuilder::getColumn(const QuantizePieces::Piece &piece,
+Value QuantizeRowsBuilder::getColumn(const QuantizeInputLoader::Piece &piece,
                                      size_t value) {
   if (!op.getConcat() || value == 0)
     return piece.column;
@@ -102,7 +102,7 @@ Value QuantizeRowsBuilder::getColumn(const QuantizePieces::Piece &piece,
                   piece.column);
 }
 
-void QuantizeRowsBuilder::store(const QuantizePieces::Piece &piece,
+void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
                                 ArrayRef<Value> values) {
   int64_t block = op.getBlockSize(), lanes = block / schedule.getVector();
   for (auto [number, value] : llvm::enumerate(values)) {
@@ -136,19 +136,19 @@ void QuantizeRowsBuilder::buildBody() {
                   schedule.getVector(), schedule.getRaster());
   SmallVector<Value> known;
   for (Value magnitude : magnitudes)
-    known.push_back(ReadMagnitudeOp::create(body, magnitude));
-  SmallVector<QuantizePieces::Piece> loaded;
+    known.push_back(LoadRelaxedOp::create(body, magnitude));
+  SmallVector<QuantizeInputLoader::Piece> loaded;
   for (int64_t i = 0; i < schedule.getTile()[0]; i += threads.step)
     loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
   // Found before a piece is quantized, which then leaves its registers.
   SmallVector<Value> maxima(magnitudes.size());
-  for (const QuantizePieces::Piece &piece : loaded) {
+  for (const QuantizeInputLoader::Piece &piece : loaded) {
     SmallVector<Value> values = pieces.produce(piece);
     for (auto [i, value] : llvm::enumerate(values)) {
       if (maxima.empty())
         break;
       Value &maximum = maxima[op.getConcat() ? 0 : i];
-      Value largest = findLargestMagnitude(body, op, value);
+      Value largest = findThreadAmax(body, op, value);
       maximum =
           maximum
               ? arith::MaximumFOp::create(body, maximum, largest).getResult()
@@ -158,7 +158,7 @@ void QuantizeRowsBuilder::buildBody() {
   }
   for (auto [maximum, before, magnitude] :
        llvm::zip_equal(maxima, known, magnitudes))
-    RaiseMagnitudeOp::create(body, maximum, before, magnitude);
+    AtomicMaxOp::create(body, maximum, before, magnitude);
 }
 
 void QuantizeRowsBuilder::build() {
@@ -188,7 +188,7 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
     return failure();
   KernelBuilder host(op.getLoc(), op);
   checkQuantizeSizes(host, op, schedule);
-  for (Value magnitude : op.getMagnitudes())
+  for (Value magnitude : op.getAmaxOuts())
     clearMemory(host, magnitude);
   if (isByTiles(op))
     return buildQuantizeTileKernel(op, schedule, module);

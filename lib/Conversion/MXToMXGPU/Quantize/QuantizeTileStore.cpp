@@ -97,7 +97,7 @@ void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
   auto [row, column] = getStart(dest);
   Value rowTile = body.div(row, kScaleTileRows);
   if (writesRows(dest))
-    rowTile = body.add(rowTile, tile.getSlice());
+    rowTile = body.add(rowTile, tile.getGroup());
   Value columnTile = body.div(column, kScaleTileBlocks * getBlock());
   auto isBelow = [&](Value place, Value end) -> Value {
     return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);

@@ -78,8 +78,8 @@ LogicalResult mx::mxgpu::verifyRowReduction(linalg::GenericOp op) {
            << " and " << op.getNumDpsInits()
            << (op.getNumParallelLoops() == op.getNumLoops()
                    ? "; elementwise operations become part of products and "
-                     "quantizations by mx-fuse-products and "
-                     "mx-fuse-quantize-producers"
+                     "quantizations by mx-fuse-epilogues and "
+                     "mx-fuse-prologues"
                    : "");
   auto out = cast<MemRefType>(op.getDpsInits()[0].getType());
   AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));

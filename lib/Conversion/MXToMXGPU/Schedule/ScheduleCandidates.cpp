@@ -18,16 +18,16 @@ using namespace mx::mxgpu;
 /// simpler kernel: a total order, so that the choice does not depend on how
 /// candidates are listed.
 static auto getRank(const Candidate &candidate) {
-  const ScheduleParts &parts = candidate.parts;
+  const ScheduleFields &fields = candidate.fields;
   const ModelledCost &cost = candidate.cost;
   int64_t terms = cost.mma + cost.port + cost.fill + cost.ring + cost.steps +
                   cost.epilogue + cost.exposed + cost.units + cost.waves +
                   cost.period + cost.ends + cost.sum;
-  return std::make_tuple(cost.total, cost.hbm, cost.l2, terms, parts.splitK,
-                         parts.ctaPair, parts.tileLoop, parts.rasterOrder,
-                         parts.rasterGroup, parts.epilogue, parts.tile[1],
-                         parts.tile[2], parts.accumulators, parts.overlap,
-                         parts.scaleSlots);
+  return std::make_tuple(cost.total, cost.hbm, cost.l2, terms, fields.splitK,
+                         fields.ctaPair, fields.tileLoop, fields.rasterOrder,
+                         fields.rasterGroup, fields.epilogue, fields.tile[1],
+                         fields.tile[2], fields.accumulators, fields.overlap,
+                         fields.scaleStages);
 }
 
 /// What differs by less than a part in this many is the same to the model.
@@ -52,27 +52,27 @@ static void preferFewerSteps(std::vector<Candidate> &candidates) {
 /// Row by row, and what loads less from memory: the best of the bands, and the
 /// curve.
 static SmallVector<std::pair<RasterOrder, int64_t>>
-getRasterChoices(const MatmulProblem &problem, ScheduleParts parts,
+getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
                  const target::TargetInfo &target) {
   SmallVector<std::pair<RasterOrder, int64_t>> choices;
-  Grid grid = getGrid(problem, parts, target);
+  Grid grid = getGrid(problem, fields, target);
   int64_t cache = getRates(target).l2Bytes / 2;
   auto getTraffic = [&](RasterOrder order, int64_t group) {
-    parts.rasterOrder = order;
-    parts.rasterGroup = group;
-    return getLoadTraffic(grid, parts, cache);
+    fields.rasterOrder = order;
+    fields.rasterGroup = group;
+    return getLoadTraffic(grid, fields, cache);
   };
   choices.push_back({RasterOrder::Linear, 1});
   int64_t linear = getTraffic(RasterOrder::Linear, 1), least = linear;
   int64_t best = 1;
   for (int64_t group = 2; group <= 64 && group <= grid.rowTiles; group *= 2)
-    if (int64_t traffic = getTraffic(RasterOrder::Supergroup, group);
+    if (int64_t traffic = getTraffic(RasterOrder::GroupM, group);
         traffic < least) {
       least = traffic;
       best = group;
     }
   if (best > 1)
-    choices.push_back({RasterOrder::Supergroup, best});
+    choices.push_back({RasterOrder::GroupM, best});
   if (getTraffic(RasterOrder::Hilbert, 1) < linear)
     choices.push_back({RasterOrder::Hilbert, 1});
   return choices;
@@ -94,18 +94,18 @@ static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
 
 /// Parts of the reduction, where tiles alone leave workers idle.
 static SmallVector<int64_t> getSplitChoices(const MatmulProblem &problem,
-                                            const ScheduleParts &parts,
+                                            const ScheduleFields &fields,
                                             const target::TargetInfo &target) {
   SmallVector<int64_t> choices = {1};
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.n) ||
       ShapedType::isDynamic(problem.k))
     return choices;
-  Grid grid = getGrid(problem, parts, target);
+  Grid grid = getGrid(problem, fields, target);
   int64_t tiles = grid.rowTiles * grid.columnTiles;
-  int64_t steps = ceilDiv(grid.k, parts.tile[2]);
-  for (int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32})
-    if (parts <= steps && tiles * parts <= 2 * grid.workers)
-      choices.push_back(parts);
+  int64_t steps = ceilDiv(grid.k, fields.tile[2]);
+  for (int64_t fields : {2, 3, 4, 6, 8, 12, 16, 24, 32})
+    if (fields <= steps && tiles * fields <= 2 * grid.workers)
+      choices.push_back(fields);
   return choices;
 }
 
@@ -114,18 +114,19 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
                          const target::TargetInfo &target) {
   std::vector<Candidate> candidates;
   SmallVector<std::pair<RasterOrder, int64_t>> rasters;
-  auto considerLoops = [&](ScheduleParts parts, bool isPersistent) {
+  auto considerLoops = [&](ScheduleFields fields, bool isPersistent) {
     for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
       if (loop == TileLoop::Clc && !isPersistent)
         continue;
-      parts.tileLoop = loop;
-      parts.stages = getMaxStages(problem, parts, target);
-      if (!parts.stages || checkSchedule(problem, parts, target))
+      fields.tileLoop = loop;
+      fields.stages = getMaxStages(problem, fields, target);
+      if (!fields.stages || checkSchedule(problem, fields, target))
         continue;
       for (auto [order, group] : rasters) {
-        parts.rasterOrder = order;
-        parts.rasterGroup = group;
-        candidates.push_back({parts, getModelledCost(problem, parts, target)});
+        fields.rasterOrder = order;
+        fields.rasterGroup = group;
+        candidates.push_back(
+            {fields, getModelledCost(problem, fields, target)});
       }
     }
   };
@@ -143,13 +144,13 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
       continue;
     for (int64_t columns : getColumnChoices(problem, ctaPair))
       for (int64_t depth : {128, 256}) {
-        ScheduleParts parts;
-        parts.ctaPair = ctaPair;
-        parts.tile = {ctaPair ? 256 : 128, columns, depth};
-        for (int64_t split : getSplitChoices(problem, parts, target)) {
-          parts.splitK = split;
-          rasters = getRasterChoices(problem, parts, target);
-          Grid grid = getGrid(problem, parts, target);
+        ScheduleFields fields;
+        fields.ctaPair = ctaPair;
+        fields.tile = {ctaPair ? 256 : 128, columns, depth};
+        for (int64_t split : getSplitChoices(problem, fields, target)) {
+          fields.splitK = split;
+          rasters = getRasterChoices(problem, fields, target);
+          Grid grid = getGrid(problem, fields, target);
           bool isPersistent =
               grid.rowTiles * grid.columnTiles * split > grid.workers;
           for (Slots slots : kSlots) {
@@ -158,13 +159,13 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
             // One unit a worker has no next accumulator.
             if (slots.accumulators > 1 && !isPersistent)
               continue;
-            for (int64_t scaleSlots : {1, 2})
+            for (int64_t scaleStages : {1, 2})
               for (Epilogue epilogue : epilogues) {
-                parts.accumulators = slots.accumulators;
-                parts.overlap = slots.overlap;
-                parts.scaleSlots = scaleSlots;
-                parts.epilogue = epilogue;
-                considerLoops(parts, isPersistent);
+                fields.accumulators = slots.accumulators;
+                fields.overlap = slots.overlap;
+                fields.scaleStages = scaleStages;
+                fields.epilogue = epilogue;
+                considerLoops(fields, isPersistent);
               }
           }
         }

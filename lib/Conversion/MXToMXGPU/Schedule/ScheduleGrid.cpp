@@ -34,7 +34,7 @@ static int64_t getGroups(const MatmulProblem &problem) {
 }
 
 Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
-                        const ScheduleParts &parts,
+                        const ScheduleFields &fields,
                         const target::TargetInfo &target) {
   Grid grid;
   grid.m = orAssumed(problem.m);
@@ -42,9 +42,9 @@ Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
   grid.k = orAssumed(problem.k);
   // Groups are modelled as of equal size.
   int64_t groups = getGroups(problem);
-  grid.rowTiles = groups * ceilDiv(ceilDiv(grid.m, groups), parts.tile[0]);
-  grid.columnTiles = ceilDiv(grid.n, parts.tile[1]);
-  grid.workers = target.smCount / (parts.ctaPair ? 2 : 1);
+  grid.rowTiles = groups * ceilDiv(ceilDiv(grid.m, groups), fields.tile[0]);
+  grid.columnTiles = ceilDiv(grid.n, fields.tile[1]);
+  grid.workers = target.smCount / (fields.ctaPair ? 2 : 1);
   grid.aBytes = getMatrixBytes(grid.m, grid.k, problem.product.a->type,
                                problem.product.blockSize);
   grid.bBytes = getMatrixBytes(grid.n, grid.k, problem.product.b->type,
@@ -59,17 +59,17 @@ static int64_t squareRoot(int64_t value) {
   return root;
 }
 
-int64_t mx::mxgpu::getLoadTraffic(const Grid &grid, const ScheduleParts &parts,
-                                  int64_t cache) {
+int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
+                                  const ScheduleFields &fields, int64_t cache) {
   int64_t whole = grid.aBytes + grid.bBytes;
   if (whole <= cache)
     return whole;
   int64_t tiles = grid.rowTiles * grid.columnTiles;
   int64_t active = std::max<int64_t>(
-      1, std::min(grid.workers, tiles * parts.splitK) / parts.splitK);
+      1, std::min(grid.workers, tiles * fields.splitK) / fields.splitK);
   int64_t aRow = ceilDiv(grid.aBytes, grid.rowTiles);
   int64_t bColumn = ceilDiv(grid.bBytes, grid.columnTiles);
-  if (parts.rasterOrder == RasterOrder::Hilbert) {
+  if (fields.rasterOrder == RasterOrder::Hilbert) {
     // A square of tiles is visited before what lies outside, for squares of
     // every size: the largest that L2 holds is loaded once.
     int64_t side = std::max(squareRoot(active), cache / (aRow + bColumn));
@@ -78,9 +78,8 @@ int64_t mx::mxgpu::getLoadTraffic(const Grid &grid, const ScheduleParts &parts,
   }
   // Bands of rows of tiles. Row by row, a wave covers a band of as many rows as
   // it takes to keep everyone busy.
-  int64_t rows = parts.rasterOrder == RasterOrder::Supergroup
-                     ? parts.rasterGroup
-                 : parts.rasterOrder == RasterOrder::Columns
+  int64_t rows = fields.rasterOrder == RasterOrder::GroupM ? fields.rasterGroup
+                 : fields.rasterOrder == RasterOrder::Columns
                      ? grid.rowTiles
                      : std::max<int64_t>(1, active / grid.columnTiles);
   rows = std::min(rows, grid.rowTiles);

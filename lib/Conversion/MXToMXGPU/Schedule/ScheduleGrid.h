@@ -27,12 +27,12 @@ struct Grid {
 /// A size, or the one that stands for those that are not known.
 int64_t orAssumed(int64_t size);
 
-Grid getGrid(const MatmulProblem &problem, const ScheduleParts &parts,
+Grid getGrid(const MatmulProblem &problem, const ScheduleFields &fields,
              const target::TargetInfo &target);
 
 /// Bytes of A and B that come from HBM, by what of them L2 still holds when
 /// they are needed again.
-int64_t getLoadTraffic(const Grid &grid, const ScheduleParts &parts,
+int64_t getLoadTraffic(const Grid &grid, const ScheduleFields &fields,
                        int64_t cache);
 
 /// Who asks has seen that the chip has products, and so rates.

@@ -27,31 +27,31 @@ StringRef ModelledCost::getPipe() const {
 }
 
 ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
-                                        const ScheduleParts &parts,
+                                        const ScheduleFields &fields,
                                         const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
-  Grid grid = getGrid(problem, parts, target);
+  Grid grid = getGrid(problem, fields, target);
   ModelledCost cost;
-  int64_t ctas = parts.ctaPair ? 2 : 1, tileN = parts.tile[1];
+  int64_t ctas = fields.ctaPair ? 2 : 1, tileN = fields.tile[1];
   int64_t tiles = grid.rowTiles * grid.columnTiles;
-  cost.units = tiles * parts.splitK;
+  cost.units = tiles * fields.splitK;
   cost.waves = ceilDiv(cost.units, grid.workers);
 
   // The main loop.
-  int64_t steps = ceilDiv(ceilDiv(grid.k, parts.tile[2]), parts.splitK);
+  int64_t steps = ceilDiv(ceilDiv(grid.k, fields.tile[2]), fields.splitK);
   cost.kSteps = steps * cost.units;
-  int64_t elements = std::min(grid.k, steps * parts.tile[2]);
+  int64_t elements = std::min(grid.k, steps * fields.tile[2]);
   int64_t products = ceilDiv(elements, target::getInfo(problem.product.kind).k);
   cost.mma = products * target::mmaCycles(rates, tileN);
   cost.port = products * target::mmaPortCycles(rates, ctas, tileN);
-  MatmulBuffers buffers = getBuffers(problem, parts);
+  MatmulBuffers buffers = getBuffers(problem, fields);
   int64_t stageBytes = buffers.inputs.getStageBytes();
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;
-  cost.ring =
-      ceilDiv(steps * (rates.loadLatency + stageFill) + cost.mma, parts.stages);
+  cost.ring = ceilDiv(steps * (rates.loadLatency + stageFill) + cost.mma,
+                      fields.stages);
   int64_t stepCycles = rates.stepCycles;
-  if (parts.scaleSlots == 1) {
+  if (fields.scaleStages == 1) {
     stepCycles += rates.copyLatency;
     for (ScalesType scales : {buffers.aScales, buffers.bScales})
       stepCycles += scales.getColumns() / target::kScaleColumnsPerGroup *
@@ -62,14 +62,14 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring});
 
   // The epilogue of one CTA.
-  bool isSplit = parts.splitK > 1;
+  bool isSplit = fields.splitK > 1;
   int64_t outBits = isSplit ? 32 : problem.getOutBits();
   int64_t storedRows = std::min<int64_t>(grid.m, kScaleTileRows);
   int64_t storedBytes =
       ceilDiv(storedRows * std::min(grid.n, tileN) * outBits, 8);
   int64_t read = ceilDiv(kScaleTileRows * tileN * 4, rates.tmemReadBytesPerClk);
   int64_t latency = rates.directLatency;
-  if (parts.epilogue == Epilogue::Direct) {
+  if (fields.epilogue == Epilogue::Direct) {
     bool readsC = problem.accumulate && !isSplit;
     cost.epilogue =
         read + ceilDiv(storedBytes * (readsC ? 2 : 1), rates.directBytesPerClk);
@@ -79,32 +79,32 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
                     buffers * rates.stagedBufferCycles;
     latency = rates.stagedLatency;
   }
-  if (parts.accumulators == 1)
+  if (fields.accumulators == 1)
     cost.exposed = cost.epilogue + rates.handOver;
-  else if (parts.overlap)
+  else if (fields.overlap)
     cost.exposed =
-        ceilDiv(cost.epilogue * parts.overlap, tileN) + rates.handOver;
+        ceilDiv(cost.epilogue * fields.overlap, tileN) + rates.handOver;
   cost.period =
       std::max(loop + cost.exposed, cost.epilogue + int64_t(rates.handOver));
-  if (parts.tileLoop == TileLoop::Clc)
+  if (fields.tileLoop == TileLoop::Clc)
     cost.period += rates.clcHandOver;
 
   // The chip. Every tile draws its operands from L2; what L2 has lost, and the
   // result, pass through HBM.
   int64_t cache = rates.l2Bytes / 2;
   int64_t outBytes = ceilDiv(grid.m * grid.n * problem.getOutBits(), 8);
-  int64_t partBytes = isSplit ? grid.m * grid.n * 4 * parts.splitK : 0;
+  int64_t partBytes = isSplit ? grid.m * grid.n * 4 * fields.splitK : 0;
   int64_t written = isSplit ? partBytes : outBytes;
   cost.l2 = ceilDiv(grid.aBytes * grid.columnTiles +
                         grid.bBytes * grid.rowTiles + written,
                     rates.l2BytesPerClk);
-  int64_t hbmBytes = getLoadTraffic(grid, parts, cache);
+  int64_t hbmBytes = getLoadTraffic(grid, fields, cache);
   if (!isSplit)
     hbmBytes += outBytes * (problem.accumulate ? 2 : 1);
   else if (partBytes > cache)
     hbmBytes += partBytes;
   cost.hbm = ceilDiv(hbmBytes, rates.hbmBytesPerClk);
-  cost.ends = rates.setUp + (parts.ctaPair ? rates.pairSetUp : 0) +
+  cost.ends = rates.setUp + (fields.ctaPair ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
               rates.mmaLatency + latency + cost.epilogue;
   if (isSplit) {

@@ -29,7 +29,7 @@ Value DirectEpilogue::finish(ValueRange parts, const ResultRow &row,
   return elements.finishOnto(parts, getResult(), row.clamped, columns, empty);
 }
 
-void DirectEpilogue::storeFragment(ForEachWorkOp, const ResultRow &row,
+void DirectEpilogue::storeFragment(ForEachWorkTileOp, const ResultRow &row,
                                    Value fragment, const Columns &columns,
                                    Value) {
   IntegerAttr alignment;

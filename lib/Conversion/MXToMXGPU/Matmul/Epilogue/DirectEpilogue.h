@@ -23,7 +23,7 @@ protected:
   mlir::Value isResultAligned() override;
   mlir::Value finish(mlir::ValueRange parts, const ResultRow &row,
                      const Columns &columns, mlir::Value empty) override;
-  void storeFragment(ForEachWorkOp unit, const ResultRow &row,
+  void storeFragment(ForEachWorkTileOp unit, const ResultRow &row,
                      mlir::Value fragment, const Columns &columns,
                      mlir::Value empty) override;
   /// Whether elements are added to those of the result.

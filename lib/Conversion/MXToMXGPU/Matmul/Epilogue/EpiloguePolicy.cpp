@@ -38,7 +38,7 @@ void EpiloguePolicy::begin() {
   elements.enter(arguments, getResultType().getElementType());
 }
 
-ResultRow EpiloguePolicy::getRow(ForEachWorkOp unit) {
+ResultRow EpiloguePolicy::getRow(ForEachWorkTileOp unit) {
   return work.getRow(unit, getRowOfThread(body));
 }
 

@@ -48,7 +48,7 @@ public:
   virtual mlir::Value getRows() { return body.dim(getResult(), 0); }
   virtual mlir::Value getColumns() { return body.dim(getResult(), 1); }
   /// Stores what this thread has of the sums of a unit.
-  virtual void store(ForEachWorkOp unit, Sums &sums) = 0;
+  virtual void store(ForEachWorkTileOp unit, Sums &sums) = 0;
 
 protected:
   EpiloguePolicy(ProductKernel &kernel, WorkPolicy &work)
@@ -62,7 +62,7 @@ protected:
     return llvm::cast<mlir::MemRefType>(getResult().getType());
   }
   /// The row of the result that this thread has of a unit.
-  ResultRow getRow(ForEachWorkOp unit);
+  ResultRow getRow(ForEachWorkTileOp unit);
   /// Calls `store` with the places from `begin` to `end` of all columns, and
   /// releases the sums when they may be overwritten.
   void drain(Sums &sums,

@@ -16,7 +16,7 @@ using namespace mx::mxgpu;
 
 /// Whether all columns of the unit exist and are written and read in aligned
 /// vectors, and there is something to write; null if never.
-Value FragmentEpilogue::isWhole(ForEachWorkOp unit, Value empty) {
+Value FragmentEpilogue::isWhole(ForEachWorkTileOp unit, Value empty) {
   MemRefType type = getResultType();
   int64_t tileN = product.getTileColumns();
   if (!getResultAlignment(type) ||
@@ -42,7 +42,7 @@ Value FragmentEpilogue::isWhole(ForEachWorkOp unit, Value empty) {
 
 /// Stores columns `begin` to `end` of the tile, in the order in which they are
 /// read.
-void FragmentEpilogue::storeColumns(ForEachWorkOp unit, Sums &sums,
+void FragmentEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
                                     const ResultRow &row, bool whole,
                                     int64_t begin, int64_t end) {
   OpBuilder::InsertionGuard guard(body);
@@ -60,7 +60,7 @@ void FragmentEpilogue::storeColumns(ForEachWorkOp unit, Sums &sums,
   storeFragment(unit, row, fragment, columns, empty);
 }
 
-void FragmentEpilogue::store(ForEachWorkOp unit, Sums &sums) {
+void FragmentEpilogue::store(ForEachWorkTileOp unit, Sums &sums) {
   ResultRow row = getRow(unit);
   elements.region.emitScalars(body, row.inMatrix);
   bool asks = asksForColumns();

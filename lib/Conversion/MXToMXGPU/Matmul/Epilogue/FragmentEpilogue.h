@@ -17,7 +17,7 @@ namespace mx::mxgpu {
 
 class FragmentEpilogue : public EpiloguePolicy {
 public:
-  void store(ForEachWorkOp unit, Sums &sums) final;
+  void store(ForEachWorkTileOp unit, Sums &sums) final;
 
 protected:
   using EpiloguePolicy::EpiloguePolicy;
@@ -35,13 +35,13 @@ protected:
   virtual mlir::Value finish(mlir::ValueRange parts, const ResultRow &row,
                              const Columns &columns, mlir::Value empty) = 0;
   /// Stores them.
-  virtual void storeFragment(ForEachWorkOp unit, const ResultRow &row,
+  virtual void storeFragment(ForEachWorkTileOp unit, const ResultRow &row,
                              mlir::Value fragment, const Columns &columns,
                              mlir::Value empty) = 0;
 
 private:
-  mlir::Value isWhole(ForEachWorkOp unit, mlir::Value empty);
-  void storeColumns(ForEachWorkOp unit, Sums &sums, const ResultRow &row,
+  mlir::Value isWhole(ForEachWorkTileOp unit, mlir::Value empty);
+  void storeColumns(ForEachWorkTileOp unit, Sums &sums, const ResultRow &row,
                     bool whole, int64_t begin, int64_t end);
 };
 

@@ -41,10 +41,10 @@ Value QuantizedEpilogue::getColumns() {
   return body.mul(columns, body.index(2));
 }
 
-QuantizedEpilogue::Words
-QuantizedEpilogue::storeColumns(ForEachWorkOp unit, Sums &sums,
+QuantizedEpilogue::PackedRegs
+QuantizedEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
                                 const ResultRow &row, int64_t begin,
-                                int64_t end, const Words &words) {
+                                int64_t end, const PackedRegs &words) {
   OpBuilder::InsertionGuard guard(body);
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
                                  body.index(kQuantizedBlock), words);
@@ -73,7 +73,7 @@ QuantizedEpilogue::storeColumns(ForEachWorkOp unit, Sums &sums,
   return llvm::to_vector(ValueRange(loop.getResults()));
 }
 
-QuantizedEpilogue::Words
+QuantizedEpilogue::PackedRegs
 QuantizedEpilogue::addScale(ValueRange words, Value scale, Value inTile) {
   Value byte = arith::ExtUIOp::create(
       body, body.getI32Type(),
@@ -85,7 +85,7 @@ QuantizedEpilogue::addScale(ValueRange words, Value scale, Value inTile) {
   Value wordNumber = body.div(number, 4);
   Value shifted = arith::ShLIOp::create(body, byte, shift);
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
-  Words next;
+  PackedRegs next;
   for (auto [i, word] : llvm::enumerate(words)) {
     Value own = shifted;
     if (words.size() > 1) {
@@ -108,8 +108,9 @@ static Value unpackScales(KernelBuilder &body, Value word, Type scale) {
 }
 
 /// The tile of scales is the group's if its first row is.
-void QuantizedEpilogue::storeScales(ForEachWorkOp unit, const ResultRow &row,
-                                    const Words &words) {
+void QuantizedEpilogue::storeScales(ForEachWorkTileOp unit,
+                                    const ResultRow &row,
+                                    const PackedRegs &words) {
   OpBuilder::InsertionGuard guard(body);
   Value first = work.getFirstRow(unit);
   Value isOurs = arith::CmpIOp::create(body, arith::CmpIPredicate::ult, first,
@@ -139,12 +140,12 @@ void QuantizedEpilogue::storeScales(ForEachWorkOp unit, const ResultRow &row,
   }
 }
 
-void QuantizedEpilogue::store(ForEachWorkOp unit, Sums &sums) {
+void QuantizedEpilogue::store(ForEachWorkTileOp unit, Sums &sums) {
   ResultRow row = getRow(unit);
   elements.region.emitScalars(body, row.inMatrix);
   sums.wait();
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
-  Words words(product.getTileColumns() / kQuantizedColumns, zero);
+  PackedRegs words(product.getTileColumns() / kQuantizedColumns, zero);
   drain(sums, [&](int64_t begin, int64_t end) {
     words = storeColumns(unit, sums, row, begin, end, words);
   });

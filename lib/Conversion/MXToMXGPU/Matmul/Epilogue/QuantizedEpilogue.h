@@ -24,11 +24,11 @@ public:
   void checkColumns(mlir::Value columns) override;
   void begin() override;
   mlir::Value getColumns() override;
-  void store(ForEachWorkOp unit, Sums &sums) override;
+  void store(ForEachWorkTileOp unit, Sums &sums) override;
 
 private:
   /// Scales of the thread's row, a word for each 128 columns.
-  using Words = llvm::SmallVector<mlir::Value>;
+  using PackedRegs = llvm::SmallVector<mlir::Value>;
 
   void checkScales(mlir::Value rows, mlir::Value columns) override;
   mlir::Type getElementType() {
@@ -42,12 +42,14 @@ private:
 
   /// Quantizes and stores columns `begin` to `end`, and adds their scales to
   /// the words of the row.
-  Words storeColumns(ForEachWorkOp unit, Sums &sums, const ResultRow &row,
-                     int64_t begin, int64_t end, const Words &words);
+  PackedRegs storeColumns(ForEachWorkTileOp unit, Sums &sums,
+                          const ResultRow &row, int64_t begin, int64_t end,
+                          const PackedRegs &words);
   /// Adds the scale of the block that begins in a column to one of the words.
-  Words addScale(mlir::ValueRange words, mlir::Value scale, mlir::Value inTile);
-  void storeScales(ForEachWorkOp unit, const ResultRow &row,
-                   const Words &words);
+  PackedRegs addScale(mlir::ValueRange words, mlir::Value scale,
+                      mlir::Value inTile);
+  void storeScales(ForEachWorkTileOp unit, const ResultRow &row,
+                   const PackedRegs &words);
 };
 
 } // namespace mx::mxgpu

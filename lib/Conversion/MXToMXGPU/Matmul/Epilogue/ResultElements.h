@@ -17,7 +17,7 @@ namespace mx::mxgpu {
 
 class ResultElements {
 public:
-  ResultElements(KernelBuilder &body, ProductOpInterface op)
+  ResultElements(KernelBuilder &body, MatmulOpInterface op)
       : region(op.getEpilogueBlock()), body(body), op(op) {}
 
   /// From now on in a kernel. Without a region, sums become elements of type
@@ -39,7 +39,7 @@ private:
   mlir::Value makeElements(mlir::ValueRange sums, const Columns &columns);
 
   KernelBuilder &body;
-  ProductOpInterface op;
+  MatmulOpInterface op;
   mlir::Type stored;
   /// The factor of the sums, or null.
   mlir::Value alpha;

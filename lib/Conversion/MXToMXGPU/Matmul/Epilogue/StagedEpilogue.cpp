@@ -56,7 +56,7 @@ void StagedEpilogue::begin() {
   staging = body.ring(product.buffers.staging, "staging");
 }
 
-void StagedEpilogue::storeFragment(ForEachWorkOp unit, const ResultRow &row,
+void StagedEpilogue::storeFragment(ForEachWorkTileOp unit, const ResultRow &row,
                                    Value fragment, const Columns &columns,
                                    Value empty) {
   // Nothing added leaves the value as it is: x + -0 = x for all x.

@@ -34,7 +34,7 @@ private:
                      const Columns &columns, mlir::Value) override {
     return elements.finish(parts, columns);
   }
-  void storeFragment(ForEachWorkOp unit, const ResultRow &row,
+  void storeFragment(ForEachWorkTileOp unit, const ResultRow &row,
                      mlir::Value fragment, const Columns &columns,
                      mlir::Value empty) override;
   /// Requires that `rest`, of a division by 16 bytes, is 0.

@@ -18,19 +18,19 @@ namespace mx::mxgpu {
 
 /// A product and how it is to be computed.
 struct Product {
-  Product(ProductOpInterface op, ScheduleAttr schedule,
+  Product(MatmulOpInterface op, ScheduleAttr schedule,
           const target::TargetInfo &target)
       : op(op), schedule(schedule), target(target),
         problem(*getMatmulProblem(op)),
-        buffers(getBuffers(problem, schedule.getParts())) {}
+        buffers(getBuffers(problem, schedule.getFields())) {}
 
   /// Columns of the result that a tile has: those of each part of B.
-  int64_t getTileColumns() const { return schedule.getTileN() / problem.parts; }
+  int64_t getTileColumns() const { return schedule.getTileN() / problem.numB; }
   /// Rows of A, and of B, that one CTA holds of a tile.
   int64_t getARows() const { return schedule.getTileM() / schedule.getCtas(); }
   int64_t getBRows() const { return schedule.getTileN() / schedule.getCtas(); }
 
-  ProductOpInterface op;
+  MatmulOpInterface op;
   ScheduleAttr schedule;
   const target::TargetInfo &target;
   MatmulProblem problem;
@@ -40,7 +40,7 @@ struct Product {
 /// Operands and results on the host as kernels see them: those of groups are
 /// one matrix each, whose rows lie one below the other.
 struct Matrices {
-  explicit Matrices(ProductOpInterface op)
+  explicit Matrices(MatmulOpInterface op)
       : a(op.getA()), aScales(op.getAScales()), b(op.getB()),
         bScales(op.getBScales()), out(op.getResultTensor()),
         outScales(op.getResultScales()) {}
@@ -79,7 +79,7 @@ protected:
 
   ProductKernel &kernel;
   const Product &product;
-  ProductOpInterface op;
+  MatmulOpInterface op;
   ScheduleAttr schedule;
   KernelBuilder &host, &body;
   Matrices &matrices;

@@ -28,7 +28,7 @@ void BlockScaledMainLoop::buildRoles(EpiloguePolicy &epilogue) {
 void BlockScaledMainLoop::buildEpilogue(EpiloguePolicy &epilogue) {
   OpBuilder::InsertionGuard guard(body);
   body.role("epilogue", kEpilogueWarps, /*elected=*/false);
-  ForEachWorkOp unit = body.forEachWork(work.getSource());
+  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   TmemSums sums(body, product, accumulators, work.isEmpty(unit));
   epilogue.store(unit, sums);
 }
@@ -37,7 +37,7 @@ void BlockScaledMainLoop::buildEpilogue(EpiloguePolicy &epilogue) {
 void BlockScaledMainLoop::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
   body.role("load", 1, /*elected=*/true);
-  ForEachWorkOp unit = body.forEachWork(work.getSource());
+  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   OperandOrigin origin = work.getOperands(unit);
   b.begin(unit, origin);
   auto [start, end] = work.getReduction(unit);
@@ -68,7 +68,7 @@ static bool startsWithinScaleTile(ScheduleAttr schedule) {
 void BlockScaledMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
   body.role("mma", 1, /*elected=*/true, /*onLeader=*/schedule.getCtaPair());
-  ForEachWorkOp unit = body.forEachWork(work.getSource());
+  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(unit);
   Value bOffset;
   if (startsWithinScaleTile(schedule))
@@ -83,7 +83,7 @@ void BlockScaledMainLoop::buildMma() {
   auto copyScales = [&](StringRef field, ScalesType type) -> Value {
     return CopyScalesOp::create(body, type, stage.getBuffer(field),
                                 /*tensor_memory=*/Value(), /*place=*/Value(),
-                                schedule.getScaleSlots(), IntegerAttr());
+                                schedule.getScaleStages(), IntegerAttr());
   };
   Value aScales = copyScales("sfa", product.buffers.aScales);
   Value bScales = copyScales("sfb", product.buffers.bScales);

@@ -29,7 +29,7 @@ public:
   // In the kernel.
 
   /// Before the loop over the reduction.
-  virtual void begin(ForEachWorkOp unit, const OperandOrigin &origin) = 0;
+  virtual void begin(ForEachWorkTileOp unit, const OperandOrigin &origin) = 0;
   /// Loads the elements of a stage, from `k` on.
   virtual void loadElements(ProducerAcquireOp stage, mlir::Value k) = 0;
   /// And its scales.
@@ -50,7 +50,7 @@ public:
   mlir::Value getResultColumns(mlir::Value rows) override { return rows; }
   int64_t getBoxRows() override { return product.getBRows(); }
   llvm::SmallVector<int64_t> getScaleBox() override;
-  void begin(ForEachWorkOp unit, const OperandOrigin &origin) override;
+  void begin(ForEachWorkTileOp unit, const OperandOrigin &origin) override;
   void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
   void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
 
@@ -65,7 +65,7 @@ public:
   mlir::Value getResultColumns(mlir::Value rows) override;
   int64_t getBoxRows() override;
   llvm::SmallVector<int64_t> getScaleBox() override;
-  void begin(ForEachWorkOp begun, const OperandOrigin &) override {
+  void begin(ForEachWorkTileOp begun, const OperandOrigin &) override {
     unit = begun;
   }
   void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
@@ -77,7 +77,7 @@ private:
   void
   forEachPart(llvm::function_ref<void(mlir::Value part, int64_t place)> load);
 
-  ForEachWorkOp unit;
+  ForEachWorkTileOp unit;
 };
 
 /// Loads the panels of an operand into the field of a stage, a box each.

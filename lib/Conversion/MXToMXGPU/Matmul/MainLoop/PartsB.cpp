@@ -14,7 +14,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 Value PartsB::getResultColumns(Value rows) {
-  int64_t parts = product.problem.parts;
+  int64_t parts = product.problem.numB;
   host.requireMultiple(rows, parts * kScaleTileRows, "rows of a matrix of b");
   return host.div(rows, parts);
 }
@@ -26,13 +26,13 @@ int64_t PartsB::getBoxRows() {
 
 SmallVector<int64_t> PartsB::getScaleBox() {
   SmallVector<int64_t> box = getScaleShape();
-  box[0] /= product.problem.parts;
+  box[0] /= product.problem.numB;
   return box;
 }
 
 void PartsB::forEachPart(
     llvm::function_ref<void(Value part, int64_t place)> load) {
-  int64_t count = product.problem.parts / schedule.getCtas();
+  int64_t count = product.problem.numB / schedule.getCtas();
   for (int64_t place = 0; place < count; ++place) {
     Value part = body.index(place);
     if (kernel.rank)
@@ -43,8 +43,8 @@ void PartsB::forEachPart(
 
 void PartsB::loadElements(ProducerAcquireOp stage, Value k) {
   Value map = arguments.get(Arg::BMap);
-  Value columns = work.getSource().getColumns();
-  Value first = body.mul(unit.getSlice(), body.index(product.problem.parts));
+  Value columns = work.getScheduler().getColumns();
+  Value first = body.mul(unit.getGroup(), body.index(product.problem.numB));
   int64_t elements = cast<TensorMapType>(map.getType()).getBox().back();
   int64_t panels = schedule.getTileK() / elements;
   int64_t boxes = product.getBRows() / getBoxRows();
@@ -65,8 +65,8 @@ void PartsB::loadElements(ProducerAcquireOp stage, Value k) {
 
 /// Both CTAs of a pair need the scales of all parts.
 void PartsB::loadScales(ProducerAcquireOp stage, Value kTile) {
-  Value tiles = body.div(work.getSource().getColumns(), kScaleTileRows);
-  Value first = body.mul(unit.getSlice(), body.index(product.problem.parts));
+  Value tiles = body.div(work.getScheduler().getColumns(), kScaleTileRows);
+  Value first = body.mul(unit.getGroup(), body.index(product.problem.numB));
   Value tile = body.div(unit.getColumn(), kScaleTileRows), rank = kernel.rank;
   forEachPart([&](Value part, int64_t place) {
     Value row = body.add(tile, body.mul(body.add(first, part), tiles));

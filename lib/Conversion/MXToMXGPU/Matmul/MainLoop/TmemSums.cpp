@@ -25,14 +25,14 @@ Value TmemSums::getColumn(Value place) { return getColumnOfPart(place, 0); }
 
 Value TmemSums::getColumnOfPart(Value place, int64_t part) {
   if (product.schedule.getOverlap())
-    return DrainColumnOp::create(body, stage.getStage(), place, part,
-                                 product.problem.parts);
+    return EpilogueColumnOp::create(body, stage.getStage(), place, part,
+                                    product.problem.numB);
   return part ? body.add(place, part * product.getTileColumns()) : place;
 }
 
 SmallVector<Value> TmemSums::load(Value place, int64_t count) {
   SmallVector<Value> sums;
-  for (int64_t part = 0; part < product.problem.parts; ++part)
+  for (int64_t part = 0; part < product.problem.numB; ++part)
     sums.push_back(LoadAccumulatorOp::create(
         body, VectorType::get({count}, body.getF32Type()), stage.getBuffer("d"),
         getColumnOfPart(place, part), empty));

@@ -45,7 +45,7 @@ SmallVector<int64_t> WholeB::getScaleBox() {
   return box;
 }
 
-void WholeB::begin(ForEachWorkOp, const OperandOrigin &origin) {
+void WholeB::begin(ForEachWorkTileOp, const OperandOrigin &origin) {
   column = origin.column;
   columnTile = origin.columnTile;
   if (kernel.rank)

@@ -17,19 +17,20 @@ Value DenseWork::getUnitRowTiles() {
   return host.ceilDiv(host.dim(matrices.out, 0), schedule.getTileM());
 }
 
-void DenseWork::createSource(Value rows, Value columns, Value units) {
+void DenseWork::createScheduler(Value rows, Value columns, Value units) {
   resultRows = rows;
-  source = WorkSourceOp::create(body, rows, columns, arguments.get(Arg::K),
-                                getTile(), schedule.getRaster(), units);
+  scheduler =
+      TileSchedulerOp::create(body, rows, columns, arguments.get(Arg::K),
+                              getTile(), schedule.getRaster(), units);
 }
 
-OperandOrigin DenseWork::getOperands(ForEachWorkOp unit) {
+OperandOrigin DenseWork::getOperands(ForEachWorkTileOp unit) {
   Value row = getFirstRow(unit), column = unit.getColumn();
   Value rowTile = body.div(row, kScaleTileRows);
   return {row, rowTile, column, body.div(column, kScaleTileRows)};
 }
 
-ResultRow DenseWork::getRow(ForEachWorkOp unit, Value inTile) {
+ResultRow DenseWork::getRow(ForEachWorkTileOp unit, Value inTile) {
   Value own = body.add(getResultRow(unit), inTile);
   auto type = cast<MemRefType>(arguments.get(Arg::Result).getType());
   if (!type.isDynamicDim(0) && type.getDimSize(0) % schedule.getTileM() == 0)
@@ -40,7 +41,7 @@ ResultRow DenseWork::getRow(ForEachWorkOp unit, Value inTile) {
   return {own, clamped, clamped, isPresent};
 }
 
-StoreOrigin DenseWork::getStoreOrigin(ForEachWorkOp unit, Value inTile,
+StoreOrigin DenseWork::getStoreOrigin(ForEachWorkTileOp unit, Value inTile,
                                       Value column) {
   return {{body.add(getResultRow(unit), inTile), column}, {}};
 }

@@ -18,18 +18,18 @@ public:
   explicit DenseWork(ProductKernel &kernel) : WorkPolicy(kernel) {}
 
   llvm::StringRef getKernelName() const override { return "matmul"; }
-  void createSource(mlir::Value rows, mlir::Value columns,
-                    mlir::Value units) override;
-  OperandOrigin getOperands(ForEachWorkOp unit) override;
-  ResultRow getRow(ForEachWorkOp unit, mlir::Value inTile) override;
-  mlir::Value getRowEnd(ForEachWorkOp unit) override { return resultRows; }
-  StoreOrigin getStoreOrigin(ForEachWorkOp unit, mlir::Value inTile,
+  void createScheduler(mlir::Value rows, mlir::Value columns,
+                       mlir::Value units) override;
+  OperandOrigin getOperands(ForEachWorkTileOp unit) override;
+  ResultRow getRow(ForEachWorkTileOp unit, mlir::Value inTile) override;
+  mlir::Value getRowEnd(ForEachWorkTileOp unit) override { return resultRows; }
+  StoreOrigin getStoreOrigin(ForEachWorkTileOp unit, mlir::Value inTile,
                              mlir::Value column) override;
 
 protected:
   mlir::Value getUnitRowTiles() override;
   /// The row of the result where what this CTA has of a unit begins.
-  virtual mlir::Value getResultRow(ForEachWorkOp unit) {
+  virtual mlir::Value getResultRow(ForEachWorkTileOp unit) {
     return getFirstRow(unit);
   }
 

@@ -32,18 +32,18 @@ void MaskedWork::checkGroups() {
   RowsWork::checkGroups();
 }
 
-Value MaskedWork::getMatrixRow(ForEachWorkOp unit) {
-  return body.mul(unit.getSlice(), arguments.get(Arg::MatrixRows));
+Value MaskedWork::getMatrixRow(ForEachWorkTileOp unit) {
+  return body.mul(unit.getGroup(), arguments.get(Arg::MatrixRows));
 }
 
-Value MaskedWork::getRowInMatrix(ForEachWorkOp unit, Value row) {
+Value MaskedWork::getRowInMatrix(ForEachWorkTileOp unit, Value row) {
   return arith::SubIOp::create(body, row, getMatrixRow(unit));
 }
 
-Value MaskedWork::getRowTile(ForEachWorkOp unit) {
+Value MaskedWork::getRowTile(ForEachWorkTileOp unit) {
   Value inMatrix = getRowInMatrix(unit, getFirstRow(unit));
   Value matrixRows = arguments.get(Arg::MatrixRows);
   return body.add(
       body.div(inMatrix, kScaleTileRows),
-      body.mul(unit.getSlice(), body.ceilDiv(matrixRows, kScaleTileRows)));
+      body.mul(unit.getGroup(), body.ceilDiv(matrixRows, kScaleTileRows)));
 }

@@ -26,12 +26,12 @@ public:
   mlir::OpFoldResult getMatrixRows() override {
     return getSize(host, op.getA(), 1);
   }
-  mlir::Value getRowTile(ForEachWorkOp unit) override;
+  mlir::Value getRowTile(ForEachWorkTileOp unit) override;
 
 private:
-  mlir::Value getRowInMatrix(ForEachWorkOp unit, mlir::Value row) override;
+  mlir::Value getRowInMatrix(ForEachWorkTileOp unit, mlir::Value row) override;
   /// Where the matrix of a group begins in A.
-  mlir::Value getMatrixRow(ForEachWorkOp unit);
+  mlir::Value getMatrixRow(ForEachWorkTileOp unit);
 };
 
 } // namespace mx::mxgpu

@@ -33,22 +33,23 @@ Value ReductionWork::getUnitRowTiles() {
   return host.mul(tiles, arith::MinUIOp::create(host, rows, host.index(1)));
 }
 
-void ReductionWork::createSource(Value rows, Value columns, Value units) {
+void ReductionWork::createScheduler(Value rows, Value columns, Value units) {
   resultRows = rows;
   Value offsets = arguments.get(Arg::Offsets);
   Value groupRows = arith::DivUIOp::create(body, rows, body.dim(offsets, 0));
-  source = WorkSourceOp::create(body, groupRows, columns, arguments.get(Arg::K),
-                                getTile(), schedule.getRaster(), units, offsets,
-                                /*matrixRows=*/Value(),
-                                /*dividesReduction=*/true);
+  scheduler =
+      TileSchedulerOp::create(body, groupRows, columns, arguments.get(Arg::K),
+                              getTile(), schedule.getRaster(), units, offsets,
+                              /*matrixRows=*/Value(),
+                              /*dividesReduction=*/true);
 }
 
-Value ReductionWork::getResultRow(ForEachWorkOp unit) {
+Value ReductionWork::getResultRow(ForEachWorkTileOp unit) {
   return body.add(getFirstRow(unit),
-                  body.mul(unit.getSlice(), source.getRows()));
+                  body.mul(unit.getGroup(), scheduler.getRows()));
 }
 
-ResultRow ReductionWork::getRow(ForEachWorkOp unit, Value inTile) {
+ResultRow ReductionWork::getRow(ForEachWorkTileOp unit, Value inTile) {
   Value own = body.add(getResultRow(unit), inTile);
   Value inMatrix = body.add(getFirstRow(unit), inTile), end = getRowEnd(unit);
   Value isPresent = isBelow(inMatrix, end);
@@ -56,7 +57,7 @@ ResultRow ReductionWork::getRow(ForEachWorkOp unit, Value inTile) {
   return {own, clamp(own, resultRows), clamped, isPresent};
 }
 
-StoreOrigin ReductionWork::getStoreOrigin(ForEachWorkOp unit, Value inTile,
+StoreOrigin ReductionWork::getStoreOrigin(ForEachWorkTileOp unit, Value inTile,
                                           Value column) {
-  return {{unit.getSlice(), body.add(getFirstRow(unit), inTile), column}, {}};
+  return {{unit.getGroup(), body.add(getFirstRow(unit), inTile), column}, {}};
 }

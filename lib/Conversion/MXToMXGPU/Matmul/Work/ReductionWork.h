@@ -23,20 +23,20 @@ public:
   void checkGroups() override;
   /// The matrix of a group ends before that of the next one.
   mlir::Value getStoredTensor() override { return op.getResultTensor(); }
-  void createSource(mlir::Value rows, mlir::Value columns,
-                    mlir::Value units) override;
+  void createScheduler(mlir::Value rows, mlir::Value columns,
+                       mlir::Value units) override;
   /// Parts begin and end at multiples of their alignment.
   int64_t getReductionMultiple() override { return kRaggedReductionAlign; }
-  ResultRow getRow(ForEachWorkOp unit, mlir::Value inTile) override;
-  mlir::Value getRowEnd(ForEachWorkOp unit) override {
-    return source.getRows();
+  ResultRow getRow(ForEachWorkTileOp unit, mlir::Value inTile) override;
+  mlir::Value getRowEnd(ForEachWorkTileOp unit) override {
+    return scheduler.getRows();
   }
-  StoreOrigin getStoreOrigin(ForEachWorkOp unit, mlir::Value inTile,
+  StoreOrigin getStoreOrigin(ForEachWorkTileOp unit, mlir::Value inTile,
                              mlir::Value column) override;
 
 private:
   mlir::Value getUnitRowTiles() override;
-  mlir::Value getResultRow(ForEachWorkOp unit) override;
+  mlir::Value getResultRow(ForEachWorkTileOp unit) override;
 };
 
 } // namespace mx::mxgpu

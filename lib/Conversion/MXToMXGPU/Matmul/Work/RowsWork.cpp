@@ -45,34 +45,34 @@ Value RowsWork::getUnitRowTiles() {
   return host.mul(tiles, arith::MinUIOp::create(host, rows, host.index(1)));
 }
 
-void RowsWork::createSource(Value rows, Value columns, Value units) {
+void RowsWork::createScheduler(Value rows, Value columns, Value units) {
   resultRows = rows;
-  source = WorkSourceOp::create(body, rows, columns, arguments.get(Arg::K),
-                                getTile(), schedule.getRaster(), units,
-                                arguments.get(Arg::Offsets),
-                                arguments.get(Arg::MatrixRows),
-                                /*dividesReduction=*/false);
+  scheduler = TileSchedulerOp::create(
+      body, rows, columns, arguments.get(Arg::K), getTile(),
+      schedule.getRaster(), units, arguments.get(Arg::Offsets),
+      arguments.get(Arg::MatrixRows),
+      /*dividesReduction=*/false);
 }
 
-OperandOrigin RowsWork::getOperands(ForEachWorkOp unit) {
+OperandOrigin RowsWork::getOperands(ForEachWorkTileOp unit) {
   Value row = getFirstRow(unit), column = unit.getColumn();
   Value columnTile = body.div(column, kScaleTileRows);
-  Value group = unit.getSlice(), columns = source.getColumns();
+  Value group = unit.getGroup(), columns = scheduler.getColumns();
   Value rowTile = getRowTile(unit);
   columnTile = body.add(columnTile,
                         body.mul(group, body.ceilDiv(columns, kScaleTileRows)));
   return {row, rowTile, body.add(column, body.mul(group, columns)), columnTile};
 }
 
-Value RowsWork::getRowTile(ForEachWorkOp unit) {
-  return body.add(WorkPolicy::getRowTile(unit), unit.getSlice());
+Value RowsWork::getRowTile(ForEachWorkTileOp unit) {
+  return body.add(WorkPolicy::getRowTile(unit), unit.getGroup());
 }
 
-std::pair<Value, Value> RowsWork::getReduction(ForEachWorkOp unit) {
+std::pair<Value, Value> RowsWork::getReduction(ForEachWorkTileOp unit) {
   return {body.index(0), arguments.get(Arg::K)};
 }
 
-ResultRow RowsWork::getRow(ForEachWorkOp unit, Value inTile) {
+ResultRow RowsWork::getRow(ForEachWorkTileOp unit, Value inTile) {
   Value own = body.add(getFirstRow(unit), inTile);
   Value isPresent = isBelow(own, unit.getEnd());
   Value inMatrix = getRowInMatrix(unit, clamp(own, unit.getEnd()));
@@ -80,7 +80,7 @@ ResultRow RowsWork::getRow(ForEachWorkOp unit, Value inTile) {
 }
 
 /// Where a group ends among the rows, a bulk store would write the next one's.
-StoreOrigin RowsWork::getStoreOrigin(ForEachWorkOp unit, Value inTile,
+StoreOrigin RowsWork::getStoreOrigin(ForEachWorkTileOp unit, Value inTile,
                                      Value column) {
   Value row = body.add(getFirstRow(unit), inTile);
   Value hasAll =

@@ -24,20 +24,23 @@ public:
   void checkGroups() override;
   mlir::Value getRowTiles(mlir::Value rows) override;
   mlir::Value getColumnTiles(mlir::Value columns) override;
-  void createSource(mlir::Value rows, mlir::Value columns,
-                    mlir::Value units) override;
-  OperandOrigin getOperands(ForEachWorkOp unit) override;
-  mlir::Value getRowTile(ForEachWorkOp unit) override;
-  std::pair<mlir::Value, mlir::Value> getReduction(ForEachWorkOp unit) override;
-  ResultRow getRow(ForEachWorkOp unit, mlir::Value inTile) override;
-  mlir::Value getRowEnd(ForEachWorkOp unit) override { return unit.getEnd(); }
-  StoreOrigin getStoreOrigin(ForEachWorkOp unit, mlir::Value inTile,
+  void createScheduler(mlir::Value rows, mlir::Value columns,
+                       mlir::Value units) override;
+  OperandOrigin getOperands(ForEachWorkTileOp unit) override;
+  mlir::Value getRowTile(ForEachWorkTileOp unit) override;
+  std::pair<mlir::Value, mlir::Value>
+  getReduction(ForEachWorkTileOp unit) override;
+  ResultRow getRow(ForEachWorkTileOp unit, mlir::Value inTile) override;
+  mlir::Value getRowEnd(ForEachWorkTileOp unit) override {
+    return unit.getEnd();
+  }
+  StoreOrigin getStoreOrigin(ForEachWorkTileOp unit, mlir::Value inTile,
                              mlir::Value column) override;
 
 protected:
   mlir::Value getUnitRowTiles() override;
   /// A row as the epilogue region counts it.
-  virtual mlir::Value getRowInMatrix(ForEachWorkOp unit, mlir::Value row) {
+  virtual mlir::Value getRowInMatrix(ForEachWorkTileOp unit, mlir::Value row) {
     return row;
   }
 

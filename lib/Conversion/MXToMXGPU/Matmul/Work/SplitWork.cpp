@@ -12,15 +12,15 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-void SplitWork::createSource(Value rows, Value columns, Value units) {
+void SplitWork::createScheduler(Value rows, Value columns, Value units) {
   resultRows = rows;
-  source = WorkSourceOp::create(body, body.div(rows, schedule.getSplitK()),
-                                columns, arguments.get(Arg::K), getTile(),
-                                schedule.getRaster(), units,
-                                schedule.getSplitK(), schedule.getTileK());
+  scheduler = TileSchedulerOp::create(
+      body, body.div(rows, schedule.getSplitK()), columns,
+      arguments.get(Arg::K), getTile(), schedule.getRaster(), units,
+      schedule.getSplitK(), schedule.getTileK());
 }
 
-Value SplitWork::getResultRow(ForEachWorkOp unit) {
+Value SplitWork::getResultRow(ForEachWorkTileOp unit) {
   return body.add(getFirstRow(unit),
-                  body.mul(unit.getSlice(), source.getRows()));
+                  body.mul(unit.getGroup(), scheduler.getRows()));
 }

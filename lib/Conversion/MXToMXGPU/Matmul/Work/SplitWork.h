@@ -18,11 +18,11 @@ class SplitWork final : public DenseWork {
 public:
   explicit SplitWork(ProductKernel &kernel) : DenseWork(kernel) {}
 
-  void createSource(mlir::Value rows, mlir::Value columns,
-                    mlir::Value units) override;
+  void createScheduler(mlir::Value rows, mlir::Value columns,
+                       mlir::Value units) override;
 
 private:
-  mlir::Value getResultRow(ForEachWorkOp unit) override;
+  mlir::Value getResultRow(ForEachWorkTileOp unit) override;
 };
 
 } // namespace mx::mxgpu

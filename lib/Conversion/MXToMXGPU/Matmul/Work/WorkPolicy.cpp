@@ -29,18 +29,18 @@ Value WorkPolicy::getUnits() {
   return host.mul(rowTiles, host.ceilDiv(columns, product.getTileColumns()));
 }
 
-Value WorkPolicy::getFirstRow(ForEachWorkOp unit) {
+Value WorkPolicy::getFirstRow(ForEachWorkTileOp unit) {
   if (!kernel.rank)
     return unit.getRow();
   return body.add(unit.getRow(),
                   body.mul(kernel.rank, body.index(product.getARows())));
 }
 
-Value WorkPolicy::getRowTile(ForEachWorkOp unit) {
+Value WorkPolicy::getRowTile(ForEachWorkTileOp unit) {
   return body.div(getFirstRow(unit), kScaleTileRows);
 }
 
-Value WorkPolicy::isEmpty(ForEachWorkOp unit) {
+Value WorkPolicy::isEmpty(ForEachWorkTileOp unit) {
   auto [start, end] = getReduction(unit);
   return arith::CmpIOp::create(body, arith::CmpIPredicate::eq, start, end);
 }

@@ -67,23 +67,24 @@ public:
 
   // In the kernel.
 
-  /// Makes the work source. The result has so many rows and columns before
+  /// Makes the work scheduler. The result has so many rows and columns before
   /// rows are scattered; `units` is the ring by which units come, or null.
-  virtual void createSource(mlir::Value rows, mlir::Value columns,
-                            mlir::Value units) = 0;
-  WorkSourceOp getSource() const { return source; }
+  virtual void createScheduler(mlir::Value rows, mlir::Value columns,
+                               mlir::Value units) = 0;
+  TileSchedulerOp getScheduler() const { return scheduler; }
 
   /// The first row of a unit, and of A, that this CTA computes.
-  mlir::Value getFirstRow(ForEachWorkOp unit);
-  virtual OperandOrigin getOperands(ForEachWorkOp unit) = 0;
+  mlir::Value getFirstRow(ForEachWorkTileOp unit);
+  virtual OperandOrigin getOperands(ForEachWorkTileOp unit) = 0;
   /// The tile of scales where those rows begin.
-  virtual mlir::Value getRowTile(ForEachWorkOp unit);
+  virtual mlir::Value getRowTile(ForEachWorkTileOp unit);
   /// The part of the reduction that a unit has.
-  virtual std::pair<mlir::Value, mlir::Value> getReduction(ForEachWorkOp unit) {
+  virtual std::pair<mlir::Value, mlir::Value>
+  getReduction(ForEachWorkTileOp unit) {
     return {unit.getStart(), unit.getEnd()};
   }
   /// Whether it has nothing to multiply.
-  mlir::Value isEmpty(ForEachWorkOp unit);
+  mlir::Value isEmpty(ForEachWorkTileOp unit);
   /// What all parts of the reduction are a multiple of, or kDynamic.
   virtual int64_t getReductionMultiple() {
     return llvm::cast<mlir::MemRefType>(matrices.a.getType()).getDimSize(1);
@@ -92,11 +93,11 @@ public:
   /// The row of the result that is row `inTile` of what this CTA has of a unit.
   /// A row that does not exist counts as the last one, so that whatever is read
   /// exists.
-  virtual ResultRow getRow(ForEachWorkOp unit, mlir::Value inTile) = 0;
+  virtual ResultRow getRow(ForEachWorkTileOp unit, mlir::Value inTile) = 0;
   /// The end of the rows that a unit may write, as its first row is counted.
-  virtual mlir::Value getRowEnd(ForEachWorkOp unit) = 0;
+  virtual mlir::Value getRowEnd(ForEachWorkTileOp unit) = 0;
   /// For rows from `inTile` on.
-  virtual StoreOrigin getStoreOrigin(ForEachWorkOp unit, mlir::Value inTile,
+  virtual StoreOrigin getStoreOrigin(ForEachWorkTileOp unit, mlir::Value inTile,
                                      mlir::Value column) = 0;
 
 protected:
@@ -111,7 +112,7 @@ protected:
     return {schedule.getTileM(), product.getTileColumns()};
   }
 
-  WorkSourceOp source;
+  TileSchedulerOp scheduler;
 };
 
 /// A batch of matrices as one, whose rows lie one below the other.

@@ -1,4 +1,4 @@
-//===- PlanNumbers.cpp - Arithmetic of the host as expressions ------------===//
+//===- PlanScalars.cpp - Arithmetic of the host as expressions ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanNumbers.h"
+#include "PlanScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -85,7 +85,7 @@ static bool isArgument(Value value) {
          isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
 }
 
-bool PlanNumbers::isArithmetic(Operation *op) {
+bool PlanScalars::isArithmetic(Operation *op) {
   auto areAll = [&](auto isRight) {
     return llvm::all_of(op->getOperandTypes(), isRight) &&
            llvm::all_of(op->getResultTypes(), isRight);
@@ -122,13 +122,13 @@ bool PlanNumbers::isArithmetic(Operation *op) {
   return getOperator(op) && (areAll(isIntegerType) || areAll(isFloat));
 }
 
-Number PlanNumbers::get(Value value) const {
+Number PlanScalars::get(Value value) const {
   auto found = numbers.find(value);
   assert(found != numbers.end() && "operands are translated before their uses");
   return found->second;
 }
 
-void PlanNumbers::require(Number condition, std::string message,
+void PlanScalars::require(Number condition, std::string message,
                           std::vector<Number> values) {
   if (condition.isConstant() && condition.value)
     return;
@@ -148,7 +148,7 @@ void PlanNumbers::require(Number condition, std::string message,
     entry.requirements.push_back(std::move(requirement));
 }
 
-void PlanNumbers::requireNonNegative(Operation *op) {
+void PlanScalars::requireNonNegative(Operation *op) {
   if (!isUnsigned(op))
     return;
   for (Value operand : op->getOperands()) {
@@ -163,7 +163,7 @@ void PlanNumbers::requireNonNegative(Operation *op) {
   }
 }
 
-LogicalResult PlanNumbers::translateBinary(Operation *op) {
+LogicalResult PlanScalars::translateBinary(Operation *op) {
   Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
   auto set = [&](Number number) {
     this->set(op->getResult(0), number);
@@ -209,7 +209,7 @@ LogicalResult PlanNumbers::translateBinary(Operation *op) {
 
 /// Requires a number to fit into the result of `op`, as plans know none that
 /// wrap around.
-void PlanNumbers::requireFits(Operation *op, Number number) {
+void PlanScalars::requireFits(Operation *op, Number number) {
   Type type = op->getResult(0).getType();
   if (type.isIndex() || type.getIntOrFloatBitWidth() >= 64)
     return;
@@ -225,7 +225,7 @@ void PlanNumbers::requireFits(Operation *op, Number number) {
 }
 
 /// Widening keeps the number; narrowing must.
-LogicalResult PlanNumbers::translateCast(Operation *op) {
+LogicalResult PlanScalars::translateCast(Operation *op) {
   Number number = get(op->getOperand(0));
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
   auto widthOf = [](Type type) {
@@ -237,7 +237,7 @@ LogicalResult PlanNumbers::translateCast(Operation *op) {
   return success();
 }
 
-LogicalResult PlanNumbers::translate(Operation *op) {
+LogicalResult PlanScalars::translate(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
       set(constant, integer.getType().isInteger(1)

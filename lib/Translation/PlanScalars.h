@@ -1,4 +1,4 @@
-//===- PlanNumbers.h - Arithmetic of the host as expressions ----*- C++ -*-===//
+//===- PlanScalars.h - Arithmetic of the host as expressions ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_TRANSLATION_PLANNUMBERS_H
-#define MX_LIB_TRANSLATION_PLANNUMBERS_H
+#ifndef MX_LIB_TRANSLATION_PLANSCALARS_H
+#define MX_LIB_TRANSLATION_PLANSCALARS_H
 
 #include "mlir/IR/Operation.h"
 #include "mx/Plan/Plan.h"
@@ -20,9 +20,9 @@
 
 namespace mx {
 
-class PlanNumbers {
+class PlanScalars {
 public:
-  explicit PlanNumbers(plan::Entry &entry) : entry(entry) { open(entry.steps); }
+  explicit PlanScalars(plan::Entry &entry) : entry(entry) { open(entry.steps); }
 
   /// The number that `op` gives for the operands: a constant, one of them, or
   /// an expression.
@@ -113,4 +113,4 @@ private:
 
 } // namespace mx
 
-#endif // MX_LIB_TRANSLATION_PLANNUMBERS_H
+#endif // MX_LIB_TRANSLATION_PLANSCALARS_H
