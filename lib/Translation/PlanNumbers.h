@@ -24,10 +24,13 @@ class PlanNumbers {
 public:
   explicit PlanNumbers(plan::Entry &entry) : entry(entry) { open(entry.steps); }
 
-  /// The number that `op` gives for the operands: a constant, one of them, or
-  /// an expression.
+  /// The number that an expression gives: a constant, one of its operands, or
+  /// a value.
+  plan::Number apply(plan::Expression expression);
   plan::Number apply(plan::Operator op, plan::Number a, plan::Number b,
-                     plan::Number c = {});
+                     plan::Number c = {}) {
+    return apply(plan::Expression{op, {a, b, c}, {}, {}, {}});
+  }
   plan::Number mul(plan::Number a, plan::Number b) {
     return apply(plan::Operator::Mul, a, b);
   }
@@ -43,7 +46,10 @@ public:
   plan::Number get(mlir::Value value) const;
   bool has(mlir::Value value) const { return numbers.count(value); }
 
-  /// Whether `op` is arithmetic that a plan can express.
+  /// Whether a plan has numbers of the type: it knows integers and floats of up
+  /// to 64 bits.
+  static bool isNumber(mlir::Type type);
+  /// Whether `op` is arithmetic on such numbers. A plan may still lack it.
   static bool isArithmetic(mlir::Operation *op);
   mlir::LogicalResult translate(mlir::Operation *op);
 
@@ -88,17 +94,25 @@ private:
     size_t computed, requiredNonNegative;
   };
 
-  mlir::LogicalResult translateBinary(mlir::Operation *op);
-  mlir::LogicalResult translateCast(mlir::Operation *op);
-  std::optional<plan::Number> simplify(plan::Operator op, plan::Number a,
-                                       plan::Number b, plan::Number c) const;
+  // PlanNumbers.cpp
+  void translateConstant(mlir::Operation *op, mlir::Attribute value);
+  bool translateSizes(mlir::Operation *op);
+  plan::Number castIndex(mlir::Operation *op, bool isSigned);
+  plan::Number compare(mlir::Operation *op, int predicate);
+  plan::Number compareFloats(mlir::Operation *op, int predicate);
+  std::optional<plan::Number> divide(mlir::Operation *op);
+  /// An operation of arith or math in the types that it has.
+  plan::Number applyTyped(plan::Operator op, mlir::Operation *at,
+                          llvm::ArrayRef<plan::Number> operands,
+                          mlir::Type type, mlir::Type to = {});
+  std::optional<plan::Number>
+  simplify(const plan::Expression &expression) const;
   std::optional<plan::Number> find(const plan::Expression &expression) const;
   bool isNonNegative(const plan::Expression &expression) const;
   /// Whether an expression may be computed before the steps.
   bool mayPrecede(const plan::Expression &expression) const;
   void requireFits(mlir::Operation *op, plan::Number number);
-  /// Plans know signed numbers only: requires those of unsigned arithmetic to
-  /// be at least 0, where they are the same.
+  /// Sizes are signed: requires those of an unsigned division to be at least 0.
   void requireNonNegative(mlir::Operation *op);
 
   plan::Entry &entry;

@@ -151,12 +151,15 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
     still what was written, and says what to do instead: operations that do not
     bufferize, and with `on-device` what the host would do with tensors in
     device memory, products of `linalg`, and elementwise operations that became
-    part of nothing, with what kept them apart. It runs after fusion and changes
+    part of nothing, with what kept them apart. With `host-reads` the host may read
+    elements of whole bytes (`tensor.extract`). It runs after fusion and changes
     nothing.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
-           "Tensors lie in device memory">
+           "Tensors lie in device memory">,
+    Option<"hostReads", "host-reads", "bool", /*default=*/"false",
+           "The host can read numbers from device memory">
   ];
 }
 
