@@ -106,6 +106,7 @@ void mx::buildMXToMXGPUPipeline(OpPassManager &pm,
   pm.addPass(createMXDescribeEntries());
   // A plan has regions instead of blocks.
   pm.addPass(createLiftControlFlowToSCFPass());
+  pm.addPass(createMXReplacePoison());
   addKernels(pm, options, /*hostReads=*/true);
 }
 
@@ -114,6 +115,7 @@ void mx::buildMXToPlanPipeline(OpPassManager &pm,
   buildMXToMXGPUPipeline(pm, options);
   // The host does one thing after another.
   OpPassManager &host = pm.nest<func::FuncOp>();
+  host.addPass(createLowerAffinePass());
   host.addPass(createForallToForLoopPass());
   host.addPass(createParallelForToNestedForsPass());
   pm.addPass(mxgpu::createConvertMXGPUHostToPlanPass());

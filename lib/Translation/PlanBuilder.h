@@ -50,10 +50,14 @@ private:
   mlir::LogicalResult translateExecute(mlir::scf::ExecuteRegionOp op);
   mlir::LogicalResult translateCall(mlir::func::CallOp op);
   void translateSelect(mlir::arith::SelectOp op);
-  mlir::FailureOr<plan::Block> translateRegion(mlir::Region &region);
+  /// `atStart` adds what the block begins with.
+  mlir::FailureOr<plan::Block>
+  translateRegion(mlir::Region &region,
+                  llvm::function_ref<void()> atStart = {});
   /// One of a loop, which carries `names` from round to round.
   mlir::FailureOr<plan::Block>
-  translateRound(mlir::Region &region, llvm::ArrayRef<plan::Operand> names);
+  translateRound(mlir::Region &region, llvm::ArrayRef<plan::Operand> names,
+                 llvm::function_ref<void()> atStart = {});
   /// Names for values that a step defines.
   mlir::FailureOr<std::vector<plan::Operand>> define(mlir::Operation *op,
                                                      mlir::ValueRange values);

@@ -10,10 +10,13 @@
 
 #include "PlanNumbers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mx/Dialect/MX/IR/Place.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -46,8 +49,8 @@ bool PlanNumbers::isNumber(Type type) {
 bool PlanNumbers::isArithmetic(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return true; // of which type it may be is up to its users
-  return isa_and_present<arith::ArithDialect, math::MathDialect,
-                         ub::UBDialect>(op->getDialect()) &&
+  return isa_and_present<arith::ArithDialect, index::IndexDialect,
+                         math::MathDialect, ub::UBDialect>(op->getDialect()) &&
          llvm::all_of(op->getOperandTypes(), isNumber) &&
          llvm::all_of(op->getResultTypes(), isNumber);
 }
@@ -78,17 +81,23 @@ void PlanNumbers::require(Number condition, std::string message,
     entry.requirements.push_back(std::move(requirement));
 }
 
-void PlanNumbers::requireNonNegative(Operation *op) {
-  for (Value operand : op->getOperands()) {
-    Number number = get(operand);
-    if (isNonNegative(number))
-      continue;
-    require(apply(Operator::Le, 0, number),
-            getPlace(op->getLoc()) +
-                "expected a number of at least 0, found {}",
-            {number});
-    requiredNonNegative.push_back(number);
-  }
+void PlanNumbers::requireNonNegative(Operation *at, Number number) {
+  if (isNonNegative(number))
+    return;
+  require(apply(Operator::Le, 0, number),
+          getPlace(at->getLoc()) + "expected a number of at least 0, found {}",
+          {number});
+  requiredNonNegative.push_back(number);
+}
+
+Number PlanNumbers::widen(Operation *at, Value value) {
+  Type i64 = IntegerType::get(at->getContext(), 64);
+  return applyTyped(Operator::ExtUI, at, get(value), value.getType(), i64);
+}
+
+Number PlanNumbers::narrow(Operation *at, Number number, Type type) {
+  Type i64 = IntegerType::get(at->getContext(), 64);
+  return applyTyped(Operator::TruncI, at, number, i64, type);
 }
 
 //===----------------------------------------------------------------------===//
@@ -124,8 +133,6 @@ std::optional<Number> PlanNumbers::divide(Operation *op) {
                   .Default([](auto) { return std::nullopt; });
   if (!kind)
     return std::nullopt;
-  if (isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(op))
-    requireNonNegative(op);
   Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
   bool isRounded = isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op) &&
                    b.isConstant() && b.value > 0;
@@ -194,11 +201,11 @@ Number PlanNumbers::castIndex(Operation *op, bool isSigned) {
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-Number PlanNumbers::compare(Operation *op, int predicate) {
+Number PlanNumbers::compare(Operation *op, arith::CmpIPredicate predicate) {
   Value lhs = op->getOperand(0);
   Number a = get(lhs), b = get(op->getOperand(1));
   bool isSwapped = false, isEqual = false, isUnsigned = false;
-  switch (arith::CmpIPredicate(predicate)) {
+  switch (predicate) {
   case arith::CmpIPredicate::eq:
     return apply(Operator::Eq, a, b);
   case arith::CmpIPredicate::ne:
@@ -239,12 +246,12 @@ Number PlanNumbers::compare(Operation *op, int predicate) {
   return applyTyped(kind, op, {a, b}, lhs.getType());
 }
 
-Number PlanNumbers::compareFloats(Operation *op, int predicate) {
-  Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
+Number PlanNumbers::compareFloats(arith::CmpFOp op) {
+  Number a = get(op.getLhs()), b = get(op.getRhs());
   auto apply = [&](Operator kind, Number x, Number y) {
-    return applyTyped(kind, op, {x, y}, op->getOperand(0).getType());
+    return applyTyped(kind, op, {x, y}, op.getLhs().getType());
   };
-  switch (arith::CmpFPredicate(predicate)) {
+  switch (op.getPredicate()) {
   case arith::CmpFPredicate::AlwaysFalse:
     return 0;
   case arith::CmpFPredicate::OEQ:
@@ -314,6 +321,57 @@ void PlanNumbers::translateConstant(Operation *op, Attribute value) {
         isBits ? int64_t(bits.getZExtValue()) : bits.getSExtValue());
 }
 
+static LogicalResult refuse(Operation *op) {
+  return op->emitOpError("expected arithmetic of arith or math on integers of "
+                         "up to 64 bits, f16, bf16, f32 and f64 that a launch "
+                         "plan has (docs/Manifest.md), found another operation");
+}
+
+/// The index dialect: arith on index by other names.
+LogicalResult PlanNumbers::translateIndex(Operation *op) {
+  auto set = [&](Number number) {
+    this->set(op->getResult(0), number);
+    return success();
+  };
+  if (auto constant = dyn_cast<index::ConstantOp>(op))
+    return set(constant.getValue().getSExtValue());
+  if (auto constant = dyn_cast<index::BoolConstantOp>(op))
+    return set(int64_t(constant.getValue()));
+  if (isa<index::CastSOp, index::CastUOp>(op))
+    return set(castIndex(op, /*isSigned=*/isa<index::CastSOp>(op)));
+  if (auto comparison = dyn_cast<index::CmpOp>(op))
+    return set(compare(op, arith::CmpIPredicate(comparison.getPred())));
+  auto kind = llvm::StringSwitch<std::optional<Operator>>(
+                  op->getName().stripDialect())
+                  .Case("add", Operator::Add)
+                  .Case("sub", Operator::Sub)
+                  .Case("mul", Operator::Mul)
+                  .Case("divs", Operator::DivSI)
+                  .Case("divu", Operator::DivUI)
+                  .Case("ceildivs", Operator::CeilDivSI)
+                  .Case("ceildivu", Operator::CeilDivUI)
+                  .Case("floordivs", Operator::FloorDivSI)
+                  .Case("rems", Operator::RemSI)
+                  .Case("remu", Operator::RemUI)
+                  .Case("maxs", Operator::Max)
+                  .Case("maxu", Operator::MaxUI)
+                  .Case("mins", Operator::Min)
+                  .Case("minu", Operator::MinUI)
+                  .Case("shl", Operator::ShLI)
+                  .Case("shrs", Operator::ShRSI)
+                  .Case("shru", Operator::ShRUI)
+                  .Case("and", Operator::AndI)
+                  .Case("or", Operator::OrI)
+                  .Case("xor", Operator::XOrI)
+                  .Default(std::nullopt);
+  if (!kind)
+    return refuse(op);
+  Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
+  return set(plan::getTypeCount(*kind)
+                 ? applyTyped(*kind, op, {a, b}, op->getOperand(0).getType())
+                 : apply(*kind, a, b));
+}
+
 LogicalResult PlanNumbers::translate(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     translateConstant(op, constant.getValue());
@@ -328,6 +386,8 @@ LogicalResult PlanNumbers::translate(Operation *op) {
       return op->emitOpError("expected operands that are sizes, found one of ")
              << "type " << operand.getType()
              << " that a launch plan does not know";
+  if (isa<index::IndexDialect>(op->getDialect()))
+    return translateIndex(op);
   auto set = [&](Number number) {
     this->set(op->getResult(0), number);
     return success();
@@ -336,9 +396,9 @@ LogicalResult PlanNumbers::translate(Operation *op) {
     return set(apply(Operator::Select, get(select.getCondition()),
                      get(select.getTrueValue()), get(select.getFalseValue())));
   if (auto comparison = dyn_cast<arith::CmpIOp>(op))
-    return set(compare(op, int(comparison.getPredicate())));
+    return set(compare(op, comparison.getPredicate()));
   if (auto comparison = dyn_cast<arith::CmpFOp>(op))
-    return set(compareFloats(op, int(comparison.getPredicate())));
+    return set(compareFloats(comparison));
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
     return set(castIndex(op, /*isSigned=*/isa<arith::IndexCastOp>(op)));
   if (translateSizes(op))
@@ -372,7 +432,5 @@ LogicalResult PlanNumbers::translate(Operation *op) {
       plan::takesTypes(*kind, getNumberType(type),
                        to ? getNumberType(to) : plan::NumberType()))
     return set(applyTyped(*kind, op, operands, type, to));
-  return op->emitOpError("expected arithmetic of arith or math on integers of "
-                         "up to 64 bits, f16, bf16, f32 and f64 that a launch "
-                         "plan has (docs/Manifest.md), found another operation");
+  return refuse(op);
 }

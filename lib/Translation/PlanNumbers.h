@@ -14,6 +14,7 @@
 #ifndef MX_LIB_TRANSLATION_PLANNUMBERS_H
 #define MX_LIB_TRANSLATION_PLANNUMBERS_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Operation.h"
 #include "mx/Plan/Plan.h"
 #include "llvm/ADT/DenseMap.h"
@@ -52,6 +53,12 @@ public:
   /// Whether `op` is arithmetic on such numbers. A plan may still lack it.
   static bool isArithmetic(mlir::Operation *op);
   mlir::LogicalResult translate(mlir::Operation *op);
+
+  /// An unsigned integer in 64 bits, and the low bits of such a number.
+  plan::Number widen(mlir::Operation *at, mlir::Value value);
+  plan::Number narrow(mlir::Operation *at, plan::Number number,
+                      mlir::Type type);
+  void requireNonNegative(mlir::Operation *at, plan::Number number);
 
   /// Requires `condition` unless it is known to hold.
   void require(plan::Number condition, std::string message,
@@ -97,9 +104,10 @@ private:
   // PlanNumbers.cpp
   void translateConstant(mlir::Operation *op, mlir::Attribute value);
   bool translateSizes(mlir::Operation *op);
+  mlir::LogicalResult translateIndex(mlir::Operation *op);
   plan::Number castIndex(mlir::Operation *op, bool isSigned);
-  plan::Number compare(mlir::Operation *op, int predicate);
-  plan::Number compareFloats(mlir::Operation *op, int predicate);
+  plan::Number compare(mlir::Operation *op, mlir::arith::CmpIPredicate predicate);
+  plan::Number compareFloats(mlir::arith::CmpFOp op);
   std::optional<plan::Number> divide(mlir::Operation *op);
   /// An operation of arith or math in the types that it has.
   plan::Number applyTyped(plan::Operator op, mlir::Operation *at,
@@ -112,8 +120,6 @@ private:
   /// Whether an expression may be computed before the steps.
   bool mayPrecede(const plan::Expression &expression) const;
   void requireFits(mlir::Operation *op, plan::Number number);
-  /// Sizes are signed: requires those of an unsigned division to be at least 0.
-  void requireNonNegative(mlir::Operation *op);
 
   plan::Entry &entry;
   std::vector<Definition> definitions;

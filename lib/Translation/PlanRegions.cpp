@@ -62,7 +62,9 @@ FailureOr<std::vector<Operand>> PlanBuilder::define(Operation *op,
   return names;
 }
 
-FailureOr<plan::Block> PlanBuilder::translateRegion(Region &region) {
+FailureOr<plan::Block>
+PlanBuilder::translateRegion(Region &region,
+                             llvm::function_ref<void()> atStart) {
   plan::Block block;
   if (region.empty()) // an else that is not there
     return block;
@@ -73,6 +75,8 @@ FailureOr<plan::Block> PlanBuilder::translateRegion(Region &region) {
               "more";
   numbers.open(block.steps);
   auto closer = llvm::make_scope_exit([&] { numbers.close(); });
+  if (atStart)
+    atStart();
   if (failed(translate(region.front())))
     return failure();
   Operation *end = region.front().getTerminator();
@@ -123,13 +127,14 @@ LogicalResult PlanBuilder::translateSwitch(scf::IndexSwitchOp op) {
   return success();
 }
 
-FailureOr<plan::Block> PlanBuilder::translateRound(Region &region,
-                                                   ArrayRef<Operand> names) {
+FailureOr<plan::Block>
+PlanBuilder::translateRound(Region &region, ArrayRef<Operand> names,
+                            llvm::function_ref<void()> atStart) {
   size_t outer = carried.size();
   for (const Operand &name : names)
     if (name.isBuffer)
       carried.push_back(name.buffer);
-  FailureOr<plan::Block> block = translateRegion(region);
+  FailureOr<plan::Block> block = translateRegion(region, atStart);
   carried.resize(outer);
   return block;
 }
@@ -137,16 +142,30 @@ FailureOr<plan::Block> PlanBuilder::translateRound(Region &region,
 LogicalResult PlanBuilder::translateFor(scf::ForOp op) {
   Step step;
   step.kind = Step::For;
-  step.range = {numbers.get(op.getLowerBound()),
-                numbers.get(op.getUpperBound()), numbers.get(op.getStep())};
+  // A step counts in signed numbers; unsigned ones are the same once wider.
+  Type type = op.getInductionVar().getType();
+  bool isWidened =
+      op.getUnsignedCmp() && type.isInteger() && !type.isInteger(64);
+  for (auto [bound, value] :
+       llvm::zip_equal(step.range, ValueRange{op.getLowerBound(),
+                                              op.getUpperBound(),
+                                              op.getStep()})) {
+    bound = isWidened ? numbers.widen(op, value) : numbers.get(value);
+    if (op.getUnsignedCmp())
+      numbers.requireNonNegative(op, bound);
+  }
   step.inits = getOperands(op.getInitArgs());
   FailureOr<std::vector<Operand>> names = define(op, op.getRegionIterArgs());
   if (failed(names))
     return failure();
   step.results = std::move(*names);
   step.induction = numbers.define(numbers.isNonNegative(step.range[0]));
-  numbers.set(op.getInductionVar(), step.induction);
-  FailureOr<plan::Block> block = translateRound(op.getRegion(), step.results);
+  FailureOr<plan::Block> block =
+      translateRound(op.getRegion(), step.results, [&] {
+        numbers.set(op.getInductionVar(),
+                    isWidened ? numbers.narrow(op, step.induction, type)
+                              : step.induction);
+      });
   if (failed(block))
     return failure();
   step.blocks.push_back(std::move(*block));

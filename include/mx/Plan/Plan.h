@@ -28,8 +28,8 @@ inline constexpr int64_t kWorkspaceAlignment = 256;
 inline constexpr int64_t kDynamic = -1;
 
 /// Steps that one call may take, each round of a loop included: what a file
-/// asks for must end. That is ten seconds of arithmetic.
-inline constexpr int64_t kMaxSteps = int64_t(1) << 28;
+/// asks for must end. That is about a second of arithmetic.
+inline constexpr int64_t kMaxSteps = int64_t(1) << 25;
 
 /// Blocks within one another: a file is nested no deeper than Json.cpp reads.
 inline constexpr size_t kMaxDepth = 32;

@@ -235,6 +235,17 @@ def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
   }];
 }
 
+def MXReplacePoison : Pass<"mx-replace-poison"> {
+  let summary = "Give tensors that nothing looks at contents";
+  let description = [{
+    `lift-cf-to-scf` passes `ub.poison` on where a path has no value for what
+    another one needs. As a tensor it becomes a `tensor.empty` without elements
+    where the type leaves that open, since poison does not bufferize.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def MXExpandMath : Pass<"mx-expand-math"> {
   let summary = "Compute transcendental functions by IEEE operations";
   let description = [{
