@@ -320,9 +320,9 @@ LogicalResult PlanBuilder::translate(Operation *op) {
       .Case([&](func::CallOp op) { return translateCall(op); })
       .Default([](Operation *op) {
         return op->emitOpError(
-            "expected arithmetic on numbers, allocations, copies, launches, "
-            "control flow of scf and calls in a launch plan, found another "
-            "operation");
+            "expected arithmetic on numbers of up to 64 bits, allocations, "
+            "copies, launches, control flow of scf and calls in a launch "
+            "plan, found another operation");
       });
 }
 

@@ -134,6 +134,11 @@ std::optional<Number> PlanNumbers::divide(Operation *op) {
   if (!kind)
     return std::nullopt;
   Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
+  // A size below 0 is a mistake, and no large number.
+  if (isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(op)) {
+    requireNonNegative(op, a);
+    requireNonNegative(op, b);
+  }
   bool isRounded = isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op) &&
                    b.isConstant() && b.value > 0;
   if (!isRounded && !(isNonNegative(a) && isNonNegative(b)))

@@ -154,10 +154,10 @@ LogicalResult PlanBuilder::translateFor(scf::ForOp op) {
     if (op.getUnsignedCmp())
       numbers.requireNonNegative(op, bound);
   }
-  step.inits = getOperands(op.getInitArgs());
   FailureOr<std::vector<Operand>> names = define(op, op.getRegionIterArgs());
   if (failed(names))
     return failure();
+  step.inits = getOperands(op.getInitArgs());
   step.results = std::move(*names);
   step.induction = numbers.define(numbers.isNonNegative(step.range[0]));
   FailureOr<plan::Block> block =

@@ -81,7 +81,7 @@ TEST(Manifest, Refused) {
        "addi.i32 or truncf.f64.bf16, found 'truncf.f16.f32'"},
       {"[\"ceildiv\", \"arg0[0]\", 128]",
        "[\"ceildiv\", \"arg0[0]\", 128, 5]",
-       "22:36: entries[0].values[0][3]: expected a string, found an integer"},
+       "22:37: entries[0].values[0][3]: expected a string, found an integer"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\"]",
        "22:9: entries[0].values[0]: expected 2 operands of ceildiv and "
        "perhaps a place, found 1"},

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -189,6 +190,27 @@ static Signature takeSignature(func::FuncOp function) {
 }
 
 //===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// The host reads no elements that there are not. The words are those of the
+/// CPU path.
+static void checkReads(func::FuncOp function) {
+  function.walk([](memref::LoadOp load) {
+    auto op = dyn_cast<RuntimeVerifiableOpInterface>(load.getOperation());
+    if (!op)
+      return;
+    OpBuilder builder(load);
+    op.generateRuntimeVerification(
+        builder, load.getLoc(), [](Operation *op, StringRef message) {
+          return ("'" + op->getName().getStringRef() +
+                  "' op expected an access inside of its array: " + message)
+              .str();
+        });
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -224,6 +246,8 @@ struct ConvertMXGPUHostToPlanPass final
       functions.push_back(function);
     }
     SmallVector<Signature> signatures;
+    for (Operation *function : functions)
+      checkReads(cast<func::FuncOp>(function));
     for (Operation *function : functions)
       signatures.push_back(takeSignature(cast<func::FuncOp>(function)));
 
