@@ -93,7 +93,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
-  pm.addPass(mxgpu::createConvertMXToMXGPUPass({options.chip}));
+  pm.addPass(mxgpu::createConvertMXToMXGPUPass({options.chip, hostReads}));
   pm.addPass(mxgpu::createStoreAsBytesPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

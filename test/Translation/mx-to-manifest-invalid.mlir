@@ -52,9 +52,24 @@ func.func @strided(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.v
 
 func.func @carried(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
   %wide = arith.constant 1 : i128
-  // expected-error @below {{'scf.for' op expected control flow that gives arrays and numbers of up to 64 bits in a launch plan, found one that gives 'i128'}}
+  // expected-error @below {{'scf.for' op expected operands that a launch plan knows}}
   %r = scf.for %i = %n to %n step %n iter_args(%g = %wide) -> i128 {
     scf.yield %g : i128
+  }
+  return
+}
+
+// -----
+
+func.func @chosen(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
+  %c = arith.cmpi eq, %n, %n : index
+  // expected-error @below {{'scf.if' op expected control flow that gives arrays and numbers of up to 64 bits in a launch plan, found one that gives 'i128'}}
+  %r = scf.if %c -> i128 {
+    %0 = arith.constant 0 : i128
+    scf.yield %0 : i128
+  } else {
+    %1 = arith.constant 1 : i128
+    scf.yield %1 : i128
   }
   return
 }
