@@ -9,7 +9,7 @@
 !xe = tensor<?x?xf8E4M3FN>
 !we = tensor<?x?x?xf8E4M3FN>
 !xs = tensor<?x?x32x4x4xf8E8M0FNU>
-!ws = tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!ws = tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !offsets = tensor<?xi32>
 
 func.func @main(%x: !x, %w: !w, %offsets: !offsets) -> !x {

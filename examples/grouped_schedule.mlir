@@ -4,11 +4,11 @@
 
 !ends = tensor<4xi32>
 !a = tensor<?x?xf8E4M3FN>
-!as = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+!as = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
 !b = tensor<4x?x?xf8E4M3FN>
-!bs = tensor<4x?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!bs = tensor<4x?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !ka = tensor<?x?xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>
-!ks = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>
+!ks = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>
 !y = tensor<?x?xbf16>
 !sums = tensor<4x?x?xf32>
 
@@ -47,7 +47,7 @@ func.func @parts(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: !ends) -> (!a, !as) 
   %e = tensor.empty(%t, %n) : !a
   %s = tensor.empty(%t, %blocks) : !as
   %y:2 = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
-      offsets(%ends : !ends) outs(%e, %s : !a, !as) parts = 2
+      offsets(%ends : !ends) outs(%e, %s : !a, !as) num_b = 2
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], accumulators = 1>}
       -> !a, !as epilogue {
   ^bb0(%gate: f32, %up: f32, %row: index, %col: index):

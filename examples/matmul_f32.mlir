@@ -5,8 +5,8 @@
 !w = tensor<384x512xbf16>
 !xe = tensor<256x512xf8E4M3FN>
 !we = tensor<384x512xf8E4M3FN>
-!xs = tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-!ws = tensor<384x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!xs = tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!ws = tensor<384x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<256x384xf32>
 
 func.func @main(%x: !x, %w: !w) -> !y {

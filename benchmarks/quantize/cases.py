@@ -24,7 +24,7 @@ class Case:
     axes: tuple = (1,)
     element: str = "f8E4M3FN"
     nvfp4: bool = False
-    layout: str = "tcgen05"
+    layout: str = "sf_128x4"
     dtype: str = "bf16"
     groups: int = 0  # of rows, quantized along them
     swiglu: bool = False  # two inputs, gate and up
@@ -83,7 +83,7 @@ class Case:
                 ragged = f", ragged = reduction, groups = {self.groups}"
                 encoding = (f", #mx.ragged<groups = {self.groups}, "
                             f"align = {GROUP_TILE}>")
-            if self.layout == "tcgen05" or self.groups:
+            if self.layout == "sf_128x4" or self.groups:
                 layout = f", #mx.scale_layout<{self.layout}{ragged}>"
             else:
                 layout = ""
@@ -135,7 +135,7 @@ class Case:
 
 
 # silu(gate) * up in f32, rounded once.
-SWIGLU = """producer {
+SWIGLU = """prologue {
   ^bb0(%g: bf16, %u: bf16, %row: index, %column: index):
     %one = arith.constant 1.0 : f32
     %gate32 = arith.extf %g : bf16 to f32
@@ -191,7 +191,7 @@ def check_cases():
     """Small ones that together use every kernel: each element type, layout and
     input type along each axis, whole tiles and tails."""
     for axes, name in [((1,), "k"), ((0,), "m"), ((1, 0), "both")]:
-        for layout in ["tcgen05", "linear"]:
+        for layout in ["sf_128x4", "linear"]:
             for element in BITS:
                 yield Case(f"{name}-{element}-{layout}", 256, 512, axes, element,
                            layout=layout)
@@ -213,13 +213,13 @@ def check_cases():
     yield Case("swiglu-k", 256, 512, swiglu=True)
     yield Case("swiglu-both", 256, 512, (1, 0), swiglu=True)
     # What is chosen for large tensors only: units of a tile, and CTAs that get
-    # several tiles by tickets, more than a GPU has SMs.
+    # several tiles by an atomic counter, more than a GPU has SMs.
     yield Case("both-units", 544, 480, (1, 0), schedule="tile = [256, 256], "
-               "threads = 256, vector = 32, unit = 32, stages = 2, ctas = 2")
+               "threads = 256, vector = 32, stage_rows = 32, stages = 2, ctas = 2")
     yield Case("swiglu-units", 544, 480, (1, 0), swiglu=True,
                schedule="tile = [256, 256], threads = 256, vector = 32, "
-               "unit = 64, stages = 2, tickets = true")
-    yield Case("swiglu-tickets", 1632, 1440, (1, 0), swiglu=True)
+               "stage_rows = 64, stages = 2, atomic_counter = true")
+    yield Case("swiglu-atomic-counter", 1632, 1440, (1, 0), swiglu=True)
 
 
 def exhaustive_cases():

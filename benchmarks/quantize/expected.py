@@ -42,7 +42,7 @@ def pad(xp, x, multiple):
     return wide
 
 
-def largest_magnitude(xp, x):
+def thread_amax(xp, x):
     """Its bits; those of all NaN are the same."""
     bits = int(xp.amax(x.view(xp.int32) & 0x7FFFFFFF))
     return 0x7FFFFFFF if bits > 0x7F800000 else bits
@@ -63,7 +63,7 @@ def pieces(xp, case, arrays, offsets=None):
     largest = 0
     for begin, end, start in spans(case, offsets):
         x = read_rows(xp, case, arrays, begin, end)
-        largest = max(largest, largest_magnitude(xp, x))
+        largest = max(largest, thread_amax(xp, x))
         for i, axis in enumerate(case.axes):
             y = x if axis == 1 else transposed(x)
             width = y.shape[1]
@@ -84,7 +84,7 @@ def pieces(xp, case, arrays, offsets=None):
         yield case.results - 1, slice(None), slice(None), bits.view(xp.uint8)
     for i, axis in enumerate(case.axes):
         s = scales[axis]
-        tiled = case.layout == "tcgen05" or case.groups
+        tiled = case.layout == "sf_128x4" or case.groups
         yield 2 * i + 1, slice(None), slice(None), (formula.tile(xp, s) if tiled
                                                     else s)
 

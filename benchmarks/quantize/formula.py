@@ -139,7 +139,7 @@ def quantize(xp, x, element, nvfp4=None, width=None, square=False):
 
 
 def tile(xp, scales):
-    """The tcgen05 layout: scale (r, c) in tile (r / 128, c / 4) at
+    """The sf_128x4 layout: scale (r, c) in tile (r / 128, c / 4) at
     [r % 32, r / 32 % 4, c % 4]; 0 where there is none."""
     rows, blocks = scales.shape
     tall, wide = -(-rows // 128), -(-blocks // 4)

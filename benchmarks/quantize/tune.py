@@ -41,18 +41,18 @@ def along_rows():
                f"ctas = {ctas}")
 
 
-def tile(rows, columns, unit, stages, threads, ctas, raster, tickets=False):
+def tile(rows, columns, unit, stages, threads, ctas, raster, atomic_counter=False):
     return (f"tile = [{rows}, {columns}], threads = {threads}, vector = 32, "
-            f"unit = {unit}, stages = {stages}, ctas = {ctas}, "
-            f"raster = {raster}" + (", tickets = true" if tickets else ""))
+            f"stage_rows = {unit}, stages = {stages}, ctas = {ctas}, "
+            f"raster = {raster}" + (", atomic_counter = true" if atomic_counter else ""))
 
 
 def along_columns():
-    """One tile a CTA, as a whole or in parts; then tickets."""
+    """One tile a CTA, as a whole or in parts; then an atomic counter."""
     yield tile(128, 128, 128, 1, 256, 4, "columns")
     yield tile(128, 128, 128, 1, 128, 4, "columns")
     yield tile(256, 128, 64, 2, 128, 3, "columns")
-    yield tile(256, 128, 64, 3, 128, 2, "columns", tickets=True)
+    yield tile(256, 128, 64, 3, 128, 2, "columns", atomic_counter=True)
     yield tile(256, 256, 32, 3, 128, 2, "columns")
 
 
@@ -62,17 +62,17 @@ def both_axes():
     yield tile(128, 128, 64, 1, 128, 5, "linear")
     yield tile(128, 256, 32, 2, 256, 3, "linear")
     yield tile(256, 128, 64, 2, 128, 3, "linear")
-    for raster in ["linear", "columns", "supergroup(2)"]:
+    for raster in ["linear", "columns", "group_m(2)"]:
         yield tile(256, 256, 32, 2, 256, 2, raster)
-        yield tile(256, 256, 64, 3, 512, 1, raster, tickets=True)
+        yield tile(256, 256, 64, 3, 512, 1, raster, atomic_counter=True)
 
 
 def computed():
     for raster in ["linear", "columns"]:
-        yield tile(256, 256, 64, 2, 256, 1, raster, tickets=True)
-    yield tile(256, 256, 32, 2, 128, 2, "linear", tickets=True)
-    yield tile(128, 256, 64, 2, 256, 1, "linear", tickets=True)
-    yield tile(128, 128, 128, 2, 256, 1, "linear", tickets=True)
+        yield tile(256, 256, 64, 2, 256, 1, raster, atomic_counter=True)
+    yield tile(256, 256, 32, 2, 128, 2, "linear", atomic_counter=True)
+    yield tile(128, 256, 64, 2, 256, 1, "linear", atomic_counter=True)
+    yield tile(128, 128, 128, 2, 256, 1, "linear", atomic_counter=True)
     yield tile(128, 128, 128, 1, 128, 2, "linear")
 
 
@@ -159,8 +159,8 @@ def parts(schedule):
     """A schedule without what goes without saying."""
     found = dict(re.findall(r"(\w+) = (\[[^]]*\]|[^, ]+)", schedule))
     rows = re.match(r"\[(\d+)", found["tile"])[1]
-    default = {"unit": rows, "stages": "1", "ctas": "1", "raster": "linear",
-               "tickets": "false"}
+    default = {"stage_rows": rows, "stages": "1", "ctas": "1", "raster": "linear",
+               "atomic_counter": "false"}
     return {k: v for k, v in found.items() if default.get(k) != v}
 
 

@@ -41,7 +41,7 @@ namespace {
 /// A program with exposed stages. The module stays: its operations name them.
 struct Exposed {
   OwningOpRef<ModuleOp> module;
-  StageList list;
+  IntermediateList list;
   std::unique_ptr<Program> program;
 };
 } // namespace
@@ -76,7 +76,7 @@ expose(ModuleOp fused, StringRef entry, const CompileOptions &options,
   llvm::Expected<func::FuncOp> function = lookupEntry(*exposed.module, entry);
   if (!function)
     return function.takeError();
-  FailureOr<StageList> list = exposeStages(*function, without);
+  FailureOr<IntermediateList> list = exposeIntermediates(*function, without);
   if (failed(list))
     return makeError("cannot expose the stages of '" + entry + "'");
   exposed.list = std::move(*list);
@@ -105,7 +105,7 @@ static llvm::Expected<Exposed> exposeMost(ModuleOp fused, StringRef entry,
   llvm::Expected<func::FuncOp> function = lookupEntry(*copy, entry);
   if (!function)
     return function.takeError();
-  FailureOr<StageList> list = exposeStages(*function);
+  FailureOr<IntermediateList> list = exposeIntermediates(*function);
   if (failed(list))
     return makeError("cannot expose the stages of '" + entry + "'");
   for (unsigned number : list->numbers)
@@ -125,7 +125,7 @@ static llvm::Expected<Exposed> exposeMost(ModuleOp fused, StringRef entry,
 
 /// Why the results of a stage have no bound; empty if they have one.
 static std::string whyUnbounded(Operation *op) {
-  auto product = dyn_cast<ProductOpInterface>(op);
+  auto product = dyn_cast<MatmulOpInterface>(op);
   // Sums of rows are added in any order, and a small error of a sum may change
   // its scale.
   if (isa<CombineOp>(op) || (product && product.getScatterRows()))
@@ -136,7 +136,7 @@ static std::string whyUnbounded(Operation *op) {
     return "its quantized result has no bound";
   if (product.isMasked())
     return "rows that no group has are not known";
-  if (product.getNumParts() > 1)
+  if (product.getNumB() > 1)
     return "its epilogue takes several sums and has no bound";
   return {};
 }
@@ -195,18 +195,18 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
 
   CheckReport report;
   auto hide = [&](Operation *op, StringRef why) {
-    report.hidden.push_back(describeStage(op) + ": not compared alone, since " +
+    report.hidden.push_back(describeOp(op) + ": not compared alone, since " +
                             why.str());
   };
-  for (const HiddenStage &stage : exposed->list.hidden)
+  for (const HiddenOp &stage : exposed->list.hidden)
     hide(stage.op, stage.why);
   // What is not defined is not compared.
   SmallVector<size_t> definedBytes;
   for (const NpyArray &array : plain)
     definedBytes.push_back(array.data.size());
-  for (const Stage &stage : exposed->list.stages) {
-    const StageValue &value = stage.results.front();
-    if (value.kind == StageValue::Result &&
+  for (const ComparedOp &stage : exposed->list.stages) {
+    const IntermediateValue &value = stage.results.front();
+    if (value.kind == IntermediateValue::Result &&
         value.index < exposed->list.ownResults)
       definedBytes[value.index] =
           countDefinedElements(stage.op,
@@ -215,14 +215,14 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
   }
   report.unequalToPlainRun = countUnequal(plain, *results, definedBytes);
 
-  for (const Stage &stage : exposed->list.stages) {
+  for (const ComparedOp &stage : exposed->list.stages) {
     if (std::string why = whyUnbounded(stage.op); !why.empty()) {
       hide(stage.op, why);
       continue;
     }
     auto comparison =
-        compareStage(stage, collectArrays(stage, arguments, *results),
-                     /*isExactSum=*/options.device != DeviceKind::CUDA);
+        compareOp(stage, collectArrays(stage, arguments, *results),
+                  /*isExactSum=*/options.device != DeviceKind::CUDA);
     if (comparison) {
       report.stages.push_back(std::move(*comparison));
       continue;
@@ -241,7 +241,7 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
 bool CheckReport::passed() const {
   if (unequalToPlainRun != 0)
     return false;
-  for (const StageComparison &stage : stages)
+  for (const OpComparison &stage : stages)
     for (const ResultComparison &result : stage.results)
       if (!result.passed())
         return false;
@@ -251,7 +251,7 @@ bool CheckReport::passed() const {
 std::string CheckReport::text() const {
   std::string text;
   llvm::raw_string_ostream out(text);
-  for (const StageComparison &stage : stages)
+  for (const OpComparison &stage : stages)
     for (const ResultComparison &result : stage.results) {
       out << "check: " << stage.stage << ", result " << result.result << ": "
           << result.elements << " elements, ";
@@ -292,7 +292,7 @@ std::string CheckReport::text() const {
 
 llvm::json::Value CheckReport::json() const {
   llvm::json::Array stageArray, endArray;
-  for (const StageComparison &stage : stages) {
+  for (const OpComparison &stage : stages) {
     llvm::json::Array results;
     for (const ResultComparison &result : stage.results) {
       llvm::json::Object object{{"result", int64_t(result.result)},

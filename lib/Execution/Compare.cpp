@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RaggedSlack.h"
+#include "RaggedPadding.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Execution/Check.h"
 #include "mx/Support/FloatFormats.h"
@@ -25,7 +25,8 @@
 using namespace mlir;
 using namespace mx;
 
-int64_t mx::countDefinedElements(Operation *op, const StageArrays &arrays) {
+int64_t mx::countDefinedElements(Operation *op,
+                                 const IntermediateArrays &arrays) {
   const NpyArray &result = *arrays.results[0];
   int64_t count = result.data.size() / npyItemSize(result.dtype);
   auto grouped = dyn_cast<GroupedMatmulOp>(op);
@@ -158,12 +159,10 @@ NpyArray widen(const NpyArray &array, Type type) {
   return result;
 }
 
-llvm::Expected<std::vector<NpyArray>> runReference(const Stage &stage,
-                                                   const StageArrays &arrays,
-                                                   StageVariant variant,
-                                                   bool asMagnitudes,
-                                                   const NpyArray *last = {}) {
-  auto module = buildStage(stage, arrays, variant);
+llvm::Expected<std::vector<NpyArray>>
+runReference(const ComparedOp &stage, const IntermediateArrays &arrays,
+             OpVariant variant, bool asMagnitudes, const NpyArray *last = {}) {
+  auto module = buildAlone(stage, arrays, variant);
   if (!module)
     return llvm::make_error<NoReference>(llvm::toString(module.takeError()));
   auto program = compileQuietly(**module, "stage", CompileOptions());
@@ -185,8 +184,8 @@ llvm::Expected<std::vector<NpyArray>> runReference(const Stage &stage,
     bool isInteger = type.isIntOrIndex() ||
                      getElementTypeOrSelf(type).isInteger(32) ||
                      getElementTypeOrSelf(type).isInteger(64);
-    bool widens = isInit && (variant == StageVariant::F32Result ||
-                             variant == StageVariant::Sums);
+    bool widens = isInit && (variant == OpVariant::F32Result ||
+                             variant == OpVariant::Sums);
     if ((asMagnitudes && !isInteger) || widens) {
       storage[index] = *array;
       if (asMagnitudes && !isInteger)
@@ -288,9 +287,9 @@ ResultComparison compareProduct(Numbers out, const NpyArray &device,
 /// the sum and to both ends of what the bound allows, and what lies between is
 /// as good. Where it is not monotonic between these a quarter more is.
 llvm::Expected<ResultComparison>
-compareEpilogue(Numbers out, const Stage &stage, const StageArrays &arrays,
-                const NpyArray &sums, const NpyArray &magnitudes,
-                const ProductBound &bound) {
+compareEpilogue(Numbers out, const ComparedOp &stage,
+                const IntermediateArrays &arrays, const NpyArray &sums,
+                const NpyArray &magnitudes, const ProductBound &bound) {
   const NpyArray &device = *arrays.results[0];
   Numbers f32 = {Numbers::F32};
   std::array<NpyArray, 3> amounts = {sums, sums, sums};
@@ -311,7 +310,7 @@ compareEpilogue(Numbers out, const Stage &stage, const StageArrays &arrays,
   SmallVector<NpyArray, 3> results;
   for (const NpyArray &amount : amounts) {
     auto result =
-        runReference(stage, arrays, StageVariant::Disturbed, false, &amount);
+        runReference(stage, arrays, OpVariant::Disturbed, false, &amount);
     if (!result)
       return result.takeError();
     results.push_back(std::move(result->front()));
@@ -359,7 +358,7 @@ compareEpilogue(Numbers out, const Stage &stage, const StageArrays &arrays,
 
 /// The number of K elements of a product.
 template <typename OpT>
-int64_t reductionExtent(OpT matmul, const StageArrays &arrays) {
+int64_t reductionExtent(OpT matmul, const IntermediateArrays &arrays) {
   const NpyArray &a = *arrays.operands[0];
   int64_t packing =
       llvm::cantFail(getArrayType(matmul.getA().getType())).packing;
@@ -367,17 +366,16 @@ int64_t reductionExtent(OpT matmul, const StageArrays &arrays) {
 }
 
 template <typename OpT>
-llvm::Expected<StageComparison> compareMatmul(OpT matmul, const Stage &stage,
-                                              const StageArrays &arrays,
-                                              bool isExactSum) {
+llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
+                                           const IntermediateArrays &arrays,
+                                           bool isExactSum) {
   Numbers out =
       Numbers::get(getElementTypeOrSelf(matmul->getResult(0).getType()));
   if (out.kind == Numbers::None)
     return llvm::make_error<NoReference>(
         "its result is neither of f32 nor of bf16 or f16");
   bool hasEpilogue = matmul.getEpilogueBlock();
-  StageVariant variant =
-      hasEpilogue ? StageVariant::Sums : StageVariant::F32Result;
+  OpVariant variant = hasEpilogue ? OpVariant::Sums : OpVariant::F32Result;
   auto reference = runReference(stage, arrays, variant, false);
   if (!reference)
     return reference.takeError();
@@ -390,7 +388,7 @@ llvm::Expected<StageComparison> compareMatmul(OpT matmul, const Stage &stage,
   bound.factor = isExactSum ? 0x1p-23 : 33 * 0x1p-25 + 0x1p-23;
   bound.extraUlps = matmul.getAlpha() ? 0.5 : 0;
   bound.elements = countDefinedElements(stage.op, arrays);
-  StageComparison comparison;
+  OpComparison comparison;
   const NpyArray &device = *arrays.results[0];
   if (device.shape != reference->front().shape) {
     comparison.results.push_back(compareBits(device, reference->front()));
@@ -412,34 +410,34 @@ llvm::Expected<StageComparison> compareMatmul(OpT matmul, const Stage &stage,
 
 } // namespace
 
-static llvm::Expected<StageComparison>
-compareExactly(const Stage &stage, const StageArrays &arrays) {
-  auto reference = runReference(stage, arrays, StageVariant::Same, false);
+static llvm::Expected<OpComparison>
+compareExactly(const ComparedOp &stage, const IntermediateArrays &arrays) {
+  auto reference = runReference(stage, arrays, OpVariant::Same, false);
   if (!reference)
     return reference.takeError();
-  StageComparison comparison;
+  OpComparison comparison;
   auto quantize = dyn_cast<QuantizeOp>(stage.op);
   for (auto [i, expected] : llvm::enumerate(*reference)) {
     NpyArray device = *arrays.results[i];
     if (quantize)
-      ignoreSlack(quantize, arrays, i, device, expected);
+      ignorePadding(quantize, arrays, i, device, expected);
     comparison.results.push_back(compareBits(device, expected));
   }
   return comparison;
 }
 
-llvm::Expected<StageComparison> mx::compareStage(const Stage &stage,
-                                                 const StageArrays &arrays,
-                                                 bool isExactSum) {
+llvm::Expected<OpComparison> mx::compareOp(const ComparedOp &stage,
+                                           const IntermediateArrays &arrays,
+                                           bool isExactSum) {
   auto comparison =
-      llvm::TypeSwitch<Operation *, llvm::Expected<StageComparison>>(stage.op)
+      llvm::TypeSwitch<Operation *, llvm::Expected<OpComparison>>(stage.op)
           .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
             return compareMatmul(matmul, stage, arrays, isExactSum);
           })
           .Default([&](Operation *) { return compareExactly(stage, arrays); });
   if (!comparison)
     return comparison;
-  comparison->stage = describeStage(stage.op);
+  comparison->stage = describeOp(stage.op);
   for (auto [index, result] : llvm::enumerate(comparison->results))
     result.result = index;
   return comparison;

@@ -167,7 +167,7 @@ static void roundToTiles(Type type, MutableArrayRef<AffineExpr> sizes) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   auto layout = tensor ? dyn_cast_or_null<ScaleLayoutAttr>(tensor.getEncoding())
                        : ScaleLayoutAttr();
-  if (!layout || layout.getKind() != ScaleLayoutKind::Tcgen05)
+  if (!layout || layout.getKind() != ScaleLayoutKind::Sf128x4)
     return;
   AffineExpr &rows = sizes[sizes.size() - 2], &blocks = sizes.back();
   rows = layout.getRagged() == RaggedKind::Rows
@@ -237,7 +237,7 @@ static ArgumentUse getUse(BlockArgument argument) {
   ArgumentUse found;
   for (OpOperand &use : argument.getUses()) {
     Operation *op = use.getOwner();
-    if (isa<mxgpu::TmaLoadOp, mxgpu::WorkSourceOp>(op)) {
+    if (isa<mxgpu::TmaLoadOp, mxgpu::TileSchedulerOp>(op)) {
       found.reads = true;
     } else if (auto store = dyn_cast<mxgpu::TmaStoreOp>(op)) {
       found.writes = true;
@@ -296,7 +296,7 @@ Traffic mx::countLaunches(func::FuncOp function) {
 static bool readsInit(Operation *op, OpOperand &init) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return linalgOp.payloadUsesValueFromOperand(&init);
-  if (auto product = dyn_cast<ProductOpInterface>(op))
+  if (auto product = dyn_cast<MatmulOpInterface>(op))
     return product.readsOuts();
   return isa<CombineOp>(op);
 }

@@ -75,8 +75,8 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
   if (options.fuse) {
     // What the shared memory of a kernel along both axes has room for.
     constexpr int64_t kValueBits = 48;
-    pm.addPass(createMXFuseQuantizeProducers({kValueBits}));
-    pm.addPass(createMXFuseProducts());
+    pm.addPass(createMXFusePrologues({kValueBits}));
+    pm.addPass(createMXFuseEpilogues());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }

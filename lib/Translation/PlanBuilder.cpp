@@ -123,7 +123,7 @@ static bool areKnownBefore(ValueRange values) {
                                  value.getParentRegion()->getParentOp());
     if (isArgument || isa_and_present<mxgpu::SmCountOp>(op))
       continue;
-    if (!op || !PlanNumbers::isArithmetic(op))
+    if (!op || !PlanScalars::isArithmetic(op))
       return false;
     llvm::append_range(rest, op->getOperands());
   }
@@ -283,7 +283,7 @@ LogicalResult PlanBuilder::translate(Operation *op) {
     translateSelect(select);
     return success();
   }
-  if (PlanNumbers::isArithmetic(op))
+  if (PlanScalars::isArithmetic(op))
     return numbers.translate(op);
   // What a launch passes on it looks at itself, and what has no place in a plan
   // is refused below.

@@ -9,7 +9,7 @@
 #ifndef MX_LIB_TRANSLATION_PLANBUILDER_H
 #define MX_LIB_TRANSLATION_PLANBUILDER_H
 
-#include "PlanNumbers.h"
+#include "PlanScalars.h"
 #include "mx/Dialect/MXPlan/IR/MXPlan.h"
 
 namespace mx {
@@ -80,7 +80,7 @@ private:
   mlir::func::FuncOp function;
   const plan::Manifest &manifest;
   plan::Entry entry;
-  PlanNumbers numbers;
+  PlanScalars numbers;
   llvm::DenseMap<mlir::Value, plan::Buffer> buffers;
   llvm::DenseMap<mlir::Value, unsigned> maps;
   /// Which result an allocation is.

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanNumbers.h"
+#include "PlanScalars.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -16,7 +16,7 @@ using namespace mx;
 using plan::Number;
 using plan::Operator;
 
-bool PlanNumbers::isNonNegative(Number number) const {
+bool PlanScalars::isNonNegative(Number number) const {
   if (llvm::is_contained(requiredNonNegative, number))
     return true;
   switch (number.kind) {
@@ -32,7 +32,7 @@ bool PlanNumbers::isNonNegative(Number number) const {
   }
 }
 
-bool PlanNumbers::isNonNegative(const plan::Expression &expression) const {
+bool PlanScalars::isNonNegative(const plan::Expression &expression) const {
   auto [a, b, c] = expression.operands;
   switch (expression.op) {
   case Operator::Sub:
@@ -62,13 +62,13 @@ bool PlanNumbers::isNonNegative(const plan::Expression &expression) const {
   }
 }
 
-bool PlanNumbers::isKnown(Number number) const {
+bool PlanScalars::isKnown(Number number) const {
   if (number.kind == Number::Value)
     return definitions[number.value].isKnown;
   return number.kind != Number::ChosenAddress;
 }
 
-bool PlanNumbers::isSize(Number number) const {
+bool PlanScalars::isSize(Number number) const {
   switch (number.kind) {
   case Number::Value:
     return definitions[number.value].isKnown &&
@@ -84,7 +84,7 @@ bool PlanNumbers::isSize(Number number) const {
 }
 
 std::optional<Number>
-PlanNumbers::simplify(const plan::Expression &expression) const {
+PlanScalars::simplify(const plan::Expression &expression) const {
   Operator op = expression.op;
   auto [a, b, c] = expression.operands;
   if (a.isConstant() && b.isConstant() && c.isConstant()) {
@@ -152,7 +152,7 @@ static bool isInOrder(Number a, Number b) {
   return std::tie(a.kind, a.value, a.dim) <= std::tie(b.kind, b.value, b.dim);
 }
 
-Number PlanNumbers::apply(plan::Expression expression) {
+Number PlanScalars::apply(plan::Expression expression) {
   Operator op = expression.op;
   auto &[a, b, c] = expression.operands;
   if (isCommutative(op) && !isInOrder(a, b))
@@ -188,14 +188,14 @@ Number PlanNumbers::apply(plan::Expression expression) {
   return value;
 }
 
-Number PlanNumbers::define(bool isNonNegative) {
+Number PlanScalars::define(bool isNonNegative) {
   Definition &definition = definitions.emplace_back();
   definition.isNonNegative = isNonNegative;
   return Number(Number::Value, int64_t(definitions.size()) - 1);
 }
 
 std::optional<Number>
-PlanNumbers::find(const plan::Expression &expression) const {
+PlanScalars::find(const plan::Expression &expression) const {
   for (const std::vector<int64_t> *values : {&table, &computed})
     for (int64_t value : *values)
       if (definitions[value].expression == expression)
@@ -204,7 +204,7 @@ PlanNumbers::find(const plan::Expression &expression) const {
 }
 
 /// In a block that may not be reached, only if it can hardly fail.
-bool PlanNumbers::mayPrecede(const plan::Expression &expression) const {
+bool PlanScalars::mayPrecede(const plan::Expression &expression) const {
   if (!llvm::all_of(expression.operands,
                     [&](Number operand) { return isKnown(operand); }))
     return false;
@@ -213,13 +213,13 @@ bool PlanNumbers::mayPrecede(const plan::Expression &expression) const {
          (divisor.isConstant() && divisor.value > 0);
 }
 
-plan::Step &PlanNumbers::addStep(plan::Step::Kind kind) {
+plan::Step &PlanScalars::addStep(plan::Step::Kind kind) {
   plan::Step &step = blocks.back().steps->emplace_back();
   step.kind = kind;
   return step;
 }
 
-void PlanNumbers::close() {
+void PlanScalars::close() {
   computed.resize(blocks.back().computed);
   requiredNonNegative.resize(blocks.back().requiredNonNegative);
   blocks.pop_back();

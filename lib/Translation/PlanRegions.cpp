@@ -49,7 +49,7 @@ FailureOr<std::vector<Operand>> PlanBuilder::define(Operation *op,
   for (Value value : values) {
     if (isa<mxplan::BufferType>(value.getType())) {
       names.push_back(defineBuffer());
-    } else if (PlanNumbers::isNumber(value.getType())) {
+    } else if (PlanScalars::isNumber(value.getType())) {
       names.push_back(numbers.define());
     } else {
       op->emitOpError("expected control flow that gives arrays and numbers of "

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<128x128xbf16>, %e: tensor<128x128xf8E4M3FN>, %s: tens
 """
 PRODUCT = """
 !e = tensor<128x128xf8E4M3FN>
-!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @main(%a: !e, %as: !s, %b: !e, %bs: !s, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
   %r = mx.matmul ins(%a, %as, %b, %bs : !e, !s, !e, !s)
       outs(%y : tensor<128x128xf32>) -> tensor<128x128xf32>

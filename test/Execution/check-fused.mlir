@@ -18,10 +18,10 @@
 
 !x = tensor<40x64xbf16>
 !xe = tensor<40x64xf8E4M3FN>
-!xs = tensor<40x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!xs = tensor<40x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !w = tensor<24x64xbf16>
 !we = tensor<24x64xf8E4M3FN>
-!ws = tensor<24x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!ws = tensor<24x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<40x24xf32>
 #id = affine_map<(i, j) -> (i, j)>
 

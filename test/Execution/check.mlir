@@ -19,10 +19,10 @@
 // JSON: 'passed': True
 
 !elements = tensor<40x64xf8E4M3FN>
-!tiled = tensor<40x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!tiled = tensor<40x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !w = tensor<24x64xf8E4M3FN>
 !linear = tensor<24x2xf8E8M0FNU>
-!w_tiled = tensor<24x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!w_tiled = tensor<24x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
 func.func private @quantize(%x: tensor<40x64xbf16>) -> (!elements, !tiled) {
   %e = tensor.empty() : !elements

@@ -30,8 +30,8 @@
 // RUN: cmp %t/tiled.npy %t/r13.npy
 // RUN: cmp %t/ragged.npy %t/r14.npy
 
-!tiled = tensor<130x3xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-!ragged = tensor<300x3xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 2>>
+!tiled = tensor<130x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!ragged = tensor<300x3xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2>>
 
 func.func @main(%0: tensor<3x4xf32>, %1: tensor<3x4xf64>, %2: tensor<?x4xf16>,
     %3: tensor<?x?xbf16>, %4: tensor<3x4xi8>, %5: tensor<3x4xi16>,

@@ -20,7 +20,7 @@
 // FIXED-NEXT:       unfused, 3 operations reads 1.049 MB, writes 0.532 MB
 // FIXED-NEXT:       50.3 % of the bytes without fusion
 func.func @fixed(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>)
-    -> (tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>) {
+    -> (tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) {
   %e = tensor.empty() : tensor<256x512xbf16>
   %p = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
       ins(%x, %y : tensor<256x512xbf16>, tensor<256x512xbf16>) outs(%e : tensor<256x512xbf16>) {
@@ -33,10 +33,10 @@ func.func @fixed(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>)
   %0:2 = mx.quantize ins(%p : tensor<256x512xbf16>) outs(%e0, %s0 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
       -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
   %e1 = tensor.empty() : tensor<512x256xf8E4M3FN>
-  %s1 = tensor.empty() : tensor<512x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-  %1:2 = mx.quantize ins(%p : tensor<256x512xbf16>) outs(%e1, %s1 : tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-      axes = [0] -> tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-  return %0#0, %0#1, %1#0, %1#1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  %s1 = tensor.empty() : tensor<512x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+  %1:2 = mx.quantize ins(%p : tensor<256x512xbf16>) outs(%e1, %s1 : tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+      axes = [0] -> tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+  return %0#0, %0#1, %1#0, %1#1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<512x256xf8E4M3FN>, tensor<512x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }
 
 // A slice is as large as it is; what is added to is read too. The first result

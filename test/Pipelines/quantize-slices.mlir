@@ -6,9 +6,9 @@
 !wide = tensor<?x512xbf16>
 !half = tensor<?x256xbf16>
 !e = tensor<?x256xf8E4M3FN>
-!s = tensor<?x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<?x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !et = tensor<256x?xf8E4M3FN>
-!st = tensor<256x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!st = tensor<256x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
 // CHECK-LABEL: func.func @copies(
 // CHECK-NOT:     memref.copy
@@ -35,7 +35,7 @@ func.func @copies(%gu: !wide) -> (!e, !s, !et, !st, !e, !s) {
   %e2 = tensor.empty(%p) : !e
   %s2 = tensor.empty(%p) : !s
   %r:2 = mx.quantize ins(%gate, %up : !half, !half) outs(%e2, %s2 : !e, !s) -> !e, !s
-    producer {
+    prologue {
     ^bb0(%g: bf16, %u: bf16, %row: index, %col: index):
       %y = tensor.extract %gate[%row, %col] : !half
       %x = arith.mulf %g, %u : bf16

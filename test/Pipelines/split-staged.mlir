@@ -6,8 +6,8 @@
 
 !a = tensor<128x4096xf8E4M3FN>
 !b = tensor<32x4096xf8E4M3FN>
-!as = tensor<128x128xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-!bs = tensor<32x128xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!as = tensor<128x128xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!bs = tensor<32x128xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
 // CHECK: llvm.func @main_matmul(
 // CHECK: llvm.func @main_matmul_sum(

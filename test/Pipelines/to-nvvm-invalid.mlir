@@ -3,7 +3,7 @@
 // Whole functions that cannot go to the GPU, each with one message at the
 // operation that is the reason.
 
-!scales = tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!scales = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @fill(%a: tensor<128x128xf8E4M3FN>, %s: !scales) -> (tensor<128x128xf32>, tensor<128x128xf32>) {
   %zero = arith.constant -0.0 : f32
   %empty = tensor.empty() : tensor<128x128xf32>
@@ -16,7 +16,7 @@ func.func @fill(%a: tensor<128x128xf8E4M3FN>, %s: !scales) -> (tensor<128x128xf3
 
 // -----
 
-!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @constant() -> tensor<128x64xf8E4M3FN> {
   // expected-error @below {{'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument of the function}}
   %x = arith.constant dense<1.0> : tensor<128x64xbf16>
@@ -28,7 +28,7 @@ func.func @constant() -> tensor<128x64xf8E4M3FN> {
 
 // -----
 
-!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @slice(%x: tensor<128x100xbf16>) -> tensor<128x64xf8E4M3FN> {
   %v = tensor.extract_slice %x[0, 0] [128, 64] [1, 1] : tensor<128x100xbf16> to tensor<128x64xbf16>
   %q = tensor.empty() : tensor<128x64xf8E4M3FN>
@@ -42,7 +42,7 @@ func.func @slice(%x: tensor<128x100xbf16>) -> tensor<128x64xf8E4M3FN> {
 // -----
 
 func.func @linear(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
-  // expected-error @below {{'mx.matmul' op expected scales of a in layout tcgen05 on the GPU, found 'memref<128x4xf8E8M0FNU>'}}
+  // expected-error @below {{'mx.matmul' op expected scales of a in layout sf_128x4 on the GPU, found 'memref<128x4xf8E8M0FNU>'}}
   %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>)
       outs(%y : tensor<128x128xf32>) -> tensor<128x128xf32>
   return %0 : tensor<128x128xf32>

@@ -4,7 +4,7 @@
 // What functions may do around mx operations: call one another, branch, return
 // an argument, which takes a copy.
 
-!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT:     call @callee(
 // CHECK:         gpu.launch_func <%{{.*}} : !llvm.ptr> @kernels::@main_quantize
@@ -27,7 +27,7 @@ func.func @main(%x: tensor<128x64xbf16>) -> tensor<128x64xf8E4M3FN> {
 
 // -----
 
-!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-LABEL: func.func @copy(
 // CHECK:         gpu.launch_func
 // CHECK:         llvm.call @mgpuMemcpy(
@@ -38,7 +38,7 @@ func.func @copy(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: !scale
 
 // -----
 
-!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-LABEL: func.func @branch(
 // CHECK:         scf.if
 // CHECK:           gpu.launch_func
@@ -65,7 +65,7 @@ func.func @nothing(%x: f32) -> f32 {
 
 // -----
 
-!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // Operations that others have inlined carry the place of the call.
 // CHECK-LABEL: func.func @call_site(
 // CHECK:         gpu.launch_func

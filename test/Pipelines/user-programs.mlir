@@ -4,7 +4,7 @@
 // refused at what was written, with the reason and what to do.
 
 !a = tensor<4x128x256xf8E4M3FN>
-!as = tensor<4x128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!as = tensor<4x128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !o = tensor<4x128x128xf32>
 func.func @rank3(%a: !a, %as: !as, %b: !a, %bs: !as) -> !o {
   %0 = tensor.empty() : !o
@@ -18,7 +18,7 @@ func.func @rank3(%a: !a, %as: !as, %b: !a, %bs: !as) -> !o {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 func.func @weight_only(%x: !m, %e: !e, %s: !s) -> !y {
   %w0 = tensor.empty() : !w
@@ -35,10 +35,10 @@ func.func @weight_only(%x: !m, %e: !e, %s: !s) -> !y {
 // -----
 
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 !e4 = tensor<128x256xf4E2M1FN>
-!s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<tcgen05>>
+!s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<sf_128x4>>
 // expected-note @below {{b_scales is defined here}}
 func.func @nvfp4_mxfp8(%a: !e4, %as: !s4, %b: !e, %bs: !s) -> !y {
   %0 = tensor.empty() : !y
@@ -52,9 +52,9 @@ func.func @nvfp4_mxfp8(%a: !e4, %as: !s4, %b: !e, %bs: !s) -> !y {
 !m = tensor<128x256xbf16>
 !w = tensor<256x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !we = tensor<256x256xf8E4M3FN>
-!ws = tensor<256x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!ws = tensor<256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !stack = tensor<3x256x256xbf16>
 func.func @loop(%x: !m, %ws: !stack) -> !m {
   %c0 = arith.constant 0 : index
@@ -81,7 +81,7 @@ func.func @loop(%x: !m, %ws: !stack) -> !m {
 
 !m = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !l = tensor<128x8xf8E8M0FNU>
 !y = tensor<128x128xf32>
 func.func @const_scales(%x: !m, %w: !e) -> !y {
@@ -102,7 +102,7 @@ func.func @const_scales(%x: !m, %w: !e) -> !y {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 func.func @const_weights(%x: !m) -> !y {
   // expected-error @below {{'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument of the function}}
@@ -122,16 +122,16 @@ func.func @const_weights(%x: !m) -> !y {
 
 !m = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 !se = tensor<3x128x256xf8E4M3FN>
-!ss = tensor<3x128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!ss = tensor<3x128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @stacked_scales(%x: !m, %ws: !se, %wss: !ss) -> !y {
   %qe0 = tensor.empty() : !e
   %qs0 = tensor.empty() : !s
   %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
   %w = tensor.extract_slice %ws[1, 0, 0] [1, 128, 256] [1, 1, 1] : !se to !e
-  // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.scale_layout<tcgen05> to a physical tensor; expected an mx operation, func, scf.for, scf.if, scf.while, arith.select, tensor.empty or tensor.dim: make this part a tensor of its own, an argument or what mx.relayout gives}}
+  // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.scale_layout<sf_128x4> to a physical tensor; expected an mx operation, func, scf.for, scf.if, scf.while, arith.select, tensor.empty or tensor.dim: make this part a tensor of its own, an argument or what mx.relayout gives}}
   %s = tensor.extract_slice %wss[1, 0, 0] [1, 128, 8] [1, 1, 1] : !ss to !s
   %0 = tensor.empty() : !y
   %y = mx.matmul ins(%q#0, %q#1, %w, %s : !e, !s, !e, !s) outs(%0 : !y) -> !y
@@ -142,7 +142,7 @@ func.func @stacked_scales(%x: !m, %ws: !se, %wss: !ss) -> !y {
 
 !m = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 !se = tensor<3x128x256xf8E4M3FN>
 !tl = tensor<1x2x32x4x4xf8E8M0FNU>
@@ -166,7 +166,7 @@ func.func @stacked_tiles(%x: !m, %ws: !se, %wss: !ss) -> !y {
 !y = tensor<128x128xf32>
 func.func @linear_scales(%x: !e, %xs: !l, %w: !e, %ws: !l) -> !y {
   %0 = tensor.empty() : !y
-  // expected-error @below {{'mx.matmul' op expected scales of a in layout tcgen05 on the GPU, found 'memref<128x8xf8E8M0FNU>': quantize to #mx.scale_layout<tcgen05>, or use mx.relayout}}
+  // expected-error @below {{'mx.matmul' op expected scales of a in layout sf_128x4 on the GPU, found 'memref<128x8xf8E8M0FNU>': quantize to #mx.scale_layout<sf_128x4>, or use mx.relayout}}
   %y = mx.matmul ins(%x, %xs, %w, %ws : !e, !l, !e, !l) outs(%0 : !y) -> !y
   return %y : !y
 }
@@ -175,7 +175,7 @@ func.func @linear_scales(%x: !e, %xs: !l, %w: !e, %ws: !l) -> !y {
 
 !m = tensor<128x256xbf16>
 !e4 = tensor<128x256xf4E2M1FN>
-!s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<tcgen05>>
+!s4 = tensor<128x16xf8E4M3FN, #mx.scale_layout<sf_128x4>>
 func.func @nvfp4_amax(%x: !m) -> (!e4, !s4) {
   %a0 = tensor.empty() : tensor<f32>
   %a = mx.amax ins(%x : !m) outs(%a0 : tensor<f32>) -> tensor<f32>
@@ -194,7 +194,7 @@ func.func @nvfp4_amax(%x: !m) -> (!e4, !s4) {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 func.func @second_use(%x: !m, %w: !w) -> (!y, !y) {
   %qe0 = tensor.empty() : !e
@@ -223,7 +223,7 @@ func.func @second_use(%x: !m, %w: !w) -> (!y, !y) {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 func.func @accumulate(%x: !m, %w: !w, %acc: !y) -> !y {
   %qe0 = tensor.empty() : !e
@@ -251,7 +251,7 @@ func.func @accumulate(%x: !m, %w: !w, %acc: !y) -> !y {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 func.func @reads_outs(%x: !m, %w: !w, %acc: !y) -> !y {
   %qe0 = tensor.empty() : !e
@@ -277,7 +277,7 @@ func.func @reads_outs(%x: !m, %w: !w, %acc: !y) -> !y {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 func.func @transposed(%x: !m, %w: !w) -> !y {
   %qe0 = tensor.empty() : !e
@@ -301,7 +301,7 @@ func.func @transposed(%x: !m, %w: !w) -> !y {
 // -----
 
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !f = tensor<128x256xf32>
 func.func @dequantize_scale(%e: !e, %s: !s) -> !f {
   %0 = tensor.empty() : !f
@@ -339,7 +339,7 @@ func.func @elementwise_alone(%x: !f) -> !f {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 func.func @addf(%x: !m, %w: !w, %b: !y) -> !y {
   %qe0 = tensor.empty() : !e
@@ -381,7 +381,7 @@ func.func @transpose(%x: !f) -> tensor<256x128xf32> {
 
 !m = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @pad(%x: tensor<100x256xbf16>) -> (!e, !s) {
   %c = arith.constant 0.0 : bf16
   // expected-error @below {{'tensor.pad' op expected tensors to stay in device memory, where no kernel pads them: pad the argument before the call (products and quantizers take any number of rows)}}
@@ -412,7 +412,7 @@ func.func @fill1(%x: !m) -> !y {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 func.func @slice_returned(%x: !m, %w: !w) -> tensor<128x64xf32> {
   %qe0 = tensor.empty() : !e
@@ -433,7 +433,7 @@ func.func @slice_returned(%x: !m, %w: !w) -> tensor<128x64xf32> {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 !f = tensor<128x256xf32>
 func.func @insert_slice(%x: !m, %w: !w) -> tensor<128x256xf32> {
@@ -456,7 +456,7 @@ func.func @insert_slice(%x: !m, %w: !w) -> tensor<128x256xf32> {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 !f = tensor<128x256xf32>
 func.func @concat(%x: !m, %w: !w) -> tensor<128x256xf32> {
@@ -480,7 +480,7 @@ func.func @concat(%x: !m, %w: !w) -> tensor<128x256xf32> {
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 func.func @extract(%x: !m, %w: !w) -> f32 {
   %qe0 = tensor.empty() : !e

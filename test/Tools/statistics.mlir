@@ -2,7 +2,7 @@
 // --mlir-pass-statistics; and the passes of tests, which no installed tool has.
 
 // RUN: mx-opt %s --mx-to-mxgpu --mx-statistics -o /dev/null 2>&1 | FileCheck %s --check-prefix=GPU
-// GPU-DAG: 1 mx-fuse-quantize-producers - Operations computed where results are quantized
+// GPU-DAG: 1 mx-fuse-prologues - Operations computed where results are quantized
 // GPU-DAG: 1 convert-mx-to-mxgpu {{.*}}- Kernels made
 // RUN: mx-opt %s --mx-materialize-layouts --mx-statistics -o /dev/null 2>&1 | FileCheck %s --check-prefix=LAYOUTS
 // LAYOUTS: 2 mx-materialize-layouts - Tensors whose layout became explicit
@@ -15,7 +15,7 @@
 
 !x = tensor<?x128xf32>
 !e = tensor<?x128xf8E4M3FN>
-!s = tensor<?x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<?x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
 func.func @main(%x: !x) -> (!e, !s) {
   %c0 = arith.constant 0 : index

@@ -105,7 +105,7 @@ def quantize_weights(w):
 
 
 def untile(tiles, rows, blocks):
-    """Scales from the tcgen05 layout."""
+    """Scales from the sf_128x4 layout."""
     n = tiles.ndim - 5
     order = [*range(n), n, n + 3, n + 2, n + 1, n + 4]
     r, c = tiles.shape[n:n + 2]

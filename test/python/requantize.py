@@ -17,7 +17,7 @@ import numpy as np
 
 FLOATS = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
 SOURCES = [*ref.ELEMENTS, "nvfp4"]
-LAYOUTS = ["linear", "tcgen05"]
+LAYOUTS = ["linear", "sf_128x4"]
 ENCODE, DECODE = np.float32(3.5), np.float32(1 / 3.7)
 
 
@@ -28,7 +28,7 @@ def split(name):
 
 def tensors(rows, columns, name, layout):
     element, scale, block = split(name)
-    encoding = ", #mx.scale_layout<tcgen05>" if layout == "tcgen05" else ""
+    encoding = ", #mx.scale_layout<sf_128x4>" if layout == "sf_128x4" else ""
     return [f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{columns // block}x{scale}{encoding}>"]
 
 
@@ -88,7 +88,7 @@ class Case:
             x = self.value if axis else np.ascontiguousarray(self.value.T)
             codes, scales = ref.quantize(x, element, self.rounding, ENCODE if self.out == "nvfp4" else None)
             yield ref.pack(codes, element)
-            yield ref.tile(scales) if self.layout == "tcgen05" else scales
+            yield ref.tile(scales) if self.layout == "sf_128x4" else scales
         if self.amax:
             bits = (self.value.view(np.uint32) & 0x7FFFFFFF).max()
             yield np.array(bits if bits <= 0x7F800000 else 0x7FFFFFFF, np.uint32)
@@ -128,11 +128,11 @@ class Program:
         with np.errstate(all="ignore"):
             for along in axes:
                 s = self.source("f8E4M3FN", "linear")
-                self.add([(s, "bf16"), "y"], along, "f8E4M3FN", "tcgen05", """%x = arith.extf %a0 : bf16 to f32
+                self.add([(s, "bf16"), "y"], along, "f8E4M3FN", "sf_128x4", """%x = arith.extf %a0 : bf16 to f32
                     %w = arith.extf %a1 : bf16 to f32
                     %p = arith.mulf %x, %w : f32
                     mx.yield %p""", self.sources[s].numbers("bf16") * wide, "f32")
-                a, b = self.source("nvfp4", "tcgen05"), self.source("f8E5M2", "linear")
+                a, b = self.source("nvfp4", "sf_128x4"), self.source("f8E5M2", "linear")
                 self.add(["y", (a, "f32"), (b, "f32")], along, "f4E2M1FN", "linear", """%w = arith.extf %a0 : bf16 to f32
                     %p = arith.mulf %w, %a1 : f32
                     %t = arith.addf %p, %a2 : f32
@@ -141,8 +141,8 @@ class Program:
                 self.add([(s, "f32")], along, "f8E4M3FN", "linear", """%p = arith.mulf %a0, %decode : f32
                     mx.yield %p""", self.sources[s].numbers("f32") * DECODE, "f32", amax=True)
                 for name in ["f8E4M3FN", "f4E2M1FN"]:
-                    s = self.source(name, "tcgen05")
-                    self.add([(s, "bf16")], along, "f8E4M3FN", "tcgen05", "mx.yield %a0",
+                    s = self.source(name, "sf_128x4")
+                    self.add([(s, "bf16")], along, "f8E4M3FN", "sf_128x4", "mx.yield %a0",
                              self.gather(self.sources[s].numbers("bf16")), "bf16",
                              operands=f"gather(%index : tensor<{len(self.index)}xi32>)")
         return self
@@ -169,7 +169,7 @@ class Program:
             lines.append(f"""%r{i}:{len(outs)} = mx.quantize ins{listed(inputs)} input_scales{listed(scales)} {case.operands}
                 outs({", ".join(empties)} : {", ".join(outs)}) axes = {case.axes}
                 {"block_size = 16" if case.out == "nvfp4" else ""} {"amax" if case.amax else ""}
-                {"" if case.out == "nvfp4" else f"scale_rounding = {case.rounding}"} -> {", ".join(outs)} producer {{
+                {"" if case.out == "nvfp4" else f"scale_rounding = {case.rounding}"} -> {", ".join(outs)} prologue {{
                 ^bb0({arguments}, %row: index, %col: index):
                 {case.body} : {case.yields}
                 }}""")

@@ -29,7 +29,7 @@ BACKWARD = SILU + """
   %y = arith.truncf %du : f32 to bf16"""
 
 
-def producer(body, yielded, weights="%ps[%row] : tensor<?xf32>"):
+def prologue(body, yielded, weights="%ps[%row] : tensor<?xf32>"):
     """The region of mx.quantize."""
     return f"""
   %p = tensor.extract {weights}{body}

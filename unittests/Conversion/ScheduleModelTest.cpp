@@ -122,33 +122,35 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
   const target::TargetInfo &target = getTarget();
   std::vector<Candidate> candidates = rankSchedules(problem, target);
   ASSERT_FALSE(candidates.empty());
-  const auto &[parts, cost] = candidates.front();
+  const auto &[fields, cost] = candidates.front();
   // It verifies, as an attribute and for the problem.
   auto emitError = [&] {
     ADD_FAILURE() << "the schedule does not verify";
     return emitRemark(UnknownLoc::get(&context));
   };
   EXPECT_TRUE(succeeded(ScheduleAttr::verify(
-      emitError, parts.tile, parts.ctaPair, parts.stages, parts.accumulators,
-      parts.overlap, parts.scaleSlots, parts.splitK, parts.tileLoop,
-      RasterAttr::get(&context, parts.rasterOrder, parts.rasterGroup),
-      parts.epilogue, parts.staging, parts.registers, parts.l2A, parts.l2B,
-      parts.pdl)));
-  EXPECT_FALSE(checkSchedule(problem, parts, target).has_value());
+      emitError, fields.tile, fields.ctaPair, fields.stages,
+      fields.accumulators, fields.overlap, fields.scaleStages, fields.splitK,
+      fields.tileLoop,
+      RasterAttr::get(&context, fields.rasterOrder, fields.rasterGroup),
+      fields.epilogue, fields.staging, fields.registers, fields.l2A, fields.l2B,
+      fields.pdl)));
+  EXPECT_FALSE(checkSchedule(problem, fields, target).has_value());
   // One stage more does not fit.
-  ScheduleParts more = parts;
+  ScheduleFields more = fields;
   ++more.stages;
   EXPECT_TRUE(checkSchedule(problem, more, target).has_value());
   // Nothing is multiplied that a smaller tile would leave out.
-  EXPECT_TRUE(parts.tile[1] < 64 || parts.tile[1] - 64 < problem.n)
-      << parts.tile[1] << " columns";
-  EXPECT_TRUE(!parts.ctaPair || problem.m > 128);
-  EXPECT_TRUE(parts.tile[1] >= 64 || problem.n <= parts.tile[1]);
+  EXPECT_TRUE(fields.tile[1] < 64 || fields.tile[1] - 64 < problem.n)
+      << fields.tile[1] << " columns";
+  EXPECT_TRUE(!fields.ctaPair || problem.m > 128);
+  EXPECT_TRUE(fields.tile[1] >= 64 || problem.n <= fields.tile[1]);
   // A split reduction has a step in each part, and tiles alone are too few.
-  int64_t steps = ceilDiv(problem.k, parts.tile[2]);
-  EXPECT_LE(parts.splitK, steps);
-  EXPECT_TRUE(parts.splitK == 1 || cost.units / parts.splitK < target.smCount);
-  EXPECT_TRUE(parts.epilogue == Epilogue::Direct || canStoreByTma(problem));
+  int64_t steps = ceilDiv(problem.k, fields.tile[2]);
+  EXPECT_LE(fields.splitK, steps);
+  EXPECT_TRUE(fields.splitK == 1 ||
+              cost.units / fields.splitK < target.smCount);
+  EXPECT_TRUE(fields.epilogue == Epilogue::Direct || canStoreByTma(problem));
   EXPECT_GE(cost.total, getIdealCycles(problem, target));
   for (const Candidate &other : candidates)
     EXPECT_FALSE(isDominated(cost, other.cost));
@@ -184,25 +186,25 @@ TEST(ScheduleModel, Formats) {
 
 TEST(ScheduleModel, TinyTakesOneSmallTile) {
   for (const Format &format : kFormats) {
-    auto [parts, cost] = choose(getProblem(format, 1, 1, 32));
-    EXPECT_EQ(parts.tile, (std::array<int64_t, 3>{128, 16, 128}));
-    EXPECT_FALSE(parts.ctaPair);
-    EXPECT_EQ(parts.splitK, 1);
+    auto [fields, cost] = choose(getProblem(format, 1, 1, 32));
+    EXPECT_EQ(fields.tile, (std::array<int64_t, 3>{128, 16, 128}));
+    EXPECT_FALSE(fields.ctaPair);
+    EXPECT_EQ(fields.splitK, 1);
     EXPECT_EQ(cost.units, 1);
-    EXPECT_EQ(parts.tileLoop, TileLoop::Static);
-    EXPECT_EQ(parts.rasterOrder, RasterOrder::Linear);
+    EXPECT_EQ(fields.tileLoop, TileLoop::Static);
+    EXPECT_EQ(fields.rasterOrder, RasterOrder::Linear);
   }
 }
 
 TEST(ScheduleModel, LargeSquareTakesPairsThatOverlap) {
   for (int64_t size : {8192, 16384}) {
-    auto [parts, cost] = choose(getProblem(kFormats[0], size, size, size));
-    EXPECT_TRUE(parts.ctaPair);
-    EXPECT_EQ(parts.tile[1], 256);
-    EXPECT_EQ(parts.accumulators, 2);
-    EXPECT_NE(parts.overlap, 0);
-    EXPECT_NE(parts.rasterOrder, RasterOrder::Linear);
-    EXPECT_EQ(parts.splitK, 1);
+    auto [fields, cost] = choose(getProblem(kFormats[0], size, size, size));
+    EXPECT_TRUE(fields.ctaPair);
+    EXPECT_EQ(fields.tile[1], 256);
+    EXPECT_EQ(fields.accumulators, 2);
+    EXPECT_NE(fields.overlap, 0);
+    EXPECT_NE(fields.rasterOrder, RasterOrder::Linear);
+    EXPECT_EQ(fields.splitK, 1);
   }
 }
 
@@ -228,22 +230,24 @@ TEST(ScheduleModel, FewTilesOfALongReductionAreSplit) {
   for (auto [m, n, k] :
        {std::tuple(128, 128, 65536), std::tuple(256, 256, 131072),
         std::tuple(512, 512, 32768)})
-    EXPECT_GT(choose(getProblem(kFormats[0], m, n, k)).parts.splitK, 1)
+    EXPECT_GT(choose(getProblem(kFormats[0], m, n, k)).fields.splitK, 1)
         << m << " x " << n << " x " << k;
   // Many tiles, or a short reduction, are not.
-  EXPECT_EQ(choose(getProblem(kFormats[0], 4096, 4096, 65536)).parts.splitK, 1);
-  EXPECT_EQ(choose(getProblem(kFormats[0], 128, 128, 1024)).parts.splitK, 1);
+  EXPECT_EQ(choose(getProblem(kFormats[0], 4096, 4096, 65536)).fields.splitK,
+            1);
+  EXPECT_EQ(choose(getProblem(kFormats[0], 128, 128, 1024)).fields.splitK, 1);
 }
 
 TEST(ScheduleModel, UnknownSizesGetWhatIsRightForAll) {
   for (const Format &format : kFormats) {
     constexpr int64_t dynamic = ShapedType::kDynamic;
-    auto [parts, cost] = choose(getProblem(format, dynamic, dynamic, dynamic));
-    EXPECT_EQ(parts.tile[1] % 64, 0);
-    EXPECT_EQ(parts.splitK, 1);
-    EXPECT_EQ(parts.epilogue, Epilogue::Direct);
-    EXPECT_FALSE(checkSchedule(getProblem(format, 1, 1, 32), parts, getTarget())
-                     .has_value());
+    auto [fields, cost] = choose(getProblem(format, dynamic, dynamic, dynamic));
+    EXPECT_EQ(fields.tile[1] % 64, 0);
+    EXPECT_EQ(fields.splitK, 1);
+    EXPECT_EQ(fields.epilogue, Epilogue::Direct);
+    EXPECT_FALSE(
+        checkSchedule(getProblem(format, 1, 1, 32), fields, getTarget())
+            .has_value());
   }
 }
 
@@ -305,11 +309,11 @@ double getSimulatedLoads(target::TileGrid grid, RasterOrder order,
     std::set<uint32_t> panels;
     for (uint32_t unit = first; unit < std::min(first + workers, tiles);
          ++unit) {
-      target::TilePosition tile =
-          order == RasterOrder::Linear ? target::linearTile(grid, unit)
-          : order == RasterOrder::Hilbert
-              ? target::hilbertTile(grid, unit)
-              : target::supergroupTile(grid, group, unit);
+      target::TilePosition tile = order == RasterOrder::Linear
+                                      ? target::linearTile(grid, unit)
+                                  : order == RasterOrder::Hilbert
+                                      ? target::hilbertTile(grid, unit)
+                                      : target::groupMTile(grid, group, unit);
       panels.insert(tile.row);
       panels.insert(grid.rows + tile.column);
     }
@@ -328,21 +332,20 @@ TEST(ScheduleModel, LoadsFollowTheRaster) {
        {std::tuple(8192, 8192, 8192), std::tuple(16384, 16384, 16384),
         std::tuple(131072, 4096, 7168), std::tuple(4096, 131072, 7168)}) {
     MatmulProblem problem = getProblem(kFormats[0], m, n, k);
-    for (auto [order, group] : {std::pair(RasterOrder::Linear, 1),
-                                std::pair(RasterOrder::Supergroup, 4),
-                                std::pair(RasterOrder::Supergroup, 8),
-                                std::pair(RasterOrder::Supergroup, 16),
-                                std::pair(RasterOrder::Hilbert, 1)}) {
+    for (auto [order, group] :
+         {std::pair(RasterOrder::Linear, 1), std::pair(RasterOrder::GroupM, 4),
+          std::pair(RasterOrder::GroupM, 8), std::pair(RasterOrder::GroupM, 16),
+          std::pair(RasterOrder::Hilbert, 1)}) {
       SCOPED_TRACE(testing::Message()
                    << m << " x " << n << " x " << k << ", "
                    << stringifyRasterOrder(order).str() << ' ' << group);
-      ScheduleParts parts;
-      parts.tile = {256, 256, 128};
-      parts.ctaPair = true;
-      parts.stages = 5;
-      parts.rasterOrder = order;
-      parts.rasterGroup = group;
-      double modelled = double(getModelledCost(problem, parts, target).hbm) *
+      ScheduleFields fields;
+      fields.tile = {256, 256, 128};
+      fields.ctaPair = true;
+      fields.stages = 5;
+      fields.rasterOrder = order;
+      fields.rasterGroup = group;
+      double modelled = double(getModelledCost(problem, fields, target).hbm) *
                             rates.hbmBytesPerClk -
                         double(m) * n * 2;
       double panel = 256.0 * k * 33 / 32;

@@ -43,7 +43,7 @@ protected:
     module = parseSourceString<ModuleOp>(kSource, &context);
     auto entry = lookupEntry(*module, "main");
     EXPECT_TRUE(bool(entry));
-    list = *exposeStages(*entry);
+    list = *exposeIntermediates(*entry);
 
     std::mt19937 random(7);
     arguments = {makeArray("u2", {kM, kK}), makeArray("u1", {kN, kK}),
@@ -61,35 +61,36 @@ protected:
     results = std::move(*run);
   }
 
-  const NpyArray *find(const StageValue &value) {
+  const NpyArray *find(const IntermediateValue &value) {
     switch (value.kind) {
-    case StageValue::Argument:
+    case IntermediateValue::Argument:
       return &arguments[value.index];
-    case StageValue::Result:
+    case IntermediateValue::Result:
       return &results[value.index];
     default:
       return nullptr;
     }
   }
 
-  StageArrays arraysOf(const Stage &stage) {
-    StageArrays arrays;
-    for (const StageValue &value : stage.operands)
+  IntermediateArrays arraysOf(const ComparedOp &stage) {
+    IntermediateArrays arrays;
+    for (const IntermediateValue &value : stage.operands)
       arrays.operands.push_back(find(value));
-    for (const StageValue &value : stage.results)
+    for (const IntermediateValue &value : stage.results)
       arrays.results.push_back(find(value));
     return arrays;
   }
 
-  StageComparison compare(const Stage &stage, const StageArrays &arrays) {
-    auto comparison = compareStage(stage, arrays, /*isExactSum=*/true);
+  OpComparison compare(const ComparedOp &stage,
+                       const IntermediateArrays &arrays) {
+    auto comparison = compareOp(stage, arrays, /*isExactSum=*/true);
     EXPECT_TRUE(bool(comparison));
     return std::move(*comparison);
   }
 
   /// The product as a device makes it that sees `operands`.
-  NpyArray multiply(const StageArrays &operands) {
-    auto stage = buildStage(product(), operands, StageVariant::Same);
+  NpyArray multiply(const IntermediateArrays &operands) {
+    auto stage = buildAlone(product(), operands, OpVariant::Same);
     EXPECT_TRUE(bool(stage));
     auto program = Program::compile(**stage, "stage", CompileOptions());
     EXPECT_TRUE(bool(program));
@@ -102,12 +103,12 @@ protected:
     return std::move(run->front());
   }
 
-  const Stage &quantizer() { return list.stages[0]; }
-  const Stage &product() { return list.stages[1]; }
+  const ComparedOp &quantizer() { return list.stages[0]; }
+  const ComparedOp &product() { return list.stages[1]; }
 
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
-  StageList list;
+  IntermediateList list;
   std::vector<NpyArray> arguments, results;
 };
 
@@ -118,7 +119,7 @@ TEST_F(CompareTest, FindsBothStages) {
 }
 
 TEST_F(CompareTest, PassesWhatIsRight) {
-  for (const Stage &stage : list.stages)
+  for (const ComparedOp &stage : list.stages)
     for (const ResultComparison &result :
          compare(stage, arraysOf(stage)).results) {
       EXPECT_TRUE(result.passed());
@@ -127,13 +128,13 @@ TEST_F(CompareTest, PassesWhatIsRight) {
 }
 
 TEST_F(CompareTest, CountsEveryUnequalByteOfAQuantizer) {
-  StageArrays arrays = arraysOf(quantizer());
+  IntermediateArrays arrays = arraysOf(quantizer());
   NpyArray codes = *arrays.results[0], scales = *arrays.results[1];
   codes.data[100] ^= 1;
   codes.data[2000] ^= 0x80;
   scales.data[7] += 1;
   arrays.results = {&codes, &scales};
-  StageComparison comparison = compare(quantizer(), arrays);
+  OpComparison comparison = compare(quantizer(), arrays);
   EXPECT_EQ(comparison.results[0].unequalBytes, 2);
   EXPECT_EQ(comparison.results[0].worst, 100);
   EXPECT_EQ(comparison.results[1].unequalBytes, 1);
@@ -144,14 +145,14 @@ TEST_F(CompareTest, CountsEveryUnequalByteOfAQuantizer) {
 // each element that is off by one code.
 TEST_F(CompareTest, FindsEveryWrongScale) {
   for (unsigned operand : {1u, 3u}) {
-    StageArrays right = arraysOf(product());
+    IntermediateArrays right = arraysOf(product());
     for (size_t i = 0; i < right.operands[operand]->data.size(); i += 61) {
-      StageArrays seen = arraysOf(product());
+      IntermediateArrays seen = arraysOf(product());
       NpyArray scales = *right.operands[operand];
       scales.data[i] ^= 1;
       seen.operands[operand] = &scales;
       NpyArray y = multiply(seen);
-      StageArrays arrays = right;
+      IntermediateArrays arrays = right;
       arrays.results = {&y};
       ResultComparison result = compare(product(), arrays).results[0];
       EXPECT_FALSE(result.passed()) << "operand " << operand << " scale " << i;
@@ -160,25 +161,25 @@ TEST_F(CompareTest, FindsEveryWrongScale) {
 }
 
 TEST_F(CompareTest, FindsAWrongElement) {
-  StageArrays right = arraysOf(product());
+  IntermediateArrays right = arraysOf(product());
   for (size_t i = 5; i < right.operands[0]->data.size(); i += 1999) {
-    StageArrays seen = right;
+    IntermediateArrays seen = right;
     NpyArray codes = *right.operands[0];
     codes.data[i] ^= 0x80;
     seen.operands[0] = &codes;
     NpyArray y = multiply(seen);
-    StageArrays arrays = right;
+    IntermediateArrays arrays = right;
     arrays.results = {&y};
     EXPECT_FALSE(compare(product(), arrays).results[0].passed()) << i;
   }
 }
 
 TEST_F(CompareTest, TellsNaNAndInfinityFromNumbers) {
-  StageArrays arrays = arraysOf(product());
+  IntermediateArrays arrays = arraysOf(product());
   for (float wrong : {std::nanf(""), INFINITY, -INFINITY}) {
     NpyArray y = *arrays.results[0];
     std::memcpy(y.data.data() + 4 * 77, &wrong, 4);
-    StageArrays seen = arrays;
+    IntermediateArrays seen = arrays;
     seen.results = {&y};
     ResultComparison result = compare(product(), seen).results[0];
     EXPECT_EQ(result.violations, 1) << wrong;
@@ -189,7 +190,7 @@ TEST_F(CompareTest, TellsNaNAndInfinityFromNumbers) {
 // A NaN scale makes a row of NaN, and a device that hides it is wrong.
 TEST_F(CompareTest, MissesNoNaN) {
   NpyArray y = results[0];
-  StageArrays arrays = arraysOf(product());
+  IntermediateArrays arrays = arraysOf(product());
   NpyArray scales = *arrays.operands[1];
   scales.data[3 * (kK / 32)] = 0xFF;
   arrays.operands[1] = &scales;

@@ -24,7 +24,7 @@ namespace {
 const char *const kSource = R"(
 !x = tensor<128x128xbf16>
 !e = tensor<128x128xf8E4M3FN>
-!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<128x128xf32>
 #id = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (j)>
@@ -95,18 +95,18 @@ TEST_F(FusedTest, FindsEveryWrongArray) {
   ASSERT_TRUE(succeeded(pm.run(*module)));
   auto entry = lookupEntry(*module, "main");
   ASSERT_TRUE(bool(entry));
-  auto list = exposeStages(*entry);
+  auto list = exposeIntermediates(*entry);
   ASSERT_TRUE(succeeded(list));
   EXPECT_TRUE(list->hidden.empty());
   ASSERT_EQ(list->stages.size(), 2u);
-  EXPECT_TRUE(cast<QuantizeOp>(list->stages[0].op).getProducerBlock());
+  EXPECT_TRUE(cast<QuantizeOp>(list->stages[0].op).getPrologueBlock());
   EXPECT_TRUE(cast<MatmulOp>(list->stages[1].op).getEpilogueBlock());
   std::vector<NpyArray> results = run(*module);
 
-  for (const Stage &stage : list->stages) {
-    StageArrays arrays = collectArrays(stage, arguments, results);
-    auto passes = [&](const StageArrays &seen) {
-      auto comparison = compareStage(stage, seen, /*isExactSum=*/true);
+  for (const ComparedOp &stage : list->stages) {
+    IntermediateArrays arrays = collectArrays(stage, arguments, results);
+    auto passes = [&](const IntermediateArrays &seen) {
+      auto comparison = compareOp(stage, seen, /*isExactSum=*/true);
       EXPECT_TRUE(bool(comparison));
       return llvm::all_of(comparison->results,
                           [](const auto &result) { return result.passed(); });
@@ -116,7 +116,7 @@ TEST_F(FusedTest, FindsEveryWrongArray) {
       // The upper byte of an element, a code or a scale.
       NpyArray wrong = *arrays.results[i];
       wrong.data[npyItemSize(wrong.dtype) * 101 - 1] ^= 0x41;
-      StageArrays seen = arrays;
+      IntermediateArrays seen = arrays;
       seen.results[i] = &wrong;
       EXPECT_FALSE(passes(seen)) << "result " << i;
     }
@@ -127,7 +127,7 @@ TEST_F(FusedTest, FindsEveryWrongArray) {
       for (size_t j = npyItemSize(wrong.dtype) - 1; j < wrong.data.size();
            j += npyItemSize(wrong.dtype))
         wrong.data[j] ^= 0x03;
-      StageArrays seen = arrays;
+      IntermediateArrays seen = arrays;
       seen.operands[i] = &wrong;
       EXPECT_FALSE(passes(seen)) << "operand " << i;
     }

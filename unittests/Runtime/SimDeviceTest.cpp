@@ -24,7 +24,7 @@ std::string kernels() {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-/// Whether `text` contains all of `parts`.
+/// Whether `text` contains all of `num_b`.
 testing::AssertionResult contains(const std::string &text,
                                   std::vector<std::string> parts) {
   for (const std::string &part : parts)

@@ -23,8 +23,7 @@ TilePosition target::linearTile(TileGrid grid, uint32_t unit) {
   return {unit / grid.columns, unit % grid.columns};
 }
 
-TilePosition target::supergroupTile(TileGrid grid, uint32_t group,
-                                    uint32_t unit) {
+TilePosition target::groupMTile(TileGrid grid, uint32_t group, uint32_t unit) {
   group = std::min(group, grid.rows);
   uint32_t band = unit / (group * grid.columns);
   uint32_t inBand = unit - band * (group * grid.columns);

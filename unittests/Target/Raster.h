@@ -31,7 +31,7 @@ TilePosition linearTile(TileGrid grid, uint32_t unit);
 
 /// Column by column within bands of `group` rows; the last band has what is
 /// left.
-TilePosition supergroupTile(TileGrid grid, uint32_t group, uint32_t unit);
+TilePosition groupMTile(TileGrid grid, uint32_t group, uint32_t unit);
 
 /// Along a Hilbert curve drawn into any rectangle: each tile is a neighbour of
 /// the one before. Where one side is odd and the other is even and shorter, one

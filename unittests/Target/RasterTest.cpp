@@ -51,11 +51,11 @@ TEST(Raster, LinearGoesRowByRow) {
   });
 }
 
-TEST(Raster, SupergroupsAreBandsColumnByColumn) {
+TEST(Raster, GroupMIsBandsColumnByColumn) {
   for (uint32_t group : {1u, 2u, 3u, 8u, 16u, 39u, 64u, 1u << 16})
     forAllGrids([&](TileGrid grid) {
       auto order = [&](TileGrid g, uint32_t unit) {
-        return supergroupTile(g, group, unit);
+        return groupMTile(g, group, unit);
       };
       std::vector<TilePosition> way = walk(grid, order);
       for (size_t i = 1; i < way.size(); ++i) {
@@ -112,7 +112,7 @@ TEST(Raster, TheLargestGrids) {
                         TileGrid{1073741823, 2}}) {
     uint32_t units = grid.rows * grid.columns;
     auto group = [](TileGrid g, uint32_t unit) {
-      return supergroupTile(g, 1 << 16, unit);
+      return groupMTile(g, 1 << 16, unit);
     };
     for (const Order &order :
          {Order(linearTile), Order(group), Order(hilbertTile)})

@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
         !std::strcmp(argv[3], "linear") ? linearTile(grid, unit)
         : !std::strcmp(argv[3], "hilbert")
             ? hilbertTile(grid, unit)
-            : supergroupTile(grid, uint32_t(std::atoi(argv[3])), unit);
+            : groupMTile(grid, uint32_t(std::atoi(argv[3])), unit);
     std::printf("%u %u\n", tile.row, tile.column);
   }
 }

@@ -13,7 +13,7 @@
 #ifndef MX_EXECUTION_CHECK_H
 #define MX_EXECUTION_CHECK_H
 
-#include "mx/Execution/Stages.h"
+#include "mx/Execution/Intermediates.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 
@@ -40,7 +40,7 @@ struct ResultComparison {
   bool passed() const { return unequalBytes == 0 && violations == 0; }
 };
 
-struct StageComparison {
+struct OpComparison {
   std::string stage;
   llvm::SmallVector<ResultComparison> results;
 };
@@ -55,7 +55,7 @@ struct EndToEnd {
 };
 
 struct CheckReport {
-  std::vector<StageComparison> stages;
+  std::vector<OpComparison> stages;
   std::vector<EndToEnd> endToEnd;
   /// Bytes in which the run with exposed stages differs from the plain run.
   int64_t unequalToPlainRun = 0;
@@ -86,12 +86,14 @@ compileQuietly(mlir::ModuleOp module, llvm::StringRef entry,
 
 /// Runs one stage on the CPU from the device's operands and compares.
 /// `isExactSum` is the simulator's way of adding: one rounding per step.
-llvm::Expected<StageComparison>
-compareStage(const Stage &stage, const StageArrays &arrays, bool isExactSum);
+llvm::Expected<OpComparison> compareOp(const ComparedOp &stage,
+                                       const IntermediateArrays &arrays,
+                                       bool isExactSum);
 
 /// How many leading elements of the first result of a stage are defined: rows
 /// beyond the last group of a grouped product belong to nobody.
-int64_t countDefinedElements(mlir::Operation *op, const StageArrays &arrays);
+int64_t countDefinedElements(mlir::Operation *op,
+                             const IntermediateArrays &arrays);
 
 /// Compares the leading bytes of two results of the same function as numbers.
 llvm::Expected<EndToEnd> compareEndToEnd(unsigned index, mlir::Type type,

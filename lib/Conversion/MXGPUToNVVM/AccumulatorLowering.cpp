@@ -60,16 +60,16 @@ struct LoadAccumulatorLowering final : OpConversionPattern<LoadAccumulatorOp> {
 
 /// The shared columns are the last of slot 0 and the first of slot 1: of their
 /// last part, and of their first.
-struct DrainColumnLowering final : OpConversionPattern<DrainColumnOp> {
+struct EpilogueColumnLowering final : OpConversionPattern<EpilogueColumnOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(DrainColumnOp op, OpAdaptor adaptor,
+  matchAndRewrite(EpilogueColumnOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     RingType ring = op.getStage().getType().getRing();
     Value place = builder.add(adaptor.getPlace(),
-                              builder.index(op.getPart() * op.getWidth()));
+                              builder.index(op.getB() * op.getWidth()));
     Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
                                           adaptor.getStage(), builder.i32(0));
     auto inFirst = [&](int64_t shift) -> Value {
@@ -95,6 +95,6 @@ struct DrainColumnLowering final : OpConversionPattern<DrainColumnOp> {
 
 void mx::mxgpu::populateAccumulatorPatterns(RewritePatternSet &patterns,
                                             const TypeConverter &converter) {
-  patterns.add<DrainColumnLowering, LoadAccumulatorLowering>(
+  patterns.add<EpilogueColumnLowering, LoadAccumulatorLowering>(
       converter, patterns.getContext());
 }

@@ -77,9 +77,10 @@ struct TmaStoreLowering final : OpConversionPattern<TmaStoreOp> {
     for (Value coord : llvm::reverse(adaptor.getCoords()))
       coords.push_back(builder.toI32(coord));
     int64_t first =
-        op.getPart().value_or(0) * op.getMap().getType().getSizeInBytes();
-    builder.storeTensor(builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
-                        adaptor.getMap(), coords, op.getAdd());
+        op.getBox().value_or(0) * op.getMap().getType().getSizeInBytes();
+    builder.storeTensor(
+        builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
+        adaptor.getMap(), coords, op.getAdd());
     rewriter.eraseOp(op);
     return success();
   }
@@ -111,11 +112,12 @@ struct BulkStoreLowering final : OpConversionPattern<BulkStoreOp> {
         arith::IndexCastOp::create(builder, builder.getI64Type(), bytes));
     BufferType buffer = op.getBuffer().getType();
     int64_t size = buffer.getSizeInBytes();
-    if (op.getPart())
+    if (op.getTile())
       size /= ShapedType::getNumElements(buffer.getShape().drop_back());
-    int64_t first = op.getPart().value_or(0) * size;
-    builder.storeBulk(builder.offset(startAtUse(builder, adaptor.getBuffer()), first), address,
-                      size);
+    int64_t first = op.getTile().value_or(0) * size;
+    builder.storeBulk(
+        builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
+        address, size);
     rewriter.eraseOp(op);
     return success();
   }

@@ -109,7 +109,7 @@ GroupSearch::Groups GroupSearch::look(Value first) {
 
 /// Looks at 32 groups after the other until one has the unit. A lane's `left`
 /// is the number of the unit in its group, if it has it.
-FoundUnit GroupSearch::find(Value unit) {
+FoundWorkTile GroupSearch::find(Value unit) {
   Type i32 = builder.getI32Type();
   Value zero = builder.i32(0);
   // First group, units left; and behind the loop which lanes have the unit,
@@ -184,7 +184,7 @@ std::pair<Value, Value> GroupSearch::getPackedRange(Value group) {
 }
 
 std::pair<Value, Value> mx::mxgpu::getTileRows(NVVMBuilder &builder,
-                                               const FoundUnit &found,
+                                               const FoundWorkTile &found,
                                                Value tile, int64_t tileRows) {
   Value start =
       builder.add(found.begin, builder.mul(tile, builder.i32(tileRows)));
@@ -195,7 +195,8 @@ std::pair<Value, Value> mx::mxgpu::getTileRows(NVVMBuilder &builder,
 
 GroupTile mx::mxgpu::findGroupTile(NVVMBuilder &builder, Value offsets,
                                    Value rows, Value tile, int64_t tileRows) {
-  FoundUnit found = GroupSearch(builder, offsets, rows, tileRows).find(tile);
+  FoundWorkTile found =
+      GroupSearch(builder, offsets, rows, tileRows).find(tile);
   auto [start, end] = getTileRows(builder, found, found.inGroup, tileRows);
   return {found.group, start, end, found.exists};
 }

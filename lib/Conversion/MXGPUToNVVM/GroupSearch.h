@@ -15,7 +15,7 @@
 namespace mx::mxgpu {
 
 /// A unit in its group: all i32.
-struct FoundUnit {
+struct FoundWorkTile {
   mlir::Value group, begin, end; ///< the group and its rows
   mlir::Value inGroup;           ///< number of the unit among the group's
   mlir::Value exists;            ///< i1: without it the others say nothing
@@ -32,7 +32,7 @@ public:
               mlir::Value stride = {});
 
   /// The group that has the unit of this number (i32).
-  FoundUnit find(mlir::Value unit);
+  FoundWorkTile find(mlir::Value unit);
 
   /// Tiles of the rows from `begin` to `end`: all i32.
   mlir::Value getTilesOf(mlir::Value begin, mlir::Value end);
@@ -68,7 +68,7 @@ private:
 
 /// The rows of a group's tile: i32s.
 std::pair<mlir::Value, mlir::Value> getTileRows(NVVMBuilder &builder,
-                                                const FoundUnit &found,
+                                                const FoundWorkTile &found,
                                                 mlir::Value tile,
                                                 int64_t tileRows);
 

@@ -249,8 +249,8 @@ struct LowerKernelsPass final
     if (!isAllocated(kernel))
       return kernel.emitOpError("expected an allocated kernel: run "
                                 "mxgpu-allocate first");
-    return verifyLowered<ProducerAcquireOp, ConsumerWaitOp, ForEachWorkOp,
-                         ForEachKOp, WorkSourceOp>(
+    return verifyLowered<ProducerAcquireOp, ConsumerWaitOp, ForEachWorkTileOp,
+                         ForEachKOp, TileSchedulerOp>(
         kernel,
         "kernels are: run mxgpu-lower-work and mxgpu-lower-rings first");
   }

@@ -28,8 +28,8 @@ namespace mx::mxgpu {
 } // namespace mx::mxgpu
 
 int64_t mx::mxgpu::getArrivals(RingType type, int64_t threads) {
-  bool isBetweenThreads = type.getProducer() == Agent::Threads &&
-                          type.getConsumer() == Agent::Threads;
+  bool isBetweenThreads = type.getProducer() == AsyncKind::Threads &&
+                          type.getConsumer() == AsyncKind::Threads;
   return isBetweenThreads ? threads
                           : llvm::divideCeil(threads, mx::target::kWarpSize);
 }
@@ -76,12 +76,14 @@ namespace {
 /// Whether the tensor core fills or empties the stages: its accesses have an
 /// order of their own (PTX ISA, tcgen05.fence).
 bool isOfTensorCore(RingType type) {
-  return type.getProducer() == Agent::Mma || type.getConsumer() == Agent::Mma;
+  return type.getProducer() == AsyncKind::Mma ||
+         type.getConsumer() == AsyncKind::Mma;
 }
 
 /// Whether asynchronous copies fill the stages, or answers that come like them.
 bool isWrittenByCopies(RingType type) {
-  return llvm::is_contained({Agent::Tma, Agent::Clc}, type.getProducer());
+  return llvm::is_contained({AsyncKind::Tma, AsyncKind::Clc},
+                            type.getProducer());
 }
 
 void onLeader(NVVMBuilder &builder, llvm::function_ref<void()> body) {
@@ -128,7 +130,7 @@ public:
     if (failed(last))
       return failure();
     // No arrival may still be under way when the CTA ends.
-    if (isProducer && type.getConsumer() == Agent::Mma)
+    if (isProducer && type.getConsumer() == AsyncKind::Mma)
       waitForAll(*last);
     return success();
   }
@@ -156,7 +158,7 @@ private:
                      parity, type.isPair());
     };
     // Only the leader fills stages of both CTAs, when both have emptied them.
-    if (type.isPair() && isProducer && type.getProducer() == Agent::Clc)
+    if (type.isPair() && isProducer && type.getProducer() == AsyncKind::Clc)
       onLeader(builder, waitNow);
     else
       waitNow();
@@ -216,7 +218,7 @@ private:
 
   void prepareToFill(Value stage) {
     switch (type.getProducer()) {
-    case Agent::Tma: {
+    case AsyncKind::Tma: {
       // The arrival that goes with the bytes of all copies; before any of them,
       // so that the count can only fall to zero when all are in. Each CTA of a
       // pair announces what arrives in its own memory.
@@ -224,18 +226,18 @@ private:
       expect(filled);
       break;
     }
-    case Agent::Clc:
+    case AsyncKind::Clc:
       // In a pair each CTA at its own barrier, before or after the answer.
       expect(StageBarriersOp::create(builder, ring, stage).getFull());
       break;
-    case Agent::Mma:
+    case AsyncKind::Mma:
       builder.fenceAfterSync();
       break;
-    case Agent::Threads:
-    case Agent::TmaStore:
-    case Agent::Tickets:
-    case Agent::Groups:
-    case Agent::Roles:
+    case AsyncKind::Threads:
+    case AsyncKind::TmaStore:
+    case AsyncKind::AtomicCounter:
+    case AsyncKind::Groups:
+    case AsyncKind::Roles:
       break;
     }
   }
@@ -260,32 +262,32 @@ private:
   }
 
   void lowerCommit(ProducerCommitOp commit, Value stage) {
-    if (type.getProducer() == Agent::Tma)
+    if (type.getProducer() == AsyncKind::Tma)
       return; // the copies themselves complete the phase
     Value full = StageBarriersOp::create(builder, ring, stage).getFull();
     switch (type.getProducer()) {
-    case Agent::Mma:
+    case AsyncKind::Mma:
       commitOrArrive(full, commit.getEmpty());
       break;
-    case Agent::Threads:
+    case AsyncKind::Threads:
       arriveByRole(full);
       break;
-    case Agent::Clc:
+    case AsyncKind::Clc:
       request(full);
       break;
-    case Agent::Tickets:
+    case AsyncKind::AtomicCounter:
       arrive(full);
       break;
-    case Agent::Groups: {
+    case AsyncKind::Groups: {
       auto ifOp =
           scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
       builder.setInsertionPointToStart(ifOp.thenBlock());
       arrive(full);
       break;
     }
-    case Agent::Tma:
-    case Agent::TmaStore:
-    case Agent::Roles:
+    case AsyncKind::Tma:
+    case AsyncKind::TmaStore:
+    case AsyncKind::Roles:
       break;
     }
   }
@@ -321,7 +323,7 @@ private:
   void lowerRelease(Value stage) {
     Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
     // The tensor core tells both CTAs of a pair; threads tell the leader.
-    if (type.getConsumer() == Agent::Mma) {
+    if (type.getConsumer() == AsyncKind::Mma) {
       CommitOp::create(builder, empty, type.isPair());
       return;
     }
@@ -378,9 +380,9 @@ private:
 /// Arrivals that fill a stage: of the threads that do, or of each CTA of a
 /// pair, which announces its bytes.
 int64_t getFillingArrivals(RingType type) {
-  if (type.getProducer() == Agent::Threads)
+  if (type.getProducer() == AsyncKind::Threads)
     return getArrivals(type, type.getProducerThreads());
-  return type.isPair() && type.getProducer() == Agent::Tma ? 2 : 1;
+  return type.isPair() && type.getProducer() == AsyncKind::Tma ? 2 : 1;
 }
 
 /// Arrivals that empty a stage in one CTA.
@@ -394,8 +396,8 @@ struct EmptyingArrivals {
   /// only.
   static EmptyingArrivals get(RingOp ring) {
     RingType type = ring.getType();
-    if (type.getConsumer() != Agent::Threads &&
-        type.getConsumer() != Agent::Roles)
+    if (type.getConsumer() != AsyncKind::Threads &&
+        type.getConsumer() != AsyncKind::Roles)
       return {};
     int64_t arrivals = 0, ofLeader = 0;
     for (Operation *user : ring->getUsers())
@@ -426,7 +428,7 @@ LogicalResult numberPlaces(CopyScalesOp copy) {
     copy.getPlaceMutable().assign(at[0]);
     Value next = builder.add(at[0], builder.i32(1));
     Value wraps = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next,
-                                        builder.i32(copy.getSlots()));
+                                        builder.i32(copy.getStages()));
     return {arith::SelectOp::create(builder, wraps, builder.i32(0), next)};
   };
   return carryThrough(body, start, {isCopy, afterCopy});
@@ -447,7 +449,7 @@ struct LowerRingsPass final
     if (!isAllocated(kernel))
       return kernel.emitOpError("expected an allocated kernel: run "
                                 "mxgpu-allocate first");
-    if (failed(verifyLowered<ForEachWorkOp, ForEachKOp>(
+    if (failed(verifyLowered<ForEachWorkTileOp, ForEachKOp>(
             kernel, "rings are: run mxgpu-lower-work first")))
       return failure();
     for (auto ring : kernel.getBody().getOps<RingOp>())
@@ -469,7 +471,7 @@ struct LowerRingsPass final
         return failure();
     for (CopyScalesOp copy : copies) {
       copy.getTensorMemoryMutable().assign(getTensorMemory(kernel));
-      if (copy.getSlots() > 1 && failed(numberPlaces(copy)))
+      if (copy.getStages() > 1 && failed(numberPlaces(copy)))
         return failure();
     }
     return success();

@@ -32,7 +32,7 @@ namespace {
 
 /// What a role knows about the work before its first unit.
 struct Problem {
-  WorkSourceOp source;
+  TileSchedulerOp source;
   Tiles grid;
   Value tiles, units;
 };
@@ -45,7 +45,7 @@ Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
   return builder.toI32(builder.add(whole, groups));
 }
 
-Problem getProblem(NVVMBuilder &builder, WorkSourceOp source) {
+Problem getProblem(NVVMBuilder &builder, TileSchedulerOp source) {
   Value rows = source.getRows(), offsets = source.getOffsets();
   int64_t tile = source.getTile()[0];
   Tiles grid = {offsets ? getPackedTiles(builder, rows, offsets, tile)
@@ -53,8 +53,8 @@ Problem getProblem(NVVMBuilder &builder, WorkSourceOp source) {
                 getTiles(builder, source.getColumns(), source.getTile()[1])};
   Value tiles = builder.mul(grid.rows, grid.columns);
   Value units = tiles;
-  if (source.getNumParts() > 1)
-    units = builder.mul(tiles, builder.i32(source.getNumParts()));
+  if (source.getNumSplits() > 1)
+    units = builder.mul(tiles, builder.i32(source.getNumSplits()));
   return {source, grid, tiles, units};
 }
 
@@ -63,23 +63,23 @@ Value toIndex(NVVMBuilder &builder, Value number) {
 }
 
 /// Where part number `part` of the reduction begins, or the one before it ends.
-Value getPartStart(NVVMBuilder &builder, WorkSourceOp source, Value part) {
-  Value step = builder.index(*source.getPartStep());
-  Value parts = builder.index(source.getNumParts());
-  Value steps = toIndex(
-      builder, getTiles(builder, source.getReduction(), *source.getPartStep()));
+Value getPartStart(NVVMBuilder &builder, TileSchedulerOp source, Value part) {
+  Value step = builder.index(*source.getSplitStep());
+  Value splits = builder.index(source.getNumSplits());
+  Value steps = toIndex(builder, getTiles(builder, source.getReduction(),
+                                          *source.getSplitStep()));
   Value before =
-      arith::DivUIOp::create(builder, builder.mul(steps, part), parts);
+      arith::DivUIOp::create(builder, builder.mul(steps, part), splits);
   return builder.mul(before, step);
 }
 
-/// The arguments of the body that visits `unit`. Parts of the reduction come
-/// one after the other, so that units at one time share rows of A and B.
+/// The arguments of the body that visits `stage_rows`. Parts of the reduction
+/// come one after the other, so that units at one time share rows of A and B.
 SmallVector<Value> getUnit(NVVMBuilder &builder, const Problem &problem,
                            Value unit) {
-  WorkSourceOp source = problem.source;
+  TileSchedulerOp source = problem.source;
   Value slice = builder.index(0), start = slice, end = source.getReduction();
-  if (source.getNumParts() > 1) {
+  if (source.getNumSplits() > 1) {
     Value part = arith::DivUIOp::create(builder, unit, problem.tiles);
     unit =
         arith::SubIOp::create(builder, unit, builder.mul(part, problem.tiles));
@@ -99,7 +99,7 @@ SmallVector<Value> getUnit(NVVMBuilder &builder, const Problem &problem,
 
 /// A CTA's only unit, found where the source stands: for all roles at once, and
 /// by whole warps.
-SingleUnit getSingleUnit(NVVMBuilder &builder, WorkSourceOp source) {
+SingleWorkTile getSingleWorkTile(NVVMBuilder &builder, TileSchedulerOp source) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(source);
   Problem problem = getProblem(builder, source);
@@ -136,20 +136,20 @@ public:
       : kernel(kernel), rewriter(kernel.getContext()) {}
 
   void run() {
-    SmallVector<ForEachWorkOp> loops;
+    SmallVector<ForEachWorkTileOp> loops;
     SmallVector<ForEachKOp> reductions;
     kernel.walk([&](Operation *op) {
-      if (auto loop = dyn_cast<ForEachWorkOp>(op))
+      if (auto loop = dyn_cast<ForEachWorkTileOp>(op))
         loops.push_back(loop);
       else if (auto loop = dyn_cast<ForEachKOp>(op))
         reductions.push_back(loop);
     });
     for (ForEachKOp loop : reductions)
       lower(loop);
-    for (ForEachWorkOp loop : loops)
+    for (ForEachWorkTileOp loop : loops)
       lower(loop);
-    for (auto source :
-         llvm::make_early_inc_range(kernel.getBody().getOps<WorkSourceOp>())) {
+    for (auto source : llvm::make_early_inc_range(
+             kernel.getBody().getOps<TileSchedulerOp>())) {
       tellUnits(source);
       source.erase();
     }
@@ -162,27 +162,30 @@ private:
   }
 
   void lower(ForEachKOp op);
-  void lower(ForEachWorkOp op);
-  void lowerSingle(NVVMBuilder &builder, ForEachWorkOp op, WorkSourceOp source);
-  void lowerGroups(NVVMBuilder &builder, ForEachWorkOp op, WorkSourceOp source);
-  void lowerTickets(NVVMBuilder &builder, ForEachWorkOp op,
-                    const Problem &problem);
-  void lowerStatic(NVVMBuilder &builder, ForEachWorkOp op,
+  void lower(ForEachWorkTileOp op);
+  void lowerSingle(NVVMBuilder &builder, ForEachWorkTileOp op,
+                   TileSchedulerOp source);
+  void lowerGroups(NVVMBuilder &builder, ForEachWorkTileOp op,
+                   TileSchedulerOp source);
+  void lowerAtomicCounter(NVVMBuilder &builder, ForEachWorkTileOp op,
+                          const Problem &problem);
+  void lowerStatic(NVVMBuilder &builder, ForEachWorkTileOp op,
                    const Problem &problem);
-  void lowerClc(NVVMBuilder &builder, ForEachWorkOp op, const Problem &problem);
+  void lowerClc(NVVMBuilder &builder, ForEachWorkTileOp op,
+                const Problem &problem);
   void lowerToLoop(
-      NVVMBuilder &builder, ForEachWorkOp op, ValueRange first,
+      NVVMBuilder &builder, ForEachWorkTileOp op, ValueRange first,
       function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments);
-  void fillCondition(NextUnitOp next, scf::WhileOp loop);
-  void tellUnits(WorkSourceOp source);
-  static Value drawTicket(NVVMBuilder &builder, WorkSourceOp source);
+  void fillCondition(NextWorkTileOp next, scf::WhileOp loop);
+  void tellUnits(TileSchedulerOp source);
+  static Value drawFromCounter(NVVMBuilder &builder, TileSchedulerOp source);
 
   KernelOp kernel;
   IRRewriter rewriter;
   /// What a CTA does for each source that gives it a single unit.
-  DenseMap<Operation *, SingleUnit> units;
+  DenseMap<Operation *, SingleWorkTile> units;
   /// The first unit of each source whose units groups have.
-  DenseMap<Operation *, GroupUnit> firstUnits;
+  DenseMap<Operation *, GroupWorkTile> firstUnits;
 };
 
 } // namespace
@@ -213,15 +216,15 @@ void WorkLowering::lower(ForEachKOp op) {
   rewriter.replaceOp(op, loop.getResults());
 }
 
-void WorkLowering::lower(ForEachWorkOp op) {
-  auto source = op.getWork().getDefiningOp<WorkSourceOp>();
+void WorkLowering::lower(ForEachWorkTileOp op) {
+  auto source = op.getWork().getDefiningOp<TileSchedulerOp>();
   NVVMBuilder builder = at(op);
   if (source.getSingle())
     lowerSingle(builder, op, source);
   else if (source.getOffsets())
     lowerGroups(builder, op, source);
   else if (source.getCounter())
-    lowerTickets(builder, op, getProblem(builder, source));
+    lowerAtomicCounter(builder, op, getProblem(builder, source));
   else if (source.getUnits())
     lowerClc(builder, op, getProblem(builder, source));
   else
@@ -233,7 +236,7 @@ void WorkLowering::lower(ForEachWorkOp op) {
 /// one. `first` is what it knows of the first one, from which follow the
 /// arguments of the body of `op`.
 void WorkLowering::lowerToLoop(
-    NVVMBuilder &builder, ForEachWorkOp op, ValueRange first,
+    NVVMBuilder &builder, ForEachWorkTileOp op, ValueRange first,
     function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments) {
   auto loop = scf::WhileOp::create(
       builder, first.getTypes(), first,
@@ -245,25 +248,25 @@ void WorkLowering::lowerToLoop(
   builder.setInsertionPointToStart(body);
   SmallVector<Value> arguments = getArguments(body->getArguments());
   auto condition = scf::ConditionOp::create(builder, builder.i1(false), first);
-  NextUnitOp next = *op.getBody().getOps<NextUnitOp>().begin();
+  NextWorkTileOp next = *op.getBody().getOps<NextWorkTileOp>().begin();
   rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
   fillCondition(next, loop);
 }
 
 /// Whether there is another unit, and which, says the buffer of its stage.
-void WorkLowering::fillCondition(NextUnitOp next, scf::WhileOp loop) {
+void WorkLowering::fillCondition(NextWorkTileOp next, scf::WhileOp loop) {
   NVVMBuilder builder = at(next);
   auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
   Value address = getAddress(builder, next.getBuffer());
   SmallVector<Value> answer;
   Value isUnit;
   switch (wait.getRing().getType().getProducer()) {
-  case Agent::Tickets:
+  case AsyncKind::AtomicCounter:
     answer = builder.loadShared(address, 1);
     isUnit = isNumber(builder, answer.back());
     break;
-  case Agent::Groups:
-    answer = loadGroupUnit(builder, address).getWords();
+  case AsyncKind::Groups:
+    answer = loadGroupWorkTile(builder, address).getWords();
     isUnit = isNumber(builder, answer.back());
     break;
   default:
@@ -277,12 +280,12 @@ void WorkLowering::fillCondition(NextUnitOp next, scf::WhileOp loop) {
   rewriter.eraseOp(next);
 }
 
-void WorkLowering::lowerSingle(NVVMBuilder &builder, ForEachWorkOp op,
-                               WorkSourceOp source) {
+void WorkLowering::lowerSingle(NVVMBuilder &builder, ForEachWorkTileOp op,
+                               TileSchedulerOp source) {
   auto [known, isNew] = units.try_emplace(source);
   if (isNew)
-    known->second = getSingleUnit(builder, source);
-  const SingleUnit &unit = known->second;
+    known->second = getSingleWorkTile(builder, source);
+  const SingleWorkTile &unit = known->second;
   Block *block = op->getBlock();
   Block::iterator place = op->getIterator();
   if (unit.exists) {
@@ -296,15 +299,15 @@ void WorkLowering::lowerSingle(NVVMBuilder &builder, ForEachWorkOp op,
 
 /// A CTA, or a pair, visits the units of groups of which the ring tells, but
 /// knows of the first one, if there is one, before.
-void WorkLowering::lowerGroups(NVVMBuilder &builder, ForEachWorkOp op,
-                               WorkSourceOp source) {
+void WorkLowering::lowerGroups(NVVMBuilder &builder, ForEachWorkTileOp op,
+                               TileSchedulerOp source) {
   auto [known, isNew] = firstUnits.try_emplace(source);
   if (isNew) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(source);
-    known->second = findFirstGroupUnit(builder, source);
+    known->second = findFirstGroupWorkTile(builder, source);
   }
-  const GroupUnit &first = known->second;
+  const GroupWorkTile &first = known->second;
   auto ifOp = scf::IfOp::create(builder, isNumber(builder, first.number),
                                 /*withElse=*/false);
   builder.setInsertionPointToStart(ifOp.thenBlock());
@@ -316,16 +319,17 @@ void WorkLowering::lowerGroups(NVVMBuilder &builder, ForEachWorkOp op,
 }
 
 /// A CTA begins with the unit of its own number; further ones are those of its
-/// tickets.
-void WorkLowering::lowerTickets(NVVMBuilder &builder, ForEachWorkOp op,
-                                const Problem &problem) {
+/// numbers.
+void WorkLowering::lowerAtomicCounter(NVVMBuilder &builder,
+                                      ForEachWorkTileOp op,
+                                      const Problem &problem) {
   lowerToLoop(builder, op, ValueRange(builder.ctaId()),
               [&](auto unit) { return getUnit(builder, problem, unit[0]); });
 }
 
 /// CTA c, or pair c, visits units c, c + their number, ... Not scf.for, which
 /// compares with sign: the step after the last unit may be 2^31 or more.
-void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkOp op,
+void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkTileOp op,
                                const Problem &problem) {
   Value first = getFirstUnit(builder, op);
   Value count = getUnitStep(builder, op);
@@ -351,7 +355,7 @@ void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkOp op,
 /// those of clusters that it was given in place of their launch. It asks
 /// nothing about an answer before it knows that there is one: that part of the
 /// loop only runs then.
-void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkOp op,
+void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkTileOp op,
                             const Problem &problem) {
   bool pair = isInPair(op);
   Type answerType = builder.getIntegerType(128);
@@ -373,18 +377,18 @@ void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkOp op,
       arith::ConstantOp::create(builder, builder.getIntegerAttr(answerType, 0));
   auto condition =
       scf::ConditionOp::create(builder, builder.i1(false), nothing);
-  NextUnitOp next = *op.getBody().getOps<NextUnitOp>().begin();
+  NextWorkTileOp next = *op.getBody().getOps<NextWorkTileOp>().begin();
   rewriter.inlineBlockBefore(&op.getBody().front(), condition, arguments);
   fillCondition(next, loop);
 }
 
 /// What the role that hands out units writes into each stage.
-void WorkLowering::tellUnits(WorkSourceOp source) {
+void WorkLowering::tellUnits(TileSchedulerOp source) {
   if (!source.getUnits())
     return;
   auto ring = source.getUnits().getDefiningOp<RingOp>();
-  Agent agent = ring.getType().getProducer();
-  if (agent != Agent::Tickets && agent != Agent::Groups)
+  AsyncKind asyncKind = ring.getType().getProducer();
+  if (asyncKind != AsyncKind::AtomicCounter && asyncKind != AsyncKind::Groups)
     return;
   SmallVector<ProducerCommitOp> commits;
   for (Operation *user : ring->getUsers())
@@ -396,30 +400,31 @@ void WorkLowering::tellUnits(WorkSourceOp source) {
     NVVMBuilder builder = at(commit);
     auto acquire = commit.getStage().getDefiningOp<ProducerAcquireOp>();
     Value buffer = acquire.getBuffers().front();
-    if (agent == Agent::Tickets) {
-      Value unit = drawTicket(builder, source);
+    if (asyncKind == AsyncKind::AtomicCounter) {
+      Value unit = drawFromCounter(builder, source);
       builder.storeShared(getAddress(builder, buffer), unit);
       continue;
     }
     // All lanes find the unit after the one of the loop, and one tells of it.
-    GroupUnit unit = findNextGroupUnit(builder, source,
-                                       commit->getParentOfType<scf::WhileOp>());
+    GroupWorkTile unit = findNextGroupWorkTile(
+        builder, source, commit->getParentOfType<scf::WhileOp>());
     auto ifOp =
         scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    storeGroupUnit(builder, unit, getAddress(builder, buffer));
+    storeGroupWorkTile(builder, unit, getAddress(builder, buffer));
   }
 }
 
-/// The number of a unit, or -1. All CTAs together draw as many tickets as there
+/// The number of a unit, or -1. All CTAs together draw as many numbers as there
 /// are units: those that each of them began without are drawn as the ones by
 /// which each of them ends. The counter then is 0 again.
-Value WorkLowering::drawTicket(NVVMBuilder &builder, WorkSourceOp source) {
+Value WorkLowering::drawFromCounter(NVVMBuilder &builder,
+                                    TileSchedulerOp source) {
   Value units = getNumUnits(builder, source);
   Value last = arith::SubIOp::create(builder, units, builder.i32(1));
-  Value ticket = builder.drawTicket(
+  Value drawn = builder.drawFromCounter(
       getGlobalAddress(builder, source.getCounter(), builder.index(0)), last);
-  Value unit = builder.add(ticket, builder.ctaCount());
+  Value unit = builder.add(drawn, builder.ctaCount());
   Value isUnit = builder.isBelow(unit, units);
   return arith::SelectOp::create(builder, isUnit, unit, builder.i32(-1));
 }
@@ -438,7 +443,7 @@ Value mx::mxgpu::getTiles(NVVMBuilder &builder, Value size, int64_t tile) {
       arith::DivUIOp::create(builder, rounded, builder.index(tile)));
 }
 
-Value mx::mxgpu::getNumUnits(NVVMBuilder &builder, WorkSourceOp source) {
+Value mx::mxgpu::getNumUnits(NVVMBuilder &builder, TileSchedulerOp source) {
   return getProblem(builder, source).units;
 }
 

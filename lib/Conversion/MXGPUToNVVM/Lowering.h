@@ -20,14 +20,14 @@ namespace mx::mxgpu {
 
 /// The arguments of a loop's body, and whether there is a unit (i1), or null if
 /// there always is.
-struct SingleUnit {
+struct SingleWorkTile {
   llvm::SmallVector<mlir::Value> arguments;
   mlir::Value exists;
 };
 
 /// A unit of a source that `groups` have: what a loop's body takes, and the
 /// unit's number or, if there is none, -1 (i32s).
-struct GroupUnit {
+struct GroupWorkTile {
   llvm::SmallVector<mlir::Value> arguments;
   mlir::Value number;
 
@@ -65,13 +65,15 @@ GroupTile findGroupTile(NVVMBuilder &builder, mlir::Value offsets,
 
 /// The first unit of a CTA or pair, and the one that it takes behind the one
 /// that its loop has; all lanes of a warp must take part.
-GroupUnit findFirstGroupUnit(NVVMBuilder &builder, WorkSourceOp source);
-GroupUnit findNextGroupUnit(NVVMBuilder &builder, WorkSourceOp source,
-                            mlir::scf::WhileOp loop);
+GroupWorkTile findFirstGroupWorkTile(NVVMBuilder &builder,
+                                     TileSchedulerOp source);
+GroupWorkTile findNextGroupWorkTile(NVVMBuilder &builder,
+                                    TileSchedulerOp source,
+                                    mlir::scf::WhileOp loop);
 /// By shared memory, of 32 bytes.
-void storeGroupUnit(NVVMBuilder &builder, const GroupUnit &unit,
-                    mlir::Value address);
-GroupUnit loadGroupUnit(NVVMBuilder &builder, mlir::Value address);
+void storeGroupWorkTile(NVVMBuilder &builder, const GroupWorkTile &unit,
+                        mlir::Value address);
+GroupWorkTile loadGroupWorkTile(NVVMBuilder &builder, mlir::Value address);
 
 /// The number of a CTA, or of a pair, by which it begins with its units, and
 /// how many there are: i32s.
@@ -82,7 +84,7 @@ mlir::Value getUnitStep(NVVMBuilder &builder, mlir::Operation *op);
 mlir::Value getTiles(NVVMBuilder &builder, mlir::Value size, int64_t tile);
 
 /// The number of units of a source (i32).
-mlir::Value getNumUnits(NVVMBuilder &builder, WorkSourceOp source);
+mlir::Value getNumUnits(NVVMBuilder &builder, TileSchedulerOp source);
 
 /// The global address of a byte of a memref with identity layout, and of an
 /// element of a matrix whose rows are contiguous.

@@ -192,7 +192,7 @@ public:
   void raiseGlobal(mlir::Value pointer, mlir::Value value);
   /// The number (i32) at a global address, which then becomes one more, or 0
   /// behind `last`.
-  mlir::Value drawTicket(mlir::Value counter, mlir::Value last);
+  mlir::Value drawFromCounter(mlir::Value counter, mlir::Value last);
 
   // Conversions.
   /// Two f32 to a float type of 6 or 8 bits (as i16), to nearest even and

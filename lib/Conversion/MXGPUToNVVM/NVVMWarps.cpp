@@ -72,7 +72,7 @@ void NVVMBuilder::raiseGlobal(Value pointer, Value value) {
                             LLVM::AtomicOrdering::monotonic, "device");
 }
 
-Value NVVMBuilder::drawTicket(Value counter, Value last) {
+Value NVVMBuilder::drawFromCounter(Value counter, Value last) {
   return LLVM::AtomicRMWOp::create(*this, LLVM::AtomicBinOp::uinc_wrap, counter,
                                    last, LLVM::AtomicOrdering::monotonic,
                                    "device");

@@ -194,12 +194,11 @@ struct QuantizeBlockLowering final : OpConversionPattern<QuantizeBlockOp> {
 };
 
 /// The maxima of vectors are those that a quantizer of them computes too.
-struct LargestMagnitudeLowering final
-    : OpConversionPattern<LargestMagnitudeOp> {
+struct ThreadAmaxLowering final : OpConversionPattern<ThreadAmaxOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(LargestMagnitudeOp op, OpAdaptor adaptor,
+  matchAndRewrite(ThreadAmaxOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     QuantizeRecipe recipe;
@@ -227,11 +226,11 @@ struct LargestMagnitudeLowering final
   }
 };
 
-struct ReadMagnitudeLowering final : OpConversionPattern<ReadMagnitudeOp> {
+struct LoadRelaxedLowering final : OpConversionPattern<LoadRelaxedOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(ReadMagnitudeOp op, OpAdaptor adaptor,
+  matchAndRewrite(LoadRelaxedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     Value bits = builder.loadRelaxed(
@@ -242,11 +241,11 @@ struct ReadMagnitudeLowering final : OpConversionPattern<ReadMagnitudeOp> {
   }
 };
 
-struct RaiseMagnitudeLowering final : OpConversionPattern<RaiseMagnitudeOp> {
+struct AtomicMaxLowering final : OpConversionPattern<AtomicMaxOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(RaiseMagnitudeOp op, OpAdaptor adaptor,
+  matchAndRewrite(AtomicMaxOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     auto toBits = [&](Value f32) -> Value {
@@ -281,6 +280,6 @@ void mx::mxgpu::addNarrowVectorConversions(TypeConverter &converter) {
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   patterns.add<LoadBlockLowering, StoreBlockLowering, QuantizeBlockLowering,
-               LargestMagnitudeLowering, ReadMagnitudeLowering,
-               RaiseMagnitudeLowering>(converter, patterns.getContext());
+               ThreadAmaxLowering, LoadRelaxedLowering, AtomicMaxLowering>(
+      converter, patterns.getContext());
 }

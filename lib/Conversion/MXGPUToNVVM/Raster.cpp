@@ -49,8 +49,7 @@ Tiles buildLinear(const Arithmetic &a, Tiles grid, Value unit) {
   return {row, a.sub(unit, a.mul(row, grid.columns))};
 }
 
-Tiles buildSupergroup(const Arithmetic &a, int64_t group, Tiles grid,
-                      Value unit) {
+Tiles buildGroupM(const Arithmetic &a, int64_t group, Tiles grid, Value unit) {
   Value height = a.min(a.b.i32(group), grid.rows);
   Value size = a.mul(height, grid.columns);
   Value band = a.div(unit, size);
@@ -216,8 +215,8 @@ Tiles mx::mxgpu::buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
   switch (raster.getOrder()) {
   case RasterOrder::Linear:
     return buildLinear(a, grid, unit);
-  case RasterOrder::Supergroup:
-    return buildSupergroup(a, raster.getGroup(), grid, unit);
+  case RasterOrder::GroupM:
+    return buildGroupM(a, raster.getGroup(), grid, unit);
   case RasterOrder::Columns: {
     Tiles turned = buildLinear(a, {grid.columns, grid.rows}, unit);
     return {turned.columns, turned.rows};

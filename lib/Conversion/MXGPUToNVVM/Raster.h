@@ -19,7 +19,7 @@ struct Tiles {
   mlir::Value rows, columns;
 };
 
-/// The tile that is visited as number `unit` of a grid.
+/// The tile that is visited as number `stage_rows` of a grid.
 Tiles buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
                 mlir::Value unit);
 

@@ -78,7 +78,7 @@ struct TmaLoadLowering final : OpConversionPattern<TmaLoadOp> {
     coords.resize(op.getMap().getType().getBox().size(), builder.i32(0));
     std::reverse(coords.begin(), coords.end());
     Value dest = adaptor.getBuffer();
-    if (Value part = adaptor.getPart()) {
+    if (Value part = adaptor.getBox()) {
       Value bytes = builder.i32(op.getMap().getType().getSizeInBytes());
       Value offset = builder.mul(builder.toI32(part), bytes);
       dest = LLVM::GEPOp::create(builder, dest.getType(), builder.getI8Type(),

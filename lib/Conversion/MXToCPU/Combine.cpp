@@ -63,7 +63,7 @@ struct CombineOpLowering final : OpConversionPattern<CombineOp> {
       Value last = emitter.load(offsets, {emitter.dim(offsets, 0) - 1});
       end = emitter.wrap(last).to(rewriter.getIndexType());
     }
-    Numbers &numbers = emitter.getNumbers();
+    FormatArith &numbers = emitter.getNumbers();
     emitter.loop(zero, end, 1, [&](Int row) {
       emitIfRowExists(emitter, rows, row, emitter.dim(out, 0), [&](Int to) {
         emitter.loop(zero, columns, 1, [&](Int column) {

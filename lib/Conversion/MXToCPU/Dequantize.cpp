@@ -19,7 +19,7 @@ Dequantizer::Dequantizer(Emitter &emitter, Elements elements, Scales scales,
                          Type numberType, Value decode)
     : emitter(emitter), elements(elements), scales(scales),
       numberType(numberType) {
-  Numbers &numbers = emitter.getNumbers();
+  FormatArith &numbers = emitter.getNumbers();
   values = numbers.decodeTable(elements.type, /*isScale=*/false);
   scaleValues = numbers.decodeTable(getElementTypeOrSelf(scales.memref),
                                     /*isScale=*/true);

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 //
 // An element times the scale of its block, rounded once: the results of
-// mx.dequantize, and what a producer is given of a quantized input.
+// mx.dequantize, and what a prologue is given of a quantized input.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,7 +10,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOCPU_EMITTER_H
 #define MX_LIB_CONVERSION_MXTOCPU_EMITTER_H
 
-#include "Numbers.h"
+#include "FormatArith.h"
 
 namespace mx::cpu {
 
@@ -35,7 +35,7 @@ public:
 
   mlir::OpBuilder &getBuilder() { return builder; }
   mlir::Location getLoc() const { return loc; }
-  Numbers &getNumbers() { return numbers; }
+  FormatArith &getNumbers() { return numbers; }
 
   Int index(int64_t value) {
     return Int::constant(builder, loc, builder.getIndexType(), value);
@@ -63,7 +63,7 @@ public:
   void loopOverGroups(mlir::Value offsets,
                       llvm::function_ref<void(Group)> body);
 
-  /// The operations of an epilogue or producer for the element that the
+  /// The operations of an epilogue or prologue for the element that the
   /// arguments describe; returns what it yields.
   llvm::SmallVector<mlir::Value> inlineRegion(mlir::Region &region,
                                               mlir::ValueRange arguments);
@@ -124,7 +124,7 @@ private:
   mlir::Operation *op;
   mlir::Location loc;
   mlir::ModuleOp module;
-  Numbers numbers;
+  FormatArith numbers;
 };
 
 } // namespace mx::cpu

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Numbers.h"
+#include "FormatArith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -30,7 +30,8 @@ bool isHalf(Type type) { return isa<Float16Type, BFloat16Type>(type); }
 bool isFull(Type type) { return isa<Float32Type, Float64Type>(type); }
 
 /// f32 as an f64; an f64 stays.
-Value toF64(Numbers &numbers, OpBuilder &builder, Location loc, Value value) {
+Value toF64(FormatArith &numbers, OpBuilder &builder, Location loc,
+            Value value) {
   if (value.getType().isF64())
     return value;
   Int bits(builder, loc, Int(builder, loc, value).as(builder.getI32Type()));
@@ -60,7 +61,7 @@ struct ExpandHalfConversionsPass final
       return;
     OpBuilder builder(op);
     Location loc = op->getLoc();
-    Numbers numbers(builder, loc, module);
+    FormatArith numbers(builder, loc, module);
     auto convert = [&](Value number) -> Value {
       if (narrows)
         return numbers.round(toF64(numbers, builder, loc, number), to);

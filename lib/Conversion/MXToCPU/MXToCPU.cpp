@@ -45,7 +45,7 @@ struct ConvertMXToCPUPass final
   void runOnOperation() override {
     if (failed(checkInput(getOperation())))
       return signalPassFailure();
-    mx::cpu::decomposeProducts(getOperation());
+    mx::cpu::decomposeMatmuls(getOperation());
     TypeConverter converter;
     mx::addStorageConversions(converter);
     RewritePatternSet patterns(&getContext());

@@ -201,7 +201,7 @@ public:
     if (factor)
       sum = arith::MulFOp::create(builder, loc, sum, factor);
     if (accumulate) {
-      Numbers &numbers = emitter.getNumbers();
+      FormatArith &numbers = emitter.getNumbers();
       Value old =
           numbers.widenToF64(numbers.widenToF32(emitter.load(out, place)));
       Value total = arith::AddFOp::create(builder, loc, old, sum);
@@ -243,7 +243,7 @@ private:
 
 Side makeSide(Emitter &emitter, Value original, Value elements, Value scales) {
   Elements array = getElements(original, elements);
-  Numbers &numbers = emitter.getNumbers();
+  FormatArith &numbers = emitter.getNumbers();
   int64_t rank = cast<MemRefType>(elements.getType()).getRank();
   return {array,
           getScales(scales, rank),

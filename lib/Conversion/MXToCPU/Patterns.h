@@ -36,7 +36,7 @@ void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,
 
 /// Products whose results are quantized or made of parts become products of
 /// f32 and what is done with them.
-void decomposeProducts(mlir::Operation *root);
+void decomposeMatmuls(mlir::Operation *root);
 
 /// The array that an operand has become: `original` is the operand before type
 /// conversion.
@@ -47,7 +47,7 @@ inline Elements getElements(mlir::Value original, mlir::Value converted) {
 Scales getScales(mlir::Value scales, int64_t logicalRank);
 
 /// Arrays of what is quantized, where it is not an input as it is: gathered
-/// rows, and what the producer yields. Buffer deallocation frees them.
+/// rows, and what the prologue yields. Buffer deallocation frees them.
 llvm::SmallVector<mlir::Value> computeValues(Emitter &emitter, QuantizeOp op,
                                              mlir::ValueRange inputs,
                                              mlir::ValueRange inputScales,

@@ -69,7 +69,7 @@ std::optional<Int> drawRandom(Emitter &emitter, const Orientation &o,
 /// share its scale.
 void quantizeBlock(Emitter &emitter, const Orientation &o, const Extent &extent,
                    Int line, Int block) {
-  Numbers &numbers = emitter.getNumbers();
+  FormatArith &numbers = emitter.getNumbers();
   Int begin = block * o.blockSize;
   Int end = (begin + o.blockSize).min(extent.length);
   Int lineEnd = (line + o.getLines()).min(extent.endLine);
@@ -252,7 +252,7 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
     if (op.getSeed())
       seed = emitter.wrap(adaptor.getSeed());
     SmallVector<Value> values(adaptor.getInputs());
-    if (op.getGather() || !op.getProducer().empty())
+    if (op.getGather() || !op.getPrologue().empty())
       values = computeValues(emitter, op, adaptor.getInputs(),
                              adaptor.getInputScales(), adaptor.getGather());
     for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
@@ -270,9 +270,8 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
       quantizeAxis(emitter, orientation, adaptor.getOffsets(),
                    op.getRaggedOfAxis(op.getAxis(i)));
     }
-    for (unsigned i = 0; i < op.getMagnitudes().size(); ++i)
-      storeMagnitude(emitter, values[i],
-                     adaptor.getOuts()[op.getMagnitudeNumber(i)],
+    for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
+      storeMagnitude(emitter, values[i], adaptor.getOuts()[op.getAmaxNumber(i)],
                      adaptor.getOffsets(), op.getRaggedOrNone());
     rewriter.eraseOp(op);
     return success();

@@ -1,8 +1,8 @@
-//===- QuantizedValues.cpp - What a producer and a gather give ------------===//
+//===- QuantizedValues.cpp - What a prologue and a gather give ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What a producer computes is stored in arrays of its own before it is
+// What a prologue computes is stored in arrays of its own before it is
 // quantized: the reference of a fused quantization is the one that is not
 // fused.
 //
@@ -95,8 +95,8 @@ private:
       sizes.push_back(size);
     }
     SmallVector<Type> types = {getElementTypeOrSelf(op.getInput())};
-    if (Block *producer = op.getProducerBlock())
-      types = llvm::to_vector(producer->getTerminator()->getOperandTypes());
+    if (Block *prologue = op.getPrologueBlock())
+      types = llvm::to_vector(prologue->getTerminator()->getOperandTypes());
     if (op.getConcat())
       types.resize(1);
     for (Type type : types)
@@ -112,9 +112,9 @@ private:
           input.dequantizer
               ? input.dequantizer->loadNumber(from, input.blockSize)
               : emitter.load(input.elements.memref, from));
-    if (!op.getProducer().empty()) {
+    if (!op.getPrologue().empty()) {
       llvm::append_range(elements, place.take_back(2));
-      elements = emitter.inlineRegion(op.getProducer().front(), elements);
+      elements = emitter.inlineRegion(op.getPrologue().front(), elements);
     }
     store(elements, place);
   }

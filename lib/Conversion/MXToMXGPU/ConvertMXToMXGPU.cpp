@@ -160,7 +160,7 @@ struct ConvertMXToMXGPUPass final
 
   static LogicalResult convert(Operation *op, gpu::GPUModuleOp module,
                                const target::TargetInfo &target) {
-    if (auto matmul = dyn_cast<ProductOpInterface>(op)) {
+    if (auto matmul = dyn_cast<MatmulOpInterface>(op)) {
       if (std::string why = target::checkTcgen05(target); !why.empty())
         return op->emitOpError(why);
       return convertMatmul(matmul, module, target);

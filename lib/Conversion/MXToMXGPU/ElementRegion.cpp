@@ -1,4 +1,4 @@
-//===- ElementRegion.cpp - Epilogues and producers on vectors -------------===//
+//===- ElementRegion.cpp - Epilogues and prologues on vectors -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -181,7 +181,7 @@ static bool hasInstruction(Operation *op) {
 }
 
 static InFlightDiagnostic fail(Operation *op) {
-  StringRef region = op->getParentOfType<QuantizeOp>()         ? "a producer"
+  StringRef region = op->getParentOfType<QuantizeOp>()         ? "a prologue"
                      : op->getParentOfType<linalg::LinalgOp>() ? "a reduction"
                                                                : "an epilogue";
   return op->emitOpError("in ") << region << " on the GPU: expected ";

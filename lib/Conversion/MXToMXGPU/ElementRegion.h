@@ -1,8 +1,8 @@
-//===- ElementRegion.h - Epilogues and producers on vectors -----*- C++ -*-===//
+//===- ElementRegion.h - Epilogues and prologues on vectors -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The epilogue of mx.matmul and the producer of mx.quantize speak of one
+// The epilogue of mx.matmul and the prologue of mx.quantize speak of one
 // element. A thread of a kernel holds consecutive columns of one row: what
 // depends on the row alone is computed once, the rest on vectors.
 //

@@ -130,15 +130,15 @@ RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,
   return role;
 }
 
-ForEachWorkOp KernelBuilder::forEachWork(Value work) {
-  auto loop = ForEachWorkOp::create(*this, work);
+ForEachWorkTileOp KernelBuilder::forEachWorkTile(Value work) {
+  auto loop = ForEachWorkTileOp::create(*this, work);
   Block &body = loop.getBody().emplaceBlock();
   for (int i = 0; i < 5; ++i)
     body.addArgument(getIndexType(), getLoc());
   setInsertionPointToStart(&body);
-  if (Value units = work.getDefiningOp<WorkSourceOp>().getUnits()) {
+  if (Value units = work.getDefiningOp<TileSchedulerOp>().getUnits()) {
     auto wait = ConsumerWaitOp::create(*this, units);
-    NextUnitOp::create(*this, wait.getBuffers().front());
+    NextWorkTileOp::create(*this, wait.getBuffers().front());
     ConsumerReleaseOp::create(*this, wait.getStage());
     setInsertionPointToStart(&body);
   }

@@ -71,13 +71,13 @@ public:
               bool onLeader = false);
   /// Before its end the loop over units that come by a ring goes on to the
   /// next.
-  ForEachWorkOp forEachWork(mlir::Value work);
+  ForEachWorkTileOp forEachWorkTile(mlir::Value work);
   ForEachKOp forEachK(mlir::Value start, mlir::Value end, int64_t step);
 };
 
 /// Builds the kernel of an operation and launches it in its place. Fails with
 /// an error at the operation where it is not supported.
-llvm::LogicalResult convertMatmul(ProductOpInterface op,
+llvm::LogicalResult convertMatmul(MatmulOpInterface op,
                                   mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
 llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);

@@ -198,7 +198,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     mxgpu.role @mma warps(1) elected first_warp(0) {
       %stage = mxgpu.get_stage %in[0] : !scales
       %x = mxgpu.stage_buffers %in, %stage : !scales, !mxgpu.stage<!scales>
-      %sf = mxgpu.copy_scales %x tensor_memory(%tmem) place(%place) slots(2) column(4) : !mxgpu.buffer<smem<1024xi8>> -> !mxgpu.scales<256>
+      %sf = mxgpu.copy_scales %x tensor_memory(%tmem) place(%place) stages(2) column(4) : !mxgpu.buffer<smem<1024xi8>> -> !mxgpu.scales<256>
     }
   }
 

@@ -29,12 +29,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @work(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
     mxgpu.role @work warps(2) {
-      // expected-error @below {{'mxgpu.for_each_work' op expected to be lowered before rings are: run mxgpu-lower-work first}}
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      // expected-error @below {{'mxgpu.for_each_work_tile' op expected to be lowered before rings are: run mxgpu-lower-work first}}
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %answer, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -100,10 +100,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @static(%n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 192] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 192] of(%n, %n, %n)
     mxgpu.role @work warps(2) {
-      // expected-error @below {{'mxgpu.for_each_work' op expected to be lowered before rings are: run mxgpu-lower-work first}}
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      // expected-error @below {{'mxgpu.for_each_work_tile' op expected to be lowered before rings are: run mxgpu-lower-work first}}
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
       }
     }
   }

@@ -388,8 +388,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK:           scf.if
 // CHECK-NEXT:        mxgpu.arrive
 
-!tickets = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = tickets, consumer = roles>
-!tickets_stage = !mxgpu.stage<!tickets>
+!tickets = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = atomic_counter, consumer = roles>
+!atomic_counter_stage = !mxgpu.stage<!tickets>
 !groups = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
 !groups_stage = !mxgpu.stage<!groups>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
@@ -397,11 +397,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %units = mxgpu.ring "units" : !tickets
     mxgpu.role @schedule warps(1) elected {
       %request, %to = mxgpu.producer_acquire %units : !tickets
-      mxgpu.producer_commit %request : !tickets_stage
+      mxgpu.producer_commit %request : !atomic_counter_stage
     }
     mxgpu.role @work warps(2) {
       %answer, %unit = mxgpu.consumer_wait %units : !tickets
-      mxgpu.consumer_release %answer : !tickets_stage
+      mxgpu.consumer_release %answer : !atomic_counter_stage
     }
   }
   mxgpu.kernel @groups() {
@@ -431,7 +431,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // CHECK:             %[[NEXT:.*]] = arith.addi %[[PLACE]], %{{.*}}
 // CHECK:             %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %c3_i32
 // CHECK:             %[[WRAPPED:.*]] = arith.select %[[WRAPS]], %{{.*}}, %[[NEXT]]
-// CHECK:             mxgpu.copy_scales %{{.*}} tensor_memory(%[[TMEM]]) place(%[[PLACE]]) slots(3) column(4) :
+// CHECK:             mxgpu.copy_scales %{{.*}} tensor_memory(%[[TMEM]]) place(%[[PLACE]]) stages(3) column(4) :
 // CHECK:             scf.yield %[[WRAPPED]], {{.*}} :
 
 !in = !mxgpu.ring<3 x (sfa: smem<512xi8>, sfb: smem<1024xi8>), producer = tma, consumer = mma>
@@ -447,7 +447,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
       scf.for %i = %c0 to %n step %c1 {
         %stage, %sfa, %sfb = mxgpu.consumer_wait %in : !in
         %a = mxgpu.copy_scales %sfa : !sfa -> !mxgpu.scales<128>
-        %b = mxgpu.copy_scales %sfb slots(3) : !sfb -> !mxgpu.scales<256>
+        %b = mxgpu.copy_scales %sfb stages(3) : !sfb -> !mxgpu.scales<256>
         mxgpu.consumer_release %stage : !in_stage
       }
     }

@@ -33,9 +33,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:      scf.yield %[[NEXT]]
   mxgpu.kernel @static(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
-    %work = mxgpu.work_source static raster = linear tile [128, 192] of(%m, %n, %k)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 192] of(%m, %n, %k)
     mxgpu.role @only warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %k0, %k1) in %scheduler {
         memref.store %row, %out[%c0] : memref<1xindex>
         memref.store %column, %out[%c0] : memref<1xindex>
         memref.store %k1, %out[%c0] : memref<1xindex>
@@ -51,9 +51,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK:           arith.addi %{{.*}}, %[[STEP]]
   mxgpu.kernel @pair(%m: index, %n: index, %k: index, %out: memref<1xindex>) cluster(2) {
     %c0 = arith.constant 0 : index
-    %work = mxgpu.work_source static raster = linear tile [256, 192] of(%m, %n, %k)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [256, 192] of(%m, %n, %k)
     mxgpu.role @only warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %k0, %k1) in %scheduler {
         memref.store %row, %out[%c0] : memref<1xindex>
       }
     }
@@ -84,9 +84,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:      memref.store %[[END]]
   mxgpu.kernel @split(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
-    %work = mxgpu.work_source static raster = linear tile [128, 192] split(3 step 256) of(%m, %n, %k)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 192] split(3 step 256) of(%m, %n, %k)
     mxgpu.role @only warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %k0, %k1) in %scheduler {
         memref.store %s, %out[%c0] : memref<1xindex>
         memref.store %k0, %out[%c0] : memref<1xindex>
         memref.store %k1, %out[%c0] : memref<1xindex>
@@ -95,7 +95,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   }
 
   // Groups of 8 rows, column by column; the last group may have fewer.
-  // CHECK-LABEL: mxgpu.kernel @supergroup(
+  // CHECK-LABEL: mxgpu.kernel @group_m(
   // CHECK:         ^bb0(%[[UNIT:.*]]: i32):
   // CHECK:           %[[HEIGHT:.*]] = arith.minui %[[ROWS:.*]], %c8_i32
   // CHECK-NEXT:      %[[SIZE:.*]] = arith.muli %[[HEIGHT]], %{{.*}}
@@ -109,11 +109,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:      %[[ABOVE:.*]] = arith.muli %[[COLUMN]], %[[HEIGHT1]]
   // CHECK-NEXT:      %[[ROW1:.*]] = arith.subi %[[INSIDE]], %[[ABOVE]]
   // CHECK-NEXT:      arith.addi %[[START]], %[[ROW1]]
-  mxgpu.kernel @supergroup(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
+  mxgpu.kernel @group_m(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
-    %work = mxgpu.work_source static raster = supergroup(8) tile [128, 192] of(%m, %n, %k)
+    %scheduler = mxgpu.tile_scheduler static raster = group_m(8) tile [128, 192] of(%m, %n, %k)
     mxgpu.role @only warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %k0, %k1) in %scheduler {
         memref.store %row, %out[%c0] : memref<1xindex>
         memref.store %column, %out[%c0] : memref<1xindex>
       }
@@ -129,9 +129,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NEXT:        scf.condition(%[[MORE]])
   mxgpu.kernel @hilbert(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
-    %work = mxgpu.work_source static raster = hilbert tile [128, 192] of(%m, %n, %k)
+    %scheduler = mxgpu.tile_scheduler static raster = hilbert tile [128, 192] of(%m, %n, %k)
     mxgpu.role @only warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %k0, %k1) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %k0, %k1) in %scheduler {
         memref.store %row, %out[%c0] : memref<1xindex>
       }
     }
@@ -145,9 +145,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NOT:     scf.
   mxgpu.kernel @single(%n: index, %out: memref<?x?xi64>) {
     %c0 = arith.constant 0 : index
-    %work = mxgpu.work_source single raster = columns tile [128, 128] of(%n, %n, %c0)
+    %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] of(%n, %n, %c0)
     mxgpu.role @write warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %v = arith.index_cast %row : index to i64
         memref.store %v, %out[%row, %column] : memref<?x?xi64>
       }
@@ -168,9 +168,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-NOT:     scf.
   mxgpu.kernel @ragged(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
     %c0 = arith.constant 0 : index
-    %work = mxgpu.work_source single raster = columns tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %c0)
+    %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %c0)
     mxgpu.role @write warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %v = arith.index_cast %s : index to i64
         memref.store %v, %out[%start, %end] : memref<?x?xi64>
       }
@@ -204,12 +204,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @clc(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
     mxgpu.role @work warps(2) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         memref.store %row, %out[%c0] : memref<1xindex>
         %answer, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -234,12 +234,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @clc_pair(%m: index, %n: index, %k: index, %out: memref<1xindex>) cluster(2) {
     %c0 = arith.constant 0 : index
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
     mxgpu.role @work warps(2) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         memref.store %row, %out[%c0] : memref<1xindex>
         %answer, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -248,7 +248,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-// Tickets: the counter goes back to 0 after the last unit. -1 means that there is none.
+// An atomic counter: it goes back to 0 after the last unit. -1 means that there is none.
 // What is drawn is in the buffer before the stage is given.
 
 // CHECK-LABEL: mxgpu.kernel @tickets(
@@ -270,21 +270,21 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK-NEXT:      %[[MORE:.*]] = arith.cmpi ne, %[[NEXT]], %c-1_i32
 // CHECK:           scf.condition(%[[MORE]]) %[[NEXT]]
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = tickets, consumer = roles>
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = atomic_counter, consumer = roles>
 !stage = !mxgpu.stage<!ring>
 !unit = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @tickets(%counter: memref<1xi32>, %n: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
     %tickets = mxgpu.ring "tickets" : !ring
-    %work = mxgpu.work_source tickets(%tickets, %counter : !ring, memref<1xi32>) raster = linear tile [128, 128] of(%n, %n, %c0)
+    %scheduler = mxgpu.tile_scheduler atomic_counter(%tickets, %counter : !ring, memref<1xi32>) raster = linear tile [128, 128] of(%n, %n, %c0)
     mxgpu.role @schedule warps(1) elected {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         memref.store %row, %out[%c0] : memref<1xindex>
         %request, %to = mxgpu.producer_acquire %tickets : !ring
         mxgpu.producer_commit %request : !stage
         %answer, %unit = mxgpu.consumer_wait %tickets : !ring
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -324,15 +324,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK:               scf.condition(%[[MORE]]) {{.*}}, %[[NEXT]] :
   mxgpu.kernel @groups(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source groups(%units : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler groups(%units : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
     mxgpu.role @schedule warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %v = arith.index_cast %s : index to i64
         memref.store %v, %out[%start, %end] : memref<?x?xi64>
         %request, %to = mxgpu.producer_acquire %units : !ring
         mxgpu.producer_commit %request : !stage
         %answer, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -348,15 +348,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-NOT:     nvvm.vote.sync
   mxgpu.kernel @reduction(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source groups(%units : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler groups(%units : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
     mxgpu.role @schedule warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %v = arith.index_cast %s : index to i64
         memref.store %v, %out[%start, %end] : memref<?x?xi64>
         %request, %to = mxgpu.producer_acquire %units : !ring
         mxgpu.producer_commit %request : !stage
         %answer, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }

@@ -69,13 +69,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 }
 
 //--- work.mlir
-// CHECK: error: 'mxgpu.work_source' op expected to be lowered before kernels are: run mxgpu-lower-work and mxgpu-lower-rings first
+// CHECK: error: 'mxgpu.tile_scheduler' op expected to be lowered before kernels are: run mxgpu-lower-work and mxgpu-lower-rings first
 // CHECK-NOT: error
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @kernel(%n: index) smem(0) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) first_warp(0) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
       }
     }
   }

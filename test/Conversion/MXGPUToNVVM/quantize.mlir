@@ -238,10 +238,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @raise(%x: memref<?x?xf32>, %n: index, %m: memref<f32>) {
     mxgpu.role @quantize warps(4) {
-      %known = mxgpu.read_magnitude %m : memref<f32>
+      %known = mxgpu.load_relaxed %m : memref<f32>
       %v = mxgpu.load_block %x[%n, %n] : memref<?x?xf32> -> vector<4xf32>
-      %largest = mxgpu.largest_magnitude %v : vector<4xf32>
-      mxgpu.raise_magnitude %largest above %known into %m : memref<f32>
+      %largest = mxgpu.thread_amax %v : vector<4xf32>
+      mxgpu.atomic_max %largest above %known into %m : memref<f32>
     }
   }
 }

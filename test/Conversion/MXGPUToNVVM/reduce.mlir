@@ -12,7 +12,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK:         llvm.intr.minimum
   // CHECK-NOT:     nvvm.shfl.sync
   mxgpu.kernel @lanes(%x: memref<32xf32>, %n: index) smem(0) {
-    %work = mxgpu.work_source static raster = linear tile [1, 1] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [1, 1] of(%n, %n, %n)
     mxgpu.role @reduce warps(1) first_warp(0) {
       %thread = mxgpu.thread_id
       %v = memref.load %x[%thread] : memref<32xf32>

@@ -14,12 +14,12 @@
 // CHECK-NOT:   _mlir_ciface_other
 // CHECK-NOT:   unrealized_conversion_cast
 func.func @relayout(%x: tensor<200x6xf8E8M0FNU>)
-    -> tensor<200x6xf8E8M0FNU, #mx.scale_layout<tcgen05>> {
-  %init = tensor.empty() : tensor<200x6xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+    -> tensor<200x6xf8E8M0FNU, #mx.scale_layout<sf_128x4>> {
+  %init = tensor.empty() : tensor<200x6xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
   %y = mx.relayout ins(%x : tensor<200x6xf8E8M0FNU>)
-      outs(%init : tensor<200x6xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-      -> tensor<200x6xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-  return %y : tensor<200x6xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+      outs(%init : tensor<200x6xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+      -> tensor<200x6xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+  return %y : tensor<200x6xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }
 func.func private @other(memref<4xf32>)
 

@@ -109,8 +109,8 @@ func.func @ragged_rows(%x: memref<300x64xf32>, %o: memref<4xi32>,
 
 // -----
 
-// What a producer yields is stored in the type that it has, then quantized.
-// CHECK-LABEL: func.func @producer(
+// What a prologue yields is stored in the type that it has, then quantized.
+// CHECK-LABEL: func.func @prologue(
 // CHECK-SAME:    %[[X:.*]]: memref<4x64xbf16>, %[[Y:.*]]: memref<4x64xf32>,
 // CHECK:         %[[VALUES:.*]] = memref.alloc() : memref<4x64xbf16>
 // CHECK:         scf.for %[[ROW:[^ ]+]] =
@@ -121,11 +121,11 @@ func.func @ragged_rows(%x: memref<300x64xf32>, %o: memref<4xi32>,
 // CHECK:             %[[D:.*]] = arith.mulf %[[A]], %[[C]] : bf16
 // CHECK:             memref.store %[[D]], %[[VALUES]][%[[ROW]], %[[COLUMN]]]
 // CHECK:         memref.load %[[VALUES]]
-func.func @producer(%x: memref<4x64xbf16>, %y: memref<4x64xf32>, %q: memref<4x64xf8E4M3FN>,
+func.func @prologue(%x: memref<4x64xbf16>, %y: memref<4x64xf32>, %q: memref<4x64xf8E4M3FN>,
                     %s: memref<4x2xf8E8M0FNU>) {
   mx.quantize ins(%x, %y : memref<4x64xbf16>, memref<4x64xf32>)
       outs(%q, %s : memref<4x64xf8E4M3FN>, memref<4x2xf8E8M0FNU>)
-      producer {
+      prologue {
       ^bb0(%a: bf16, %b: f32, %row: index, %col: index):
         %c = arith.truncf %b : f32 to bf16
         %d = arith.mulf %a, %c : bf16
@@ -138,16 +138,16 @@ func.func @producer(%x: memref<4x64xbf16>, %y: memref<4x64xf32>, %q: memref<4x64
 
 // Inputs whose sizes are not known have to have one shape.
 // CHECK:       expected dimension 0 of input to be %ld, found %ld
-// CHECK-LABEL: func.func @producer_of_unknown_sizes(
+// CHECK-LABEL: func.func @prologue_of_unknown_sizes(
 // CHECK-SAME:    %{{.*}}, %[[Y:.*]]: memref<?x64xbf16>, %{{.*}}, %{{.*}})
 // CHECK:         %[[SIZE:.*]] = memref.dim %[[Y]]
 // CHECK:         %[[WRONG:.*]] = arith.cmpi ne, %[[SIZE]]
 // CHECK:         scf.if %[[WRONG]]
-func.func @producer_of_unknown_sizes(%x: memref<4x64xbf16>, %y: memref<?x64xbf16>, %q: memref<4x64xf8E4M3FN>,
+func.func @prologue_of_unknown_sizes(%x: memref<4x64xbf16>, %y: memref<?x64xbf16>, %q: memref<4x64xf8E4M3FN>,
                                      %s: memref<4x2xf8E8M0FNU>) {
   mx.quantize ins(%x, %y : memref<4x64xbf16>, memref<?x64xbf16>)
       outs(%q, %s : memref<4x64xf8E4M3FN>, memref<4x2xf8E8M0FNU>)
-      producer {
+      prologue {
       ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
         %d = arith.mulf %a, %b : bf16
         mx.yield %d : bf16
@@ -176,7 +176,7 @@ func.func @square(%x: memref<40x64xbf16>, %q: memref<40x64xf8E4M3FN>, %s: memref
 
 // -----
 
-// Row -1 is a row of zeros, whatever the producer makes of them.
+// Row -1 is a row of zeros, whatever the prologue makes of them.
 // CHECK:       expected rows to gather from -1 to less than %ld, found %ld
 // CHECK-LABEL: func.func @gather(
 // CHECK-SAME:    %[[X:.*]]: memref<7x64xbf16>, %[[N:.*]]: memref<5xi32>,
@@ -191,7 +191,7 @@ func.func @square(%x: memref<40x64xbf16>, %q: memref<40x64xf8E4M3FN>, %s: memref
 func.func @gather(%x: memref<7x64xbf16>, %n: memref<5xi32>, %q: memref<5x64xf8E4M3FN>, %s: memref<5x2xf8E8M0FNU>) {
   mx.quantize ins(%x : memref<7x64xbf16>) gather(%n : memref<5xi32>)
       outs(%q, %s : memref<5x64xf8E4M3FN>, memref<5x2xf8E8M0FNU>)
-      producer {
+      prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
         %b = arith.extf %a : bf16 to f32
         %c = math.cos %b : f32

@@ -55,7 +55,7 @@ func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[136
 !s = memref<128x6xf8E8M0FNU>
 func.func @main(%x: memref<128x96xbf16>, %e: !a, %s: !s) {
   // expected-error @below {{'mx.quantize' op expected dimension 1 of the input to be a multiple of the 128 columns of a tile with concat on the GPU, found 96}}
-  mx.quantize ins(%x : memref<128x96xbf16>) outs(%e, %s : !a, !s) concat producer {
+  mx.quantize ins(%x : memref<128x96xbf16>) outs(%e, %s : !a, !s) concat prologue {
   ^bb0(%v: bf16, %row: index, %column: index):
     mx.yield %v, %v : bf16, bf16
   }
@@ -93,7 +93,7 @@ func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf6E2M3FN, strided<[128
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 !y = memref<128x128xf32>
 func.func @main(%a: !a, %s: !s, %y: !y, %l: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.matmul' op expected scales of b in layout tcgen05 on the GPU, found 'memref<128x2xf8E8M0FNU>'}}
+  // expected-error @below {{'mx.matmul' op expected scales of b in layout sf_128x4 on the GPU, found 'memref<128x2xf8E8M0FNU>'}}
   mx.matmul ins(%a, %s, %a, %l : !a, !s, !a, memref<128x2xf8E8M0FNU>) outs(%y : !y)
   return
 }
@@ -162,7 +162,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 // -----
 
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit nor tickets along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit nor atomic_counter along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
   return
 }
@@ -189,7 +189,7 @@ func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<1
 
 !a = memref<128x64xf8E4M3FN>
 func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128] in 1 unit and stage, without tickets, for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128] in 1 unit and stage, without atomic_counter, for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
       outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}
   return
@@ -236,8 +236,8 @@ func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf
 // A region does not know its matrix.
 !x = memref<2x128x64xbf16>
 func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a matrix with a producer on the GPU, found 'memref<2x128x64xbf16>'}}
-  mx.quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>) producer {
+  // expected-error @below {{'mx.quantize' op expected a matrix with a prologue on the GPU, found 'memref<2x128x64xbf16>'}}
+  mx.quantize ins(%x : !x) outs(%e, %s : memref<2x128x64xf8E4M3FN>, memref<2x1x1x32x4x4xf8E8M0FNU>) prologue {
   ^bb0(%v: bf16, %row: index, %column: index):
     %n = arith.negf %v : bf16
     mx.yield %n : bf16
@@ -296,7 +296,7 @@ func.func @main(%x: memref<128x64xbf16, strided<[0, 1]>>, %e: !a, %s: !s) {
 func.func @main(%x: !x, %f: memref<128x2xf8E8M0FNU>, %e: !a, %s: !s) {
   // expected-error @below {{'mx.quantize' op expected a matrix whose rows are contiguous, those of 4 and 6 bits and batches with identity layout, on the GPU, found 'memref<128x64xf4E2M1FN, strided<[128, 1]>>'}}
   mx.quantize ins(%x : !x) input_scales(%f : memref<128x2xf8E8M0FNU>) outs(%e, %s : !a, !s)
-      producer {
+      prologue {
       ^bb0(%v: bf16, %row: index, %column: index):
         mx.yield %v : bf16
       }
@@ -338,7 +338,7 @@ func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, 
 // -----
 
 func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<300x2xf8E8M0FNU>, %b: memref<4x48x64xf8E4M3FN>, %bs: memref<4x1x1x32x4x4xf8E8M0FNU>, %o: memref<4xi32>, %y: memref<300x48xbf16>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected scales of a in layout tcgen05 on the GPU, found 'memref<300x2xf8E8M0FNU>'}}
+  // expected-error @below {{'mx.grouped_matmul' op expected scales of a in layout sf_128x4 on the GPU, found 'memref<300x2xf8E8M0FNU>'}}
   mx.grouped_matmul ragged = rows
       ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<300x2xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
       offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
@@ -469,7 +469,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 func.func @main(%x: !x, %q: !q, %s: !s) {
   // expected-error @below {{'mx.quantize' op expected a schedule with at most 320 threads, beside which twice as many compute what is quantized, found 512}}
   mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) axes = [0]
-      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 32>} producer {
+      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 32>} prologue {
   ^bb0(%a: f32, %row: index, %col: index):
     %b = arith.negf %a : f32
     mx.yield %b : f32
@@ -491,15 +491,15 @@ func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
 
 // -----
 
-// What a producer may hold is what an epilogue may.
+// What a prologue may hold is what an epilogue may.
 !x = memref<128x128xbf16>
 !q = memref<128x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func private @f(bf16) -> bf16
 func.func @main(%x: !x, %q: !q, %s: !s) {
-  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) producer {
+  mx.quantize ins(%x : !x) outs(%q, %s : !q, !s) prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
-    // expected-error @below {{'func.call' op in a producer on the GPU: expected elementwise operations of arith and math and memref.load with rows and columns as indices, found an operation that cannot be inlined}}
+    // expected-error @below {{'func.call' op in a prologue on the GPU: expected elementwise operations of arith and math and memref.load with rows and columns as indices, found an operation that cannot be inlined}}
     %b = func.call @f(%a) : (bf16) -> bf16
     mx.yield %b : bf16
   }
@@ -568,8 +568,8 @@ func.func @main(%s: memref<2x128x2xf8E8M0FNU>, %t: memref<2x1x1x32x4x4xf8E8M0FNU
 // -----
 
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit nor tickets along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, tickets = true>}}
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, tickets = true>}
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit nor atomic_counter along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
+  mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}
   return
 }
 
@@ -577,7 +577,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 
 !a = memref<128x256xf8E4M3FN>
 func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x2x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128] in 1 unit and stage, without tickets, for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128] in 1 unit and stage, without atomic_counter, for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}}
   mx.quantize ragged = rows ins(%x : memref<128x256xbf16>) offsets(%o : memref<2xi32>)
       outs(%e, %s : !a, memref<3x2x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}
   return
@@ -598,7 +598,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 func.func @main(%x: memref<128x64xf4E2M1FN>, %n: memref<128x4xf8E4M3FN>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected a schedule with vectors of at most 16 elements, a block, found 32}}
   mx.quantize ins(%x : memref<128x64xf4E2M1FN>) input_scales(%n : memref<128x4xf8E4M3FN>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>)
-      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>} producer {
+      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32>} prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     mx.yield %a : bf16
   }
@@ -609,7 +609,7 @@ func.func @main(%x: memref<128x64xf4E2M1FN>, %n: memref<128x4xf8E4M3FN>, %e: mem
 
 func.func @main(%x: memref<128x64xi8>, %n: memref<128x2xf8E8M0FNU, strided<[4, 1]>>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected input_scales with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
-  mx.quantize ins(%x : memref<128x64xi8>) input_scales(%n : memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) producer {
+  mx.quantize ins(%x : memref<128x64xi8>) input_scales(%n : memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     mx.yield %a : bf16
   }
@@ -624,7 +624,7 @@ func.func @main(%x: memref<128x64xi8>, %n: memref<128x2xf8E8M0FNU, strided<[4, 1
 !b = memref<4x256x256xf8E4M3FN>
 !bs = memref<4x2x2x32x4x4xf8E8M0FNU>
 func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x256xf8E4M3FN>, %s: memref<300x8xf8E8M0FNU>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected scales of the result in layout tcgen05 on the GPU, found 'memref<300x8xf8E8M0FNU>'}}
+  // expected-error @below {{'mx.grouped_matmul' op expected scales of the result in layout sf_128x4 on the GPU, found 'memref<300x8xf8E8M0FNU>'}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x256xf8E4M3FN>, memref<300x8xf8E8M0FNU>) 
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 
@@ -656,7 +656,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
 func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x256xf8E4M3FN>, %s: memref<6x2x32x4x4xf8E8M0FNU>) {
   // expected-error @below {{'mx.grouped_matmul' op expected a tile with 128 columns of each of 2 parts, or a multiple, found 128 columns}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
-      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x256xf8E4M3FN>, memref<6x2x32x4x4xf8E8M0FNU>) parts = 2
+      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x256xf8E4M3FN>, memref<6x2x32x4x4xf8E8M0FNU>) num_b = 2
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} epilogue {
   ^bb0(%x: f32, %y: f32, %row: index, %col: index):
     mx.yield %x : f32
@@ -674,7 +674,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
 func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x128xf8E4M3FN>, %s: memref<6x1x32x4x4xf8E8M0FNU>) {
   // expected-error @below {{'mx.grouped_matmul' op expected a tile with 128 columns of each of 3 parts, or a multiple, found 192 columns}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
-      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x128xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>) parts = 3
+      offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x128xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>) num_b = 3
       {mxgpu.schedule = #mxgpu.schedule<tile = [256, 192, 128], cta_pair, stages = 2>} epilogue {
   ^bb0(%x: f32, %y: f32, %z: f32, %row: index, %col: index):
     mx.yield %x : f32

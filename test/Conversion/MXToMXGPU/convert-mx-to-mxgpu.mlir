@@ -39,14 +39,14 @@
 // CHECK-DAG:     %[[C256:.*]] = arith.constant 256 : index
 // CHECK-DAG:     %[[C512:.*]] = arith.constant 512 : index
 // CHECK-DAG:     %[[C768:.*]] = arith.constant 768 : index
-// CHECK:         %[[WORK:.*]] = mxgpu.work_source static raster = linear tile [128, 256] of(%[[C256]], %[[C768]], %[[C512]])
+// CHECK:         %[[WORK:.*]] = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%[[C256]], %[[C768]], %[[C512]])
 // CHECK-NEXT:    %[[IN:.*]] = mxgpu.ring "in" : [[$IN]]
 // CHECK-NEXT:    %[[ACC:.*]] = mxgpu.ring "acc" : [[$ACC]]
 
 // Every row exists. Rows of a result at a multiple of 32 bytes are written whole,
 // if anything was multiplied; an f32 result is stored as it was summed.
 // CHECK:         mxgpu.role @epilogue warps(4) {
-// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
+// CHECK-NEXT:      mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
 // CHECK:             %[[OWN:.*]] = arith.addi %[[ROW]], %{{.*}}
 // CHECK:             %[[DATA:.*]] = memref.extract_aligned_pointer_as_index %[[R]]
@@ -67,7 +67,7 @@
 
 // The tiles of a step and their scales.
 // CHECK:         mxgpu.role @load warps(1) elected {
-// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
+// CHECK-NEXT:      mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK-DAG:         %[[ROW_TILE:.*]] = arith.divui %[[ROW]], %[[C128]]
 // CHECK-DAG:         %[[COLUMN_TILE:.*]] = arith.divui %[[COLUMN]], %[[C128]]
 // CHECK:             mxgpu.for_each_k (%[[K:.*]], %{{.*}}, %{{.*}}) from %[[START]] to %[[END]] step 128 {
@@ -81,7 +81,7 @@
 
 // One accumulator, to which all steps but the first add.
 // CHECK:         mxgpu.role @mma warps(1) elected {
-// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %{{.*}}, %{{.*}}, %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
+// CHECK-NEXT:      mxgpu.for_each_work_tile (%{{.*}}, %{{.*}}, %{{.*}}, %[[START:.*]], %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[NONE:.*]] = arith.cmpi eq, %[[START]], %[[END]] : index
 // CHECK:             %[[STAGE:.*]], %[[D:.*]] = mxgpu.producer_acquire %[[ACC]]
 // CHECK:             mxgpu.for_each_k (%{{.*}}, %{{.*}}, %[[FIRST:.*]]) from %[[START]] to %[[END]] step 128 {
@@ -147,7 +147,7 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK-SAME:    %[[R:[a-z_]*]]: memref<?x?xbf16>, %[[REDUCTION:[a-z_0-9]*]]: index)
 // CHECK-DAG:     %[[ROWS:.*]] = memref.dim %[[R]], %c0
 // CHECK-DAG:     %[[COLUMNS:.*]] = memref.dim %[[R]], %c1
-// CHECK:         mxgpu.work_source static raster = linear tile [128, 128] of(%[[ROWS]], %[[COLUMNS]], %[[REDUCTION]])
+// CHECK:         mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%[[ROWS]], %[[COLUMNS]], %[[REDUCTION]])
 // A bf16 result is rounded once.
 // CHECK:         %[[F:.*]] = mxgpu.load_accumulator
 // CHECK-NEXT:    %[[G:.*]] = arith.truncf %[[F]] : vector<32xf32> to vector<32xbf16>
@@ -215,7 +215,7 @@ func.func @slices(%a: !slice, %as: memref<?x1x32x4x4xf8E8M0FNU>, %b: memref<128x
 // CHECK-NEXT:      %[[ROW_IN:.*]] = arith.divui %[[THREAD]], %[[C16]]
 // CHECK-NEXT:      %[[LANE:.*]] = arith.remui %[[THREAD]], %[[C16]]
 // CHECK-NEXT:      %[[COLUMN_IN:.*]] = arith.muli %[[LANE]], %[[C8]]
-// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %[[TILE_ROW:.*]], %[[TILE_COLUMN:.*]], %{{.*}}, %{{.*}}) in
+// CHECK-NEXT:      mxgpu.for_each_work_tile (%{{.*}}, %[[TILE_ROW:.*]], %[[TILE_COLUMN:.*]], %{{.*}}, %{{.*}}) in
 // CHECK-NEXT:        %[[ROW:.*]] = arith.addi %[[TILE_ROW]], %[[ROW_IN]]
 // CHECK-NEXT:        %[[COLUMN:.*]] = arith.addi %[[TILE_COLUMN]], %[[COLUMN_IN]]
 // CHECK-NEXT:        %[[B0:.*]] = mxgpu.load_block %[[X]][%[[ROW]], %[[COLUMN]]] : memref<?x?xf16> -> vector<8xf16>
@@ -270,15 +270,15 @@ func.func @nvfp4(%x: memref<?x?xbf16>, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?x
 // CHECK:         mxgpu.launch @kernels::@quantize_and_amax_quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %{{.*}}, %[[M]] :
 // CHECK-LABEL: mxgpu.kernel @quantize_and_amax_quantize(
 // CHECK-SAME:    %[[RESULT:[a-z0-9]+]]: memref<f32>)
-// CHECK:         %[[KNOWN:.*]] = mxgpu.read_magnitude %[[RESULT]]
+// CHECK:         %[[KNOWN:.*]] = mxgpu.load_relaxed %[[RESULT]]
 // CHECK-NEXT:    %[[A:.*]] = mxgpu.load_block
 // CHECK:         %[[B:.*]] = mxgpu.load_block
-// CHECK:         %[[OF_A:.*]] = mxgpu.largest_magnitude %[[A]] : vector<16xbf16>
+// CHECK:         %[[OF_A:.*]] = mxgpu.thread_amax %[[A]] : vector<16xbf16>
 // CHECK:         mxgpu.quantize_block %[[A]]
-// CHECK:         %[[OF_B:.*]] = mxgpu.largest_magnitude %[[B]] : vector<16xbf16>
+// CHECK:         %[[OF_B:.*]] = mxgpu.thread_amax %[[B]] : vector<16xbf16>
 // CHECK-NEXT:    %[[LARGEST:.*]] = arith.maximumf %[[OF_A]], %[[OF_B]] : f32
 // CHECK:         mxgpu.quantize_block %[[B]]
-// CHECK:         mxgpu.raise_magnitude %[[LARGEST]] above %[[KNOWN]] into %[[RESULT]] : memref<f32>
+// CHECK:         mxgpu.atomic_max %[[LARGEST]] above %[[KNOWN]] into %[[RESULT]] : memref<f32>
 // CHECK-NEXT:    }
 func.func @quantize_and_amax(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %m: memref<f32>) {
   mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) amax
@@ -286,7 +286,7 @@ func.func @quantize_and_amax(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s:
 }
 
 // CHECK-LABEL: mxgpu.kernel @nvfp4_and_amax_quantize(
-// CHECK:         mxgpu.largest_magnitude %{{.*}} as_integers : vector<16xbf16>
+// CHECK:         mxgpu.thread_amax %{{.*}} as_integers : vector<16xbf16>
 func.func @nvfp4_and_amax(%x: memref<?x?xbf16>, %g: f32, %e: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %m: memref<f32>) {
   mx.quantize ins(%x : memref<?x?xbf16>) global_scale(%g) outs(%e, %s, %m : memref<?x?xf4E2M1FN>, memref<?x?xf8E4M3FN>, memref<f32>) block_size = 16 amax
   return
@@ -311,7 +311,7 @@ func.func @nvfp4_and_amax(%x: memref<?x?xbf16>, %g: f32, %e: memref<?x?xf4E2M1FN
 // CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
 // CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
 // CHECK:         mxgpu.role @dequantize warps(16) {
-// CHECK:           mxgpu.for_each_work
+// CHECK:           mxgpu.for_each_work_tile
 // CHECK:             %[[BLOCK:.*]] = arith.divui %[[COLUMN:.*]], %[[C16]]
 // CHECK-NEXT:        %[[CODES:.*]] = mxgpu.load_block %[[Q]][%[[ROW:.*]], %[[COLUMN]]] : memref<?x?xi8> -> vector<8xf4E2M1FN>
 // CHECK-NEXT:        %[[SCALE:.*]] = mxgpu.load_scale %[[S]][%[[ROW]], %[[BLOCK]]] : memref<?x?x32x4x4xf8E4M3FN> -> f8E4M3FN
@@ -342,7 +342,7 @@ func.func @dequantize(%q: memref<?x?xf4E2M1FN>, %s: memref<?x?x32x4x4xf8E4M3FN>,
 // CHECK-SAME:    %[[S:[a-z_0-9]*]]: memref<?x?xf8E8M0FNU>, %[[T:[a-z_0-9]*]]: memref<?x?x32x4x4xf8E8M0FNU>) {
 // CHECK:         %[[ROWS:.*]] = memref.dim %[[S]]
 // CHECK:         %[[BLOCKS:.*]] = memref.dim %[[S]]
-// CHECK:         mxgpu.work_source static raster = linear tile [128, 32] of(%[[ROWS]], %[[BLOCKS]],
+// CHECK:         mxgpu.tile_scheduler static raster = linear tile [128, 32] of(%[[ROWS]], %[[BLOCKS]],
 // CHECK:         mxgpu.role @relayout warps(8) {
 // CHECK-COUNT-16:    mxgpu.load_scale %[[S]]
 // CHECK-COUNT-16:    mxgpu.store_scales %{{.*}} into %[[T]][%{{.*}}, %{{.*}}] of(%[[ROWS]], %[[BLOCKS]]) : f8E8M0FNU
@@ -399,17 +399,17 @@ func.func @copies(%x: memref<32x32xf32>, %z: memref<32x32xf32>, %e: memref<32x32
 
 // -----
 
-// A producer is inlined on what a thread has loaded of the inputs, gathered
+// A prologue is inlined on what a thread has loaded of the inputs, gathered
 // rows of them; where there is nothing, it is 0 that is quantized.
 
 // CHECK:         "expected dimension 0 of an input to be %lld, found %lld"
-// CHECK-LABEL: mxgpu.kernel @producer_quantize(
+// CHECK-LABEL: mxgpu.kernel @prologue_quantize(
 // CHECK-SAME:    %[[X:[^:]*]]: memref<?x256xbf16>, %[[Y:[^:]*]]: memref<?x256xf32>, %[[N:[^:]*]]: memref<?xi32>, %[[W:[^:]*]]: memref<?xf32>,
 // CHECK-SAME:    %[[E:[^:]*]]: memref<?x256xf8E4M3FN>, %[[S:[^:]*]]: memref<?x8xf8E8M0FNU>)
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 512>) min_ctas(1) {
 // CHECK:         %[[ROWS:.*]] = memref.dim %[[N]]
 // CHECK:         mxgpu.role @quantize
-// CHECK:           mxgpu.for_each_work
+// CHECK:           mxgpu.for_each_work_tile
 // CHECK:             %[[ROW:.*]] = arith.minui
 // CHECK:             %[[NUMBER:.*]] = memref.load %[[N]][%[[ROW]]]
 // CHECK:             %[[FROM:.*]] = arith.index_cast %[[NUMBER]] : i32 to index
@@ -424,11 +424,11 @@ func.func @copies(%x: memref<32x32xf32>, %z: memref<32x32xf32>, %e: memref<32x32
 // CHECK:             arith.cmpi ult, %[[FROM]]
 // CHECK:             %[[H:.*]] = arith.select %{{.*}}, %[[V]], %{{.*}} : vector<16xf32>
 // CHECK:             mxgpu.quantize_block %[[H]]
-func.func @producer(%x: memref<?x256xbf16>, %y: memref<?x256xf32>, %n: memref<?xi32>, %w: memref<?xf32>,
+func.func @prologue(%x: memref<?x256xbf16>, %y: memref<?x256xf32>, %n: memref<?xi32>, %w: memref<?xf32>,
                     %e: memref<?x256xf8E4M3FN>, %s: memref<?x8xf8E8M0FNU>) {
   mx.quantize ins(%x, %y : memref<?x256xbf16>, memref<?x256xf32>) gather(%n : memref<?xi32>)
       outs(%e, %s : memref<?x256xf8E4M3FN>, memref<?x8xf8E8M0FNU>)
-      producer {
+      prologue {
       ^bb0(%a: bf16, %b: f32, %row: index, %col: index):
         %weight = memref.load %w[%row] : memref<?xf32>
         %c = arith.truncf %b : f32 to bf16
@@ -450,7 +450,7 @@ func.func @producer(%x: memref<?x256xbf16>, %y: memref<?x256xf32>, %n: memref<?x
 // CHECK-SAME:    %[[X:[^:]*]]: memref<?x?xi8>, %[[S:[^:]*]]: memref<?x?xf8E4M3FN>, %[[Y:[^:]*]]: memref<?x?xbf16>,
 // CHECK:         %[[BYTES:.*]] = memref.dim %[[X]], %c1
 // CHECK:         arith.muli %[[BYTES]], %c2
-// CHECK:         mxgpu.for_each_work
+// CHECK:         mxgpu.for_each_work_tile
 // CHECK:           %[[Q:.*]] = mxgpu.load_block %[[X]][%[[ROW:.*]], %[[COLUMN:.*]]] in_bounds : memref<?x?xi8> -> vector<16xf4E2M1FN>
 // CHECK:           %[[BLOCK:.*]] = arith.divui %[[COLUMN]], %c16
 // CHECK:           %[[F:.*]] = mxgpu.load_scale %[[S]][%[[ROW]], %[[BLOCK]]] : memref<?x?xf8E4M3FN> -> f8E4M3FN
@@ -462,7 +462,7 @@ func.func @producer(%x: memref<?x256xbf16>, %y: memref<?x256xf32>, %n: memref<?x
 func.func @requantize(%x: memref<?x?xf4E2M1FN>, %s: memref<?x?xf8E4M3FN>, %y: memref<?x?xbf16>,
                       %e: memref<?x?xf8E4M3FN>, %f: memref<?x?xf8E8M0FNU>) {
   mx.quantize ins(%x, %y : memref<?x?xf4E2M1FN>, memref<?x?xbf16>) input_scales(%s : memref<?x?xf8E4M3FN>)
-      outs(%e, %f : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>) producer {
+      outs(%e, %f : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>) prologue {
       ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
         %c = arith.mulf %a, %b : bf16
         mx.yield %c : bf16

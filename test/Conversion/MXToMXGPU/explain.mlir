@@ -2,7 +2,7 @@
 // RUN: mx-opt %s --mx-select-schedule=explain -o /dev/null 2>&1 | FileCheck %s
 // RUN: mx-opt %s --mx-select-schedule -o /dev/null 2>&1 | count 0
 
-!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
 // A schedule by hand, so that every number below follows from it.
 // CHECK-LABEL: mx.matmul in @by_hand: 1024 x 1024 x 512, e4m3 x e4m3 in blocks of 32 (mxf8f6f4) to f32, sm_100a with 148 SMs

@@ -11,7 +11,7 @@
 // Each CTA of a pair loads the rows of one part, and its scales for both.
 // CHECK-LABEL: mxgpu.kernel @parts_grouped_matmul(
 // CHECK-SAME:      schedule(<tile = [256, 256, 128], cta_pair
-// CHECK:         mxgpu.work_source groups({{.*}} tile [256, 128] ragged(
+// CHECK:         mxgpu.tile_scheduler groups({{.*}} tile [256, 128] ragged(
 // CHECK-SAME:      of(%c300, %c256, %c256)
 
 // The columns of a row are read together from both parts: first those that the
@@ -19,9 +19,9 @@
 // CHECK:         mxgpu.role @epilogue
 // CHECK:           %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc
 // CHECK:           %[[WORD:.*]] = scf.for %[[PLACE:.*]] = %c0 to %c64 step %c32 iter_args(
-// CHECK:             %[[GATE_COLUMN:.*]] = mxgpu.drain_column %[[STAGE]], %[[PLACE]] of 2
+// CHECK:             %[[GATE_COLUMN:.*]] = mxgpu.epilogue_column %[[STAGE]], %[[PLACE]] of 2
 // CHECK:             %[[GATE:.*]] = mxgpu.load_accumulator %[[D]] column(%[[GATE_COLUMN]])
-// CHECK:             %[[UP_COLUMN:.*]] = mxgpu.drain_column %[[STAGE]], %[[PLACE]] part 1 of 2
+// CHECK:             %[[UP_COLUMN:.*]] = mxgpu.epilogue_column %[[STAGE]], %[[PLACE]] b 1 of 2
 // CHECK:             %[[UP:.*]] = mxgpu.load_accumulator %[[D]] column(%[[UP_COLUMN]])
 // CHECK:             %[[H:.*]] = arith.mulf %[[GATE]], %[[UP]]
 // CHECK:             %[[Q:.*]], %[[F:.*]] = mxgpu.quantize_block %[[H]] scale_rounding = ceil
@@ -34,16 +34,16 @@
 // CHECK:             vector.store %{{.*}} : memref<6x2x32x4x4xf8E8M0FNU>, vector<4xf8E8M0FNU>
 
 // CHECK:         mxgpu.role @load
-// CHECK:           mxgpu.for_each_work (%[[GROUP:.*]], %{{.*}}, %[[COLUMN:.*]], %{{.*}}, %{{.*}}) in
+// CHECK:           mxgpu.for_each_work_tile (%[[GROUP:.*]], %{{.*}}, %[[COLUMN:.*]], %{{.*}}, %{{.*}}) in
 // CHECK:             %[[FIRST:.*]] = arith.muli %[[GROUP]], %c2
 // CHECK:             %[[PART:.*]] = arith.addi %[[FIRST]], %rank
 // CHECK:             %[[ROWS:.*]] = arith.muli %[[PART]], %c256
 // CHECK:             %[[ROW:.*]] = arith.addi %[[COLUMN]], %[[ROWS]]
 // CHECK:             mxgpu.tma_load %b_map[%[[ROW]], %{{.*}}] into %b for %in_stage :
-// CHECK:             mxgpu.tma_load %sfb_map[{{.*}}] into %sfb part(%rank) for %in_stage multicast
+// CHECK:             mxgpu.tma_load %sfb_map[{{.*}}] into %sfb box(%rank) for %in_stage multicast
 func.func @parts(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: !a, %s: !as) {
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
-      offsets(%o : memref<4xi32>) outs(%e, %s : !a, !as) parts = 2
+      offsets(%o : memref<4xi32>) outs(%e, %s : !a, !as) num_b = 2
       {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 128], cta_pair, stages = 2, accumulators = 2, overlap = 64>}
       epilogue {
   ^bb0(%gate: f32, %up: f32, %row: index, %col: index):
@@ -70,9 +70,9 @@ func.func @scatter(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %to: m
 
 // Groups that have the first rows of matrices: nothing is packed.
 // CHECK-LABEL: mxgpu.kernel @masked_grouped_matmul(
-// CHECK:         mxgpu.work_source groups({{.*}} ragged(%{{.*}} : memref<4xi32>) stride(%c200) of(%c800, %c512, %c256)
+// CHECK:         mxgpu.tile_scheduler groups({{.*}} ragged(%{{.*}} : memref<4xi32>) stride(%c200) of(%c800, %c512, %c256)
 // CHECK:         mxgpu.role @load
-// CHECK:           mxgpu.for_each_work (%[[GROUP:.*]], %[[ROW:.*]], %{{.*}}, %{{.*}}, %{{.*}}) in
+// CHECK:           mxgpu.for_each_work_tile (%[[GROUP:.*]], %[[ROW:.*]], %{{.*}}, %{{.*}}, %{{.*}}) in
 // CHECK-DAG:         %[[BEFORE:.*]] = arith.muli %[[GROUP]], %c2{{$| :}}
 // CHECK-DAG:         %[[MATRIX:.*]] = arith.muli %[[GROUP]], %c200
 // CHECK-DAG:         %[[IN:.*]] = arith.subi %[[ROW]], %[[MATRIX]]

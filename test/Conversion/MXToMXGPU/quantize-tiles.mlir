@@ -40,7 +40,7 @@ func.func @ragged(%x: memref<?x?xbf16>, %o: memref<4xi32>, %e: memref<?x?xf8E4M3
 // CHECK-NEXT:    mxgpu.launch @kernels::@parts_quantize grid(%[[GRID]])
 // CHECK-NEXT:    memref.dealloc %[[COUNTER]]
 func.func @parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 3, tickets = true>}
+  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 3, atomic_counter = true>}
   return
 }
 
@@ -49,7 +49,7 @@ func.func @parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x
 // CHECK-NOT:     memref<?x?xbf16> -> !map
 // CHECK:         mxgpu.launch @kernels::@swiglu_quantize grid(%{{.*}}) args(%arg0, %arg1, %arg2, %{{.*}} :
 func.func @swiglu(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %w: memref<?xf32>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ins(%gate, %up : memref<?x?xbf16>, memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] producer {
+  mx.quantize ins(%gate, %up : memref<?x?xbf16>, memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0] prologue {
   ^bb0(%g: bf16, %u: bf16, %row: index, %col: index):
     %weight = memref.load %w[%row] : memref<?xf32>
     %gf = arith.extf %g : bf16 to f32
@@ -73,7 +73,7 @@ func.func @amax(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x3
 
 // CHECK-LABEL: func.func @amax_parts(
 func.func @amax_parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?xf8E8M0FNU>, %m: memref<f32>) {
-  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) axes = [1, 0] amax {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 3>}
+  mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s, %et, %st, %m : memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?xf8E8M0FNU>, memref<f32>) axes = [1, 0] amax {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 3>}
   return
 }
 
@@ -98,7 +98,7 @@ func.func @batch(%x: memref<?x?x?xbf16>, %e: memref<?x?x?xf8E4M3FN>, %s: memref<
 
 // CHECK-LABEL: func.func @gradients(
 func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
-  mx.quantize ragged = rows ins(%x : memref<?x?xbf16>) gather(%n : memref<?xi64>) offsets(%o : memref<4xi32>) outs(%e, %s, %e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0] producer {
+  mx.quantize ragged = rows ins(%x : memref<?x?xbf16>) gather(%n : memref<?xi64>) offsets(%o : memref<4xi32>) outs(%e, %s, %e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0] prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %b = arith.negf %a : bf16
     %c = arith.extf %a : bf16 to f32
@@ -111,16 +111,16 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-LABEL: mxgpu.kernel @columns_quantize(
 // CHECK-SAME:    %[[X:.*]]: !map, %[[Q:.*]]: !map1, %[[F:.*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[M:.*]]: index, %[[K:.*]]: index)
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, ctas = 4, raster = columns>) min_ctas(4) smem(50688)
-// CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] of(%[[M]], %[[K]], %c0)
+// CHECK:         %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] of(%[[M]], %[[K]], %c0)
 // CHECK:         mxgpu.role @load warps(1) elected
-// CHECK:           mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
+// CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %scheduler {
 // CHECK-NEXT:        %in_stage, %x = mxgpu.producer_acquire %in :
-// CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %column] into %x part(%c0) for %in_stage
+// CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %column] into %x box(%c0) for %in_stage
 // CHECK-NEXT:        %[[NEXT:.*]] = arith.addi %column, %c64
-// CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %[[NEXT]]] into %x part(%c1) for %in_stage
+// CHECK-NEXT:        mxgpu.tma_load %[[X]][%row, %[[NEXT]]] into %x box(%c1) for %in_stage
 // CHECK-NEXT:        mxgpu.producer_commit %in_stage
 // CHECK:         mxgpu.role @quantize_columns warps(8)
-// CHECK-NEXT:      mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
+// CHECK-NEXT:      mxgpu.for_each_work_tile (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %scheduler {
 // CHECK-NEXT:        %columns_stage, %[[COLUMNS:.*]], %columns_scales = mxgpu.producer_acquire %columns :
 // CHECK-NEXT:        %in_stage, %x = mxgpu.consumer_wait %in :
 // CHECK-NEXT:        %thread = mxgpu.thread_id
@@ -138,7 +138,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-NEXT:        mxgpu.tma_store %[[COLUMNS]] to %[[Q]][%column, %row]
 // CHECK-NEXT:        %[[I:.*]] = arith.divui %column, %c128
 // CHECK-NEXT:        %[[J:.*]] = arith.divui %row, %c128
-// CHECK-NEXT:        mxgpu.bulk_store %columns_scales part(0) to %[[F]][%[[I]], %[[J]]]
+// CHECK-NEXT:        mxgpu.bulk_store %columns_scales tile(0) to %[[F]][%[[I]], %[[J]]]
 // CHECK-NEXT:        mxgpu.producer_commit %columns_stage
 
 // A tile that is read once gives both, by a role for each axis.
@@ -167,7 +167,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // threads, and transposed, zeros follow.
 // CHECK-LABEL: mxgpu.kernel @ragged_quantize(
 // CHECK-SAME:    %[[OFFSETS:[a-z0-9]+]]: memref<4xi32>)
-// CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] ragged(%[[OFFSETS]] : memref<4xi32>)
+// CHECK:         %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%[[OFFSETS]] : memref<4xi32>)
 // CHECK:           mxgpu.tma_load %{{.*}}[%start, %column] into
 // CHECK:         mxgpu.role @quantize_rows warps(4)
 // CHECK:             %rows_stage, %[[ROWS:.*]], %rows_scales = mxgpu.producer_acquire %rows :
@@ -178,8 +178,8 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-NEXT:        mxgpu.tma_store %[[ROWS]] to %{{.*}}[%start, %column] when(%[[WHOLE]])
 // CHECK-NEXT:        mxgpu.store_rows %[[ROWS]] to %{{.*}}[%start, %column] rows(%[[N]]) when(%[[PART]])
 // CHECK-NEXT:        %[[I:.*]] = arith.divui %start, %c128
-// CHECK-NEXT:        %[[TILE:.*]] = arith.addi %[[I]], %slice
-// CHECK:             mxgpu.bulk_store %rows_scales part(0) to %{{.*}}[%[[TILE]], %{{.*}}]
+// CHECK-NEXT:        %[[TILE:.*]] = arith.addi %[[I]], %group
+// CHECK:             mxgpu.bulk_store %rows_scales tile(0) to %{{.*}}[%[[TILE]], %{{.*}}]
 // CHECK:         mxgpu.role @quantize_columns warps(4)
 // CHECK:             %columns_stage, %[[COLUMNS:.*]], %columns_scales = mxgpu.producer_acquire %columns :
 // CHECK:             %[[N:.*]] = arith.subi %end, %start
@@ -189,17 +189,17 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             mxgpu.tma_store %[[COLUMNS]] to %{{.*}}[%column, %row]
 
 // A tile in four parts: rows are stored part by part, columns and scales as a
-// whole, as far as there are such tiles. CTAs draw tickets.
+// whole, as far as there are such tiles. CTAs draw numbers.
 // CHECK-LABEL: mxgpu.kernel @parts_quantize(
-// CHECK-SAME:    %[[COUNTER:[a-z0-9]+]]: memref<1xi32>) quantize_schedule(<tile = [256, 256], threads = 256, vector = 32, unit = 64, stages = 3, tickets = true>)
-// CHECK:         %work = mxgpu.work_source tickets(%tickets, %[[COUNTER]] :
+// CHECK-SAME:    %[[COUNTER:[a-z0-9]+]]: memref<1xi32>) quantize_schedule(<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 3, atomic_counter = true>)
+// CHECK:         %scheduler = mxgpu.tile_scheduler atomic_counter(%numbers, %[[COUNTER]] :
 // CHECK:         mxgpu.role @load warps(1) elected
 // CHECK:           mxgpu.for_each_k (%k, %{{.*}}, %{{.*}}) from %c0 to %c256 step 64 {
 // CHECK:             %[[ROW:.*]] = arith.addi %row, %k
-// CHECK:             mxgpu.tma_load %{{.*}}[%[[ROW]], %column] into %x part(%c0) for %in_stage
-// CHECK:           mxgpu.next_unit
+// CHECK:             mxgpu.tma_load %{{.*}}[%[[ROW]], %column] into %x box(%c0) for %in_stage
+// CHECK:           mxgpu.next_work_tile
 // CHECK:         mxgpu.role @schedule warps(1) elected
-// CHECK:           mxgpu.producer_acquire %tickets :
+// CHECK:           mxgpu.producer_acquire %numbers :
 // CHECK-NEXT:      mxgpu.producer_commit
 // CHECK:         mxgpu.role @quantize_rows warps(4)
 // CHECK:           %rows_stage, %rows_scales = mxgpu.producer_acquire %rows :
@@ -209,14 +209,14 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:               mxgpu.store_shared %{{.*}}, %[[ROWS]]
 // CHECK:               mxgpu.store_scale %{{.*}}, %rows_scales
 // CHECK:             mxgpu.consumer_release %in_stage
-// CHECK:             mxgpu.tma_store %[[ROWS]] part(0) to %{{.*}}[%[[R:.*]], %column]
-// CHECK:             mxgpu.tma_store %[[ROWS]] part(8) to %{{.*}}[%[[R]], %[[C:.*]]]
-// CHECK:             mxgpu.tma_store %[[ROWS]] part(1) to %{{.*}}[%[[R8:.*]], %column]
-// CHECK-NEXT:        mxgpu.tma_store %[[ROWS]] part(9) to %{{.*}}[%[[R8]], %[[C]]]
-// CHECK:             mxgpu.tma_store %[[ROWS]] part(15)
+// CHECK:             mxgpu.tma_store %[[ROWS]] box(0) to %{{.*}}[%[[R:.*]], %column]
+// CHECK:             mxgpu.tma_store %[[ROWS]] box(8) to %{{.*}}[%[[R]], %[[C:.*]]]
+// CHECK:             mxgpu.tma_store %[[ROWS]] box(1) to %{{.*}}[%[[R8:.*]], %column]
+// CHECK-NEXT:        mxgpu.tma_store %[[ROWS]] box(9) to %{{.*}}[%[[R8]], %[[C]]]
+// CHECK:             mxgpu.tma_store %[[ROWS]] box(15)
 // CHECK-NEXT:        mxgpu.producer_commit %units_stage
-// CHECK:           mxgpu.bulk_store %rows_scales part(0) to %{{.*}}[%[[I:.*]], %[[J:.*]]] :
-// CHECK:           mxgpu.bulk_store %rows_scales part(3) to %{{.*}} when(%{{.*}})
+// CHECK:           mxgpu.bulk_store %rows_scales tile(0) to %{{.*}}[%[[I:.*]], %[[J:.*]]] :
+// CHECK:           mxgpu.bulk_store %rows_scales tile(3) to %{{.*}} when(%{{.*}})
 // CHECK-NEXT:      mxgpu.producer_commit %rows_stage
 // CHECK:         mxgpu.role @quantize_columns warps(4)
 // CHECK:           %columns_stage, %[[COLUMNS:.*]], %columns_scales = mxgpu.producer_acquire %columns :
@@ -224,20 +224,20 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             %in_stage, %x = mxgpu.consumer_wait %in :
 // CHECK:               mxgpu.store_shared %{{.*}}, %[[COLUMNS]]
 // CHECK:             mxgpu.consumer_release %in_stage
-// CHECK:           mxgpu.tma_store %[[COLUMNS]] part(0) to %{{.*}}[%column, %row]
-// CHECK:           mxgpu.tma_store %[[COLUMNS]] part(32) to %{{.*}}[%column, %{{.*}}]
-// CHECK:           mxgpu.tma_store %[[COLUMNS]] part(63)
-// CHECK:           mxgpu.bulk_store %columns_scales part(3) to %{{.*}} when(%{{.*}})
+// CHECK:           mxgpu.tma_store %[[COLUMNS]] box(0) to %{{.*}}[%column, %row]
+// CHECK:           mxgpu.tma_store %[[COLUMNS]] box(32) to %{{.*}}[%column, %{{.*}}]
+// CHECK:           mxgpu.tma_store %[[COLUMNS]] box(63)
+// CHECK:           mxgpu.bulk_store %columns_scales tile(3) to %{{.*}} when(%{{.*}})
 // CHECK-NEXT:      mxgpu.producer_commit %columns_stage
 
-// A producer's threads take the place of the copies: what they compute, 0 where
+// A prologue's threads take the place of the copies: what they compute, 0 where
 // the tensor ends, is in shared memory once for both axes.
 // CHECK-LABEL: mxgpu.kernel @swiglu_quantize(
 // CHECK-SAME:    %[[GATE:[a-z0-9_]+]]: memref<?x?xbf16>, %[[UP:[a-z0-9_]+]]: memref<?x?xbf16>, %[[W:[a-z0-9_]+]]: memref<?xf32>,
-// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, stages = 2, tickets = true>)
-// CHECK:         mxgpu.work_source tickets(
+// CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 256, vector = 32, stages = 2, atomic_counter = true>)
+// CHECK:         mxgpu.tile_scheduler atomic_counter(
 // CHECK:         mxgpu.role @produce warps(16) first_warp(0) {
-// CHECK:           mxgpu.for_each_work (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %work {
+// CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %row, %column, %{{.*}}, %{{.*}}) in %scheduler {
 // CHECK:             %in_stage, %x = mxgpu.producer_acquire %in :
 // CHECK:               mxgpu.load_block %[[GATE]][%{{.*}}, %[[C:.*]]] in_bounds : memref<?x?xbf16> -> vector<8xbf16>
 // CHECK-NEXT:          mxgpu.load_block %[[UP]][%{{.*}}, %[[C]]] in_bounds : memref<?x?xbf16> -> vector<8xbf16>
@@ -263,16 +263,16 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-LABEL: mxgpu.kernel @amax_quantize(
 // CHECK-SAME:    %[[RESULT:[a-z0-9]+]]: memref<f32>)
 // CHECK:         mxgpu.role @quantize_rows
-// CHECK:             %[[KNOWN:.*]] = mxgpu.read_magnitude %[[RESULT]]
+// CHECK:             %[[KNOWN:.*]] = mxgpu.load_relaxed %[[RESULT]]
 // CHECK-NEXT:        %in_stage, %x = mxgpu.consumer_wait %in :
 // CHECK:             %[[LARGEST:.*]] = scf.for {{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (f32) {
 // CHECK:               %[[BLOCK:.*]] = mxgpu.load_shared
-// CHECK:               %[[NEXT:.*]] = mxgpu.largest_magnitude %[[BLOCK]] : vector<32xbf16>
+// CHECK:               %[[NEXT:.*]] = mxgpu.thread_amax %[[BLOCK]] : vector<32xbf16>
 // CHECK-NEXT:          %[[MAX:.*]] = arith.maximumf %[[SO_FAR]], %[[NEXT]] : f32
 // CHECK-NEXT:          scf.yield %[[MAX]]
-// CHECK-NOT:         mxgpu.raise_magnitude
+// CHECK-NOT:         mxgpu.atomic_max
 // CHECK:             mxgpu.producer_commit %rows_stage
-// CHECK-NEXT:        mxgpu.raise_magnitude %[[LARGEST]] above %[[KNOWN]] into %[[RESULT]] : memref<f32>
+// CHECK-NEXT:        mxgpu.atomic_max %[[LARGEST]] above %[[KNOWN]] into %[[RESULT]] : memref<f32>
 // CHECK:         mxgpu.role @quantize_columns
 // CHECK-NOT:         magnitude
 // CHECK:             mxgpu.producer_commit
@@ -281,9 +281,9 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-LABEL: mxgpu.kernel @amax_parts_quantize(
 // CHECK:         mxgpu.role @quantize_rows
 // CHECK:             mxgpu.for_each_k
-// CHECK:               mxgpu.read_magnitude
+// CHECK:               mxgpu.load_relaxed
 // CHECK:               mxgpu.producer_commit %units_stage
-// CHECK-NEXT:          mxgpu.raise_magnitude
+// CHECK-NEXT:          mxgpu.atomic_max
 // CHECK-NEXT:        }
 
 // Lanes share the maximum of a square; both orientations draw the number of an
@@ -304,7 +304,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK-LABEL: mxgpu.kernel @gradients_quantize(
 // CHECK-SAME:    %[[X:[a-z0-9_]+]]: memref<?x?xbf16>, %[[N:[a-z0-9_]+]]: memref<?xi64>,
 // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, raster = columns>)
-// CHECK:         %work = mxgpu.work_source single raster = columns tile [128, 128] ragged(
+// CHECK:         %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(
 // CHECK:         mxgpu.role @produce warps(8) first_warp(0) {
 // CHECK:             %in_stage, %x0, %x1 = mxgpu.producer_acquire %in :
 // CHECK:               %[[ROW:.*]] = arith.addi %start, %{{.*}} : index

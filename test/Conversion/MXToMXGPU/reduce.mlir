@@ -49,10 +49,10 @@ func.func @fill(%a: memref<?xf32>, %b: memref<4x4xbf16>, %c: memref<4x4xf8E8M0FN
 // CHECK-SAME:    %[[X:.*]]: memref<?x?xbf16>, %[[COLUMNS:.*]]: index, %[[Y:.*]]: memref<?xf32>)
 // CHECK-DAG:     %[[NONE:.*]] = arith.constant dense<-0.000000e+00> : vector<8xf32>
 // CHECK-DAG:     %[[ROWS:.*]] = memref.dim %[[Y]]
-// CHECK:         mxgpu.work_source static raster = linear tile [8, 1] of(%[[ROWS]], %c1, %c0)
+// CHECK:         mxgpu.tile_scheduler static raster = linear tile [8, 1] of(%[[ROWS]], %c1, %c0)
 // CHECK:         mxgpu.role @reduce warps(8)
 // CHECK:           %[[LANE:.*]] = arith.remui %{{.*}}, %c32
-// CHECK:           mxgpu.for_each_work
+// CHECK:           mxgpu.for_each_work_tile
 // CHECK:             %[[ROW:.*]] = arith.addi %row
 // CHECK:             %[[EXISTS:.*]] = arith.cmpi ult, %[[ROW]], %[[ROWS]]
 // CHECK:             scf.if %[[EXISTS]] {
@@ -105,7 +105,7 @@ func.func @sum(%x: memref<?x?xbf16>, %y: memref<?xf32>) {
 // CHECK-LABEL: mxgpu.kernel @slices_reduce(
 // CHECK-SAME:    %[[A:.*]]: memref<?x256xf32, strided<[512, 1], offset: ?>>, %[[B:.*]]: memref<?x256xf32, strided<[512, 1], offset: ?>>, %[[P:.*]]: memref<?xf16>, %[[W:.*]]: memref<256xf32>, %[[K:.*]]: i32, %[[Y:.*]]: memref<?xf32>)
 // CHECK-DAG:     arith.constant dense<0xFF800000> : vector<4xf32>
-// CHECK:         mxgpu.for_each_work
+// CHECK:         mxgpu.for_each_work_tile
 // CHECK:           memref.load %[[P]][%[[ROW:[0-9]+]]] : memref<?xf16>
 // CHECK:           memref.extract_strided_metadata %[[A]]
 // CHECK:           scf.for %[[C:[a-z0-9]+]] =

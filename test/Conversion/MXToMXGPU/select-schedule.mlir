@@ -8,21 +8,21 @@
 // HOPPER: error: 'mx.matmul' op chip 'sm_90a' has no tcgen05 instructions, which products need: expected one of 'sm_100a', 'sm_100f', 'sm_103a' (quantizers and products), 'sm_90a' (quantizers)
 // HOPPER-NOT: error:
 
-!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
 // Which schedule is best for which shape is tested with the model; here, that
 // each operation gets one with all its parts.
 // CHECK-LABEL: func.func @small
 // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [{{128|256}}, {{[0-9]+}}, {{[0-9]+}}], {{.*}}stages = {{[1-9][0-9]*}}, accumulators = {{[12]}}, {{.*}}raster = linear, epilogue = {{.+}}>
-func.func @small(%a: tensor<1024x512xf8E4M3FN>, %as: tensor<1024x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %y: tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16> {
-  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<1024x512xf8E4M3FN>, tensor<1024x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<1024x512xf8E4M3FN>, tensor<1024x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) outs(%y : tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16>
+func.func @small(%a: tensor<1024x512xf8E4M3FN>, %as: tensor<1024x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %y: tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<1024x512xf8E4M3FN>, tensor<1024x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<1024x512xf8E4M3FN>, tensor<1024x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) outs(%y : tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16>
   return %0 : tensor<1024x1024xbf16>
 }
 
 // CHECK-LABEL: func.func @large
 // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [{{128|256}}, {{128|192|256}}, {{[0-9]+}}], {{.*}}stages = {{[1-9][0-9]*}}, accumulators = {{[12]}}, {{.*}}>
-func.func @large(%a: tensor<8192x512xf8E4M3FN>, %as: tensor<8192x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %y: tensor<8192x8192xf32>) -> tensor<8192x8192xf32> {
-  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<8192x512xf8E4M3FN>, tensor<8192x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<8192x512xf8E4M3FN>, tensor<8192x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) outs(%y : tensor<8192x8192xf32>) -> tensor<8192x8192xf32>
+func.func @large(%a: tensor<8192x512xf8E4M3FN>, %as: tensor<8192x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %y: tensor<8192x8192xf32>) -> tensor<8192x8192xf32> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<8192x512xf8E4M3FN>, tensor<8192x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<8192x512xf8E4M3FN>, tensor<8192x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) outs(%y : tensor<8192x8192xf32>) -> tensor<8192x8192xf32>
   return %0 : tensor<8192x8192xf32>
 }
 
@@ -36,8 +36,8 @@ func.func @dynamic(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>)
 
 // CHECK-LABEL: func.func @empty
 // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128,
-func.func @empty(%a: tensor<0x512xf8E4M3FN>, %as: tensor<0x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %y: tensor<0x0xbf16>) -> tensor<0x0xbf16> {
-  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<0x512xf8E4M3FN>, tensor<0x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<0x512xf8E4M3FN>, tensor<0x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) outs(%y : tensor<0x0xbf16>) -> tensor<0x0xbf16>
+func.func @empty(%a: tensor<0x512xf8E4M3FN>, %as: tensor<0x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %y: tensor<0x0xbf16>) -> tensor<0x0xbf16> {
+  %0 = mx.matmul ins(%a, %as, %a, %as : tensor<0x512xf8E4M3FN>, tensor<0x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<0x512xf8E4M3FN>, tensor<0x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) outs(%y : tensor<0x0xbf16>) -> tensor<0x0xbf16>
   return %0 : tensor<0x0xbf16>
 }
 
@@ -68,7 +68,7 @@ func.func @quantize(%x: tensor<128x64xbf16>, %q: tensor<128x64xf8E4M3FN>, %s: te
 
 // Both axes of a large tensor, tensors of any other size, and ragged ones.
 // CHECK-LABEL: func.func @quantize_large
-// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, unit = 32, stages = 2, ctas = 2, raster = columns>}
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 32, stages = 2, ctas = 2, raster = columns>}
 func.func @quantize_large(%x: tensor<32768x16384xbf16>, %q: tensor<32768x16384xf8E4M3FN>, %s: tensor<32768x512xf8E8M0FNU>, %qt: tensor<16384x32768xf8E4M3FN>, %st: tensor<16384x1024xf8E8M0FNU>) -> tensor<32768x16384xf8E4M3FN> {
   %r:4 = mx.quantize ins(%x : tensor<32768x16384xbf16>) outs(%q, %s, %qt, %st : tensor<32768x16384xf8E4M3FN>, tensor<32768x512xf8E8M0FNU>, tensor<16384x32768xf8E4M3FN>, tensor<16384x1024xf8E8M0FNU>) axes = [1, 0] -> tensor<32768x16384xf8E4M3FN>, tensor<32768x512xf8E8M0FNU>, tensor<16384x32768xf8E4M3FN>, tensor<16384x1024xf8E8M0FNU>
   return %r#0 : tensor<32768x16384xf8E4M3FN>
@@ -105,9 +105,9 @@ func.func @back(%q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>, %x: te
 
 // What threads compute: two slots for the tiles, and few threads a CTA.
 // CHECK-LABEL: func.func @quantize_produced
-// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, stages = 2, tickets = true>}
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, stages = 2, atomic_counter = true>}
 func.func @quantize_produced(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>, %qt: tensor<?x?xf8E4M3FN>, %st: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %qt, %st : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [1, 0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> producer {
+  %r:4 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %qt, %st : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [1, 0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %b = arith.negf %a : bf16
     mx.yield %b : bf16
@@ -117,9 +117,9 @@ func.func @quantize_produced(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s:
 
 // With values of 32 bits there is room for one CTA, with more for one slot.
 // CHECK-LABEL: func.func @quantize_wide
-// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, stages = 2, raster = columns, tickets = true>}
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, stages = 2, raster = columns, atomic_counter = true>}
 func.func @quantize_wide(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
-  %r:2 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %b = arith.extf %a : bf16 to f32
     mx.yield %b : f32
@@ -130,7 +130,7 @@ func.func @quantize_wide(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: ten
 // CHECK-LABEL: func.func @quantize_wider
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, raster = columns>}
 func.func @quantize_wider(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: tensor<?x?xf8E8M0FNU>) -> tensor<?x?xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> producer {
+  %r:4 = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%q, %s, %q, %s : tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>) axes = [0] -> tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU>, tensor<?x?xf8E4M3FN>, tensor<?x?xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %b = arith.extf %a : bf16 to f32
     mx.yield %b, %a : f32, bf16

@@ -9,24 +9,24 @@
 // CHECK:         mxgpu.launch @kernels::@clc_matmul grid(%[[TILES]])
 // CHECK-LABEL: mxgpu.kernel @clc_matmul(
 // CHECK:         %[[UNITS:.*]] = mxgpu.ring "units" : !clc_ring
-// CHECK-NEXT:    %[[WORK:.*]] = mxgpu.work_source clc(%[[UNITS]] : !clc_ring) raster = hilbert tile [128, 128] of(
+// CHECK-NEXT:    %[[WORK:.*]] = mxgpu.tile_scheduler clc(%[[UNITS]] : !clc_ring) raster = hilbert tile [128, 128] of(
 // CHECK:         mxgpu.role @epilogue
-// CHECK-NEXT:      mxgpu.for_each_work {{.*}} in %[[WORK]] {
+// CHECK-NEXT:      mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {
 // CHECK:             mxgpu.consumer_release %acc_stage :
 // CHECK-NEXT:        %[[STAGE:.*]], %[[ANSWER:.*]] = mxgpu.consumer_wait %[[UNITS]] : !clc_ring
-// CHECK-NEXT:        mxgpu.next_unit %[[ANSWER]] :
+// CHECK-NEXT:        mxgpu.next_work_tile %[[ANSWER]] :
 // CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]] : !clc_stage
 // CHECK-NEXT:      }
 // CHECK:         mxgpu.role @load
-// CHECK:             mxgpu.next_unit
+// CHECK:             mxgpu.next_work_tile
 // CHECK:         mxgpu.role @mma
-// CHECK:             mxgpu.next_unit
+// CHECK:             mxgpu.next_work_tile
 // CHECK:         mxgpu.role @schedule warps(1) elected {
-// CHECK-NEXT:      mxgpu.for_each_work {{.*}} in %[[WORK]] {
+// CHECK-NEXT:      mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {
 // CHECK-NEXT:        %[[REQUEST:.*]], %{{.*}} = mxgpu.producer_acquire %[[UNITS]] : !clc_ring
 // CHECK-NEXT:        mxgpu.producer_commit %[[REQUEST]] : !clc_stage
 // CHECK-NEXT:        %[[STAGE:.*]], %[[ANSWER:.*]] = mxgpu.consumer_wait %[[UNITS]] : !clc_ring
-// CHECK-NEXT:        mxgpu.next_unit %[[ANSWER]] :
+// CHECK-NEXT:        mxgpu.next_work_tile %[[ANSWER]] :
 // CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]] : !clc_stage
 // CHECK-NEXT:      }
 !x = memref<256x512xf8E4M3FN>
@@ -54,9 +54,9 @@ func.func @clc(%x: !x, %xs: !xs, %w: !w, %ws: !ws, %y: memref<256x384xbf16>) {
 // CHECK-DAG:     %[[M:.*]] = arith.constant 256 : index
 // CHECK-DAG:     %[[N:.*]] = arith.constant 384 : index
 // CHECK-DAG:     %[[K:.*]] = arith.constant 512 : index
-// CHECK:         mxgpu.work_source static raster = linear tile [128, 128] split(3 step 128) of(%[[M]], %[[N]], %[[K]])
+// CHECK:         mxgpu.tile_scheduler static raster = linear tile [128, 128] split(3 step 128) of(%[[M]], %[[N]], %[[K]])
 // CHECK:         mxgpu.role @epilogue
-// CHECK:           mxgpu.for_each_work (%[[SLICE:.*]], %[[ROW:.*]], %{{.*}}, %{{.*}}, %{{.*}}) in
+// CHECK:           mxgpu.for_each_work_tile (%[[SLICE:.*]], %[[ROW:.*]], %{{.*}}, %{{.*}}, %{{.*}}) in
 // CHECK:             %[[ABOVE:.*]] = arith.muli %[[SLICE]], %[[M]]
 // CHECK:             arith.addi %[[ROW]], %[[ABOVE]]
 // CHECK-NOT:       arith.truncf

@@ -9,30 +9,30 @@
 !ends = tensor<8xi32>
 // P x H along H, and along P in groups (a ragged reduction); P x I and P x 2I.
 !xe = tensor<?x384xf8E4M3FN>
-!xs = tensor<?x12xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 8>>
+!xs = tensor<?x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
 !xte = tensor<384x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
-!xts = tensor<384x?xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 8>>
+!xts = tensor<384x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
 !he = tensor<?x256xf8E4M3FN>
-!hs = tensor<?x8xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 8>>
+!hs = tensor<?x8xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
 !hte = tensor<256x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
-!hts = tensor<256x?xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 8>>
+!hts = tensor<256x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
 !ge = tensor<?x512xf8E4M3FN>
-!gs = tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 8>>
+!gs = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
 !gte = tensor<512x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
-!gts = tensor<512x?xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 8>>
+!gts = tensor<512x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
 !gu = tensor<?x512xbf16>
 !h = tensor<?x256xbf16>
 // W1: G x 2I x H along H, and transposed along 2I. W2: G x H x I, the same.
 !w1 = tensor<8x512x384xbf16>
 !w1e = tensor<8x512x384xf8E4M3FN>
-!w1s = tensor<8x512x12xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!w1s = tensor<8x512x12xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !w1te = tensor<8x384x512xf8E4M3FN>
-!w1ts = tensor<8x384x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!w1ts = tensor<8x384x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !w2 = tensor<8x384x256xbf16>
 !w2e = tensor<8x384x256xf8E4M3FN>
-!w2s = tensor<8x384x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!w2s = tensor<8x384x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !w2te = tensor<8x256x384xf8E4M3FN>
-!w2ts = tensor<8x256x12xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!w2ts = tensor<8x256x12xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !dw1 = tensor<8x512x384xf32>
 !dw2 = tensor<8x384x256xf32>
 

@@ -9,7 +9,7 @@ from mx_reference import capacity
 ROWS, COLUMNS = 200, 160  # tiles and parts of tiles both ways
 # Ends of groups, one of them empty; the rows behind them belong to none.
 ENDS = np.array([40, 40, 171, 190], np.int32)
-PRODUCER = """producer {{
+PROLOGUE = """prologue {{
     ^bb0(%a: {0}, %row: index, %col: index):
       %one = arith.constant 1.0 : {0}
       %b = arith.addf %a, %one : {0}
@@ -20,7 +20,7 @@ PRODUCER = """producer {{
 SEED = 0x2718281828459045
 # Options that are no clauses of their own.
 BY_UNITS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, "
-            "unit = 32, stages = 2, ctas = 2>}")
+            "stage_rows = 32, stages = 2, ctas = 2>}")
 
 
 class Case:
@@ -80,7 +80,7 @@ class Case:
             f"outs({', '.join(empty)} : {', '.join(outs)})",
             f"axes = {self.axes} block_size = {16 if self.nvfp4 else 32}",
             "square" if self.square else "", f"amax {self.schedule} -> {', '.join(outs)}",
-            PRODUCER.format(dtype, widen.format(dtype)) if self.produced else ""]
+            PROLOGUE.format(dtype, widen.format(dtype)) if self.produced else ""]
         ragged = f"ragged = {self.ragged} " if self.ragged else ""
         return ([f"{e} = tensor.empty() : {t}" for e, t in zip(empty, outs)]
                 + [f"%q{i}:{len(outs)} = mx.quantize {ragged}{' '.join(clauses)}"], outs)

@@ -143,7 +143,7 @@ func.func private @requantize(%columns: index, %scale_rows: index) {
   %s = memref.alloc(%columns, %c1) : !s
   // INPUT-SCALES: error: mx.quantize: expected dimension 0 of input_scales to be 32, found 31
   // INPUT-BLOCKS: error: mx.quantize: expected the last dimension of the input to be a multiple of 32, found 40; the nearest are 32 and 64
-  mx.quantize ins(%x : !e) input_scales(%n : !s) outs(%e, %s : !e, !s) axes = [0] producer {
+  mx.quantize ins(%x : !e) input_scales(%n : !s) outs(%e, %s : !e, !s) axes = [0] prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     mx.yield %a : bf16
   }

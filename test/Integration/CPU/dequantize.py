@@ -12,7 +12,7 @@ def dequantize(runner, element, out, layout):
     # Row r has scale r, and all codes.
     elements = np.tile(np.arange(256, dtype=np.uint8) & (2**width - 1), (256, 1))
     scales = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 8, 1)
-    encoding = ", #mx.scale_layout<tcgen05>" if layout == "tcgen05" else ""
+    encoding = ", #mx.scale_layout<sf_128x4>" if layout == "sf_128x4" else ""
     te, to = f"tensor<?x?x{element}>", f"tensor<256x256x{out}>"
     ts = f"tensor<?x?xf8E8M0FNU{encoding}>"
     found, = runner.run(
@@ -56,7 +56,7 @@ def dequantize_ragged(runner, rng, total, groups):
     te = (f"tensor<{n}x{cap}xf8E4M3FN, "
           f"#mx.ragged<groups = {groups}, align = 128>>")
     ts = (f"tensor<{n}x{cap // 32}xf8E8M0FNU, "
-          f"#mx.scale_layout<tcgen05, {ragged}>>")
+          f"#mx.scale_layout<sf_128x4, {ragged}>>")
     to = f"tensor<{n}x{total}xf32>"
     found, = runner.run(
         f"""
@@ -81,7 +81,7 @@ def relayout(runner, rng, rows, blocks, groups):
     ragged = f", ragged = rows, groups = {groups}" if groups else ""
     tl = f"tensor<{rows}x{blocks}xf8E8M0FNU>"
     tt = (f"tensor<{rows}x{blocks}xf8E8M0FNU, "
-          f"#mx.scale_layout<tcgen05{ragged}>>")
+          f"#mx.scale_layout<sf_128x4{ragged}>>")
     to = f"tensor<{len(ends)}xi32>"
     kind, offsets = ("ragged = rows", f"offsets(%o : {to})") if groups else (
         "", "")
@@ -103,7 +103,7 @@ runner, rng = Runner(), np.random.default_rng(3)
 for element in ref.ELEMENTS:
     for out in ["f32", "bf16", "f16"]:
         dequantize(runner, element, out, "linear")
-dequantize(runner, "f8E4M3FN", "bf16", "tcgen05")
+dequantize(runner, "f8E4M3FN", "bf16", "sf_128x4")
 for out in ["f32", "bf16", "f16"]:
     dequantize_nvfp4(runner, 1 / 3.7, out)
 for total, groups in [(300, 4), (5, 1), (0, 2)]:

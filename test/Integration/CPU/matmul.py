@@ -27,7 +27,7 @@ def product(a, b):
 def dense(runner, rng, a_type, b_type, out, m, n, k, layout="linear",
           nvfp4=False, alpha=None, accumulate=False, spoil=None, epilogue=""):
     scale = "f8E4M3FN" if nvfp4 else "f8E8M0FNU"
-    encoding = ", #mx.scale_layout<tcgen05>" if layout == "tcgen05" else ""
+    encoding = ", #mx.scale_layout<sf_128x4>" if layout == "sf_128x4" else ""
     a, sa = random_operand(rng, (m, k), a_type, nvfp4)
     b, sb = random_operand(rng, (n, k), b_type, nvfp4)
     if spoil:
@@ -102,9 +102,9 @@ def grouped_rows(runner, rng, a_type, b_type, out, total, n, k, groups, layout,
     a, sa = random_operand(rng, (total, k), a_type)
     b, sb = random_operand(rng, (groups, n, k), b_type)
     old, _ = to_array(rng.standard_normal((total, n)), out)
-    tiled = layout == "tcgen05"
+    tiled = layout == "sf_128x4"
     ta, tb = f"tensor<?x?x{a_type}>", f"tensor<?x?x?x{b_type}>"
-    encoding = "f8E8M0FNU, #mx.scale_layout<tcgen05"
+    encoding = "f8E8M0FNU, #mx.scale_layout<sf_128x4"
     tsa = f"tensor<?x?x{encoding}, ragged = rows, groups = {groups}>>"
     tsb = f"tensor<?x?x?x{encoding}>>"
     if not tiled:
@@ -150,10 +150,10 @@ def grouped_reduction(runner, rng, a_type, b_type, out, m, n, total, groups,
         begin = end
     old, _ = to_array(rng.standard_normal((groups, m, n)), out)
     old[:, 0] = 0x80000000 if out == "f32" else -0.0 if out == "f16" else 0x8000
-    tiled = layout == "tcgen05"
+    tiled = layout == "sf_128x4"
     ta, tb = (f"tensor<{r}x{cap}x{t}, #mx.ragged<groups = {groups}, "
               "align = 128>>" for r, t in [(m, a_type), (n, b_type)])
-    encoding = "f8E8M0FNU" + (", #mx.scale_layout<tcgen05, ragged = reduction, "
+    encoding = "f8E8M0FNU" + (", #mx.scale_layout<sf_128x4, ragged = reduction, "
                               f"groups = {groups}>" if tiled else "")
     tsa, tsb = (f"tensor<{r}x{cap // 32}x{encoding}>" for r in (m, n))
     tc, to = f"tensor<{groups}x{m}x{n}x{out}>", f"tensor<{groups}xi32>"
@@ -197,7 +197,7 @@ for out, accumulate, alpha in itertools.product(["f32", "bf16", "f16"],
           accumulate=accumulate)
 E4M3 = ("f8E4M3FN", "f8E4M3FN")
 for m, n, k in itertools.product([1, 31, 129], [1, 127], [32, 288]):
-    dense(runner, rng, *E4M3, "bf16", m, n, k, "tcgen05")
+    dense(runner, rng, *E4M3, "bf16", m, n, k, "sf_128x4")
 for m, n, k in [(0, 5, 32), (5, 0, 32), (3, 4, 0), (0, 0, 0)]:
     dense(runner, rng, *E4M3, "f32", m, n, k)
 dense(runner, rng, *E4M3, "bf16", 3, 4, 0, accumulate=True)
@@ -206,9 +206,9 @@ for out in ["f32", "bf16", "f16"]:
     dense(runner, rng, *E4M3, out, 20, 20, 64, spoil=spoil_e4m3)
     dense(runner, rng, "f8E5M2", "f8E5M2", out, 20, 20, 64, spoil=spoil_e5m2)
     dense(runner, rng, *E4M3, out, 4, 9, 96, spoil=spoil_ties)
-dense(runner, rng, "f4E2M1FN", "f4E2M1FN", "bf16", 130, 40, 96, "tcgen05",
+dense(runner, rng, "f4E2M1FN", "f4E2M1FN", "bf16", 130, 40, 96, "sf_128x4",
       nvfp4=True, alpha=0.3)
-for layout, accumulate in itertools.product(["linear", "tcgen05"],
+for layout, accumulate in itertools.product(["linear", "sf_128x4"],
                                             [False, True]):
     for total, groups in [(300, 4), (5, 3), (0, 2)]:
         grouped_rows(runner, rng, "f8E4M3FN", "f8E5M2", "f32", total, 24, 64,
@@ -216,5 +216,5 @@ for layout, accumulate in itertools.product(["linear", "tcgen05"],
         grouped_reduction(runner, rng, "f8E4M3FN", "f8E5M2", "bf16", 13, 24,
                           total, groups, layout, accumulate)
 grouped_rows(runner, rng, "f4E2M1FN", "f6E2M3FN", "f16", 140, 9, 32, 2,
-             "tcgen05", False)
+             "sf_128x4", False)
 runner.finish(least=80000)

@@ -81,7 +81,7 @@ def decode_scale(bytes_, nvfp4=False):
                     np.exp2(bytes_.astype(np.float64) - 127))
 
 
-def largest_magnitude(blocks):
+def thread_amax(blocks):
     bits = (blocks.view(np.uint32) & 0x7FFFFFFF).max(axis=-1)
     return bits.astype(np.uint32).view(np.float32)
 
@@ -104,7 +104,7 @@ def quantize(x, element, rounding="ceil", nvfp4_encode=None, square=False):
     full = np.zeros((*x.shape[:-1], padded), np.float32)
     full[..., :width] = x
     blocks = full.reshape(*x.shape[:-1], padded // size, size)
-    a = largest_magnitude(blocks)
+    a = thread_amax(blocks)
     if square:
         a = share_in_squares(a, size)
     with np.errstate(all="ignore"):
@@ -157,7 +157,7 @@ def real(elements, scales, element, nvfp4=False):
 
 
 def tile(scales):
-    """The tcgen05 layout of rows x blocks, slack 0."""
+    """The sf_128x4 layout of rows x blocks, slack 0."""
     *batch, rows, blocks = scales.shape
     r, c = -(-rows // 128), -(-blocks // 4)
     full = np.zeros((*batch, r * 128, c * 4), np.uint8)

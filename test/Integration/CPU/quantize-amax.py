@@ -10,16 +10,16 @@ from cpu_path import FLOATS, Runner
 
 CASES = [
     Case([1]),
-    Case([0], layout="tcgen05"),
+    Case([0], layout="sf_128x4"),
     Case([1, 0], "i8"),
     Case([1, 0], square=True),
     Case([0, 1], "f8E5M2", seed=True),
-    Case([1], "f4E2M1FN", nvfp4=True, layout="tcgen05"),
+    Case([1], "f4E2M1FN", nvfp4=True, layout="sf_128x4"),
     Case([1, 0], gather=True),
     Case([1, 0], produced=True),
     Case([1], gather=True, produced=True),
 ]
-RAGGED = [Case([1, 0], ragged="rows", layout="tcgen05"), Case([0], ragged="rows", gather=True, produced=True)]
+RAGGED = [Case([1, 0], ragged="rows", layout="sf_128x4"), Case([0], ragged="rows", gather=True, produced=True)]
 
 
 def batch(runner, rng):

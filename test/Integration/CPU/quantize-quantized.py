@@ -1,7 +1,7 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
 """Quantizing tensors that are quantized already on the CPU path equals numpy,
-and programs that mx-fuse-quantize-producers makes so give the same bits as
+and programs that mx-fuse-prologues makes so give the same bits as
 before."""
 
 import os
@@ -23,7 +23,7 @@ def check_all(runner, *size):
 def fuse(runner, text):
     """The text after the pass, in which one quantization is left."""
     opt = os.path.join(os.path.dirname(runner.program), "mx-opt")
-    done = subprocess.run([opt, "--mx-fuse-quantize-producers", "--cse"], input=text, capture_output=True, text=True,
+    done = subprocess.run([opt, "--mx-fuse-prologues", "--cse"], input=text, capture_output=True, text=True,
                           check=True).stdout
     assert "mx.dequantize" not in done and "linalg" not in done and done.count("mx.quantize") == 1, done
     return done
@@ -74,10 +74,10 @@ def check_fusion(runner, rng, name, layout, numbers, axes, rows=96, columns=64, 
 runner, rng = Runner(), np.random.default_rng(7)
 check_all(runner, 64, 96, 32)
 check_all(runner, 160, 160, 96)
-for name, layout, numbers in [("f8E4M3FN", "linear", "bf16"), ("f6E2M3FN", "tcgen05", "f32"),
-                              ("nvfp4", "linear", "f32"), ("nvfp4", "tcgen05", "bf16"), ("i8", "linear", "f32")]:
+for name, layout, numbers in [("f8E4M3FN", "linear", "bf16"), ("f6E2M3FN", "sf_128x4", "f32"),
+                              ("nvfp4", "linear", "f32"), ("nvfp4", "sf_128x4", "bf16"), ("i8", "linear", "f32")]:
     for axes in [[1], [0], [1, 0]]:
         check_fusion(runner, rng, name, layout, numbers, axes)
 check_fusion(runner, rng, "f8E5M2", "linear", "bf16", [1, 0], batch=3)
-check_fusion(runner, rng, "f8E5M2", "tcgen05", "bf16", [0], dynamic=True)
+check_fusion(runner, rng, "f8E5M2", "sf_128x4", "bf16", [0], dynamic=True)
 runner.finish(least=1000000)

@@ -51,18 +51,18 @@ def squares(runner, rng, rows, columns, dtype, element, rounding, layout="", axe
                       np.repeat(found[1], block, axis=1))
 
 
-def gather(runner, rng, total, count, columns, dtype, element, index="i32", producer=False, groups=0):
+def gather(runner, rng, total, count, columns, dtype, element, index="i32", prologue=False, groups=0):
     array, x = to_array(make_input(rng, total, columns), dtype)
     numbers = rng.integers(-1, total, count).astype(np.int32 if index == "i32" else np.int64)
     numbers[::7] = -1
     types = get_types(count, columns, element, "", (1, 0), 32, "f8E8M0FNU")
     ends = group_ends(rng, count, groups) if groups else None
     if groups:
-        scale = f"f8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = {groups}>"
+        scale = f"f8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = {groups}>"
         types = [types[0], f"tensor<{count}x{columns // 32}x{scale}>"]
     t, n = f"tensor<{total}x{columns}x{dtype}>", f"tensor<{count}x{index}>"
-    region = "" if not producer else f"""
-        producer {{
+    region = "" if not prologue else f"""
+        prologue {{
         ^bb0(%a: {dtype}, %row: index, %col: index):
           %one = arith.constant 1.0 : {dtype}
           %b = arith.addf %a, %one : {dtype}
@@ -78,12 +78,12 @@ def gather(runner, rng, total, count, columns, dtype, element, index="i32", prod
         {"axes = [1, 0]" if not groups else ""} -> {", ".join(types)}{region}
       return {", ".join(f"%q#{i}" for i in range(len(types)))} : {", ".join(types)}
     }}""", [array, numbers] + ([ends] if groups else []), len(types))
-    if producer:
+    if prologue:
         # NaN keeps its place, whatever its bits.
         _, x = to_array(x + np.float32(1), dtype)
     y = np.where(numbers[:, None] < 0, np.float32(0), x[np.maximum(numbers, 0)])
     elements, scales = ref.quantize(y, element)
-    name = f"gather {count} of {total} {dtype} {index} {producer} {groups}"
+    name = f"gather {count} of {total} {dtype} {index} {prologue} {groups}"
     runner.expect(f"{name} elements", found[0], ref.pack(elements, element))
     runner.expect(f"{name} scales", found[1], ref.tile_rows(scales, ends) if groups else scales)
     if not groups:
@@ -114,14 +114,14 @@ def refuse(runner):
 runner, rng = Runner(), np.random.default_rng(5)
 squares(runner, rng, 96, 64, "bf16", "f8E4M3FN", "ceil")
 squares(runner, rng, 160, 96, "f32", "f8E5M2", "floor")
-squares(runner, rng, 160, 160, "f16", "f6E3M2FN", "even", "tcgen05")
-squares(runner, rng, 64, 64, "bf16", "f4E2M1FN", "ceil", "tcgen05")
+squares(runner, rng, 160, 160, "f16", "f6E3M2FN", "even", "sf_128x4")
+squares(runner, rng, 64, 64, "bf16", "f4E2M1FN", "ceil", "sf_128x4")
 squares(runner, rng, 77, 96, "bf16", "i8", "ceil", axes=(1,))
 squares(runner, rng, 96, 77, "bf16", "f8E4M3FN", "ceil", axes=(0,))
-squares(runner, rng, 96, 64, "f32", "f4E2M1FN", "ceil", "tcgen05", encode=448 * 6 / 11.0)
+squares(runner, rng, 96, 64, "f32", "f4E2M1FN", "ceil", "sf_128x4", encode=448 * 6 / 11.0)
 gather(runner, rng, 77, 96, 64, "bf16", "f8E4M3FN")
 gather(runner, rng, 40, 160, 96, "f32", "f8E5M2", "i64")
-gather(runner, rng, 77, 96, 64, "bf16", "f8E4M3FN", producer=True)
+gather(runner, rng, 77, 96, 64, "bf16", "f8E4M3FN", prologue=True)
 gather(runner, rng, 300, 258, 64, "f32", "f8E4M3FN", groups=3)
 refuse(runner)
 runner.finish(least=100000)

@@ -7,7 +7,7 @@ import numpy as np
 from cpu_path import Runner, group_ends, to_array
 
 SCALES = {"linear": "?x?xf8E8M0FNU",
-          "tcgen05": "?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>"}
+          "sf_128x4": "?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>"}
 
 
 def adversarial(rng, rows, columns):
@@ -60,7 +60,7 @@ def both_axes(runner, rng, dtype, element, rounding, layout):
         }}""", [array], 4)
     for axis, y in enumerate([x, np.ascontiguousarray(x.T)]):
         elements, scales = ref.quantize(y, element, rounding)
-        if layout == "tcgen05":
+        if layout == "sf_128x4":
             scales = ref.tile(scales)
         name = f"{dtype} {element} {rounding} {layout} axis {1 - axis} "
         runner.expect(name + "elements", outs[2 * axis],
@@ -87,7 +87,7 @@ def nvfp4(runner, rng, encode, layout):
           return %q#0, %q#1 : {e}, {s}
         }}""", [array, np.float32(encode)], 2)
     elements, scales = ref.quantize(x, "f4E2M1FN", nvfp4_encode=encode)
-    if layout == "tcgen05":
+    if layout == "sf_128x4":
         scales = ref.tile(scales)
     runner.expect(f"nvfp4 {encode} {layout} elements", outs[0],
                   ref.pack(elements, "f4E2M1FN"))
@@ -100,7 +100,7 @@ def ragged(runner, rng, element, total, groups):
     cap, starts = ref.capacity(total, groups), ref.group_starts(ends)
     x = (rng.standard_normal((total, columns)) *
          np.exp2(rng.integers(-9, 9, (total, 1)))).astype(np.float32)
-    scale = "f8E8M0FNU, #mx.scale_layout<tcgen05, ragged ="
+    scale = "f8E8M0FNU, #mx.scale_layout<sf_128x4, ragged ="
     e1 = f"tensor<{total}x{columns}x{element}>"
     s1 = f"tensor<{total}x2x{scale} rows, groups = {groups}>>"
     e2 = (f"tensor<{columns}x{cap}x{element}, "
@@ -140,12 +140,12 @@ runner, rng = Runner(), np.random.default_rng(7)
 for element in ref.ELEMENTS:
     for rounding in ["ceil", "floor", "even"]:
         both_axes(runner, rng, "f32", element, rounding, "linear")
-both_axes(runner, rng, "bf16", "f8E4M3FN", "ceil", "tcgen05")
-both_axes(runner, rng, "f16", "f8E5M2", "ceil", "tcgen05")
-both_axes(runner, rng, "bf16", "f4E2M1FN", "even", "tcgen05")
+both_axes(runner, rng, "bf16", "f8E4M3FN", "ceil", "sf_128x4")
+both_axes(runner, rng, "f16", "f8E5M2", "ceil", "sf_128x4")
+both_axes(runner, rng, "bf16", "f4E2M1FN", "even", "sf_128x4")
 for encode in [1.0, 448 * 6 / 11.0, 1e-30, 1e30, 3e-42]:
     nvfp4(runner, rng, encode, "linear")
-nvfp4(runner, rng, 37.5, "tcgen05")
+nvfp4(runner, rng, 37.5, "sf_128x4")
 for element, total, groups in [("f8E4M3FN", 300, 4), ("f4E2M1FN", 258, 3),
                                ("i8", 7, 1), ("f8E5M2", 0, 2)]:
     ragged(runner, rng, element, total, groups)

@@ -172,7 +172,7 @@ def nvfp4(runner, x, decode, excepted):
 def tiles(runner, rng):
     """The layout of scales that tcgen05 reads, with rows and blocks to fill up."""
     x = rng.integers(0, 0x7F80, (320, 224), np.uint16)
-    found = quantize(runner, x, ("f8E4M3FN", "f8E8M0FNU, #mx.scale_layout<tcgen05>"),
+    found = quantize(runner, x, ("f8E4M3FN", "f8E8M0FNU, #mx.scale_layout<sf_128x4>"),
                      {"block_size": 32})
     for y, tiled in ((x, found[1]), (np.ascontiguousarray(x.T), found[3])):
         scales, _ = mx_tensor.to_mx(as_torch(y.copy()), torch.float8_e4m3fn, 32,

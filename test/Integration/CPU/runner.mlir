@@ -7,7 +7,7 @@
 
 !x = tensor<2x32xf32>
 !e = tensor<2x32xf8E4M3FN>
-!s = tensor<2x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<2x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !c = tensor<2x2xf32>
 
 func.func private @printMemrefF32(tensor<*xf32>)

@@ -134,7 +134,7 @@ def ragged(runner, rng):
     cap, starts = ref.capacity(total, groups), ref.group_starts(ends)
     x = rng.standard_normal((total, columns)).astype(np.float32)
     words = draw(x.shape, 1)
-    scale = "f8E8M0FNU, #mx.scale_layout<tcgen05, ragged ="
+    scale = "f8E8M0FNU, #mx.scale_layout<sf_128x4, ragged ="
     types = ", ".join([
         f"tensor<{total}x{columns}x{element}>",
         f"tensor<{total}x1x{scale} rows, groups = {groups}>>",

@@ -55,7 +55,7 @@ def parse(type_, dynamic):
 
 def physical(shape, encoding):
     """The shape in memory of scales."""
-    if "tcgen05" not in encoding:
+    if "sf_128x4" not in encoding:
         return shape
     *batch, rows, blocks = shape
     groups = re.search(r"ragged = rows, groups = (\d+)", encoding)

@@ -26,7 +26,7 @@ SIZES = {"x": (M, K), "w": (N, K), "v": (P, N), "u": (P, K)}
 
 def quantize(name, rows, columns):
     elements = f"tensor<{rows}x{columns}xf8E4M3FN>"
-    scales = f"tensor<{rows}x{columns // 32}xf8E8M0FNU, #mx.scale_layout<tcgen05>>"
+    scales = f"tensor<{rows}x{columns // 32}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>"
     return f"""
   %{name}e = tensor.empty() : {elements}
   %{name}s = tensor.empty() : {scales}

@@ -25,7 +25,7 @@ from cpu_path import BITS
 mx_run, directory, *chips = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 RESULTS = ["bf16", "f16", "f32"]
-LAYOUTS = ["linear", "tcgen05"]
+LAYOUTS = ["linear", "sf_128x4"]
 rng = np.random.default_rng(5)
 
 
@@ -88,7 +88,7 @@ def scale_argument(program, scales, type_, layout):
         return program.argument(t, scales), t
     slack = np.full((-(-rows // 128) * 128, -(-blocks // 4) * 4), 0xA5, np.uint8)
     slack[:rows, :blocks] = scales
-    t = f"tensor<{rows}x{blocks}x{type_}, #mx.scale_layout<tcgen05>>"
+    t = f"tensor<{rows}x{blocks}x{type_}, #mx.scale_layout<sf_128x4>>"
     return program.argument(t, ref.tile(slack)), t
 
 
@@ -154,7 +154,7 @@ def add_nvfp4(program):
 def add_relayout(program, rows, blocks, type_):
     scales = rng.integers(0, 256, (rows, blocks)).astype(np.uint8)
     linear, tl = scale_argument(program, scales, type_, "linear")
-    tiles, tt = scale_argument(program, scales, type_, "tcgen05")
+    tiles, tt = scale_argument(program, scales, type_, "sf_128x4")
     name = f"relayout {rows}x{blocks}x{type_}"
     program.result(f"{name} to tiles", tt, ref.tile(scales),
                    f"mx.relayout ins({linear} : {tl}) {{out}}")

@@ -7,7 +7,7 @@ REQUIRES: compiler, numpy
 Expressions of the functions in test/python/element_functions.py, 1 to 8 deep, on
 numbers at the edges of their types. Many of them are one region: each has rows
 of its own. As epilogue of a product on sm_100a the results are seen whole; as
-producer of a quantizer on sm_90a, one of whose inputs is quantized already, as
+prologue of a quantizer on sm_90a, one of whose inputs is quantized already, as
 a hash of their bits that E4M3 holds. Of NaN, bits that are stored are free.
 
 MX_ELEMENT_SECONDS: how long, 45 by default; MX_ELEMENT_SEED: where to begin.
@@ -226,7 +226,7 @@ func.func @main({parameters}, %qs: !qs) -> (!e, !es) {{
   %elements = tensor.empty() : !e
   %scales = tensor.empty() : !es
   %0:2 = mx.quantize ins({ins}) input_scales(%qs : !qs) outs(%elements, %scales : !e, !es) -> !e, !es
-  producer {{
+  prologue {{
   ^bb0({arguments}, %row: index, %col: index):
     {loads}{region}{hash}
   }}
@@ -249,9 +249,9 @@ def make_program(kind, expressions):
     heads = f"""
 !r = {alias("f32")}
 !a = tensor<{ROWS}x32xf8E4M3FN>
-!as = tensor<{ROWS}x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!as = tensor<{ROWS}x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !b = tensor<{COLUMNS}x32xf8E4M3FN>
-!bs = tensor<{COLUMNS}x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!bs = tensor<{COLUMNS}x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !e = {alias("f8E4M3FN")}
 !es = tensor<{ROWS}x{COLUMNS // 32}xf8E8M0FNU>
 !qs = !es

@@ -40,7 +40,7 @@ PROGRAM = """
 !z = tensor<256x256xf32>
 !n = tensor<256x256xi32>
 !a = tensor<256x32xf8E4M3FN>
-!s = tensor<256x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<256x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @main(%x: !x, %y: !x, %n: !n, %a: !a, %s: !s) -> ({zs}) {{
   %none = tensor.empty() : !z
 {products}

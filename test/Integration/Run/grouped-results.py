@@ -27,13 +27,13 @@ ELEMENTS = ["f8E4M3FN", "f8E5M2", "f4E2M1FN", "f6E3M2FN", "f6E2M3FN"]
 ROUNDINGS = ["ceil", "floor", "even"]
 SCHEDULES = ["", "tile = [256, 256, 128], cta_pair, accumulators = 2, overlap = 64",
              "tile = [128, 256, 128], accumulators = 2, overlap = 64",
-             "tile = [256, 256, 256], cta_pair, raster = supergroup(2)"]
+             "tile = [256, 256, 256], cta_pair, raster = group_m(2)"]
 
 PROGRAM = """
 !a = tensor<{t}x{k}xf8E4M3FN>
-!as = tensor<{t}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05{ragged}>>
+!as = tensor<{t}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4{ragged}>>
 !b = tensor<{g}x{bn}x{k}xf8E4M3FN>
-!bs = tensor<{g}x{bn}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!bs = tensor<{g}x{bn}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !o = tensor<{g}xi32>
 func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %p: tensor<{m}xf32>,
                 %bias: tensor<{n}xf32>, %to: tensor<{m}x{index}>{args}) -> ({types}) {{
@@ -135,7 +135,7 @@ class Case:
         if self.quantized:
             types = [f"tensor<{t}x{n}x{self.element}>",
                      f"tensor<{t}x{n // 32}xf8E8M0FNU, "
-                     f"#mx.scale_layout<tcgen05{ragged}>>"]
+                     f"#mx.scale_layout<sf_128x4{ragged}>>"]
         else:
             types = [f"tensor<{self.tokens if self.kind == 'scatter' else t}"
                      f"x{n}x{value}>"]
@@ -152,7 +152,7 @@ class Case:
             many=f":{len(types)}" if len(types) > 1 else "",
             scatter=f"scatter(%to : tensor<{t}x{self.index}>) " if scattered else "",
             outs=", ".join(f"%e{i}" for i in range(len(types))),
-            attributes=(f"parts = {self.parts} " if self.parts > 1 else "") +
+            attributes=(f"num_b = {self.parts} " if self.parts > 1 else "") +
             (f"scale_rounding = {self.rounding}"
              if self.quantized and self.rounding != "ceil" else ""),
             schedule=f"mxgpu.schedule = #mxgpu.schedule<{self.schedule}>"

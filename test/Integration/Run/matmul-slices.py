@@ -26,8 +26,8 @@ PROGRAM = """
 !wide = tensor<{rows}x{width}xf8E4M3FN>
 !a = tensor<{m}x{k}xf8E4M3FN>
 !b = tensor<{n}x{k}xf8E4M3FN>
-!as = tensor<{m}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-!bs = tensor<{n}x{blocks}xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!as = tensor<{m}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!bs = tensor<{n}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<{m}x{n}xf32>
 func.func @main(%wide: !wide, %as: !as, %b: !b, %bs: !bs) -> !y {{
   %a = tensor.extract_slice %wide[{row}, {column}] [{m}, {k}] [1, 1] : !wide to !a
@@ -67,7 +67,7 @@ def run_case(rng, width, row, column, is_static, extra, expected):
         file.write(
             PROGRAM.format(
                 m=M, n=N, k=K, blocks=K // 32, row=row, column=column, rows=rows if is_static else "?",
-                width=width if is_static else "?", schedule=f"stages = 2, {extra or 'scale_slots = 1'}",
+                width=width if is_static else "?", schedule=f"stages = 2, {extra or 'scale_stages = 1'}",
             )
         )
     command = [mx_run, f"{directory}/program.mlir", "--device=sim"]

@@ -53,7 +53,7 @@ with open(quantized) as f:
 counts = {word: text.count(word) for word in ["scf.for", "linalg.matmul", " mx.grouped_matmul", " gather("]}
 if counts != {"scf.for": 0, "linalg.matmul": 0, " mx.grouped_matmul": 6, " gather(": 4}:
     sys.exit(f"expected all products in groups, found {counts}")
-execute(mx_opt, quantized, "--mx-fuse-quantize-producers", "--mx-fuse-products", "--canonicalize", "--cse", "-o",
+execute(mx_opt, quantized, "--mx-fuse-prologues", "--mx-fuse-epilogues", "--canonicalize", "--cse", "-o",
         path("fused.mlir"))
 with open(path("fused.mlir")) as f:
     text = f.read()

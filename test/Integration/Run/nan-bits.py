@@ -26,7 +26,7 @@ func.func @main(%x: !x, %y: !x) -> (!e, !s, !i, !s) {{
   %s = tensor.empty() : !s
   // The sign and a bit of the payload of x / y, and the sign as copysign has it.
   %q:2 = mx.quantize ins(%x, %y : !x, !x) outs(%e, %s : !e, !s) -> !e, !s
-  producer {{
+  prologue {{
   ^bb0(%a: f32, %b: f32, %row: index, %col: index):
     %c1 = arith.constant 1 : i32
     %one = arith.constant 1.0 : f32

@@ -3,7 +3,7 @@
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Along rows, along columns and both; ragged rows, gathered rows and two values of a producer, of which only what counts
+Along rows, along columns and both; ragged rows, gathered rows and two values of a prologue, of which only what counts
 is raised; tiles in parts and several for a CTA; numbers of all kinds, the largest ones negative.
 """
 
@@ -22,13 +22,13 @@ from cpu_path import FLOATS
 mx_run, directory, chip = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 ROW_CASES = [
-    Case([1], layout="tcgen05"),
+    Case([1], layout="sf_128x4"),
     Case([1], "f4E2M1FN", nvfp4=True),
     Case([1], gather=True),
     Case([1], produced=True),
 ]
 TILE_CASES = [
-    Case([0], layout="tcgen05"),
+    Case([0], layout="sf_128x4"),
     Case([1, 0], "f4E2M1FN"),
     Case([0, 1], "f6E2M3FN", produced=True),
     Case([1], square=True),
@@ -36,7 +36,7 @@ TILE_CASES = [
 ]
 # What is behind the groups is unspecified, and not compared with the CPU path.
 RAGGED_CASES = [
-    Case([1, 0], ragged="rows", layout="tcgen05"),
+    Case([1, 0], ragged="rows", layout="sf_128x4"),
     Case([0], ragged="rows"),
     Case([0, 1], ragged="rows", gather=True, produced=True),
 ]

@@ -25,24 +25,24 @@ os.makedirs(directory, exist_ok=True)
 FACTOR = 2.5
 SEED = 0x2718281828459045
 LARGE = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, "
-         "unit = 64, stages = 2, ctas = 1, raster = supergroup(2), tickets = true>}")
+         "stage_rows = 64, stages = 2, ctas = 1, raster = group_m(2), atomic_counter = true>}")
 
 # Shape, input, axes, elements, layout, dynamic, options.
 CASES = [
-    ((3, 100, 64), "bf16", [1], "f8E4M3FN", "tcgen05", False, ""),
-    ((3, 160, 96), "bf16", [1, 0], "f8E4M3FN", "tcgen05", True, ""),
+    ((3, 100, 64), "bf16", [1], "f8E4M3FN", "sf_128x4", False, ""),
+    ((3, 160, 96), "bf16", [1, 0], "f8E4M3FN", "sf_128x4", True, ""),
     ((2, 96, 160), "f32", [0], "f4E2M1FN", "linear", False, ""),
     ((5, 33, 288), "f16", [1], "f8E5M2", "linear", True, ""),
     ((2, 288, 160), "bf16", [0, 1], "f6E3M2FN", "linear", False, ""),
-    ((2, 3, 64, 256), "bf16", [1, 0], "i8", "tcgen05", True, "amax"),
-    ((4, 1, 32), "f32", [1], "f6E2M3FN", "tcgen05", False, ""),
-    ((2, 224, 192), "bf16", [1, 0], "f4E2M1FN", "tcgen05", True, "nvfp4"),
-    ((3, 160, 128), "bf16", [1, 0], "f8E4M3FN", "tcgen05", False, "square"),
-    ((3, 100, 96), "bf16", [1], "f8E4M3FN", "tcgen05", True, "square"),
+    ((2, 3, 64, 256), "bf16", [1, 0], "i8", "sf_128x4", True, "amax"),
+    ((4, 1, 32), "f32", [1], "f6E2M3FN", "sf_128x4", False, ""),
+    ((2, 224, 192), "bf16", [1, 0], "f4E2M1FN", "sf_128x4", True, "nvfp4"),
+    ((3, 160, 128), "bf16", [1, 0], "f8E4M3FN", "sf_128x4", False, "square"),
+    ((3, 100, 96), "bf16", [1], "f8E4M3FN", "sf_128x4", True, "square"),
     ((2, 160, 64), "bf16", [1, 0], "f8E4M3FN", "linear", False, "seed"),
-    ((3, 352, 288), "bf16", [1, 0], "f8E4M3FN", "tcgen05", False, LARGE),
+    ((3, 352, 288), "bf16", [1, 0], "f8E4M3FN", "sf_128x4", False, LARGE),
     ((3, 288, 352), "bf16", [1, 0], "f4E2M1FN", "linear", False, LARGE),
-    ((1, 128, 128), "bf16", [1, 0], "f8E4M3FN", "tcgen05", True, ""),
+    ((1, 128, 128), "bf16", [1, 0], "f8E4M3FN", "sf_128x4", True, ""),
 ]
 
 
@@ -94,7 +94,7 @@ def run(case, rng):
         parts = [ref.quantize(np.ascontiguousarray(matrix if axis else matrix.T), element,
                               nvfp4_encode=FACTOR if options == "nvfp4" else None, square=options == "square")
                  for matrix in wide]
-        tile = ref.tile if layout == "tcgen05" else lambda scales: scales
+        tile = ref.tile if layout == "sf_128x4" else lambda scales: scales
         for what, want, out in [("elements", [ref.pack(e, element) for e, _ in parts], outs[2 * k]),
                                 ("scales", [tile(s) for _, s in parts], outs[2 * k + 1])]:
             want, found = np.stack(want), np.load(out)

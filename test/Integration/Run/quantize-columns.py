@@ -25,15 +25,15 @@ from cpu_path import BITS, FLOATS
 
 mx_run, directory, chip = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
-LAYOUT = {"linear": "", "tcgen05": ", #mx.scale_layout<tcgen05>"}
+LAYOUT = {"linear": "", "sf_128x4": ", #mx.scale_layout<sf_128x4>"}
 COLUMNS = 416  # 13 blocks: three tiles of columns and a part
 
 
 ENCODES = [448 * 6 / 11.0, 1e-30]
 # Tiles that are loaded in parts, by CTAs of their own or by some that draw
-# tickets for them.
+# atomic_counter for them.
 PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, %d], "
-         "threads = 128, vector = 32, unit = %d, stages = %d, ctas = 1, raster = "
+         "threads = 128, vector = 32, stage_rows = %d, stages = %d, ctas = 1, raster = "
          "%s>}")
 
 
@@ -48,15 +48,15 @@ def all_cases():
     for i, element in enumerate(ref.ELEMENTS):
         for k, axes in enumerate([[0], [1, 0]]):
             rounding = ["ceil", "floor", "even"][(i + k) % 3]
-            layout = ["tcgen05", "linear"][(i // 2 + k) % 2]
+            layout = ["sf_128x4", "linear"][(i // 2 + k) % 2]
             yield axes, element, rounding, layout, None, ""
     for k, axes in enumerate([[0], [1, 0], [0, 1]]):
-        yield axes, "f4E2M1FN", "ceil", ["tcgen05", "linear"][k % 2], k % 2, ""
+        yield axes, "f4E2M1FN", "ceil", ["sf_128x4", "linear"][k % 2], k % 2, ""
     for axes, element, layout, encode, part in [
-            ([1, 0], "f8E4M3FN", "tcgen05", None, (256, 64, 2, "linear")),
-            ([0], "f6E2M3FN", "tcgen05", None, (128, 64, 4, "columns, tickets = true")),
-            ([0, 1], "f4E2M1FN", "linear", None, (256, 32, 3, "supergroup(2), tickets = true")),
-            ([1, 0], "f4E2M1FN", "tcgen05", 0, (128, 128, 2, "hilbert"))]:
+            ([1, 0], "f8E4M3FN", "sf_128x4", None, (256, 64, 2, "linear")),
+            ([0], "f6E2M3FN", "sf_128x4", None, (128, 64, 4, "columns, atomic_counter = true")),
+            ([0, 1], "f4E2M1FN", "linear", None, (256, 32, 3, "group_m(2), atomic_counter = true")),
+            ([1, 0], "f4E2M1FN", "sf_128x4", 0, (128, 128, 2, "hilbert"))]:
         yield axes, element, "ceil", layout, encode, PARTS % part
 
 
@@ -138,7 +138,7 @@ for dtype in ["bf16", "f16", "f32"]:
             elements, scales = ref.quantize(
                 np.ascontiguousarray(x if axis else x.T), element, rounding,
                 nvfp4_encode=None if encode is None else ENCODES[encode])
-            if layout == "tcgen05":
+            if layout == "sf_128x4":
                 scales = ref.tile(scales)
             for what, expected in [("elements", ref.pack(elements, element)),
                                    ("scales", scales)]:

@@ -5,7 +5,7 @@ RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Two or three values of a producer, of inputs that may be slices, along both axes, with
+Two or three values of a prologue, of inputs that may be slices, along both axes, with
 everything that goes with it: ragged rows, gathered rows, squares, the largest magnitude,
 NVFP4 with its factor of the one tensor that they are. Random numbers are those of that
 tensor. Widths that tiles do not divide go to the CPU path.
@@ -26,7 +26,7 @@ mx_run, directory, target = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 FACTOR = 37.5
 
-REGION = """producer {{
+REGION = """prologue {{
 ^bb0(%a: {0}, %b: {0}, %row: index, %col: index):
   %p = arith.mulf %a, %b : {0}
   %s = arith.subf %b, %a : {0}
@@ -40,7 +40,7 @@ class Case:
         pick = lambda *values: values[rng.integers(len(values))]
         self.dtype = pick("bf16", "bf16", "f16", "f32")
         self.element = pick("f8E4M3FN", "f8E5M2", "f4E2M1FN", "i8")
-        self.layout = pick("linear", "tcgen05")
+        self.layout = pick("linear", "sf_128x4")
         self.nvfp4 = False
         self.axes = pick([1], [0], [1, 0])
         self.kind = pick("plain", "gather", "ragged", "ragged", "square")
@@ -149,7 +149,7 @@ def quantize(case, x):
 def expected(case):
     """Elements, scales, and which places of them are defined."""
     x = quantized(case)
-    tile = ref.tile if case.layout == "tcgen05" else lambda scales: scales
+    tile = ref.tile if case.layout == "sf_128x4" else lambda scales: scales
     for axis in case.axes:
         if not case.is_ragged():
             elements, scales = quantize(case, x if axis else x.T)
@@ -174,7 +174,7 @@ def expected(case):
                 elements[:, start : start + q.shape[1]] = q
                 scales[:, start // case.block : start // case.block + s.shape[1]] = s
             # A tile of scales has 128 columns of 32, or 64 of 16.
-            end = starts[-1] // (4 * case.block) if case.layout == "tcgen05" else starts[-1] // case.block
+            end = starts[-1] // (4 * case.block) if case.layout == "sf_128x4" else starts[-1] // case.block
             yield elements, tile(scales), np.s_[:, : starts[-1]], np.s_[:, :end]
 
 
@@ -218,7 +218,7 @@ func.func @main(%wide: !wide, %seed: i64) -> (!e, !s, !e, !s) {{
   %a_t = tensor.extract_slice %wide[0, 0] [160, 128] [1, 1] : !wide to !half
   %b_t = tensor.extract_slice %wide[0, 128] [160, 128] [1, 1] : !wide to !half
   %two:2 = mx.quantize ins(%a_t, %b_t : !half, !half) seed(%seed) outs(%e, %s : !e, !s) axes = [{3}] concat -> !e, !s
-      producer {{
+      prologue {{
       ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
         mx.yield %a, %b : bf16, bf16
       }}

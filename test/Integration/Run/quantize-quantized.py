@@ -34,7 +34,7 @@ def run(chip, program):
         command.append("--arg=" + path(f"in{i}.npy"))
     expected = list(program.expected())
     outs = [path(f"out{i}.npy") for i in range(len(expected))]
-    # Few CTAs, which draw tickets for the other tiles.
+    # Few CTAs, which draw numbers for the other tiles.
     done = subprocess.run(command + [f"--result={o}" for o in outs], capture_output=True, text=True,
                           env={**os.environ, "MX_SIM_SM_COUNT": "1"})
     if done.returncode:

@@ -8,7 +8,7 @@ REQUIRES: compiler, numpy
 Along both axes, from one read or alone: rows stay where they are and have tiles
 of scales for each group; columns become a ragged reduction. Groups of any size,
 many of them empty, more than a warp has lanes; rows behind the last group. Some
-of them a second time, of rows that are gathered and computed by a producer.
+of them a second time, of rows that are gathered and computed by a prologue.
 Ends that cannot be give no particular result, but nothing outside of the tensors
 is read or written: the simulator would say so.
 """
@@ -39,24 +39,24 @@ SIZES = {
 BEHIND = {"edges": 37, "none": 150}  # rows of no group
 # Groups, input, type of the offsets, axes, element type, layout, NVFP4's factor
 CASES = [
-    ("edges", "bf16", "i32", [1, 0], "f8E4M3FN", "tcgen05", None),
-    ("edges", "bf16", "i64", [0], "f8E5M2", "tcgen05", None),
-    ("edges", "f32", "i32", [1], "f8E4M3FN", "tcgen05", None),
+    ("edges", "bf16", "i32", [1, 0], "f8E4M3FN", "sf_128x4", None),
+    ("edges", "bf16", "i64", [0], "f8E5M2", "sf_128x4", None),
+    ("edges", "f32", "i32", [1], "f8E4M3FN", "sf_128x4", None),
     ("edges", "f16", "i32", [0, 1], "f4E2M1FN", "linear", None),
-    ("edges", "bf16", "i32", [1, 0], "f4E2M1FN", "tcgen05", 37.5),
+    ("edges", "bf16", "i32", [1, 0], "f4E2M1FN", "sf_128x4", 37.5),
     ("edges", "f32", "i64", [1, 0], "f6E3M2FN", "linear", None),
-    ("hot", "bf16", "i32", [1, 0], "f6E2M3FN", "tcgen05", None),
-    ("one", "f16", "i32", [1, 0], "i8", "tcgen05", None),
-    ("many", "bf16", "i32", [1, 0], "f8E4M3FN", "tcgen05", None),
+    ("hot", "bf16", "i32", [1, 0], "f6E2M3FN", "sf_128x4", None),
+    ("one", "f16", "i32", [1, 0], "i8", "sf_128x4", None),
+    ("many", "bf16", "i32", [1, 0], "f8E4M3FN", "sf_128x4", None),
     ("many", "bf16", "i32", [0], "f4E2M1FN", "linear", 2.5),
-    ("none", "bf16", "i32", [1, 0], "f8E4M3FN", "tcgen05", None),
+    ("none", "bf16", "i32", [1, 0], "f8E4M3FN", "sf_128x4", None),
     ("no rows", "bf16", "i64", [0, 1], "f8E4M3FN", "linear", None),
-    ("many", "f16", "i64", [1], "f4E2M1FN", "tcgen05", 3.0),
+    ("many", "f16", "i64", [1], "f4E2M1FN", "sf_128x4", 3.0),
 ]
 PRODUCED = [0, 3, 5, 9, 12]  # numbers of cases
 SEEDED = [7, 8]
 SEED = 0x2718281828459045
-REGION = """producer {{
+REGION = """prologue {{
 ^bb0(%a: {0}, %row: index, %col: index):
   %one = arith.constant 1.0 : {0}
   %b = arith.addf %a, %a : {0}
@@ -101,7 +101,7 @@ def program(case, total, groups, produced, seeded):
 
 
 def run(name, case, bits, ends, rows, seeded, device):
-    """`rows` are those that are gathered for a producer, or None."""
+    """`rows` are those that are gathered for a prologue, or None."""
     path = lambda what: os.path.join(directory, f"{chip}-{name}-{what}")
     with open(path("program.mlir"), "w") as f:
         f.write(program(case, len(bits), len(ends), rows is not None, seeded))

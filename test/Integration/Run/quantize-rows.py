@@ -36,7 +36,7 @@ os.makedirs(directory, exist_ok=True)
 COLUMNS = 416  # 13 blocks: three tiles of columns and a part
 COUNT = {"bf16": 12288, "f16": 4096, "f32": 4096}  # numbers that are largest
 ENCODES = [1.0, 448 * 6 / 11.0, 1e-30, 1e30, 3e-42, float("inf")]
-LAYOUT = {"linear": "", "tcgen05": ", #mx.scale_layout<tcgen05>"}
+LAYOUT = {"linear": "", "sf_128x4": ", #mx.scale_layout<sf_128x4>"}
 
 
 def make_input(rng, dtype):
@@ -67,10 +67,10 @@ def cases():
     """Element type, rounding, layout of scales, number of the encode factor."""
     for element in ref.ELEMENTS:
         for i, rounding in enumerate(["ceil", "floor", "even"]):
-            layout = ["tcgen05", "linear"][(i + len(element)) % 2]
+            layout = ["sf_128x4", "linear"][(i + len(element)) % 2]
             yield element, rounding, layout, None
     for i in range(len(ENCODES)):
-        yield "f4E2M1FN", "ceil", ["tcgen05", "linear"][i % 2], i
+        yield "f4E2M1FN", "ceil", ["sf_128x4", "linear"][i % 2], i
 
 
 def types(case, rows):
@@ -129,7 +129,7 @@ def expect(x, case):
         x, element, rounding,
         nvfp4_encode=None if encode is None else ENCODES[encode])
     return (ref.pack(elements, element),
-            ref.tile(scales) if layout == "tcgen05" else scales)
+            ref.tile(scales) if layout == "sf_128x4" else scales)
 
 
 rng = np.random.default_rng(11)

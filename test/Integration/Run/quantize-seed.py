@@ -29,7 +29,7 @@ def program(dtype, rows):
     for i, (element, options, block, scale) in enumerate(
         [(element, "", 32, "f8E8M0FNU") for element in ref.ELEMENTS] +
         [("f4E2M1FN", "block_size = 16", 16, "f8E4M3FN")]):
-        layout = ["", ", #mx.scale_layout<tcgen05>"][i % 2]
+        layout = ["", ", #mx.scale_layout<sf_128x4>"][i % 2]
         e = f"tensor<{rows}x{COLUMNS}x{element}>"
         s = f"tensor<{rows}x{COLUMNS // block}x{scale}{layout}>"
         factor = "global_scale(%g) " if block == 16 else ""

@@ -6,7 +6,7 @@ REQUIRES: compiler, numpy
 
 Columns of a wider matrix: gate and up of one product's result. Random sizes and
 places, in all types, along both axes, also gathered, ragged, and as the inputs of
-a producer that reads numbers from a slice too. Rows at places that 16 bytes do
+a prologue that reads numbers from a slice too. Rows at places that 16 bytes do
 not divide are refused, by the compiler where the types say it, else by the
 program.
 """
@@ -26,7 +26,7 @@ from cpu_path import BITS, FLOATS
 mx_run, directory, chip = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 
-REGION = """producer {{
+REGION = """prologue {{
 ^bb0(%a: {0}, %b: {0}, %row: index, %col: index):
   %p = arith.mulf %a, %b : {0}
   %c = tensor.extract %bias[%col] : tensor<{1}x{0}>
@@ -41,7 +41,7 @@ class Case:
         pick = lambda *values: values[rng.integers(len(values))]
         self.dtype = pick("bf16", "f16", "f32")
         self.element = pick("f8E4M3FN", "f8E5M2", "f4E2M1FN", "i8")
-        self.kind = pick("plain", "gather", "ragged", "producer", "ragged producer")
+        self.kind = pick("plain", "gather", "ragged", "prologue", "ragged prologue")
         # Columns of ragged rows end where a copy of 16 bytes does.
         self.columns = int(pick(32, 96, 128, 160, 256, 288))
         self.rows = 32 * int(rng.integers(1, 10))
@@ -100,7 +100,7 @@ def program(case):
     results = ", ".join(types)
     empty = [f"%e{i}" for i in range(len(types))]
     top = "%top" if case.dynamic else case.top
-    produced = case.kind.endswith("producer")
+    produced = case.kind.endswith("prologue")
     inputs = "%a_t, %b_t" if produced else "%a_t"
     groups = f"tensor<{len(case.ends)}xi32>"
     index = f"tensor<{case.rows}xi32>"
@@ -142,7 +142,7 @@ def expected(case):
     bias = case.wide[BIAS_ROW, case.first : case.first + case.columns].astype(np.float32)
     rounded = lambda x: x.astype(FLOATS[case.dtype]).astype(np.float32)
     with np.errstate(all="ignore"):
-        x = rounded(rounded(a * b) + bias) if case.kind.endswith("producer") else a
+        x = rounded(rounded(a * b) + bias) if case.kind.endswith("prologue") else a
     if case.kind == "gather":
         x = np.where(case.index[:, None] < 0, np.float32(0), x[np.maximum(case.index, 0)])
     for axis in case.axes:

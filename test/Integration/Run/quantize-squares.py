@@ -23,11 +23,11 @@ COLUMNS = 160
 ENCODE = np.float32(448 * 6 / 5.0)
 # Rows, whether they are known when compiling, what is quantized, layout
 CASES = [
-    (1, True, "f8E4M3FN", "tcgen05"),
+    (1, True, "f8E4M3FN", "sf_128x4"),
     (33, True, "f6E3M2FN", "linear"),
-    (129, False, "f4E2M1FN", "tcgen05"),
-    (150, True, "nvfp4", "tcgen05"),
-    (160, False, "f8E5M2", "tcgen05"),
+    (129, False, "f4E2M1FN", "sf_128x4"),
+    (150, True, "nvfp4", "sf_128x4"),
+    (160, False, "f8E5M2", "sf_128x4"),
 ]
 
 
@@ -82,7 +82,7 @@ for case, (_, x) in zip(CASES, inputs):
     nvfp4 = name == "nvfp4"
     element = "f4E2M1FN" if nvfp4 else name
     elements, scales = ref.quantize(x, element, nvfp4_encode=ENCODE if nvfp4 else None, square=True)
-    scales = ref.tile(scales) if layout == "tcgen05" else scales
+    scales = ref.tile(scales) if layout == "sf_128x4" else scales
     for what, expected in [("elements", ref.pack(elements, element)), ("scales", scales)]:
         array = np.load(next(found)).view(np.uint8)
         compared += expected.size

@@ -24,30 +24,30 @@ SHAPE = (160, 288)  # tiles and parts of tiles both ways
 SEED = 0x3141592653589793
 ENCODE = 448 * 6 / 11.0
 LARGE = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, "
-         "unit = 32, stages = 2, ctas = 2>}")
+         "stage_rows = 32, stages = 2, ctas = 2>}")
 
 
 def cases(dtype):
     """(axes, element, rounding, layout, factor of the tensor, square, seed, schedule)"""
     for i, element in enumerate(ref.ELEMENTS):
         rounding = ["ceil", "floor", "even"][i % 3]
-        layout = ["tcgen05", "linear"][i % 2]
+        layout = ["sf_128x4", "linear"][i % 2]
         yield [[1], [0], [1, 0]][i % 3], element, rounding, layout, None, True, False, ""
-    yield [1, 0], "f4E2M1FN", "ceil", "tcgen05", ENCODE, True, False, ""
+    yield [1, 0], "f4E2M1FN", "ceil", "sf_128x4", ENCODE, True, False, ""
     # Random numbers take the simulator long.
     yield [1, 0], "f8E4M3FN", "even", "linear", None, False, True, ""
     if dtype == "bf16":
-        yield [0, 1], "f8E5M2", "ceil", "tcgen05", None, True, True, ""
+        yield [0, 1], "f8E5M2", "ceil", "sf_128x4", None, True, True, ""
         yield [0], "i8", "floor", "linear", None, False, True, ""
         yield [0], "f4E2M1FN", "ceil", "linear", ENCODE, False, True, ""
-        yield [1, 0], "f8E4M3FN", "ceil", "tcgen05", None, True, False, LARGE
+        yield [1, 0], "f8E4M3FN", "ceil", "sf_128x4", None, True, False, LARGE
 
 
 def types(case, axis):
     _, element, _, layout, encode, *_ = case
     rows, columns = SHAPE if axis else SHAPE[::-1]
     block, scale = (32, "f8E8M0FNU") if encode is None else (16, "f8E4M3FN")
-    encoding = ", #mx.scale_layout<tcgen05>" if layout == "tcgen05" else ""
+    encoding = ", #mx.scale_layout<sf_128x4>" if layout == "sf_128x4" else ""
     return [f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{columns // block}x{scale}{encoding}>"]
 
 
@@ -103,7 +103,7 @@ for dtype in ["bf16", "f16", "f32"]:
         for axis in axes:
             elements, scales = ref.quantize(np.ascontiguousarray(x if axis else x.T), element, rounding, encode,
                                             square=square)
-            scales = ref.tile(scales) if layout == "tcgen05" else scales
+            scales = ref.tile(scales) if layout == "sf_128x4" else scales
             for what, expected in [("elements", ref.pack(elements, element)), ("scales", scales)]:
                 found = next(outs)
                 if seed and what == "elements":

@@ -18,15 +18,15 @@ mx_opt, mx_translate, mx_sim, dump, directory = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 
 RASTERS = {"linear": "linear", "hilbert": "hilbert"}
-RASTERS.update({str(n): f"supergroup({n})" for n in (1, 3, 8, 100)})
+RASTERS.update({str(n): f"group_m({n})" for n in (1, 3, 8, 100)})
 # Tiles of 4 x 6: rows and columns that are no multiples of them.
 KERNEL = """
     mxgpu.kernel @order_{0}(%order: memref<?x2xi32>, %count: memref<1xi64>, %rows: index, %columns: index) {{
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
-      %work = mxgpu.work_source static raster = {1} tile [4, 6] of(%rows, %columns, %c0)
+      %work = mxgpu.tile_scheduler static raster = {1} tile [4, 6] of(%rows, %columns, %c0)
       mxgpu.role @write warps(1) elected {{
-        mxgpu.for_each_work (%slice, %row, %column, %start, %end) in %work {{
+        mxgpu.for_each_work_tile (%slice, %row, %column, %start, %end) in %work {{
           %old = memref.load %count[%c0] : memref<1xi64>
           %at = arith.index_cast %old : i64 to index
           %r = arith.index_cast %row : index to i32

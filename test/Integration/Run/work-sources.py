@@ -56,7 +56,7 @@ def make_program(schedule, with_epilogue):
 # Tiles: 1, 1 x 7, 5 x 3 and 4 x 4.
 SHAPES = [(100, 90, 96), (128, 800, 32), (600, 300, 160), (512, 512, 256)]
 LOOPS = ["static", "clc"]
-RASTERS = ["linear", "supergroup(3)", "hilbert"]
+RASTERS = ["linear", "group_m(3)", "hilbert"]
 ACCUMULATORS = [1, 2]
 
 rng = np.random.default_rng(7)

@@ -19,8 +19,8 @@ os.makedirs(directory, exist_ok=True)
 TYPES = """
 !a = tensor<512x1024xf8E4M3FN>
 !b = tensor<768x1024xf8E4M3FN>
-!as = tensor<512x32xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-!bs = tensor<768x32xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!as = tensor<512x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!bs = tensor<768x32xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 """
 FUNCTION = """
 func.func @f{0}(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: tensor<512x768x{1}>) -> tensor<512x768x{1}> {{
@@ -34,11 +34,11 @@ tiles = [(pair, n, k) for pair in (False, True) for n in (64, 128, 192, 256) for
 accumulators = ["accumulators = 1", "accumulators = 2", "accumulators = 2, overlap = 64", "accumulators = 2, overlap = 128"]
 extras = [
     "",
-    ", scale_slots = 2",
+    ", scale_stages = 2",
     ", epilogue = tma_store",
     ", epilogue = tma_store, staging = 3",
     ", tile_loop = clc",
-    ", tile_loop = clc, epilogue = tma_store, scale_slots = 2",
+    ", tile_loop = clc, epilogue = tma_store, scale_stages = 2",
     ", split_k = 2",
 ]
 schedules = []

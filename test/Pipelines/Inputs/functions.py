@@ -1,8 +1,8 @@
 """Prints a kernel for each function of docs/Math.md.
 
-usage: functions.py (epilogue | producer)
+usage: functions.py (epilogue | prologue)
 
-An epilogue has 32 columns in hand; a producer of a quantization shares its
+An epilogue has 32 columns in hand; a prologue of a quantization shares its
 registers with what quantizes.
 """
 
@@ -22,9 +22,9 @@ func.func @{name}(%a: memref<512x512xf8E4M3FN>, %s: memref<4x4x32x4x4xf8E8M0FNU>
   }}
   return
 }}"""
-PRODUCER = """
+PROLOGUE = """
 func.func @{name}(%input: !x, %e: !e, %s: !s) -> (!e, !s) {{
-  %q:2 = mx.quantize ins(%input, %input : !x, !x) outs(%e, %s : !e, !s) -> !e, !s producer {{
+  %q:2 = mx.quantize ins(%input, %input : !x, !x) outs(%e, %s : !e, !s) -> !e, !s prologue {{
   ^bb0(%x0: bf16, %p0: bf16, %row: index, %col: index):
     %x = arith.extf %x0 : bf16 to f32
     %p = arith.extf %p0 : bf16 to f32
@@ -37,7 +37,7 @@ func.func @{name}(%input: !x, %e: !e, %s: !s) -> (!e, !s) {{
 BODY = """    %i = arith.fptosi %p : f32 to i32
     %v = math.{name} %x{second} : f32{integer}"""
 
-print("!x = tensor<?x?xbf16>\n!e = tensor<?x?xf8E4M3FN>\n!s = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>")
+print("!x = tensor<?x?xbf16>\n!e = tensor<?x?xf8E4M3FN>\n!s = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>")
 for name in sorted(math_oracle.FUNCTIONS):
     body = BODY.format(name=name, second=SECOND.get(name, ""), integer=", i32" * (name == "fpowi"))
-    print({"epilogue": EPILOGUE, "producer": PRODUCER}[sys.argv[1]].format(name=name, body=body))
+    print({"epilogue": EPILOGUE, "prologue": PROLOGUE}[sys.argv[1]].format(name=name, body=body))

@@ -5,11 +5,11 @@ with gathered rows; and the largest magnitudes beside some of them.
 
 import swiglu
 
-FORWARD = swiglu.producer(swiglu.FORWARD, "%y : bf16")
-BACKWARD = swiglu.producer(swiglu.BACKWARD, "%x, %y : bf16, bf16")
+FORWARD = swiglu.prologue(swiglu.FORWARD, "%y : bf16")
+BACKWARD = swiglu.prologue(swiglu.BACKWARD, "%x, %y : bf16, bf16")
 
 ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8"]
-LAYOUTS = ["", ", #mx.scale_layout<tcgen05>"]
+LAYOUTS = ["", ", #mx.scale_layout<sf_128x4>"]
 ROUNDINGS = ["ceil", "floor", "even"]
 
 
@@ -77,7 +77,7 @@ print(relayout("to_tiles", *LAYOUTS))
 print(relayout("from_tiles", *LAYOUTS[::-1]))
 
 def program(name, inputs, values, gather, element, body, amax=False):
-    x, e, s = "tensor<?x?xbf16>", f"tensor<?x?x{element}>", "tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>"
+    x, e, s = "tensor<?x?xbf16>", f"tensor<?x?x{element}>", "tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>"
     ins = ", ".join(f"%{i}_t" for i in inputs)
     numbers = values if amax else 0
     types = ", ".join([e, s] * values + ["tensor<f32>"] * numbers)
@@ -89,7 +89,7 @@ def program(name, inputs, values, gather, element, body, amax=False):
     return f"""
 func.func @{name}({arguments}, %ps: tensor<?xf32>, %n: tensor<?xi32>) -> ({types}) {{
   %q:{results} = mx.quantize ins({ins} : {", ".join([x] * len(inputs))}) {"gather(%n : tensor<?xi32>)" if gather else ""}
-    outs({outs} : {types}) {"amax" if amax else ""} -> {types} producer {{
+    outs({outs} : {types}) {"amax" if amax else ""} -> {types} prologue {{
   ^bb0({", ".join(f"%{i}: bf16" for i in inputs)}, %row: index, %col: index):{body}
   }}
   return {", ".join(f"%q#{i}" for i in range(results))} : {types}

@@ -11,8 +11,8 @@ import swiglu
 
 FORMATS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8", "nvfp4"]
 NUMBERS = ["bf16", "f16", "f32"]
-LAYOUTS = ["", ", #mx.scale_layout<tcgen05>"]
-FORWARD = swiglu.producer(swiglu.FORWARD, "%y : bf16")
+LAYOUTS = ["", ", #mx.scale_layout<sf_128x4>"]
+FORWARD = swiglu.prologue(swiglu.FORWARD, "%y : bf16")
 every = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 count = 0
 
@@ -42,7 +42,7 @@ func.func @k{count}({", ".join(f"{a}: {t}" for a, t in zip(arguments, types))}, 
     input_scales({", ".join(scales)} : {", ".join(s[1] for s in sources)})
     {"global_scale(%g)" if out == "nvfp4" else ""} {"gather(%n : tensor<?xi32>)" if gather else ""}
     outs({", ".join(empties)} : {", ".join(outs)}) axes = {axes} {"block_size = 16" if out == "nvfp4" else ""}
-    -> {", ".join(outs)} producer {{
+    -> {", ".join(outs)} prologue {{
   ^bb0({elements}, %row: index, %col: index):{body}
   }}
   return {", ".join(f"%q#{i}" for i in range(len(outs)))} : {", ".join(outs)}

@@ -10,16 +10,16 @@ import sys
 
 import swiglu
 
-FORWARD = swiglu.producer(swiglu.FORWARD, "%y : bf16")
-BACKWARD = swiglu.producer(swiglu.BACKWARD, "%x, %y : bf16, bf16")
+FORWARD = swiglu.prologue(swiglu.FORWARD, "%y : bf16")
+BACKWARD = swiglu.prologue(swiglu.BACKWARD, "%x, %y : bf16, bf16")
 
 ELEMENTS = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8", "nvfp4"]
 ROUNDINGS = ["ceil", "floor", "even"]
 SCHEDULES = {
-    2: "tile = [256, 256], threads = 256, vector = 32, unit = 32, stages = 2, "
+    2: "tile = [256, 256], threads = 256, vector = 32, stage_rows = 32, stages = 2, "
        "ctas = 2",
-    1: "tile = [256, 128], threads = 128, vector = 32, unit = 64, stages = 4, "
-       "ctas = 2, raster = columns, tickets = true",
+    1: "tile = [256, 128], threads = 128, vector = 32, stage_rows = 64, stages = 4, "
+       "ctas = 2, raster = columns, atomic_counter = true",
 }
 GROUPS = 4
 every = int(sys.argv[1]) if len(sys.argv) > 1 else 1
@@ -34,7 +34,7 @@ def emit(function):
 
 
 def destination(axis, element, layout, ragged):
-    mark, scale_layout = "", ["", "#mx.scale_layout<tcgen05>"][layout == "tcgen05"]
+    mark, scale_layout = "", ["", "#mx.scale_layout<sf_128x4>"][layout == "sf_128x4"]
     if ragged:
         kind = "rows" if axis else "reduction"
         mark = "" if axis else f", #mx.ragged<groups = {GROUPS}, align = 128>"
@@ -71,19 +71,19 @@ func.func @k{count}(%x: {x}, %o: {o}, %g: f32, %seed: i64, {arguments}) -> ({res
 for axes in [[0], [1, 0]]:
     for source in ["bf16", "f16", "f32"]:
         for element in ELEMENTS:
-            quantizer(source, axes, element, ["tcgen05", "linear"][count % 2])
+            quantizer(source, axes, element, ["sf_128x4", "linear"][count % 2])
             if source != "f16":
-                quantizer(source, axes, element, "tcgen05", ragged=True)
+                quantizer(source, axes, element, "sf_128x4", ragged=True)
             if source == "bf16":
-                quantizer(source, axes, element, "tcgen05",
+                quantizer(source, axes, element, "sf_128x4",
                           schedule=SCHEDULES[len(axes)])
-quantizer("bf16", [1], "f8E4M3FN", "tcgen05", ragged=True)
+quantizer("bf16", [1], "f8E4M3FN", "sf_128x4", ragged=True)
 quantizer("bf16", [0, 1], "f8E4M3FN", "linear")
 for source in ["bf16", "f16", "f32"]:
-    quantizer(source, [[1], [0], [1, 0]][count % 3], "f8E4M3FN", "tcgen05", square="square")
+    quantizer(source, [[1], [0], [1, 0]][count % 3], "f8E4M3FN", "sf_128x4", square="square")
     quantizer(source, [1, 0], "f4E2M1FN", "linear", square="square")
-    quantizer(source, [1, 0], "f8E4M3FN", "tcgen05", seed="seed(%seed) ")
-quantizer("bf16", [1, 0], "nvfp4", "tcgen05", square="square")
+    quantizer(source, [1, 0], "f8E4M3FN", "sf_128x4", seed="seed(%seed) ")
+quantizer("bf16", [1, 0], "nvfp4", "sf_128x4", square="square")
 
 NEGATE = """
   %y = arith.negf %gate : {0}
@@ -94,14 +94,14 @@ def produced(inputs, values, axes, element, body="", source="bf16", gather=False
              amax=False):
     """Without a body rows are gathered as they are."""
     x, n, o = f"tensor<?x?x{source}>", "tensor<?xi32>", f"tensor<{GROUPS}xi32>"
-    types = sum((destination(a, element, "tcgen05", ragged) for a in axes), []) * values
+    types = sum((destination(a, element, "sf_128x4", ragged) for a in axes), []) * values
     types += ["tensor<f32>"] * values * amax
     names = [f"%e{i}" for i in range(len(types))]
     is_nvfp4 = element == "nvfp4"
     operands = (("global_scale(%g) " if is_nvfp4 else "") + (f"gather(%n : {n}) " if gather else "")
                 + (f"offsets(%o : {o}) " if ragged else ""))
     region = "".join(f", %{i}: {source}" for i in inputs)[2:]
-    region = f" producer {{\n^bb0({region}, %row: index, %col: index):{body}\n}}" if body else ""
+    region = f" prologue {{\n^bb0({region}, %row: index, %col: index):{body}\n}}" if body else ""
     emit(f"""
 func.func @k{count}({"".join(f"%{i}_t: {x}, " for i in inputs)}%ps: tensor<?xf32>, %n: {n}, %o: {o}, %g: f32,
     {", ".join(f"{name}: {t}" for name, t in zip(names, types))}) -> ({", ".join(types)}) {{
@@ -128,13 +128,13 @@ for axes in [[1], [0], [1, 0]]:
 
 for axes in [[0], [1, 0], [0, 1]]:
     for source in ["bf16", "f16", "f32"]:
-        quantizer(source, axes, "f8E4M3FN", "tcgen05", amax=True)
+        quantizer(source, axes, "f8E4M3FN", "sf_128x4", amax=True)
     quantizer("bf16", axes, "f6E2M3FN", "linear", amax=True)
-    quantizer("bf16", axes, "nvfp4", "tcgen05", amax=True)
-    quantizer("bf16", axes, "f8E4M3FN", "tcgen05", schedule=SCHEDULES[len(axes)], amax=True)
-    quantizer("bf16", axes, "f8E4M3FN", "tcgen05", ragged=True, amax=True)
+    quantizer("bf16", axes, "nvfp4", "sf_128x4", amax=True)
+    quantizer("bf16", axes, "f8E4M3FN", "sf_128x4", schedule=SCHEDULES[len(axes)], amax=True)
+    quantizer("bf16", axes, "f8E4M3FN", "sf_128x4", ragged=True, amax=True)
     produced(GATES, 1, axes, "f8E4M3FN", FORWARD, amax=True)
     produced(GATES + ["dh"], 2, axes, "f8E4M3FN", BACKWARD, amax=True)
     produced(GATES, 1, axes, "f8E4M3FN", FORWARD, gather=True, ragged=True, amax=True)
-quantizer("f32", [1], "f8E4M3FN", "tcgen05", square="square", amax=True)
-quantizer("bf16", [1, 0], "f8E4M3FN", "tcgen05", seed="seed(%seed) ", amax=True)
+quantizer("f32", [1], "f8E4M3FN", "sf_128x4", square="square", amax=True)
+quantizer("bf16", [1, 0], "f8E4M3FN", "sf_128x4", seed="seed(%seed) ", amax=True)

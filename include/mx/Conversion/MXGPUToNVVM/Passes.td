@@ -31,10 +31,10 @@ def LowerMathPass : Pass<"mxgpu-lower-math", "::mlir::gpu::GPUModuleOp"> {
 def LowerWorkPass : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn the loops over units of work and over K into loops of scf";
   let description = [{
-    `mxgpu.for_each_work` becomes `scf.while`, in whose body the unit's tile is
+    `mxgpu.for_each_work_tile` becomes `scf.while`, in whose body the unit's tile is
     computed from its number, or straight code where a CTA has one unit;
-    `mxgpu.for_each_k` becomes `scf.for`. `mxgpu.work_source` and
-    `mxgpu.next_unit` are gone: the buffer of a unit's stage is read, and
+    `mxgpu.for_each_k` becomes `scf.for`. `mxgpu.tile_scheduler` and
+    `mxgpu.next_work_tile` are gone: the buffer of a unit's stage is read, and
     written by the role that hands out units, by its address.
   }];
   let dependentDialects = [

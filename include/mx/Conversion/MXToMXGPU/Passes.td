@@ -45,7 +45,7 @@ def ConvertMXToMXGPUPass
 
     Supported: `mx.quantize`, `mx.dequantize` and `mx.relayout` (docs/Quantize.md
     has the table); on chips with tcgen05, `mx.matmul` of all operands with
-    scales in `tcgen05` tiles (docs/Matmul.md); `linalg.fill` with zeros, and
+    scales in `sf_128x4` tiles (docs/Matmul.md); `linalg.fill` with zeros, and
     `linalg` operations that reduce rows of matrices (docs/Reductions.md).
     Anything else is an error that says what is supported.
   }];

@@ -29,7 +29,7 @@ struct MatmulProblem {
   bool hasEpilogue = false;
   /// Sums that it is given of as many columns of B, and whether what it makes
   /// of them is quantized.
-  int64_t parts = 1;
+  int64_t numB = 1;
   bool isQuantized = false;
   /// Whether rows are added to others of the result.
   bool isScattered = false;
@@ -49,7 +49,7 @@ struct MatmulProblem {
 
 /// The problem of `op`, or none if no block-scaled instruction multiplies its
 /// operands.
-std::optional<MatmulProblem> getMatmulProblem(ProductOpInterface op);
+std::optional<MatmulProblem> getMatmulProblem(MatmulOpInterface op);
 
 /// The rings and scales of a kernel: what a stage of each holds, how many there
 /// are, and who fills and empties them.
@@ -67,11 +67,11 @@ struct MatmulBuffers {
 /// Of a schedule whose stages are chosen. Results that bulk stores cannot write
 /// are not staged.
 MatmulBuffers getBuffers(const MatmulProblem &problem,
-                         const ScheduleParts &parts);
+                         const ScheduleFields &fields);
 
 /// The memories of a CTA.
 struct ScheduleBudget : MemoryLayout {
-  ScheduleBudget(const MatmulBuffers &buffers, int64_t scaleSlots,
+  ScheduleBudget(const MatmulBuffers &buffers, int64_t scaleStages,
                  const target::TargetInfo &target);
 
   MatmulBuffers buffers;
@@ -86,7 +86,8 @@ inline constexpr int64_t kEpilogueWarps = 4;
 /// Answers of cluster launch control, of 16 bytes (PTX ISA,
 /// clusterlaunchcontrol.try_cancel), or units of groups. Two, so that the loads
 /// can go on to the next unit while the epilogue of the last one runs.
-inline constexpr int64_t kUnitSlots = 2, kUnitBytes = 16, kGroupUnitBytes = 32;
+inline constexpr int64_t kUnitSlots = 2, kUnitBytes = 16,
+                         kGroupWorkTileBytes = 32;
 
 /// Elements of a quantized result that share a scale, and columns of which a
 /// row's scales are a word.
@@ -101,11 +102,11 @@ int64_t getStagedColumns(int64_t tileN, int64_t bits);
 
 /// Adds up a schedule whose stages are chosen.
 ScheduleBudget getBudget(const MatmulProblem &problem,
-                         const ScheduleParts &parts,
+                         const ScheduleFields &fields,
                          const target::TargetInfo &target);
 
 /// The most stages that fit into shared memory, or 0.
-int64_t getMaxStages(const MatmulProblem &problem, const ScheduleParts &parts,
+int64_t getMaxStages(const MatmulProblem &problem, const ScheduleFields &fields,
                      const target::TargetInfo &target);
 
 /// A rule that a schedule breaks, with the table of the memory if that is the
@@ -115,21 +116,21 @@ struct ScheduleError {
   llvm::SmallVector<std::string> table;
 };
 
-/// The first rule that `parts` breaks for `problem`. Open stages count as one.
+/// The first rule that `fields` breaks for `problem`. Open stages count as one.
 std::optional<ScheduleError> checkSchedule(const MatmulProblem &problem,
-                                           const ScheduleParts &parts,
+                                           const ScheduleFields &fields,
                                            const target::TargetInfo &target);
 
 /// Fills in what is open: the stages.
-void completeSchedule(const MatmulProblem &problem, ScheduleParts &parts,
+void completeSchedule(const MatmulProblem &problem, ScheduleFields &fields,
                       const target::TargetInfo &target);
 
 /// Why bulk copies cannot write the result, so that epilogue = tma_store falls
 /// back to direct; empty if they can, as far as is known.
 std::string explainDirectStores(const MatmulProblem &problem);
 
-/// `parts` with direct stores.
-ScheduleParts withDirectStores(ScheduleParts parts);
+/// `fields` with direct stores.
+ScheduleFields withDirectStores(ScheduleFields fields);
 
 /// Whether bulk copies can surely write the rows of the result.
 bool canStoreByTma(const MatmulProblem &problem);

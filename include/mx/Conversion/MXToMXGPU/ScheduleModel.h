@@ -52,7 +52,7 @@ struct ModelledCost {
 inline constexpr int64_t kAssumedSize = 8192;
 
 ModelledCost getModelledCost(const MatmulProblem &problem,
-                             const ScheduleParts &parts,
+                             const ScheduleFields &fields,
                              const target::TargetInfo &target);
 
 /// Cycles that the tensor cores of the chip need for the problem alone.
@@ -60,7 +60,7 @@ int64_t getIdealCycles(const MatmulProblem &problem,
                        const target::TargetInfo &target);
 
 struct Candidate {
-  ScheduleParts parts;
+  ScheduleFields fields;
   ModelledCost cost;
 };
 

@@ -52,12 +52,12 @@ private:
     Block &entry = kernel.getBody().front();
     body.setInsertionPointToStart(&entry);
     Value input = entry.getArgument(0), out = entry.getArgument(2);
-    Value work = WorkSourceOp::create(
+    Value work = TileSchedulerOp::create(
         body, body.dim(input, 0), body.dim(input, 1),
         /*reduction=*/body.index(0), ArrayRef<int64_t>{kRows, kColumns},
         RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
     body.role("combine", kRows, /*elected=*/false);
-    ForEachWorkOp unit = body.forEachWork(work);
+    ForEachWorkTileOp unit = body.forEachWorkTile(work);
     Value thread = ThreadIdOp::create(body);
     Value row = body.add(unit.getRow(), body.div(thread, 32));
     Value end = getEnd(entry);

@@ -20,20 +20,20 @@
 namespace mx::mxgpu {
 
 /// Says at `op` what kernels support where it asks for more.
-llvm::LogicalResult verifyMatmulSupport(ProductOpInterface op);
+llvm::LogicalResult verifyMatmulSupport(MatmulOpInterface op);
 /// The same for a schedule of `op`, which itself is supported.
-llvm::LogicalResult verifyScheduleSupport(ProductOpInterface op,
+llvm::LogicalResult verifyScheduleSupport(MatmulOpInterface op,
                                           ScheduleAttr schedule,
                                           const target::TargetInfo &target);
 
 class MatmulBuilder {
 public:
-  MatmulBuilder(ProductOpInterface op, mlir::gpu::GPUModuleOp module,
+  MatmulBuilder(MatmulOpInterface op, mlir::gpu::GPUModuleOp module,
                 ScheduleAttr schedule, const target::TargetInfo &target)
       : op(op), module(module), schedule(schedule), target(target),
         host(op->getLoc(), op), body(op->getLoc(), op),
         problem(*getMatmulProblem(op)),
-        buffers(getBuffers(problem, schedule.getParts())),
+        buffers(getBuffers(problem, schedule.getFields())),
         product(problem.product), region(op.getEpilogueBlock()) {}
 
   void build() {
@@ -91,8 +91,9 @@ private:
   void loadBScales(ProducerAcquireOp stage, mlir::Value columnTile,
                    mlir::Value kTile);
   void forEachPart(llvm::function_ref<void(mlir::Value, int64_t)> load);
-  void loadBParts(ProducerAcquireOp stage, ForEachWorkOp unit, mlir::Value k);
-  void loadBPartScales(ProducerAcquireOp stage, ForEachWorkOp unit,
+  void loadBParts(ProducerAcquireOp stage, ForEachWorkTileOp unit,
+                  mlir::Value k);
+  void loadBPartScales(ProducerAcquireOp stage, ForEachWorkTileOp unit,
                        mlir::Value kTile);
   void loadOperand(ProducerAcquireOp stage, mlir::StringRef field,
                    mlir::Value map, mlir::Value row, mlir::Value k,
@@ -108,38 +109,41 @@ private:
     mlir::Value inMatrix;
     mlir::Value isPresent;
   };
-  Row getEpilogueRow(ForEachWorkOp unit);
-  Row getRowOfGroup(ForEachWorkOp unit, mlir::Value own, mlir::Value inMatrix);
-  mlir::Value isWhole(ForEachWorkOp unit, mlir::Value empty);
+  Row getEpilogueRow(ForEachWorkTileOp unit);
+  Row getRowOfGroup(ForEachWorkTileOp unit, mlir::Value own,
+                    mlir::Value inMatrix);
+  mlir::Value isWhole(ForEachWorkTileOp unit, mlir::Value empty);
   int64_t getFragmentColumns();
   mlir::Value finish(mlir::ValueRange sums, const Row &row,
                      const Columns &columns, mlir::Value empty);
-  void storeColumns(ForEachWorkOp unit, ConsumerWaitOp stage, mlir::Value empty,
-                    const Row &row, bool whole, int64_t begin, int64_t end);
+  void storeColumns(ForEachWorkTileOp unit, ConsumerWaitOp stage,
+                    mlir::Value empty, const Row &row, bool whole,
+                    int64_t begin, int64_t end);
   /// The sums of each part in the columns that are read from `place` on.
   llvm::SmallVector<mlir::Value> loadSums(ConsumerWaitOp stage,
                                           mlir::Value place, int64_t count,
                                           mlir::Value empty);
-  mlir::Value getDrainColumn(ConsumerWaitOp stage, mlir::Value place,
-                             int64_t part);
+  mlir::Value getEpilogueColumn(ConsumerWaitOp stage, mlir::Value place,
+                                int64_t part);
   void redirectRow(Row &row);
 
   // A quantized result (MatmulQuantize.cpp).
-  using Words = llvm::SmallVector<mlir::Value>;
+  using PackedRegs = llvm::SmallVector<mlir::Value>;
   /// Quantizes and stores columns `begin` to `end`, and adds their scales to
   /// the words of the row.
-  Words quantizeColumns(ForEachWorkOp unit, ConsumerWaitOp stage,
-                        mlir::Value empty, const Row &row, int64_t begin,
-                        int64_t end, Words words);
-  void storeScaleWords(ForEachWorkOp unit, const Row &row, const Words &words);
-  void buildQuantizingEpilogue(ForEachWorkOp unit, ConsumerWaitOp stage,
+  PackedRegs quantizeColumns(ForEachWorkTileOp unit, ConsumerWaitOp stage,
+                             mlir::Value empty, const Row &row, int64_t begin,
+                             int64_t end, PackedRegs words);
+  void storeScaleWords(ForEachWorkTileOp unit, const Row &row,
+                       const PackedRegs &words);
+  void buildQuantizingEpilogue(ForEachWorkTileOp unit, ConsumerWaitOp stage,
                                mlir::Value empty, const Row &row);
-  void storeStaged(ForEachWorkOp unit, const Row &own, mlir::Value finished,
+  void storeStaged(ForEachWorkTileOp unit, const Row &own, mlir::Value finished,
                    mlir::Value column, mlir::Value empty);
   bool isStaged() const { return buffers.staging != RingType(); }
 
   /// Columns of the result that a tile has: those of each part of B.
-  int64_t getTileColumns() const { return schedule.getTileN() / numParts; }
+  int64_t getTileColumns() const { return schedule.getTileN() / numB; }
   /// Columns of the result, on the host and in the kernel.
   mlir::Value getColumns(KernelBuilder &builder, mlir::Value result);
   bool isQuantized() { return op.getResultScales() != nullptr; }
@@ -155,24 +159,24 @@ private:
   }
   /// The tile of scales where the rows of a unit begin that this CTA has: each
   /// group has tiles of its own.
-  mlir::Value getRowTile(ForEachWorkOp unit);
+  mlir::Value getRowTile(ForEachWorkTileOp unit);
   /// Whether the launch says how many rows the matrices of masked groups have.
   bool hasUnknownMatrixRows();
   /// Where the matrix of a group begins in A.
-  mlir::Value getMatrixRow(ForEachWorkOp unit);
+  mlir::Value getMatrixRow(ForEachWorkTileOp unit);
   /// An argument of the kernel.
   mlir::Value getMap(unsigned index) {
     return kernel.getBody().getArgument(index);
   }
   /// The first row of C, and of A, that this CTA computes of a unit.
-  mlir::Value getFirstRow(ForEachWorkOp unit);
+  mlir::Value getFirstRow(ForEachWorkTileOp unit);
   /// The row of the result where what this CTA computes of a unit begins: parts
   /// of the reduction lie one below the other.
-  mlir::Value getResultRow(ForEachWorkOp unit);
+  mlir::Value getResultRow(ForEachWorkTileOp unit);
   /// The part of the reduction that a unit has.
-  std::pair<mlir::Value, mlir::Value> getReductionOf(ForEachWorkOp unit);
+  std::pair<mlir::Value, mlir::Value> getReductionOf(ForEachWorkTileOp unit);
   /// Whether it has nothing to multiply.
-  mlir::Value isEmpty(ForEachWorkOp unit);
+  mlir::Value isEmpty(ForEachWorkTileOp unit);
 
   bool isGrouped() const { return ragged != RaggedKind::None; }
 
@@ -197,9 +201,9 @@ private:
   /// Reduction elements that the scales of a scale tile cover.
   int64_t getScaleTileK() const { return problem.getScaleTileK(); }
 
-  ProductOpInterface op;
+  MatmulOpInterface op;
   RaggedKind ragged = op.getRaggedOrNone();
-  int64_t numParts = op.getNumParts();
+  int64_t numB = op.getNumB();
   mlir::gpu::GPUModuleOp module;
   ScheduleAttr schedule;
   const target::TargetInfo &target;

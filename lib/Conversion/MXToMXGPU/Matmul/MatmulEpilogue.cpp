@@ -24,7 +24,7 @@ static constexpr int64_t kFragmentColumns = 32;
 
 /// The row of the result that this thread has, and whether it exists. A row
 /// that does not counts as the last one, so that whatever is read exists.
-MatmulBuilder::Row MatmulBuilder::getEpilogueRow(ForEachWorkOp unit) {
+MatmulBuilder::Row MatmulBuilder::getEpilogueRow(ForEachWorkTileOp unit) {
   Value thread = ThreadIdOp::create(body);
   Value own = body.add(getResultRow(unit), thread);
   if (isGrouped())
@@ -43,8 +43,8 @@ MatmulBuilder::Row MatmulBuilder::getEpilogueRow(ForEachWorkOp unit) {
 
 /// A group has a part of the result's rows, or a matrix of its own, in which
 /// the thread's row has another number.
-MatmulBuilder::Row MatmulBuilder::getRowOfGroup(ForEachWorkOp unit, Value own,
-                                                Value inMatrix) {
+MatmulBuilder::Row MatmulBuilder::getRowOfGroup(ForEachWorkTileOp unit,
+                                                Value own, Value inMatrix) {
   Value end = ragged == RaggedKind::Rows ? Value(unit.getEnd()) : groupRows;
   Value isPresent =
       arith::CmpIOp::create(body, arith::CmpIPredicate::ult, inMatrix, end);
@@ -71,7 +71,7 @@ void MatmulBuilder::redirectRow(Row &row) {
 
 /// Whether all columns of the unit exist and are written and read in aligned
 /// vectors, and there is something to write; null if never.
-Value MatmulBuilder::isWhole(ForEachWorkOp unit, Value empty) {
+Value MatmulBuilder::isWhole(ForEachWorkTileOp unit, Value empty) {
   auto type = cast<MemRefType>(result.getType());
   int64_t alignment = getRowAlignment(type, /*dynamic=*/32);
   int64_t tileN = getTileColumns();
@@ -137,23 +137,23 @@ Value MatmulBuilder::finish(ValueRange parts, const Row &row,
 SmallVector<Value> MatmulBuilder::loadSums(ConsumerWaitOp stage, Value place,
                                            int64_t count, Value empty) {
   SmallVector<Value> sums;
-  for (int64_t part = 0; part < numParts; ++part)
+  for (int64_t part = 0; part < numB; ++part)
     sums.push_back(LoadAccumulatorOp::create(
         body, VectorType::get({count}, body.getF32Type()), stage.getBuffer("d"),
-        getDrainColumn(stage, place, part), empty));
+        getEpilogueColumn(stage, place, part), empty));
   return sums;
 }
 
-Value MatmulBuilder::getDrainColumn(ConsumerWaitOp stage, Value place,
-                                    int64_t part) {
+Value MatmulBuilder::getEpilogueColumn(ConsumerWaitOp stage, Value place,
+                                       int64_t part) {
   if (schedule.getOverlap())
-    return DrainColumnOp::create(body, stage.getStage(), place, part, numParts);
+    return EpilogueColumnOp::create(body, stage.getStage(), place, part, numB);
   return part ? body.add(place, part * getTileColumns()) : place;
 }
 
 /// Stores columns `begin` to `end` of the tile, in the order in which they are
 /// drained.
-void MatmulBuilder::storeColumns(ForEachWorkOp unit, ConsumerWaitOp stage,
+void MatmulBuilder::storeColumns(ForEachWorkTileOp unit, ConsumerWaitOp stage,
                                  Value empty, const Row &row, bool whole,
                                  int64_t begin, int64_t end) {
   OpBuilder::InsertionGuard guard(body);
@@ -165,7 +165,7 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, ConsumerWaitOp stage,
                                  body.index(count));
   body.setInsertionPointToStart(loop.getBody());
   Value place = loop.getInductionVar(),
-        inTile = getDrainColumn(stage, place, 0);
+        inTile = getEpilogueColumn(stage, place, 0);
   Columns columns = {body.add(unit.getColumn(), inTile), count, last,
                      row.own == row.clamped ? Value() : row.isPresent};
   Value finished =
@@ -185,7 +185,7 @@ void MatmulBuilder::storeColumns(ForEachWorkOp unit, ConsumerWaitOp stage,
 /// copy engine leaves out what lies outside the result, or outside the group's
 /// matrix of it. Where a group of rows ends among those of a warp, it would
 /// write the next one's: the threads store theirs themselves.
-void MatmulBuilder::storeStaged(ForEachWorkOp unit, const Row &own,
+void MatmulBuilder::storeStaged(ForEachWorkTileOp unit, const Row &own,
                                 Value finished, Value column, Value empty) {
   // Nothing added leaves the value as it is: x + -0 = x for all x.
   if (op.getAccumulate()) {
@@ -200,7 +200,7 @@ void MatmulBuilder::storeStaged(ForEachWorkOp unit, const Row &own,
   SmallVector<Value> place = {body.add(getResultRow(unit), inWarp), column};
   Value hasAll;
   if (ragged == RaggedKind::Reduction)
-    place = {unit.getSlice(), body.add(getFirstRow(unit), inWarp), column};
+    place = {unit.getGroup(), body.add(getFirstRow(unit), inWarp), column};
   else if (isGrouped())
     hasAll = arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
                                    body.add(place[0], 32), unit.getEnd());
@@ -225,7 +225,7 @@ void MatmulBuilder::storeStaged(ForEachWorkOp unit, const Row &own,
 void MatmulBuilder::buildEpilogue() {
   OpBuilder::InsertionGuard guard(body);
   body.role("epilogue", kEpilogueWarps, /*elected=*/false);
-  ForEachWorkOp unit = body.forEachWork(work);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value empty = isEmpty(unit);
   Row row = getEpilogueRow(unit);
   region.emitScalars(body, row.inMatrix);

@@ -84,7 +84,7 @@ void MatmulBuilder::checkSizes() {
   host.requireAtMost(host.dim(getB(), 0), kMaxExtent, "rows of b");
   host.requireAtMost(k, kMaxExtent, "columns of a");
   host.requireMultiple(k, product.reductionMultiple, "dimension 1 of a");
-  int64_t parts = op.getNumParts();
+  int64_t parts = op.getNumB();
   if (parts > 1) {
     host.requireMultiple(n, parts * kScaleTileRows, "rows of a matrix of b");
     n = host.div(n, parts);
@@ -184,8 +184,8 @@ SmallVector<int64_t> MatmulBuilder::getAScaleBox() const {
 
 SmallVector<int64_t> MatmulBuilder::getBScaleBox() const {
   SmallVector<int64_t> box(getInput("sfb").getShape());
-  if (numParts > 1) {
-    box[0] /= numParts;
+  if (numB > 1) {
+    box[0] /= numB;
     return box;
   }
   if (!schedule.getCtaPair())

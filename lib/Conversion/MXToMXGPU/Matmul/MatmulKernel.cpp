@@ -140,16 +140,16 @@ void MatmulBuilder::createWork(Value units) {
   if (ragged == RaggedKind::Reduction)
     rows = groupRows = arith::DivUIOp::create(body, rows, body.dim(offsets, 0));
   if (isGrouped()) {
-    work = WorkSourceOp::create(body, rows, columns, reduction, tile,
-                                schedule.getRaster(), units, offsets,
-                                matrixRows, ragged == RaggedKind::Reduction);
+    work = TileSchedulerOp::create(body, rows, columns, reduction, tile,
+                                   schedule.getRaster(), units, offsets,
+                                   matrixRows, ragged == RaggedKind::Reduction);
     return;
   }
   if (schedule.getSplitK() > 1)
     rows = body.div(rows, schedule.getSplitK());
-  work = WorkSourceOp::create(body, rows, columns, reduction, tile,
-                              schedule.getRaster(), units, schedule.getSplitK(),
-                              schedule.getTileK());
+  work = TileSchedulerOp::create(body, rows, columns, reduction, tile,
+                                 schedule.getRaster(), units,
+                                 schedule.getSplitK(), schedule.getTileK());
 }
 
 /// The warpgroup of the epilogue holds accumulators in its registers, the other
@@ -171,7 +171,7 @@ Value MatmulBuilder::getColumns(KernelBuilder &builder, Value result) {
   return builder.mul(columns, builder.index(2));
 }
 
-Value MatmulBuilder::getFirstRow(ForEachWorkOp unit) {
+Value MatmulBuilder::getFirstRow(ForEachWorkTileOp unit) {
   if (!rank)
     return unit.getRow();
   return body.add(unit.getRow(), body.mul(rank, body.index(getARows())));
@@ -181,52 +181,52 @@ bool MatmulBuilder::hasUnknownMatrixRows() {
   return op.isMasked() && cast<MemRefType>(op.getA().getType()).isDynamicDim(1);
 }
 
-Value MatmulBuilder::getMatrixRow(ForEachWorkOp unit) {
-  return body.mul(unit.getSlice(), matrixRows);
+Value MatmulBuilder::getMatrixRow(ForEachWorkTileOp unit) {
+  return body.mul(unit.getGroup(), matrixRows);
 }
 
-Value MatmulBuilder::getRowTile(ForEachWorkOp unit) {
+Value MatmulBuilder::getRowTile(ForEachWorkTileOp unit) {
   Value row = getFirstRow(unit);
   if (!matrixRows)
-    return body.add(body.div(row, kScaleTileRows), unit.getSlice());
+    return body.add(body.div(row, kScaleTileRows), unit.getGroup());
   Value inMatrix = arith::SubIOp::create(body, row, getMatrixRow(unit));
   return body.add(
       body.div(inMatrix, kScaleTileRows),
-      body.mul(unit.getSlice(), body.ceilDiv(matrixRows, kScaleTileRows)));
+      body.mul(unit.getGroup(), body.ceilDiv(matrixRows, kScaleTileRows)));
 }
 
 /// One thread asks for the unit that comes after each, or a warp finds it.
 void MatmulBuilder::buildSchedule(Value units) {
   OpBuilder::InsertionGuard guard(body);
   body.role("schedule", 1, /*elected=*/!isGrouped());
-  body.forEachWork(work);
+  body.forEachWorkTile(work);
   Value stage = ProducerAcquireOp::create(body, units).getStage();
   ProducerCommitOp::create(body, stage, Value());
 }
 
-Value MatmulBuilder::getResultRow(ForEachWorkOp unit) {
+Value MatmulBuilder::getResultRow(ForEachWorkTileOp unit) {
   if (ragged == RaggedKind::Reduction)
-    return body.add(getFirstRow(unit), body.mul(unit.getSlice(), groupRows));
+    return body.add(getFirstRow(unit), body.mul(unit.getGroup(), groupRows));
   if (schedule.getSplitK() == 1)
     return getFirstRow(unit);
-  auto source = work.getDefiningOp<WorkSourceOp>();
+  auto source = work.getDefiningOp<TileSchedulerOp>();
   return body.add(getFirstRow(unit),
-                  body.mul(unit.getSlice(), source.getRows()));
+                  body.mul(unit.getGroup(), source.getRows()));
 }
 
 /// Groups of rows have all of it: their units say which rows they have instead.
-std::pair<Value, Value> MatmulBuilder::getReductionOf(ForEachWorkOp unit) {
+std::pair<Value, Value> MatmulBuilder::getReductionOf(ForEachWorkTileOp unit) {
   if (ragged == RaggedKind::Rows)
     return {body.index(0), reduction};
   return {unit.getStart(), unit.getEnd()};
 }
 
-Value MatmulBuilder::isEmpty(ForEachWorkOp unit) {
+Value MatmulBuilder::isEmpty(ForEachWorkTileOp unit) {
   auto [start, end] = getReductionOf(unit);
   return arith::CmpIOp::create(body, arith::CmpIPredicate::eq, start, end);
 }
 
-LogicalResult mx::mxgpu::convertMatmul(ProductOpInterface op,
+LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
                                        gpu::GPUModuleOp module,
                                        const target::TargetInfo &target) {
   if (failed(verifyMatmulSupport(op)))
@@ -240,7 +240,7 @@ LogicalResult mx::mxgpu::convertMatmul(ProductOpInterface op,
   if (schedule.getEpilogue() == Epilogue::TmaStore && !why.empty()) {
     op->emitRemark("epilogue = direct instead of tma_store: ") << why;
     schedule = ScheduleAttr::get(op->getContext(),
-                                 withDirectStores(schedule.getParts()));
+                                 withDirectStores(schedule.getFields()));
   }
   MatmulBuilder(op, module, schedule, target).build();
   op->erase();

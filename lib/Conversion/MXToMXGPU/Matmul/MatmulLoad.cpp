@@ -16,14 +16,14 @@ using namespace mx::mxgpu;
 void MatmulBuilder::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
   body.role("load", 1, /*elected=*/true);
-  ForEachWorkOp unit = body.forEachWork(work);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value row = getFirstRow(unit), column = unit.getColumn();
   Value rowTile = body.div(row, kScaleTileRows);
   Value columnTile = body.div(column, kScaleTileRows);
   if (ragged == RaggedKind::Rows) {
     // Scales of a group of rows begin with a tile, and so do those of its b,
     // whose rows lie below those of the groups before.
-    Value group = unit.getSlice(), columns = getColumns(body, result);
+    Value group = unit.getGroup(), columns = getColumns(body, result);
     rowTile = getRowTile(unit);
     columnTile = body.add(
         columnTile, body.mul(group, body.ceilDiv(columns, kScaleTileRows)));
@@ -36,13 +36,13 @@ void MatmulBuilder::buildLoad() {
   Value kTile = body.div(step.getK(), getScaleTileK());
   auto stage = ProducerAcquireOp::create(body, inputs);
   loadOperand(stage, "a", getMap(0), row, step.getK(), schedule.getL2A());
-  if (numParts > 1)
+  if (numB > 1)
     loadBParts(stage, unit, step.getK());
   else
     loadOperand(stage, "b", getMap(1), column, step.getK(), schedule.getL2B());
   TmaLoadOp::create(body, getMap(2), ValueRange{rowTile, kTile},
                     stage.getBuffer("sfa"), stage.getStage());
-  if (numParts > 1)
+  if (numB > 1)
     loadBPartScales(stage, unit, kTile);
   else
     loadBScales(stage, columnTile, kTile);
@@ -80,7 +80,7 @@ void MatmulBuilder::loadBScales(ProducerAcquireOp stage, Value columnTile,
 /// among those.
 void MatmulBuilder::forEachPart(
     llvm::function_ref<void(Value part, int64_t place)> load) {
-  int64_t count = numParts / schedule.getCtas();
+  int64_t count = numB / schedule.getCtas();
   for (int64_t place = 0; place < count; ++place) {
     Value part = body.index(place);
     if (rank)
@@ -90,10 +90,10 @@ void MatmulBuilder::forEachPart(
 }
 
 /// A tile has as many columns of each part, which lie one below the other.
-void MatmulBuilder::loadBParts(ProducerAcquireOp stage, ForEachWorkOp unit,
+void MatmulBuilder::loadBParts(ProducerAcquireOp stage, ForEachWorkTileOp unit,
                                Value k) {
   Value columns = getColumns(body, result);
-  Value first = body.mul(unit.getSlice(), body.index(numParts));
+  Value first = body.mul(unit.getGroup(), body.index(numB));
   int64_t elements = cast<TensorMapType>(getMap(1).getType()).getBox().back();
   int64_t panels = schedule.getTileK() / elements;
   int64_t boxes = getBRows() / getBBoxRows();
@@ -114,11 +114,11 @@ void MatmulBuilder::loadBParts(ProducerAcquireOp stage, ForEachWorkOp unit,
 }
 
 /// Both CTAs of a pair need the scales of all parts.
-void MatmulBuilder::loadBPartScales(ProducerAcquireOp stage, ForEachWorkOp unit,
-                                    Value kTile) {
+void MatmulBuilder::loadBPartScales(ProducerAcquireOp stage,
+                                    ForEachWorkTileOp unit, Value kTile) {
   Value columns = getColumns(body, result);
   Value tiles = body.div(columns, kScaleTileRows);
-  Value first = body.mul(unit.getSlice(), body.index(numParts));
+  Value first = body.mul(unit.getGroup(), body.index(numB));
   Value tile = body.div(unit.getColumn(), kScaleTileRows);
   forEachPart([&](Value part, int64_t place) {
     Value row = body.add(tile, body.mul(body.add(first, part), tiles));

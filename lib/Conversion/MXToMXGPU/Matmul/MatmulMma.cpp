@@ -16,7 +16,7 @@ using namespace mx::mxgpu;
 void MatmulBuilder::buildMma() {
   OpBuilder::InsertionGuard guard(body);
   body.role("mma", 1, /*elected=*/true, /*onLeader=*/schedule.getCtaPair());
-  ForEachWorkOp unit = body.forEachWork(work);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value empty = isEmpty(unit);
   Value bOffset;
   if (startsWithinScaleTile())
@@ -31,7 +31,7 @@ void MatmulBuilder::buildMma() {
   auto getScales = [&](StringRef field, ScalesType type) -> Value {
     return CopyScalesOp::create(body, type, stage.getBuffer(field),
                                 /*tensor_memory=*/Value(), /*place=*/Value(),
-                                schedule.getScaleSlots(), IntegerAttr());
+                                schedule.getScaleStages(), IntegerAttr());
   };
   Value aScales = getScales("sfa", buffers.aScales);
   Value bScales = getScales("sfb", buffers.bScales);

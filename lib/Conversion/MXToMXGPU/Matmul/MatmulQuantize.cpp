@@ -17,17 +17,16 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-MatmulBuilder::Words MatmulBuilder::quantizeColumns(ForEachWorkOp unit,
-                                                    ConsumerWaitOp stage,
-                                                    Value empty, const Row &row,
-                                                    int64_t begin, int64_t end,
-                                                    Words words) {
+MatmulBuilder::PackedRegs
+MatmulBuilder::quantizeColumns(ForEachWorkTileOp unit, ConsumerWaitOp stage,
+                               Value empty, const Row &row, int64_t begin,
+                               int64_t end, PackedRegs words) {
   OpBuilder::InsertionGuard guard(body);
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
                                  body.index(kQuantizedBlock), words);
   body.setInsertionPointToStart(loop.getBody());
   Value place = loop.getInductionVar(),
-        inTile = getDrainColumn(stage, place, 0);
+        inTile = getEpilogueColumn(stage, place, 0);
   // What a region reads of columns need not be aligned, nor exist.
   Value last;
   if (region.usesColumns())
@@ -75,8 +74,8 @@ MatmulBuilder::Words MatmulBuilder::quantizeColumns(ForEachWorkOp unit,
 
 /// The tile of scales is the group's if its first row is. Scale (r, c) of a
 /// tile lies at [r % 32, r / 32, c] (docs/Spec.md).
-void MatmulBuilder::storeScaleWords(ForEachWorkOp unit, const Row &row,
-                                    const Words &words) {
+void MatmulBuilder::storeScaleWords(ForEachWorkTileOp unit, const Row &row,
+                                    const PackedRegs &words) {
   OpBuilder::InsertionGuard guard(body);
   Value first = getFirstRow(unit);
   Value isOurs = arith::CmpIOp::create(body, arith::CmpIPredicate::ult, first,
@@ -122,11 +121,11 @@ void MatmulBuilder::storeScaleWords(ForEachWorkOp unit, const Row &row,
   }
 }
 
-void MatmulBuilder::buildQuantizingEpilogue(ForEachWorkOp unit,
+void MatmulBuilder::buildQuantizingEpilogue(ForEachWorkTileOp unit,
                                             ConsumerWaitOp stage, Value empty,
                                             const Row &row) {
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
-  Words words(getTileColumns() / kQuantizedColumns, zero);
+  PackedRegs words(getTileColumns() / kQuantizedColumns, zero);
   int64_t first =
       schedule.getOverlap() ? schedule.getOverlap() : getTileColumns();
   words = quantizeColumns(unit, stage, empty, row, 0, first, words);

@@ -55,8 +55,8 @@ void MatmulBuilder::buildSplit() {
 
 void MatmulBuilder::buildSum(Value parts) {
   schedule = ScheduleAttr::get(op->getContext(),
-                               withDirectStores(schedule.getParts()));
-  buffers = getBuffers(problem, schedule.getParts());
+                               withDirectStores(schedule.getFields()));
+  buffers = getBuffers(problem, schedule.getFields());
   SmallVector<Value> arguments = {parts, getOut()};
   appendReduction(arguments);
   appendCaptures(arguments);
@@ -78,7 +78,7 @@ void MatmulBuilder::buildSum(Value parts) {
 void MatmulBuilder::buildSumRole(Value parts) {
   Value reduction = getReduction(2);
   Value rows = body.dim(result, 0), columns = body.dim(result, 1);
-  work = WorkSourceOp::create(
+  work = TileSchedulerOp::create(
       body, rows, columns, reduction,
       ArrayRef<int64_t>{kSumWarps, kSumColumns * 32},
       RasterAttr::get(op->getContext(), RasterOrder::Linear, 1));
@@ -86,7 +86,7 @@ void MatmulBuilder::buildSumRole(Value parts) {
   Value thread = ThreadIdOp::create(body);
   Value warp = body.div(thread, 32);
   Value lane = arith::RemUIOp::create(body, thread, body.index(32));
-  ForEachWorkOp unit = body.forEachWork(work);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value row = body.add(unit.getRow(), warp);
   Value column =
       body.add(unit.getColumn(), body.mul(lane, body.index(kSumColumns)));

@@ -13,15 +13,15 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static InFlightDiagnostic emitLayoutError(ProductOpInterface op,
-                                          MemRefType type, StringRef name) {
+static InFlightDiagnostic emitLayoutError(MatmulOpInterface op, MemRefType type,
+                                          StringRef name) {
   return op->emitOpError("expected ")
          << name << " to be a matrix with identity layout on the GPU, found "
          << type;
 }
 
 /// What a static reduction must be, and the nearest that it can.
-static LogicalResult verifyReduction(ProductOpInterface op,
+static LogicalResult verifyReduction(MatmulOpInterface op,
                                      const target::ProductForm &product) {
   int64_t k = cast<MemRefType>(op.getA().getType()).getShape().back();
   int64_t multiple = product.reductionMultiple;
@@ -46,7 +46,7 @@ static LogicalResult verifyReduction(ProductOpInterface op,
 }
 
 /// Rows may lie apart, but not where a kernel packs them.
-static LogicalResult verifyRows(ProductOpInterface op, MemRefType type,
+static LogicalResult verifyRows(MatmulOpInterface op, MemRefType type,
                                 const target::OperandForm &form,
                                 StringRef name) {
   if (type.getLayout().isIdentity())
@@ -57,7 +57,7 @@ static LogicalResult verifyRows(ProductOpInterface op, MemRefType type,
 }
 
 /// A quantized result, rows that are scattered, and columns of parts.
-static LogicalResult verifyResultForm(ProductOpInterface op) {
+static LogicalResult verifyResultForm(MatmulOpInterface op) {
   if (Value rows = op.getScatterRows())
     if (auto type = cast<MemRefType>(rows.getType());
         !type.getLayout().isIdentity())
@@ -67,10 +67,10 @@ static LogicalResult verifyResultForm(ProductOpInterface op) {
   if (Value scales = op.getResultScales())
     if (auto type = cast<MemRefType>(scales.getType());
         type.getRank() != 5 + op.isMasked() || !type.getLayout().isIdentity())
-      return op->emitOpError("expected scales of the result in layout tcgen05 "
+      return op->emitOpError("expected scales of the result in layout sf_128x4 "
                              "on the GPU, found ")
              << type;
-  if (op.getNumParts() == 1 && !op.getResultScales())
+  if (op.getNumB() == 1 && !op.getResultScales())
     return success();
   int64_t columns =
       cast<MemRefType>(op.getResultTensor().getType()).getShape().back();
@@ -82,7 +82,7 @@ static LogicalResult verifyResultForm(ProductOpInterface op) {
          << unit << " columns on the GPU, found " << columns;
 }
 
-LogicalResult mx::mxgpu::verifyMatmulSupport(ProductOpInterface op) {
+LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op) {
   if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
     return failure();
   bool isGrouped = op.getRaggedOrNone() != RaggedKind::None;
@@ -103,8 +103,8 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(ProductOpInterface op) {
       return emitLayoutError(op, type, name);
     if (scaleType.getRank() != 5 + batch)
       return op->emitOpError("expected scales of ")
-             << name << " in layout tcgen05 on the GPU, found " << scaleType
-             << ": quantize to #mx.scale_layout<tcgen05>, or use mx.relayout";
+             << name << " in layout sf_128x4 on the GPU, found " << scaleType
+             << ": quantize to #mx.scale_layout<sf_128x4>, or use mx.relayout";
     if (!scaleType.getLayout().isIdentity())
       return op->emitOpError("expected scales of ")
              << name << " that are a tensor of their own on the GPU, found a "
@@ -141,14 +141,14 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(ProductOpInterface op) {
 }
 
 LogicalResult
-mx::mxgpu::verifyScheduleSupport(ProductOpInterface op, ScheduleAttr schedule,
+mx::mxgpu::verifyScheduleSupport(MatmulOpInterface op, ScheduleAttr schedule,
                                  const target::TargetInfo &target) {
   if (!schedule.getStages())
     return op->emitOpError("expected a schedule with a number of stages (run "
                            "mx-select-schedule first) on the GPU, found ")
            << schedule;
   auto error =
-      checkSchedule(*getMatmulProblem(op), schedule.getParts(), target);
+      checkSchedule(*getMatmulProblem(op), schedule.getFields(), target);
   if (!error)
     return success();
   InFlightDiagnostic diag = op->emitOpError(error->message);

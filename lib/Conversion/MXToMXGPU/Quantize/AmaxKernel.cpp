@@ -49,25 +49,24 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
   Block &entry = kernel.getBody().front();
   body.setInsertionPointToStart(&entry);
   Value input = entry.getArgument(0), result = entry.getArgument(1);
-  Value work = WorkSourceOp::create(
+  Value work = TileSchedulerOp::create(
       body, body.index(1), body.dim(input, 1), /*reduction=*/body.index(0),
       ArrayRef<int64_t>{1, kThreads * kAmaxLoads * vector},
       RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
   body.role("amax", kThreads / 32, /*elected=*/false);
   Value first = body.mul(ThreadIdOp::create(body), body.index(vector));
-  ForEachWorkOp unit = body.forEachWork(work);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value column = body.add(unit.getColumn(), first);
   auto type = VectorType::get(
       vector, cast<MemRefType>(input.getType()).getElementType());
-  Value known = ReadMagnitudeOp::create(body, result);
+  Value known = LoadRelaxedOp::create(body, result);
   SmallVector<Value> pieces;
   for (int64_t i = 0; i < kAmaxLoads; ++i)
     pieces.push_back(
         LoadBlockOp::create(body, type, input, unit.getRow(),
                             body.add(column, i * kThreads * vector)));
-  Value largest =
-      LargestMagnitudeOp::create(body, pieces, /*as_integers=*/false);
-  RaiseMagnitudeOp::create(body, largest, known, result);
+  Value largest = ThreadAmaxOp::create(body, pieces, /*as_integers=*/false);
+  AtomicMaxOp::create(body, largest, known, result);
 }
 
 LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {

@@ -24,7 +24,7 @@ static constexpr int64_t kTile = 128, kBlock = 32, kPackedTile = kTile * 6 / 8;
 namespace {
 
 /// The arithmetic of 32-bit words, spelled short.
-struct Words {
+struct PackedRegs {
   KernelBuilder &body;
 
   Value word(int64_t value) const {
@@ -72,13 +72,13 @@ static void buildKernel(KernelOp kernel, Location loc) {
   Value bytes = kernel.getBody().getArgument(0);
   Value packed = kernel.getBody().getArgument(1);
   Value rows = body.dim(bytes, 0), columns = body.dim(bytes, 1);
-  Value work = WorkSourceOp::create(
+  Value work = TileSchedulerOp::create(
       body, rows, columns, /*reduction=*/body.index(0),
       ArrayRef<int64_t>{kTile, kTile},
       RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
   body.role("pack", kTile / 32, /*elected=*/false);
   Value thread = ThreadIdOp::create(body);
-  ForEachWorkOp unit = body.forEachWork(work);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value row = body.add(unit.getRow(), thread);
   Value packedColumn =
       body.mul(body.div(unit.getColumn(), kTile), body.index(kPackedTile));
@@ -100,7 +100,7 @@ static void buildKernel(KernelOp kernel, Location loc) {
       fours.push_back(
           vector::ExtractOp::create(body, codes, ArrayRef<int64_t>{i}));
     for (int64_t i = 0; i < kBlock / 4; i += 4)
-      Words{body}.packSixteen(ArrayRef(fours).slice(i, 4), words);
+      PackedRegs{body}.packSixteen(ArrayRef(fours).slice(i, 4), words);
   }
   for (int64_t i = 0; i < kPackedTile / 4; i += 4) {
     Value four = vector::FromElementsOp::create(body, wordVector(4),

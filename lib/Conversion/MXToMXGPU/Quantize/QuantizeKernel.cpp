@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "QuantizePieces.h"
+#include "QuantizeInputLoader.h"
 #include "TileThreads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -66,11 +66,11 @@ static LogicalResult checkSupport(QuantizeOp op) {
       return op.emitOpError("expected destinations with identity layout on the "
                             "GPU, found ")
              << type;
-  if (getBatchRank(op) && op.getProducerBlock())
-    return op.emitOpError("expected a matrix with a producer on the GPU, "
+  if (getBatchRank(op) && op.getPrologueBlock())
+    return op.emitOpError("expected a matrix with a prologue on the GPU, "
                           "found ")
            << op.getInput().getType();
-  return ElementRegion(op.getProducerBlock()).verify();
+  return ElementRegion(op.getPrologueBlock()).verify();
 }
 
 LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
@@ -90,10 +90,12 @@ LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
     return op->emitOpError("expected a schedule with at most ")
            << kMostElements << " elements of a tile for each thread, found "
            << elements;
-  if (schedule.getStages() != 1 || schedule.getUnit() || schedule.getTickets())
-    return op->emitOpError("expected a schedule with 1 stage and neither unit "
-                           "nor tickets along rows, which needs no shared "
-                           "memory, found ")
+  if (schedule.getStages() != 1 || schedule.getStageRows() ||
+      schedule.getAtomicCounter())
+    return op->emitOpError(
+               "expected a schedule with 1 stage and neither unit "
+               "nor atomic_counter along rows, which needs no shared "
+               "memory, found ")
            << schedule;
   return success();
 }
@@ -133,8 +135,8 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op,
     if (auto type = cast<MemRefType>(input.getType());
         isByTiles(op) || !type.getLayout().isIdentity())
       requireRows(host, input, getRowMultiple(type), kLoadBytes, "an input");
-  if (op.getProducerBlock())
-    ElementRegion(op.getProducerBlock())
+  if (op.getPrologueBlock())
+    ElementRegion(op.getPrologueBlock())
         .requireSizes(host, getQuantizedDim(host, op, 0),
                       getQuantizedDim(host, op, 1));
   for (const QuantizeSource &source : op.getSources()) {
@@ -250,8 +252,8 @@ private:
   SmallVector<Value> getArguments();
   void takeArguments();
   void buildBody();
-  Value getColumn(const QuantizePieces::Piece &piece, size_t value);
-  void store(const QuantizePieces::Piece &piece, ArrayRef<Value> values);
+  Value getColumn(const QuantizeInputLoader::Piece &piece, size_t value);
+  void store(const QuantizeInputLoader::Piece &piece, ArrayRef<Value> values);
 
   VectorType getVector(Type element) {
     return VectorType::get(schedule.getVector(), element);
@@ -261,7 +263,7 @@ private:
   QuantizeScheduleAttr schedule;
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
-  QuantizePieces pieces;
+  QuantizeInputLoader pieces;
   KernelOp kernel;
   /// In the kernel.
   SmallVector<Value> elements, scales, magnitudes;
@@ -281,7 +283,7 @@ SmallVector<Value> QuantizeRowsBuilder::getArguments() {
   }
   if (op.getSeed())
     arguments.push_back(op.getSeed());
-  llvm::append_range(arguments, op.getMagnitudes());
+  llvm::append_range(arguments, op.getAmaxOuts());
   return arguments;
 }
 
@@ -296,12 +298,12 @@ void QuantizeRowsBuilder::takeArguments() {
     encode = *next++;
   if (op.getSeed())
     seed = *next++;
-  for (unsigned i = 0; i < op.getMagnitudes().size(); ++i)
+  for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
     magnitudes.push_back(*next++);
 }
 
 /// Where a piece of a value lies in what is quantized.
-Value QuantizeRowsBuilder::getColumn(const QuantizePieces::Piece &piece,
+Value QuantizeRowsBuilder::getColumn(const QuantizeInputLoader::Piece &piece,
                                      size_t value) {
   if (!op.getConcat() || value == 0)
     return piece.column;
@@ -309,7 +311,7 @@ Value QuantizeRowsBuilder::getColumn(const QuantizePieces::Piece &piece,
                   piece.column);
 }
 
-void QuantizeRowsBuilder::store(const QuantizePieces::Piece &piece,
+void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
                                 ArrayRef<Value> values) {
   int64_t block = op.getBlockSize(), lanes = block / schedule.getVector();
   for (auto [number, value] : llvm::enumerate(values)) {
@@ -343,19 +345,19 @@ void QuantizeRowsBuilder::buildBody() {
                   schedule.getVector(), schedule.getRaster());
   SmallVector<Value> known;
   for (Value magnitude : magnitudes)
-    known.push_back(ReadMagnitudeOp::create(body, magnitude));
-  SmallVector<QuantizePieces::Piece> loaded;
+    known.push_back(LoadRelaxedOp::create(body, magnitude));
+  SmallVector<QuantizeInputLoader::Piece> loaded;
   for (int64_t i = 0; i < schedule.getTile()[0]; i += threads.step)
     loaded.push_back(pieces.load(body.add(threads.row, i), threads.column));
   // Found before a piece is quantized, which then leaves its registers.
   SmallVector<Value> maxima(magnitudes.size());
-  for (const QuantizePieces::Piece &piece : loaded) {
+  for (const QuantizeInputLoader::Piece &piece : loaded) {
     SmallVector<Value> values = pieces.produce(piece);
     for (auto [i, value] : llvm::enumerate(values)) {
       if (maxima.empty())
         break;
       Value &maximum = maxima[op.getConcat() ? 0 : i];
-      Value largest = findLargestMagnitude(body, op, value);
+      Value largest = findThreadAmax(body, op, value);
       maximum =
           maximum
               ? arith::MaximumFOp::create(body, maximum, largest).getResult()
@@ -365,7 +367,7 @@ void QuantizeRowsBuilder::buildBody() {
   }
   for (auto [maximum, before, magnitude] :
        llvm::zip_equal(maxima, known, magnitudes))
-    RaiseMagnitudeOp::create(body, maximum, before, magnitude);
+    AtomicMaxOp::create(body, maximum, before, magnitude);
 }
 
 void QuantizeRowsBuilder::build() {
@@ -400,7 +402,7 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
   checkInputs(host, op, schedule);
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     checkSizes(host, op, i);
-  for (Value magnitude : op.getMagnitudes())
+  for (Value magnitude : op.getAmaxOuts())
     clearMemory(host, magnitude);
   if (isByTiles(op))
     return buildQuantizeTileKernel(op, schedule, module);

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The kernel (QuantizeTileKernel.cpp), how tiles get into shared memory where a
-// copy is not enough (QuantizeTileProducer.cpp), and the launch
+// copy is not enough (QuantizeTilePrologue.cpp), and the launch
 // (QuantizeTileHost.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -11,7 +11,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
 
-#include "QuantizePieces.h"
+#include "QuantizeInputLoader.h"
 
 namespace mx::mxgpu {
 
@@ -69,7 +69,7 @@ private:
   };
 
   // QuantizeTileHost.cpp
-  llvm::LogicalResult verifyProducers();
+  llvm::LogicalResult verifyPrologues();
   void checkInputs();
   void buildHost();
   void setValue(Destination &dest, unsigned value);
@@ -81,16 +81,16 @@ private:
 
   // QuantizeTileKernel.cpp
   void buildKernel(mlir::Value rows, mlir::Value columns, mlir::Value counter);
-  ForEachWorkOp forEachTile();
+  ForEachWorkTileOp forEachTile();
   void buildLoad();
   void buildSchedule();
-  void buildProduce(); // QuantizeTileProducer.cpp
+  void buildProduce(); // QuantizeTilePrologue.cpp
   void producePieces(ProducerAcquireOp stage, mlir::Value firstRow,
                      mlir::Value firstColumn);
   void buildQuantize(int64_t axis);
   void buildUnit(int64_t axis, ProducerAcquireOp ofTile, mlir::Value byUnits);
   void buildPass(const Destination &dest, Unit unit);
-  void raiseMagnitudes();
+  void raiseAmax();
   mlir::Value buildRowFragment(const Destination &dest, Unit unit,
                                mlir::Value item);
   mlir::Value buildColumnFragment(const Destination &dest, Unit unit,
@@ -108,11 +108,11 @@ private:
   RingType getInputRing();
   mlir::Value createRing(RingType type, llvm::StringRef name);
   mlir::Value createOutputRing(int64_t axis, bool ofUnits);
-  RingType getTicketRing();
+  RingType getCounterRing();
 
   int64_t getRows() { return schedule.getTile()[0]; }
   int64_t getColumns() { return schedule.getTile()[1]; }
-  int64_t getUnitRows() { return schedule.getUnitRows(); }
+  int64_t getRowsPerStage() { return schedule.getRowsPerStage(); }
   int64_t getBlock() { return op.getBlockSize(); }
   /// Whether those of an axis raise the largest magnitudes: the first axis
   /// sees all elements, as every axis does.
@@ -127,7 +127,7 @@ private:
   }
   /// Whether threads compute what is quantized, or gather it; if not, a bulk
   /// copy loads it.
-  bool isProduced() { return op.getProducerBlock() || op.getGather(); }
+  bool isProduced() { return op.getPrologueBlock() || op.getGather(); }
   /// Computing takes longer than quantizing an axis or two.
   int64_t getProducingThreads() { return 2 * schedule.getThreads(); }
   /// Those of an axis, which have a role of their own.
@@ -153,11 +153,11 @@ private:
   /// What threads take at a time.
   int64_t getNumFragments(int64_t axis, mlir::Type type) {
     int64_t columns = axis ? 1 : getWordColumns(type);
-    return getUnitRows() * getColumns() / (getBlock() * columns);
+    return getRowsPerStage() * getColumns() / (getBlock() * columns);
   }
   /// Rows are complete with each unit, columns with the tile.
   bool isByUnits(int64_t axis) {
-    return axis == 1 && getRows() != getUnitRows();
+    return axis == 1 && getRows() != getRowsPerStage();
   }
 
   /// Threads write the last rows of a group, where a copy would go on.
@@ -183,7 +183,7 @@ private:
     return op.getAxes().size() == 2 ? L2Promotion::B64 : L2Promotion::B256;
   }
   /// Where a tile begins in the input, whose rows may be packed otherwise.
-  mlir::Value getInputRow(ForEachWorkOp tile) {
+  mlir::Value getInputRow(ForEachWorkTileOp tile) {
     return op.getOffsets() ? tile.getStart() : tileRow;
   }
   /// A place of this tile's matrix as coordinates of a map.
@@ -217,12 +217,12 @@ private:
   mlir::gpu::GPUModuleOp module;
   KernelBuilder host, body;
   llvm::SmallVector<mlir::Type> types; // of what is quantized
-  QuantizePieces pieces;               // if it is produced
+  QuantizeInputLoader pieces;          // if it is produced
   llvm::SmallVector<Destination> destinations;
   mlir::Value inputMap, kernelInputMap;
   KernelOp kernel;
   /// In the kernel.
-  mlir::Value rows, columns, encode, seed, offsets, inputs, tickets, work;
+  mlir::Value rows, columns, encode, seed, offsets, inputs, numbers, work;
   /// Of a batch: how many matrices there are, and rows of one with those that
   /// fill its last tile.
   mlir::Value batches, paddedRows;
@@ -234,7 +234,7 @@ private:
   llvm::SmallVector<mlir::Value> maxima, known;
   /// For each axis, the rings for what is stored by tiles and by units.
   std::array<std::pair<mlir::Value, mlir::Value>, 2> outputs;
-  ForEachWorkOp tile;
+  ForEachWorkTileOp tile;
 };
 
 } // namespace mx::mxgpu

@@ -75,7 +75,7 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   // The copy engine moves elements that are no bytes as the bytes of memory.
   dest.elements = collapseLeading(host, toBytes(host, op.getElements(index)),
                                   getBatchRank(op));
-  dest.rows = isByUnits(dest.axis) ? getUnitRows() : rows;
+  dest.rows = isByUnits(dest.axis) ? getRowsPerStage() : rows;
   dest.boxRows = dest.panels > 1 ? kStripRows : dest.rows;
   dest.map = EncodeTensorMapOp::create(
       host,
@@ -88,7 +88,7 @@ QuantizeTileBuilder::getDestination(unsigned index) {
 void QuantizeTileBuilder::buildHost() {
   if (!isProduced())
     inputMap = EncodeTensorMapOp::create(
-        host, getMap({getUnitRows(), getPanelColumns(types[0])}, types[0]),
+        host, getMap({getRowsPerStage(), getPanelColumns(types[0])}, types[0]),
         collapseLeading(host, op.getInput(), getBatchRank(op)),
         getL2Promotion());
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
@@ -133,7 +133,7 @@ Value QuantizeTileBuilder::createCounter() {
 void QuantizeTileBuilder::build() {
   checkInputs();
   buildHost();
-  bool drawsTickets = schedule.getTickets();
+  bool usesAtomicCounter = schedule.getAtomicCounter();
   Value rows = getQuantizedDim(host, op, 0),
         columns = host.dim(op.getInput(), getBatchRank(op) + 1);
   if (getBatchRank(op))
@@ -157,8 +157,8 @@ void QuantizeTileBuilder::build() {
     arguments.push_back(op.getSeed());
   if (op.getOffsets())
     arguments.push_back(op.getOffsets());
-  llvm::append_range(arguments, op.getMagnitudes());
-  Value counter = drawsTickets ? createCounter() : Value();
+  llvm::append_range(arguments, op.getAmaxOuts());
+  Value counter = usesAtomicCounter ? createCounter() : Value();
   if (counter)
     arguments.push_back(counter);
 
@@ -186,7 +186,7 @@ void QuantizeTileBuilder::build() {
     seed = *argument++;
   if (op.getOffsets())
     offsets = *argument++;
-  for (unsigned i = 0; i < op.getMagnitudes().size(); ++i)
+  for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
     magnitudes.push_back(*argument++);
   body.setInsertionPointToStart(&kernel.getBody().front());
   buildKernel(kernelRows, kernelColumns, counter ? *argument : Value());
@@ -241,7 +241,7 @@ static int64_t getElementStep(Value elements) {
 
 /// All fit a CTA. The threads that compute take whole rounds of a unit's pieces
 /// as the others do of its fragments, which have more elements.
-LogicalResult QuantizeTileBuilder::verifyProducers() {
+LogicalResult QuantizeTileBuilder::verifyPrologues() {
   int64_t all =
       getProducingThreads() + schedule.getThreads() + target::kWarpSize;
   if (all <= kMaxThreads)
@@ -262,18 +262,19 @@ LogicalResult QuantizeTileBuilder::verify() {
              << op.getAxes() << "], found [" << schedule.getTile() << "]";
   if (op.getOffsets() &&
       (getRows() != kScaleTileRows || getColumns() != kScaleTileRows ||
-       getUnitRows() != getRows() || schedule.getStages() > 1 ||
-       schedule.getTickets()))
-    return op.emitOpError("expected a schedule with tiles of [128, 128] in 1 "
-                          "unit and stage, without tickets, for ragged rows, "
-                          "found ")
+       getRowsPerStage() != getRows() || schedule.getStages() > 1 ||
+       schedule.getAtomicCounter()))
+    return op.emitOpError(
+               "expected a schedule with tiles of [128, 128] in 1 "
+               "unit and stage, without atomic_counter, for ragged rows, "
+               "found ")
            << schedule;
   for (int64_t axis : op.getAxes())
     for (Type type : types)
       if (failed(
               verifyThreads(op, getNumFragments(axis, type), getAxisThreads())))
         return failure();
-  if (isProduced() && failed(verifyProducers()))
+  if (isProduced() && failed(verifyPrologues()))
     return failure();
   for (Value input : op.getInputs())
     if (failed(verifyRows(op, input,

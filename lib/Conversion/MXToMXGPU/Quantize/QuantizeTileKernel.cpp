@@ -12,8 +12,8 @@
 // rows of one block, each in another place of the swizzle, or a whole line of
 // 128 bytes.
 //
-// Where a producer computes what is quantized, or a gather picks it, threads of
-// another role take the place of the copies (QuantizeTileProducer.cpp).
+// Where a prologue computes what is quantized, or a gather picks it, threads of
+// another role take the place of the copies (QuantizeTilePrologue.cpp).
 //
 // Rows of ragged groups are given whole tiles too: what belongs to the next
 // group is read as zeros, which is what follows a group where it is transposed.
@@ -34,7 +34,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 /// Stages of the ring by which CTAs learn of their next unit.
-static constexpr int64_t kTicketStages = 2, kTicketBytes = 16;
+static constexpr int64_t kCounterStages = 2, kCounterBytes = 16;
 
 //===----------------------------------------------------------------------===//
 // Rings
@@ -42,8 +42,8 @@ static constexpr int64_t kTicketStages = 2, kTicketBytes = 16;
 
 static RingType getRing(ArrayRef<StringAttr> names,
                         ArrayRef<BufferType> buffers, int64_t stages,
-                        Agent producer, int64_t producers, Agent consumer,
-                        int64_t consumers) {
+                        AsyncKind producer, int64_t producers,
+                        AsyncKind consumer, int64_t consumers) {
   return RingType::get(buffers[0].getContext(), stages, names, buffers,
                        producer, producers, consumer, consumers, Scope::Cta,
                        /*overlap=*/0);
@@ -56,13 +56,13 @@ RingType QuantizeTileBuilder::getInputRing() {
     int64_t columns = getPanelColumns(type);
     names.push_back(host.getStringAttr(getField(i)));
     buffers.push_back(
-        getBuffer({getColumns() / columns, getUnitRows(), columns}, type,
+        getBuffer({getColumns() / columns, getRowsPerStage(), columns}, type,
                   mxgpu::Swizzle::Sw128));
   }
   bool produced = isProduced();
   return getRing(names, buffers, schedule.getStages(),
-                 produced ? Agent::Threads : Agent::Tma,
-                 produced ? getProducingThreads() : 1, Agent::Threads,
+                 produced ? AsyncKind::Threads : AsyncKind::Tma,
+                 produced ? getProducingThreads() : 1, AsyncKind::Threads,
                  schedule.getThreads());
 }
 
@@ -92,16 +92,16 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
   }
   if (names.empty())
     return Value();
-  RingType type = getRing(names, buffers, /*stages=*/1, Agent::Threads,
-                          getAxisThreads(), Agent::TmaStore, 1);
+  RingType type = getRing(names, buffers, /*stages=*/1, AsyncKind::Threads,
+                          getAxisThreads(), AsyncKind::TmaStore, 1);
   return createRing(type, ofUnits ? "units" : axis ? "rows" : "columns");
 }
 
-RingType QuantizeTileBuilder::getTicketRing() {
+RingType QuantizeTileBuilder::getCounterRing() {
   return getRing(
       host.getStringAttr("unit"),
-      getBuffer({kTicketBytes}, host.getI8Type(), mxgpu::Swizzle::None),
-      kTicketStages, Agent::Tickets, 1, Agent::Roles, 1);
+      getBuffer({kCounterBytes}, host.getI8Type(), mxgpu::Swizzle::None),
+      kCounterStages, AsyncKind::AtomicCounter, 1, AsyncKind::Roles, 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,16 +111,16 @@ RingType QuantizeTileBuilder::getTicketRing() {
 /// The loop over the units of a tile, if there are several; the first row of a
 /// unit in its tile.
 Value QuantizeTileBuilder::forEachUnit() {
-  if (getRows() == getUnitRows())
+  if (getRows() == getRowsPerStage())
     return body.index(0);
-  return body.forEachK(body.index(0), body.index(getRows()), getUnitRows())
+  return body.forEachK(body.index(0), body.index(getRows()), getRowsPerStage())
       .getK();
 }
 
 /// The loop over tiles. The matrices of a batch lie below each other, each with
 /// whole tiles.
-ForEachWorkOp QuantizeTileBuilder::forEachTile() {
-  ForEachWorkOp tile = body.forEachWork(work);
+ForEachWorkTileOp QuantizeTileBuilder::forEachTile() {
+  ForEachWorkTileOp tile = body.forEachWorkTile(work);
   tileRow = tile.getRow();
   if (batches) {
     batch = arith::DivUIOp::create(body, tile.getRow(), paddedRows);
@@ -132,7 +132,7 @@ ForEachWorkOp QuantizeTileBuilder::forEachTile() {
 void QuantizeTileBuilder::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
   body.role("load", 1, /*elected=*/true);
-  ForEachWorkOp tile = forEachTile();
+  ForEachWorkTileOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachUnit());
   auto stage = ProducerAcquireOp::create(body, inputs);
   int64_t columns = getPanelColumns(types[0]);
@@ -149,8 +149,8 @@ void QuantizeTileBuilder::buildLoad() {
 void QuantizeTileBuilder::buildSchedule() {
   OpBuilder::InsertionGuard guard(body);
   body.role("schedule", 1, /*elected=*/true);
-  body.forEachWork(work);
-  Value stage = ProducerAcquireOp::create(body, tickets).getStage();
+  body.forEachWorkTile(work);
+  Value stage = ProducerAcquireOp::create(body, numbers).getStage();
   ProducerCommitOp::create(body, stage, Value());
 }
 
@@ -175,8 +175,8 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, Unit unit,
 /// have. Returns what was quantized.
 Value QuantizeTileBuilder::buildRowFragment(const Destination &dest, Unit unit,
                                             Value item) {
-  Value row = arith::RemUIOp::create(body, item, body.index(getUnitRows()));
-  Value block = body.div(item, getUnitRows());
+  Value row = arith::RemUIOp::create(body, item, body.index(getRowsPerStage()));
+  Value block = body.div(item, getRowsPerStage());
   Value column = body.mul(block, body.index(getBlock()));
   Value x = LoadSharedOp::create(
       body, VectorType::get(getBlock(), dest.sourceType),
@@ -280,7 +280,7 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, Unit unit) {
   auto build = [&](Value item) -> Value {
     Value x = dest.axis == 1 ? buildRowFragment(dest, unit, item)
                              : buildColumnFragment(dest, unit, item);
-    return raises ? findLargestMagnitude(body, op, x) : Value();
+    return raises ? findThreadAmax(body, op, x) : Value();
   };
   int64_t rounds =
       getNumFragments(dest.axis, dest.sourceType) / getAxisThreads();
@@ -310,10 +310,10 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, Unit unit) {
 }
 
 /// Behind all else, which others wait for.
-void QuantizeTileBuilder::raiseMagnitudes() {
+void QuantizeTileBuilder::raiseAmax() {
   for (auto [i, largest] : llvm::enumerate(maxima)) {
     unsigned number = op.getConcat() ? 0 : i;
-    RaiseMagnitudeOp::create(body, largest, known[number], magnitudes[number]);
+    AtomicMaxOp::create(body, largest, known[number], magnitudes[number]);
   }
   maxima.clear();
   known.clear();
@@ -359,7 +359,7 @@ void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
   auto [row, column] = getStart(dest);
   Value rowTile = body.div(row, kScaleTileRows);
   if (writesRows(dest))
-    rowTile = body.add(rowTile, tile.getSlice());
+    rowTile = body.add(rowTile, tile.getGroup());
   Value columnTile = body.div(column, kScaleTileBlocks * getBlock());
   auto isBelow = [&](Value place, Value end) -> Value {
     return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
@@ -394,7 +394,7 @@ void QuantizeTileBuilder::buildUnit(int64_t axis, ProducerAcquireOp ofTile,
   unit.first = forEachUnit();
   if (raises(axis))
     for (Value magnitude : magnitudes)
-      known.push_back(ReadMagnitudeOp::create(body, magnitude));
+      known.push_back(LoadRelaxedOp::create(body, magnitude));
   unit.source = ConsumerWaitOp::create(body, inputs);
   unit.elements = unit.scales = ofTile;
   if (byUnits)
@@ -405,7 +405,7 @@ void QuantizeTileBuilder::buildUnit(int64_t axis, ProducerAcquireOp ofTile,
     if (dest.axis == axis)
       buildPass(dest, unit);
   ConsumerReleaseOp::create(body, unit.source.getStage());
-  bool isPart = getRows() != getUnitRows();
+  bool isPart = getRows() != getRowsPerStage();
   if (!isPart || byUnits)
     for (const Destination &dest : destinations)
       if (dest.axis == axis)
@@ -413,7 +413,7 @@ void QuantizeTileBuilder::buildUnit(int64_t axis, ProducerAcquireOp ofTile,
   if (byUnits)
     ProducerCommitOp::create(body, unit.elements.getStage(), Value());
   if (isPart)
-    raiseMagnitudes();
+    raiseAmax();
 }
 
 /// A role for each axis: one need not wait for what the other stores.
@@ -432,13 +432,13 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   for (const Destination &dest : destinations) {
     if (dest.axis != axis)
       continue;
-    if (getRows() != getUnitRows() && !byUnits)
+    if (getRows() != getRowsPerStage() && !byUnits)
       storeElements(dest, staged, {body.index(0)});
     if (dest.isTiled())
       storeScaleTiles(dest, staged);
   }
   ProducerCommitOp::create(body, staged.getStage(), Value());
-  raiseMagnitudes();
+  raiseAmax();
 }
 
 Value QuantizeTileBuilder::createRing(RingType type, StringRef name) {
@@ -457,15 +457,15 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
     outputs[axis] = {createOutputRing(axis, /*ofUnits=*/false),
                      createOutputRing(axis, /*ofUnits=*/true)};
   if (counter)
-    tickets = createRing(getTicketRing(), "tickets");
+    numbers = createRing(getCounterRing(), "numbers");
   Value workRows = rows;
   if (batches) {
     paddedRows = body.mul(body.ceilDiv(rows, getRows()), body.index(getRows()));
     workRows = body.mul(batches, paddedRows);
   }
-  work = WorkSourceOp::create(body, workRows, columns, schedule.getTile(),
-                              schedule.getRaster(), /*single=*/!counter,
-                              tickets, counter, offsets);
+  work = TileSchedulerOp::create(body, workRows, columns, schedule.getTile(),
+                                 schedule.getRaster(), /*single=*/!counter,
+                                 numbers, counter, offsets);
   if (isProduced())
     buildProduce();
   else

@@ -21,11 +21,12 @@ TileThreads mx::mxgpu::forEachTile(KernelBuilder &body, StringRef role,
                                    Value rows, Value columns,
                                    ArrayRef<int64_t> tile, int64_t threads,
                                    int64_t vector, RasterAttr raster) {
-  Value work = WorkSourceOp::create(body, rows, columns,
-                                    /*reduction=*/body.index(0), tile, raster);
+  Value work =
+      TileSchedulerOp::create(body, rows, columns,
+                              /*reduction=*/body.index(0), tile, raster);
   body.role(role, threads / 32, /*elected=*/false);
   auto inTile = TileThreads::get(body, threads, tile[1], vector);
-  ForEachWorkOp unit = body.forEachWork(work);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value row = body.add(unit.getRow(), inTile.row);
   return {inTile.step, row, body.add(unit.getColumn(), inTile.column)};
 }

@@ -105,8 +105,8 @@ static LogicalResult verifySupport(linalg::GenericOp op) {
            << " and " << op.getNumDpsInits()
            << (op.getNumParallelLoops() == op.getNumLoops()
                    ? "; elementwise operations become part of products and "
-                     "quantizations by mx-fuse-products and "
-                     "mx-fuse-quantize-producers"
+                     "quantizations by mx-fuse-epilogues and "
+                     "mx-fuse-prologues"
                    : "");
   auto out = cast<MemRefType>(op.getDpsInits()[0].getType());
   AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
@@ -381,7 +381,7 @@ void ReduceBuilder::buildBody() {
     region.capture(value, inKernel(value));
   columns = inKernel(columnsOnHost);
   Value rows = body.dim(result, 0);
-  Value work = WorkSourceOp::create(
+  Value work = TileSchedulerOp::create(
       body, rows, body.index(1), /*reduction=*/body.index(0),
       ArrayRef<int64_t>{kWarps, 1},
       RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
@@ -390,7 +390,7 @@ void ReduceBuilder::buildBody() {
   Value warp = body.div(thread, target::kWarpSize);
   Value lane =
       arith::RemUIOp::create(body, thread, body.index(target::kWarpSize));
-  ForEachWorkOp unit = body.forEachWork(work);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value row = body.add(unit.getRow(), warp);
   // All lanes of a warp agree.
   beginIf(arith::CmpIPredicate::ult, row, rows);

@@ -23,25 +23,25 @@ static std::string getSize(int64_t size) {
 }
 
 /// What tells a schedule from the others of the table, in few columns.
-static std::string getShortForm(const ScheduleParts &parts) {
-  std::string text =
-      llvm::formatv("{0}x{1}x{2}", parts.tile[0], parts.tile[1], parts.tile[2]);
-  text += llvm::formatv(" s{0} a{1}", parts.stages, parts.accumulators);
-  if (parts.overlap)
-    text += llvm::formatv("-{0}", parts.overlap);
-  text += llvm::formatv(" f{0}", parts.scaleSlots);
-  if (parts.splitK > 1)
-    text += llvm::formatv(" k/{0}", parts.splitK);
-  if (parts.tileLoop == TileLoop::Clc)
+static std::string getShortForm(const ScheduleFields &fields) {
+  std::string text = llvm::formatv("{0}x{1}x{2}", fields.tile[0],
+                                   fields.tile[1], fields.tile[2]);
+  text += llvm::formatv(" s{0} a{1}", fields.stages, fields.accumulators);
+  if (fields.overlap)
+    text += llvm::formatv("-{0}", fields.overlap);
+  text += llvm::formatv(" f{0}", fields.scaleStages);
+  if (fields.splitK > 1)
+    text += llvm::formatv(" k/{0}", fields.splitK);
+  if (fields.tileLoop == TileLoop::Clc)
     text += " clc";
-  if (parts.rasterOrder == RasterOrder::Supergroup)
-    text += llvm::formatv(" sg{0}", parts.rasterGroup);
-  else if (parts.rasterOrder == RasterOrder::Hilbert)
+  if (fields.rasterOrder == RasterOrder::GroupM)
+    text += llvm::formatv(" sg{0}", fields.rasterGroup);
+  else if (fields.rasterOrder == RasterOrder::Hilbert)
     text += " hilbert";
-  else if (parts.rasterOrder == RasterOrder::Columns)
+  else if (fields.rasterOrder == RasterOrder::Columns)
     text += " columns";
-  if (parts.epilogue == Epilogue::TmaStore)
-    text += llvm::formatv(" tma{0}", parts.staging);
+  if (fields.epilogue == Epilogue::TmaStore)
+    text += llvm::formatv(" tma{0}", fields.staging);
   return text;
 }
 
@@ -85,7 +85,7 @@ static void printTable(raw_ostream &os, ArrayRef<Candidate> candidates) {
   for (auto [index, candidate] :
        llvm::enumerate(candidates.take_front(kShown))) {
     os << index + 1 << "  "
-       << llvm::left_justify(getShortForm(candidate.parts), kFormWidth);
+       << llvm::left_justify(getShortForm(candidate.fields), kFormWidth);
     for (const Term &term : kTerms)
       os << llvm::right_justify(std::to_string(candidate.cost.*term.value),
                                 kTermWidth);
@@ -201,15 +201,15 @@ static void printMap(raw_ostream &os, const Memory &memory, int64_t available) {
   printRule(available);
 }
 
-/// Says where `parts` cannot have bulk stores, and gives them direct ones.
+/// Says where `num_b` cannot have bulk stores, and gives them direct ones.
 static void printStores(raw_ostream &os, const MatmulProblem &problem,
-                        ScheduleParts &parts) {
-  bool isAsked = parts.epilogue == Epilogue::TmaStore;
+                        ScheduleFields &fields) {
+  bool isAsked = fields.epilogue == Epilogue::TmaStore;
   if (std::string why = explainDirectStores(problem); !why.empty()) {
     os << "  tma_store is not possible: " << why;
     if (isAsked) {
       os << "; epilogue = direct is used instead";
-      parts = withDirectStores(parts);
+      fields = withDirectStores(fields);
     }
     os << '\n';
   } else if (ShapedType::isDynamic(problem.n)) {
@@ -219,7 +219,7 @@ static void printStores(raw_ostream &os, const MatmulProblem &problem,
   }
 }
 
-void mx::mxgpu::explainSchedule(raw_ostream &os, ProductOpInterface op,
+void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
                                 const MatmulProblem &problem,
                                 ScheduleAttr schedule, bool isGiven,
                                 ArrayRef<Candidate> candidates,
@@ -246,13 +246,13 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, ProductOpInterface op,
         std::pair(problem.k, "reduction")})
     if (ShapedType::isDynamic(size))
       os << "  unknown " << name << ": modelled as " << kAssumedSize << '\n';
-  ScheduleParts parts = schedule.getParts();
-  printStores(os, problem, parts);
-  if (auto error = checkSchedule(problem, parts, target)) {
+  ScheduleFields fields = schedule.getFields();
+  printStores(os, problem, fields);
+  if (auto error = checkSchedule(problem, fields, target)) {
     os << "  this schedule is refused: " << error->message << '\n';
     return;
   }
-  Candidate chosen = {parts, getModelledCost(problem, parts, target)};
+  Candidate chosen = {fields, getModelledCost(problem, fields, target)};
   int64_t permille = getIdealCycles(problem, target) * 1000 /
                      std::max<int64_t>(chosen.cost.total, 1);
   os << "  modelled: " << chosen.cost.total << " cycles, "
@@ -269,7 +269,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, ProductOpInterface op,
   if (candidates.size() > 1)
     printReason(os, candidates[0].cost, candidates[1].cost);
 
-  ScheduleBudget budget = getBudget(problem, parts, target);
+  ScheduleBudget budget = getBudget(problem, fields, target);
   os << "\nshared memory of a CTA, bytes: " << budget.smem.getUsed() << " of "
      << target.smemPerCta << '\n';
   printMap(os, budget.smem, target.smemPerCta);

@@ -16,7 +16,7 @@ namespace mx::mxgpu {
 /// Prints the schedule of `op`, the best of `candidates` with their modelled
 /// terms, why the second lost, and where everything lies. `isGiven`: a person
 /// wrote the schedule.
-void explainSchedule(llvm::raw_ostream &os, ProductOpInterface op,
+void explainSchedule(llvm::raw_ostream &os, MatmulOpInterface op,
                      const MatmulProblem &problem, ScheduleAttr schedule,
                      bool isGiven, llvm::ArrayRef<Candidate> candidates,
                      const target::TargetInfo &target);

@@ -20,11 +20,12 @@ namespace {
 /// Types of a matmul's rings and scales.
 struct BufferTypes {
   const MatmulProblem &problem;
-  const ScheduleParts &parts;
+  const ScheduleFields &fields;
   MLIRContext *context = problem.a.getContext();
-  int64_t ctas = parts.ctaPair ? 2 : 1;
-  Scope scope = parts.ctaPair ? Scope::Pair : Scope::Cta;
-  int64_t tileM = parts.tile[0], tileN = parts.tile[1], tileK = parts.tile[2];
+  int64_t ctas = fields.ctaPair ? 2 : 1;
+  Scope scope = fields.ctaPair ? Scope::Pair : Scope::Cta;
+  int64_t tileM = fields.tile[0], tileN = fields.tile[1],
+          tileK = fields.tile[2];
 
   /// Rows of a swizzle's span, which is at most 128 bytes; panel after panel
   /// where the reduction is longer.
@@ -65,8 +66,8 @@ struct BufferTypes {
   }
 
   RingType getRing(int64_t stages, ArrayRef<StringRef> names,
-                   ArrayRef<BufferType> buffers, Agent producer,
-                   int64_t producerThreads, Agent consumer,
+                   ArrayRef<BufferType> buffers, AsyncKind producer,
+                   int64_t producerThreads, AsyncKind consumer,
                    int64_t consumerThreads, Scope scope,
                    int64_t overlap = 0) const {
     SmallVector<StringAttr> attrs;
@@ -78,11 +79,11 @@ struct BufferTypes {
   }
 
   RingType getInputs() const {
-    return getRing(parts.stages, {"a", "b", "sfa", "sfb"},
+    return getRing(fields.stages, {"a", "b", "sfa", "sfb"},
                    {getOperand(tileM / ctas, problem.a, *problem.product.a),
                     getOperand(tileN / ctas, problem.b, *problem.product.b),
                     getScales(tileM / ctas), getScales(tileN)},
-                   Agent::Tma, 1, Agent::Mma, 1, scope);
+                   AsyncKind::Tma, 1, AsyncKind::Mma, 1, scope);
   }
 
   RingType getAccumulators() const {
@@ -93,33 +94,33 @@ struct BufferTypes {
                                     static_cast<unsigned>(tileM),
                                     static_cast<unsigned>(tileN))},
         Float32Type::get(context), mxgpu::Swizzle::None);
-    return getRing(parts.accumulators, {"d"}, {sums}, Agent::Mma, 1,
-                   Agent::Threads, kEpilogueWarps * target::kWarpSize, scope,
-                   parts.overlap);
+    return getRing(fields.accumulators, {"d"}, {sums}, AsyncKind::Mma, 1,
+                   AsyncKind::Threads, kEpilogueWarps * target::kWarpSize,
+                   scope, fields.overlap);
   }
 
   /// Parts of a split reduction are stored as they are summed.
   RingType getStaging() const {
-    Type out = parts.splitK > 1 ? Float32Type::get(context) : problem.out;
+    Type out = fields.splitK > 1 ? Float32Type::get(context) : problem.out;
     int64_t bits = out.getIntOrFloatBitWidth();
-    int64_t columns = getStagedColumns(tileN / problem.parts, bits);
+    int64_t columns = getStagedColumns(tileN / problem.numB, bits);
     auto rows = BufferType::get(context, Space::Smem, {kStagedRows, columns},
                                 out, getSwizzle(columns * bits / 8));
-    return getRing(parts.staging, {"c"}, {rows}, Agent::Threads,
-                   target::kWarpSize, Agent::TmaStore, 1, Scope::Warp);
+    return getRing(fields.staging, {"c"}, {rows}, AsyncKind::Threads,
+                   target::kWarpSize, AsyncKind::TmaStore, 1, Scope::Warp);
   }
 
   /// A warp of its own tells the others of their units of work.
   RingType getUnits() const {
     bool isGrouped = problem.ragged != RaggedKind::None;
-    if (!isGrouped && parts.tileLoop != TileLoop::Clc)
+    if (!isGrouped && fields.tileLoop != TileLoop::Clc)
       return {};
     auto unit = BufferType::get(
-        context, Space::Smem, {isGrouped ? kGroupUnitBytes : kUnitBytes},
+        context, Space::Smem, {isGrouped ? kGroupWorkTileBytes : kUnitBytes},
         IntegerType::get(context, 8), mxgpu::Swizzle::None);
     return getRing(kUnitSlots, {"unit"}, {unit},
-                   isGrouped ? Agent::Groups : Agent::Clc, 1, Agent::Roles, 1,
-                   isGrouped ? Scope::Cta : scope);
+                   isGrouped ? AsyncKind::Groups : AsyncKind::Clc, 1,
+                   AsyncKind::Roles, 1, isGrouped ? Scope::Cta : scope);
   }
 };
 
@@ -134,17 +135,17 @@ int64_t mx::mxgpu::getStagedColumns(int64_t tileN, int64_t bits) {
 }
 
 MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
-                                    const ScheduleParts &parts) {
-  BufferTypes types{problem, parts};
+                                    const ScheduleFields &fields) {
+  BufferTypes types{problem, fields};
   MatmulBuffers buffers;
   buffers.inputs = types.getInputs();
   buffers.accumulators = types.getAccumulators();
-  if (parts.epilogue == Epilogue::TmaStore &&
+  if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
     buffers.staging = types.getStaging();
   buffers.units = types.getUnits();
-  buffers.aScales = types.getTmemScales(parts.tile[0] / types.ctas);
-  buffers.bScales = types.getTmemScales(parts.tile[1]);
+  buffers.aScales = types.getTmemScales(fields.tile[0] / types.ctas);
+  buffers.bScales = types.getTmemScales(fields.tile[1]);
   return buffers;
 }
 
@@ -159,11 +160,12 @@ static SmallVector<RingRequest, 4> getRequests(const MatmulBuffers &buffers) {
   return requests;
 }
 
-ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers, int64_t scaleSlots,
+ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers,
+                               int64_t scaleStages,
                                const target::TargetInfo &target)
     : MemoryLayout(getRequests(buffers),
-                   {{"sfa", buffers.aScales, scaleSlots},
-                    {"sfb", buffers.bScales, scaleSlots}}),
+                   {{"sfa", buffers.aScales, scaleStages},
+                    {"sfb", buffers.bScales, scaleStages}}),
       buffers(buffers) {
   tmemAllocated = target::tmemAllocationColumns(
       target, static_cast<unsigned>(tmem.getUsed()));
@@ -172,7 +174,8 @@ ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers, int64_t scaleSlots,
 }
 
 ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
-                                    const ScheduleParts &parts,
+                                    const ScheduleFields &fields,
                                     const target::TargetInfo &target) {
-  return ScheduleBudget(getBuffers(problem, parts), parts.scaleSlots, target);
+  return ScheduleBudget(getBuffers(problem, fields), fields.scaleStages,
+                        target);
 }

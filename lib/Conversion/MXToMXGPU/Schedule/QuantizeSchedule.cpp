@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Quantize/QuantizePieces.h"
+#include "../Quantize/QuantizeInputLoader.h"
 #include "mlir/AsmParser/AsmParser.h"
 
 using namespace mlir;
@@ -129,10 +129,10 @@ static QuantizeScheduleAttr adaptToGroups(QuantizeOp op,
     return schedule;
   return QuantizeScheduleAttr::get(
       op.getContext(), schedule.getTile(), schedule.getThreads(),
-      schedule.getVector(), schedule.getUnit(), /*stages=*/1,
+      schedule.getVector(), schedule.getStageRows(), /*stages=*/1,
       schedule.getCtas(),
       RasterAttr::get(op.getContext(), RasterOrder::Columns, /*group=*/1),
-      /*tickets=*/false);
+      /*atomic_counter=*/false);
 }
 
 static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op, StringRef chip) {
@@ -175,22 +175,22 @@ static QuantizeScheduleAttr
 adaptToSeed(QuantizeOp op, QuantizeScheduleAttr schedule, int64_t mostThreads) {
   if (!op.getSeed())
     return schedule;
-  return QuantizeScheduleAttr::get(op.getContext(), schedule.getTile(),
-                                   std::min(schedule.getThreads(), mostThreads),
-                                   schedule.getVector(), schedule.getUnit(),
-                                   schedule.getStages(), /*ctas=*/1,
-                                   schedule.getRaster(), schedule.getTickets());
+  return QuantizeScheduleAttr::get(
+      op.getContext(), schedule.getTile(),
+      std::min(schedule.getThreads(), mostThreads), schedule.getVector(),
+      schedule.getStageRows(), schedule.getStages(), /*ctas=*/1,
+      schedule.getRaster(), schedule.getAtomicCounter());
 }
 
 /// A thread holds pieces of several inputs, and what is computed of them.
-static QuantizeScheduleAttr selectForProducer(QuantizeOp op) {
+static QuantizeScheduleAttr selectForPrologue(QuantizeOp op) {
   bool isSmall = getInputBits(op) <= 32;
   return QuantizeScheduleAttr::get(
       op.getContext(), {128, 128}, /*threads=*/isSmall ? 256 : 512,
-      /*vector=*/16, /*unit=*/0, /*stages=*/1,
+      /*vector=*/16, /*stage_rows=*/0, /*stages=*/1,
       /*ctas=*/isSmall && !op.getSeed() ? 2 : 1,
       RasterAttr::get(op.getContext(), RasterOrder::Linear, 1),
-      /*tickets=*/false);
+      /*atomic_counter=*/false);
 }
 
 bool mx::mxgpu::isByTiles(QuantizeOp op) {
@@ -201,13 +201,13 @@ bool mx::mxgpu::isByTiles(QuantizeOp op) {
 QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,
                                                        StringRef chip) {
   if (isByTiles(op)) {
-    QuantizeScheduleAttr schedule = op.getProducerBlock() || op.getGather()
+    QuantizeScheduleAttr schedule = op.getPrologueBlock() || op.getGather()
                                         ? selectProducedTileSchedule(op, chip)
                                         : selectTileSchedule(op, chip);
     return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);
   }
-  if (!op.getProducer().empty())
-    return selectForProducer(op);
+  if (!op.getPrologue().empty())
+    return selectForPrologue(op);
   Input input = getInput(getElementTypeOrSelf(op.getInput().getType()));
   Output output = getOutput(op);
   auto schedule =

@@ -20,8 +20,7 @@ using namespace mx::mxgpu;
 // Problem
 //===----------------------------------------------------------------------===//
 
-std::optional<MatmulProblem>
-mx::mxgpu::getMatmulProblem(ProductOpInterface op) {
+std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOpInterface op) {
   auto getLast = [](ShapedType type, int64_t fromEnd) {
     return type.getDimSize(type.getRank() - fromEnd);
   };
@@ -48,7 +47,7 @@ mx::mxgpu::getMatmulProblem(ProductOpInterface op) {
   auto either = [](int64_t x, int64_t y) {
     return ShapedType::isDynamic(x) ? y : x;
   };
-  problem.parts = op.getNumParts();
+  problem.numB = op.getNumB();
   problem.isQuantized = op.getResultScales() != nullptr;
   problem.isScattered = op.getScatterRows() != nullptr;
   problem.m = op.getScatterRows()
@@ -56,7 +55,7 @@ mx::mxgpu::getMatmulProblem(ProductOpInterface op) {
                   : either(getLast(outType, 2), getLast(aType, 2));
   problem.n = getLast(bType, 2);
   if (int64_t n = getLast(outType, 1); !ShapedType::isDynamic(n))
-    problem.n = n * problem.parts;
+    problem.n = n * problem.numB;
   problem.k = either(getLast(aType, 1), getLast(bType, 1));
   problem.ragged = op.getRaggedOrNone();
   // Groups that have matrices are modelled as full.
@@ -85,7 +84,7 @@ std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
   constexpr int64_t kStride = target::kTensorMapStrideUnit;
   if (ShapedType::isDynamic(problem.n))
     return {};
-  int64_t bytes = ceilDiv(problem.n / problem.parts * problem.getOutBits(), 8);
+  int64_t bytes = ceilDiv(problem.n / problem.numB * problem.getOutBits(), 8);
   if (bytes % kStride)
     return llvm::formatv("expected rows of a multiple of {0} bytes, found {1}; "
                          "pad the result to {2} bytes a row",
@@ -93,10 +92,10 @@ std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
   return {};
 }
 
-ScheduleParts mx::mxgpu::withDirectStores(ScheduleParts parts) {
-  parts.epilogue = Epilogue::Direct;
-  parts.staging = ScheduleParts().staging;
-  return parts;
+ScheduleFields mx::mxgpu::withDirectStores(ScheduleFields fields) {
+  fields.epilogue = Epilogue::Direct;
+  fields.staging = ScheduleFields().staging;
+  return fields;
 }
 
 bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
@@ -109,9 +108,9 @@ bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
 //===----------------------------------------------------------------------===//
 
 int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
-                                const ScheduleParts &parts,
+                                const ScheduleFields &fields,
                                 const target::TargetInfo &target) {
-  ScheduleParts trial = parts;
+  ScheduleFields trial = fields;
   trial.stages = 1;
   ScheduleBudget one = getBudget(problem, trial, target);
   int64_t used = one.smem.getUsed(), available = target.smemPerCta;
@@ -127,10 +126,10 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
 }
 
 void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
-                                 ScheduleParts &parts,
+                                 ScheduleFields &fields,
                                  const target::TargetInfo &target) {
-  if (!parts.stages)
-    parts.stages = getMaxStages(problem, parts, target);
+  if (!fields.stages)
+    fields.stages = getMaxStages(problem, fields, target);
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,68 +163,69 @@ static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
 
 /// No part of the reduction may be empty. Of an unknown one, some are.
 static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
-                                               const ScheduleParts &parts) {
+                                               const ScheduleFields &fields) {
   if (ShapedType::isDynamic(problem.k))
     return std::nullopt;
-  int64_t tiles = std::max<int64_t>(ceilDiv(problem.k, parts.tile[2]), 1);
-  if (parts.splitK <= tiles)
+  int64_t tiles = std::max<int64_t>(ceilDiv(problem.k, fields.tile[2]), 1);
+  if (fields.splitK <= tiles)
     return std::nullopt;
   return ScheduleError{
       llvm::formatv("expected split_k of at most {0}, the tiles of the "
                     "reduction, found {1}",
-                    tiles, parts.splitK),
+                    tiles, fields.splitK),
       {}};
 }
 
 /// Which units there are, and how many, is found on the device.
 static std::optional<ScheduleError> checkGroups(const MatmulProblem &problem,
-                                                const ScheduleParts &parts) {
+                                                const ScheduleFields &fields) {
   if (problem.ragged == RaggedKind::None)
     return std::nullopt;
-  if (parts.splitK > 1)
+  if (fields.splitK > 1)
     return ScheduleError{
         llvm::formatv("expected no split_k with groups, found {0}",
-                      parts.splitK),
+                      fields.splitK),
         {}};
-  if (parts.tileLoop != TileLoop::Static)
+  if (fields.tileLoop != TileLoop::Static)
     return ScheduleError{
         llvm::formatv("expected tile_loop = static with groups, found {0}",
-                      stringifyTileLoop(parts.tileLoop)),
+                      stringifyTileLoop(fields.tileLoop)),
         {}};
   return std::nullopt;
 }
 
 /// Parts have whole tiles of scales, and so has a quantized result.
 static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
-                                               const ScheduleParts &parts) {
-  if (problem.parts == 1 && !problem.isQuantized)
+                                               const ScheduleFields &fields) {
+  if (problem.numB == 1 && !problem.isQuantized)
     return std::nullopt;
-  int64_t columns = parts.tile[1] / problem.parts;
+  int64_t columns = fields.tile[1] / problem.numB;
   int64_t unit = problem.isQuantized ? kQuantizedColumns : kScaleTileRows;
   if (columns % unit)
     return ScheduleError{llvm::formatv("expected a tile with {0} columns of "
                                        "each of {1} parts, or a multiple, "
                                        "found {2} columns",
-                                       unit, problem.parts, parts.tile[1]),
+                                       unit, problem.numB, fields.tile[1]),
                          {}};
-  if (problem.parts % (parts.ctaPair ? 2 : 1) && problem.parts > 1)
+  if (problem.numB % (fields.ctaPair ? 2 : 1) && problem.numB > 1)
     return ScheduleError{llvm::formatv("expected a CTA pair to share an even "
                                        "number of parts, found {0}",
-                                       problem.parts),
+                                       problem.numB),
                          {}};
-  if (parts.overlap > columns)
+  if (fields.overlap > columns)
     return ScheduleError{llvm::formatv("expected accumulators to overlap by at "
                                        "most the {0} columns of a part, found "
                                        "{1}",
-                                       columns, parts.overlap),
+                                       columns, fields.overlap),
                          {}};
   return std::nullopt;
 }
 
-static std::optional<ScheduleError> checkRegisters(const ScheduleParts &parts) {
+static std::optional<ScheduleError>
+checkRegisters(const ScheduleFields &fields) {
   constexpr int64_t kEpilogue = target::kEpilogueRegisters;
   constexpr int64_t kOther = target::kIssueRegisters;
-  ArrayRef<int64_t> registers = parts.registers;
+  ArrayRef<int64_t> registers = fields.registers;
   if (registers.empty())
     return std::nullopt;
   // Threads are launched with the mean, of which there are less than 256.
@@ -244,34 +244,34 @@ static std::optional<ScheduleError> checkRegisters(const ScheduleParts &parts) {
 
 std::optional<ScheduleError>
 mx::mxgpu::checkSchedule(const MatmulProblem &problem,
-                         const ScheduleParts &parts,
+                         const ScheduleFields &fields,
                          const target::TargetInfo &target) {
   if (std::string error = target::checkMmaKind(target, problem.product.kind);
       !error.empty())
     return ScheduleError{error, {}};
   if (std::string error =
-          target::checkMmaShape(problem.product.kind, parts.ctaPair ? 2 : 1,
-                                parts.tile[0], parts.tile[1]);
+          target::checkMmaShape(problem.product.kind, fields.ctaPair ? 2 : 1,
+                                fields.tile[0], fields.tile[1]);
       !error.empty())
     return ScheduleError{error, {}};
-  if (auto error = checkColumns(problem, parts.tile[1]))
+  if (auto error = checkColumns(problem, fields.tile[1]))
     return error;
-  if (auto error = checkGroups(problem, parts))
+  if (auto error = checkGroups(problem, fields))
     return error;
-  if (auto error = checkParts(problem, parts))
+  if (auto error = checkParts(problem, fields))
     return error;
-  if (auto error = checkSplit(problem, parts))
+  if (auto error = checkSplit(problem, fields))
     return error;
-  if (auto error = checkRegisters(parts))
+  if (auto error = checkRegisters(fields))
     return error;
-  ScheduleParts chosen = parts;
-  chosen.stages = std::max<int64_t>(parts.stages, 1);
+  ScheduleFields chosen = fields;
+  chosen.stages = std::max<int64_t>(fields.stages, 1);
   // The copies of a step are done when its slot is released.
-  if (parts.stages && parts.scaleSlots > parts.stages)
+  if (fields.stages && fields.scaleStages > fields.stages)
     return ScheduleError{
-        llvm::formatv("expected at most as many scale slots as stages ({0}), "
+        llvm::formatv("expected at most as many scale stages as stages ({0}), "
                       "found {1}",
-                      parts.stages, parts.scaleSlots),
+                      fields.stages, fields.scaleStages),
         {}};
   ScheduleBudget budget = getBudget(problem, chosen, target);
   if (budget.tmem.getUsed() > target.tmemColumns)

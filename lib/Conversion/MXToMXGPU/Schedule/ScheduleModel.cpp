@@ -51,7 +51,7 @@ static int64_t getGroups(const MatmulProblem &problem) {
              : std::max<int64_t>(problem.groups, 1);
 }
 
-static Grid getGrid(const MatmulProblem &problem, const ScheduleParts &parts,
+static Grid getGrid(const MatmulProblem &problem, const ScheduleFields &fields,
                     const target::TargetInfo &target) {
   Grid grid;
   grid.m = orAssumed(problem.m);
@@ -59,9 +59,9 @@ static Grid getGrid(const MatmulProblem &problem, const ScheduleParts &parts,
   grid.k = orAssumed(problem.k);
   // Groups are modelled as of equal size.
   int64_t groups = getGroups(problem);
-  grid.rowTiles = groups * ceilDiv(ceilDiv(grid.m, groups), parts.tile[0]);
-  grid.columnTiles = ceilDiv(grid.n, parts.tile[1]);
-  grid.workers = target.smCount / (parts.ctaPair ? 2 : 1);
+  grid.rowTiles = groups * ceilDiv(ceilDiv(grid.m, groups), fields.tile[0]);
+  grid.columnTiles = ceilDiv(grid.n, fields.tile[1]);
+  grid.workers = target.smCount / (fields.ctaPair ? 2 : 1);
   grid.aBytes = getMatrixBytes(grid.m, grid.k, problem.product.a->type,
                                problem.product.blockSize);
   grid.bBytes = getMatrixBytes(grid.n, grid.k, problem.product.b->type,
@@ -78,17 +78,17 @@ static int64_t squareRoot(int64_t value) {
 
 /// Bytes of A and B that come from HBM, by what of them L2 still holds when
 /// they are needed again.
-static int64_t getLoadTraffic(const Grid &grid, const ScheduleParts &parts,
+static int64_t getLoadTraffic(const Grid &grid, const ScheduleFields &fields,
                               int64_t cache) {
   int64_t whole = grid.aBytes + grid.bBytes;
   if (whole <= cache)
     return whole;
   int64_t tiles = grid.rowTiles * grid.columnTiles;
   int64_t active = std::max<int64_t>(
-      1, std::min(grid.workers, tiles * parts.splitK) / parts.splitK);
+      1, std::min(grid.workers, tiles * fields.splitK) / fields.splitK);
   int64_t aRow = ceilDiv(grid.aBytes, grid.rowTiles);
   int64_t bColumn = ceilDiv(grid.bBytes, grid.columnTiles);
-  if (parts.rasterOrder == RasterOrder::Hilbert) {
+  if (fields.rasterOrder == RasterOrder::Hilbert) {
     // A square of tiles is visited before what lies outside, for squares of
     // every size: the largest that L2 holds is loaded once.
     int64_t side = std::max(squareRoot(active), cache / (aRow + bColumn));
@@ -97,9 +97,8 @@ static int64_t getLoadTraffic(const Grid &grid, const ScheduleParts &parts,
   }
   // Bands of rows of tiles. Row by row, a wave covers a band of as many rows as
   // it takes to keep everyone busy.
-  int64_t rows = parts.rasterOrder == RasterOrder::Supergroup
-                     ? parts.rasterGroup
-                 : parts.rasterOrder == RasterOrder::Columns
+  int64_t rows = fields.rasterOrder == RasterOrder::GroupM ? fields.rasterGroup
+                 : fields.rasterOrder == RasterOrder::Columns
                      ? grid.rowTiles
                      : std::max<int64_t>(1, active / grid.columnTiles);
   rows = std::min(rows, grid.rowTiles);
@@ -140,31 +139,31 @@ StringRef ModelledCost::getPipe() const {
 }
 
 ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
-                                        const ScheduleParts &parts,
+                                        const ScheduleFields &fields,
                                         const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
-  Grid grid = getGrid(problem, parts, target);
+  Grid grid = getGrid(problem, fields, target);
   ModelledCost cost;
-  int64_t ctas = parts.ctaPair ? 2 : 1, tileN = parts.tile[1];
+  int64_t ctas = fields.ctaPair ? 2 : 1, tileN = fields.tile[1];
   int64_t tiles = grid.rowTiles * grid.columnTiles;
-  cost.units = tiles * parts.splitK;
+  cost.units = tiles * fields.splitK;
   cost.waves = ceilDiv(cost.units, grid.workers);
 
   // The main loop.
-  int64_t steps = ceilDiv(ceilDiv(grid.k, parts.tile[2]), parts.splitK);
+  int64_t steps = ceilDiv(ceilDiv(grid.k, fields.tile[2]), fields.splitK);
   cost.kSteps = steps * cost.units;
-  int64_t elements = std::min(grid.k, steps * parts.tile[2]);
+  int64_t elements = std::min(grid.k, steps * fields.tile[2]);
   int64_t products = ceilDiv(elements, target::getInfo(problem.product.kind).k);
   cost.mma = products * target::mmaCycles(rates, tileN);
   cost.port = products * target::mmaPortCycles(rates, ctas, tileN);
-  MatmulBuffers buffers = getBuffers(problem, parts);
+  MatmulBuffers buffers = getBuffers(problem, fields);
   int64_t stageBytes = buffers.inputs.getStageBytes();
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;
-  cost.ring =
-      ceilDiv(steps * (rates.loadLatency + stageFill) + cost.mma, parts.stages);
+  cost.ring = ceilDiv(steps * (rates.loadLatency + stageFill) + cost.mma,
+                      fields.stages);
   int64_t stepCycles = rates.stepCycles;
-  if (parts.scaleSlots == 1) {
+  if (fields.scaleStages == 1) {
     stepCycles += rates.copyLatency;
     for (ScalesType scales : {buffers.aScales, buffers.bScales})
       stepCycles += scales.getColumns() / target::kScaleColumnsPerGroup *
@@ -175,14 +174,14 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring});
 
   // The epilogue of one CTA.
-  bool isSplit = parts.splitK > 1;
+  bool isSplit = fields.splitK > 1;
   int64_t outBits = isSplit ? 32 : problem.getOutBits();
   int64_t storedRows = std::min<int64_t>(grid.m, kScaleTileRows);
   int64_t storedBytes =
       ceilDiv(storedRows * std::min(grid.n, tileN) * outBits, 8);
   int64_t read = ceilDiv(kScaleTileRows * tileN * 4, rates.tmemReadBytesPerClk);
   int64_t latency = rates.directLatency;
-  if (parts.epilogue == Epilogue::Direct) {
+  if (fields.epilogue == Epilogue::Direct) {
     bool readsC = problem.accumulate && !isSplit;
     cost.epilogue =
         read + ceilDiv(storedBytes * (readsC ? 2 : 1), rates.directBytesPerClk);
@@ -192,32 +191,32 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
                     buffers * rates.stagedBufferCycles;
     latency = rates.stagedLatency;
   }
-  if (parts.accumulators == 1)
+  if (fields.accumulators == 1)
     cost.exposed = cost.epilogue + rates.handOver;
-  else if (parts.overlap)
+  else if (fields.overlap)
     cost.exposed =
-        ceilDiv(cost.epilogue * parts.overlap, tileN) + rates.handOver;
+        ceilDiv(cost.epilogue * fields.overlap, tileN) + rates.handOver;
   cost.period =
       std::max(loop + cost.exposed, cost.epilogue + int64_t(rates.handOver));
-  if (parts.tileLoop == TileLoop::Clc)
+  if (fields.tileLoop == TileLoop::Clc)
     cost.period += rates.clcHandOver;
 
   // The chip. Every tile draws its operands from L2; what L2 has lost, and the
   // result, pass through HBM.
   int64_t cache = rates.l2Bytes / 2;
   int64_t outBytes = ceilDiv(grid.m * grid.n * problem.getOutBits(), 8);
-  int64_t partBytes = isSplit ? grid.m * grid.n * 4 * parts.splitK : 0;
+  int64_t partBytes = isSplit ? grid.m * grid.n * 4 * fields.splitK : 0;
   int64_t written = isSplit ? partBytes : outBytes;
   cost.l2 = ceilDiv(grid.aBytes * grid.columnTiles +
                         grid.bBytes * grid.rowTiles + written,
                     rates.l2BytesPerClk);
-  int64_t hbmBytes = getLoadTraffic(grid, parts, cache);
+  int64_t hbmBytes = getLoadTraffic(grid, fields, cache);
   if (!isSplit)
     hbmBytes += outBytes * (problem.accumulate ? 2 : 1);
   else if (partBytes > cache)
     hbmBytes += partBytes;
   cost.hbm = ceilDiv(hbmBytes, rates.hbmBytesPerClk);
-  cost.ends = rates.setUp + (parts.ctaPair ? rates.pairSetUp : 0) +
+  cost.ends = rates.setUp + (fields.ctaPair ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
               rates.mmaLatency + latency + cost.epilogue;
   if (isSplit) {
@@ -252,16 +251,16 @@ int64_t mx::mxgpu::getIdealCycles(const MatmulProblem &problem,
 /// simpler kernel: a total order, so that the choice does not depend on how
 /// candidates are listed.
 static auto getRank(const Candidate &candidate) {
-  const ScheduleParts &parts = candidate.parts;
+  const ScheduleFields &fields = candidate.fields;
   const ModelledCost &cost = candidate.cost;
   int64_t terms = cost.mma + cost.port + cost.fill + cost.ring + cost.steps +
                   cost.epilogue + cost.exposed + cost.units + cost.waves +
                   cost.period + cost.ends + cost.sum;
-  return std::make_tuple(cost.total, cost.hbm, cost.l2, terms, parts.splitK,
-                         parts.ctaPair, parts.tileLoop, parts.rasterOrder,
-                         parts.rasterGroup, parts.epilogue, parts.tile[1],
-                         parts.tile[2], parts.accumulators, parts.overlap,
-                         parts.scaleSlots);
+  return std::make_tuple(cost.total, cost.hbm, cost.l2, terms, fields.splitK,
+                         fields.ctaPair, fields.tileLoop, fields.rasterOrder,
+                         fields.rasterGroup, fields.epilogue, fields.tile[1],
+                         fields.tile[2], fields.accumulators, fields.overlap,
+                         fields.scaleStages);
 }
 
 /// What differs by less than a part in this many is the same to the model.
@@ -286,27 +285,27 @@ static void preferFewerSteps(std::vector<Candidate> &candidates) {
 /// Row by row, and what loads less from memory: the best of the bands, and the
 /// curve.
 static SmallVector<std::pair<RasterOrder, int64_t>>
-getRasterChoices(const MatmulProblem &problem, ScheduleParts parts,
+getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
                  const target::TargetInfo &target) {
   SmallVector<std::pair<RasterOrder, int64_t>> choices;
-  Grid grid = getGrid(problem, parts, target);
+  Grid grid = getGrid(problem, fields, target);
   int64_t cache = getRates(target).l2Bytes / 2;
   auto getTraffic = [&](RasterOrder order, int64_t group) {
-    parts.rasterOrder = order;
-    parts.rasterGroup = group;
-    return getLoadTraffic(grid, parts, cache);
+    fields.rasterOrder = order;
+    fields.rasterGroup = group;
+    return getLoadTraffic(grid, fields, cache);
   };
   choices.push_back({RasterOrder::Linear, 1});
   int64_t linear = getTraffic(RasterOrder::Linear, 1), least = linear;
   int64_t best = 1;
   for (int64_t group = 2; group <= 64 && group <= grid.rowTiles; group *= 2)
-    if (int64_t traffic = getTraffic(RasterOrder::Supergroup, group);
+    if (int64_t traffic = getTraffic(RasterOrder::GroupM, group);
         traffic < least) {
       least = traffic;
       best = group;
     }
   if (best > 1)
-    choices.push_back({RasterOrder::Supergroup, best});
+    choices.push_back({RasterOrder::GroupM, best});
   if (getTraffic(RasterOrder::Hilbert, 1) < linear)
     choices.push_back({RasterOrder::Hilbert, 1});
   return choices;
@@ -328,18 +327,18 @@ static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
 
 /// Parts of the reduction, where tiles alone leave workers idle.
 static SmallVector<int64_t> getSplitChoices(const MatmulProblem &problem,
-                                            const ScheduleParts &parts,
+                                            const ScheduleFields &fields,
                                             const target::TargetInfo &target) {
   SmallVector<int64_t> choices = {1};
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.n) ||
       ShapedType::isDynamic(problem.k))
     return choices;
-  Grid grid = getGrid(problem, parts, target);
+  Grid grid = getGrid(problem, fields, target);
   int64_t tiles = grid.rowTiles * grid.columnTiles;
-  int64_t steps = ceilDiv(grid.k, parts.tile[2]);
-  for (int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32})
-    if (parts <= steps && tiles * parts <= 2 * grid.workers)
-      choices.push_back(parts);
+  int64_t steps = ceilDiv(grid.k, fields.tile[2]);
+  for (int64_t fields : {2, 3, 4, 6, 8, 12, 16, 24, 32})
+    if (fields <= steps && tiles * fields <= 2 * grid.workers)
+      choices.push_back(fields);
   return choices;
 }
 
@@ -348,18 +347,19 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
                          const target::TargetInfo &target) {
   std::vector<Candidate> candidates;
   SmallVector<std::pair<RasterOrder, int64_t>> rasters;
-  auto considerLoops = [&](ScheduleParts parts, bool isPersistent) {
+  auto considerLoops = [&](ScheduleFields fields, bool isPersistent) {
     for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
       if (loop == TileLoop::Clc && !isPersistent)
         continue;
-      parts.tileLoop = loop;
-      parts.stages = getMaxStages(problem, parts, target);
-      if (!parts.stages || checkSchedule(problem, parts, target))
+      fields.tileLoop = loop;
+      fields.stages = getMaxStages(problem, fields, target);
+      if (!fields.stages || checkSchedule(problem, fields, target))
         continue;
       for (auto [order, group] : rasters) {
-        parts.rasterOrder = order;
-        parts.rasterGroup = group;
-        candidates.push_back({parts, getModelledCost(problem, parts, target)});
+        fields.rasterOrder = order;
+        fields.rasterGroup = group;
+        candidates.push_back(
+            {fields, getModelledCost(problem, fields, target)});
       }
     }
   };
@@ -377,13 +377,13 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
       continue;
     for (int64_t columns : getColumnChoices(problem, ctaPair))
       for (int64_t depth : {128, 256}) {
-        ScheduleParts parts;
-        parts.ctaPair = ctaPair;
-        parts.tile = {ctaPair ? 256 : 128, columns, depth};
-        for (int64_t split : getSplitChoices(problem, parts, target)) {
-          parts.splitK = split;
-          rasters = getRasterChoices(problem, parts, target);
-          Grid grid = getGrid(problem, parts, target);
+        ScheduleFields fields;
+        fields.ctaPair = ctaPair;
+        fields.tile = {ctaPair ? 256 : 128, columns, depth};
+        for (int64_t split : getSplitChoices(problem, fields, target)) {
+          fields.splitK = split;
+          rasters = getRasterChoices(problem, fields, target);
+          Grid grid = getGrid(problem, fields, target);
           bool isPersistent =
               grid.rowTiles * grid.columnTiles * split > grid.workers;
           for (Slots slots : kSlots) {
@@ -392,13 +392,13 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
             // One unit a worker has no next accumulator.
             if (slots.accumulators > 1 && !isPersistent)
               continue;
-            for (int64_t scaleSlots : {1, 2})
+            for (int64_t scaleStages : {1, 2})
               for (Epilogue epilogue : epilogues) {
-                parts.accumulators = slots.accumulators;
-                parts.overlap = slots.overlap;
-                parts.scaleSlots = scaleSlots;
-                parts.epilogue = epilogue;
-                considerLoops(parts, isPersistent);
+                fields.accumulators = slots.accumulators;
+                fields.overlap = slots.overlap;
+                fields.scaleStages = scaleStages;
+                fields.epilogue = epilogue;
+                considerLoops(fields, isPersistent);
               }
           }
         }

@@ -62,7 +62,7 @@ struct SelectSchedulePass final
         op->setAttr(kQuantizeScheduleAttrName, selectDequantizeSchedule(op));
     });
     WalkResult result =
-        getOperation().walk([&](ProductOpInterface op) -> WalkResult {
+        getOperation().walk([&](MatmulOpInterface op) -> WalkResult {
           if (std::string why = target::checkTcgen05(*target); !why.empty())
             return op->emitOpError(why);
           if (!target::lookupRates(*target))
@@ -77,7 +77,7 @@ struct SelectSchedulePass final
 
   /// Leaves an operation that no kernel can do to the message of those who
   /// build kernels.
-  void select(ProductOpInterface op, const target::TargetInfo &target) {
+  void select(MatmulOpInterface op, const target::TargetInfo &target) {
     std::optional<MatmulProblem> problem = getMatmulProblem(op);
     if (!problem)
       return;
@@ -88,9 +88,10 @@ struct SelectSchedulePass final
       candidates = rankSchedules(*problem, target);
     if (!given && candidates.empty())
       return;
-    ScheduleParts parts = given ? given.getParts() : candidates.front().parts;
-    completeSchedule(*problem, parts, target);
-    auto schedule = ScheduleAttr::get(op->getContext(), parts);
+    ScheduleFields fields =
+        given ? given.getFields() : candidates.front().fields;
+    completeSchedule(*problem, fields, target);
+    auto schedule = ScheduleAttr::get(op->getContext(), fields);
     op->setAttr(kScheduleAttrName, schedule);
     if (isExplained)
       explainSchedule(llvm::errs(), op, *problem, schedule, bool(given),

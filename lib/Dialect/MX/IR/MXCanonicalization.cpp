@@ -76,13 +76,13 @@ struct FoldRelayoutOfRelayout final : OpRewritePattern<RelayoutOp> {
 static Value getDestination(PatternRewriter &rewriter, Value out, Value old,
                             QuantizeOp quantize) {
   auto type = cast<RankedTensorType>(out.getType());
-  Operation *producer = out.getDefiningOp();
-  if (producer && producer->getBlock() == quantize->getBlock() &&
-      producer->isBeforeInBlock(quantize))
+  Operation *definingOp = out.getDefiningOp();
+  if (definingOp && definingOp->getBlock() == quantize->getBlock() &&
+      definingOp->isBeforeInBlock(quantize))
     return out;
-  if (!producer && out.getParentBlock() == quantize->getBlock())
+  if (!definingOp && out.getParentBlock() == quantize->getBlock())
     return out;
-  if (!isa_and_present<tensor::EmptyOp>(producer))
+  if (!isa_and_present<tensor::EmptyOp>(definingOp))
     return {};
   auto oldType = cast<RankedTensorType>(old.getType());
   if (!type.hasStaticShape() && type.getRank() != oldType.getRank())
@@ -116,7 +116,7 @@ struct FoldRelayoutIntoQuantize final : OpRewritePattern<RelayoutOp> {
     if (op.getOffsets() != (rows ? quantize.getOffsets() : Value()))
       return rewriter.notifyMatchFailure(op, "groups differ");
     auto layout = ScaleLayoutAttr::get(op.getOutType());
-    if (layout.getKind() == ScaleLayoutKind::Tcgen05 &&
+    if (layout.getKind() == ScaleLayoutKind::Sf128x4 &&
         layout.getRagged() != ragged)
       return rewriter.notifyMatchFailure(op, "groups differ");
 
@@ -135,7 +135,7 @@ struct FoldRelayoutIntoQuantize final : OpRewritePattern<RelayoutOp> {
   }
 };
 
-/// An axis, or a value of the producer, whose results nobody reads is not
+/// An axis, or a value of the prologue, whose results nobody reads is not
 /// quantized, and largest magnitudes that nobody reads are not computed.
 struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -175,12 +175,12 @@ struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
       outs.push_back(op.getOuts()[number]);
       replaced.push_back(result);
     }
-    bool hasProducer = !op.getProducer().empty();
+    bool hasPrologue = !op.getPrologue().empty();
     QuantizeOp kept =
         op.createAlike(rewriter, op.getLoc(), op.getInputs(),
-                       op.getInputScales(), axes, outs, usesAmax, hasProducer);
-    if (hasProducer)
-      moveProducer(rewriter, op, kept, usedValues);
+                       op.getInputScales(), axes, outs, usesAmax, hasPrologue);
+    if (hasPrologue)
+      movePrologue(rewriter, op, kept, usedValues);
     for (auto [from, to] : llvm::zip_equal(replaced, kept->getResults()))
       rewriter.replaceAllUsesWith(from, to);
     rewriter.eraseOp(op);
@@ -188,10 +188,10 @@ struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
   }
 
 private:
-  static void moveProducer(PatternRewriter &rewriter, QuantizeOp from,
+  static void movePrologue(PatternRewriter &rewriter, QuantizeOp from,
                            QuantizeOp to, const BitVector &values) {
-    Region &region = to.getProducer().front();
-    rewriter.inlineRegionBefore(from.getProducer().front(), region,
+    Region &region = to.getPrologue().front();
+    rewriter.inlineRegionBefore(from.getPrologue().front(), region,
                                 region.end());
     if (from.getConcat())
       return; // which is one value
@@ -204,18 +204,18 @@ private:
   }
 };
 
-/// An input that the producer does not use is not read; the last one gives the
+/// An input that the prologue does not use is not read; the last one gives the
 /// shape.
 struct DropUnusedInputs final : OpRewritePattern<QuantizeOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(QuantizeOp op,
                                 PatternRewriter &rewriter) const override {
-    Block *producer = op.getProducerBlock();
-    if (!producer)
-      return rewriter.notifyMatchFailure(op, "has no producer");
+    Block *prologue = op.getPrologueBlock();
+    if (!prologue)
+      return rewriter.notifyMatchFailure(op, "has no prologue");
     for (unsigned i = op.getInputs().size(); i-- > 0;) {
-      if (op.getInputs().size() == 1 || !producer->getArgument(i).use_empty())
+      if (op.getInputs().size() == 1 || !prologue->getArgument(i).use_empty())
         continue;
       SmallVector<Value> inputs, scales;
       for (auto [number, source] : llvm::enumerate(op.getSources())) {
@@ -226,7 +226,7 @@ struct DropUnusedInputs final : OpRewritePattern<QuantizeOp> {
           scales.push_back(source.scales);
       }
       rewriter.modifyOpInPlace(op, [&] {
-        producer->eraseArgument(i);
+        prologue->eraseArgument(i);
         op.getInputsMutable().assign(inputs);
         op.getInputScalesMutable().assign(scales);
       });
@@ -236,23 +236,23 @@ struct DropUnusedInputs final : OpRewritePattern<QuantizeOp> {
   }
 };
 
-/// producer { yield element } is no producer, unless it dequantizes.
-struct FoldIdentityProducer final : OpRewritePattern<QuantizeOp> {
+/// prologue { yield element } is no prologue, unless it dequantizes.
+struct FoldIdentityPrologue final : OpRewritePattern<QuantizeOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(QuantizeOp op,
                                 PatternRewriter &rewriter) const override {
-    Block *producer = op.getProducerBlock();
-    if (!producer || op.getInputs().size() != 1 ||
+    Block *prologue = op.getPrologueBlock();
+    if (!prologue || op.getInputs().size() != 1 ||
         !op.getInputScales().empty() || op.getNumValues() != 1 ||
         op.getConcat() ||
-        cast<YieldOp>(producer->getTerminator()).getValue() !=
-            producer->getArgument(0))
+        cast<YieldOp>(prologue->getTerminator()).getValue() !=
+            prologue->getArgument(0))
       return rewriter.notifyMatchFailure(op, "computes something");
     QuantizeOp plain =
         op.createAlike(rewriter, op.getLoc(), op.getInputs(),
                        /*inputScales=*/{}, op.getAxes(), op.getOuts(),
-                       op.getAmax(), /*hasProducer=*/false);
+                       op.getAmax(), /*hasPrologue=*/false);
     rewriter.replaceOp(op, plain->getResults());
     return success();
   }
@@ -274,10 +274,11 @@ struct SkipUnreadInit final : OpRewritePattern<OpT> {
     if (readsOuts(op))
       return rewriter.notifyMatchFailure(op, "the destinations are read");
     for (OpOperand &out : op.getDpsInitsMutable()) {
-      auto producer = out.get().getDefiningOp<DestinationStyleOpInterface>();
-      if (!producer)
+      auto definingOp = out.get().getDefiningOp<DestinationStyleOpInterface>();
+      if (!definingOp)
         continue;
-      Value init = producer.getTiedOpOperand(cast<OpResult>(out.get()))->get();
+      Value init =
+          definingOp.getTiedOpOperand(cast<OpResult>(out.get()))->get();
       if (init.getType() != out.get().getType())
         continue;
       rewriter.modifyOpInPlace(op, [&] { out.set(init); });
@@ -296,7 +297,7 @@ void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 
 void QuantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  patterns.add<DropUnusedDestinations, DropUnusedInputs, FoldIdentityProducer,
+  patterns.add<DropUnusedDestinations, DropUnusedInputs, FoldIdentityPrologue,
                SkipUnreadInit<QuantizeOp>>(context);
 }
 

@@ -18,7 +18,7 @@ bool mx::isMaterialized(ShapedType scales, int64_t logicalRank) {
 
 ScaleLayoutKind mx::getLayoutKind(ShapedType scales, int64_t logicalRank) {
   return isMaterialized(scales, logicalRank)
-             ? ScaleLayoutKind::Tcgen05
+             ? ScaleLayoutKind::Sf128x4
              : ScaleLayoutAttr::get(scales).getKind();
 }
 

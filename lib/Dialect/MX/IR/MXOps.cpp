@@ -92,7 +92,7 @@ int64_t mx::getBlockSizeOf(Type scaleType) {
 SmallVector<QuantizeSource> QuantizeOp::getSources() {
   SmallVector<QuantizeSource> sources;
   auto scales = getInputScales().begin(), end = getInputScales().end();
-  Block *producer = getProducerBlock();
+  Block *prologue = getPrologueBlock();
   for (auto [i, input] : llvm::enumerate(getInputs())) {
     Type type = getElementTypeOrSelf(input);
     if (isa<Float32Type, BFloat16Type, Float16Type>(type)) {
@@ -100,18 +100,18 @@ SmallVector<QuantizeSource> QuantizeOp::getSources() {
       continue;
     }
     // The verifier asks too, and may find less than there should be.
-    bool hasArgument = producer && i < producer->getNumArguments();
+    bool hasArgument = prologue && i < prologue->getNumArguments();
     sources.push_back(
         {input, scales != end ? *scales++ : Value(),
-         hasArgument ? producer->getArgument(i).getType() : Type()});
+         hasArgument ? prologue->getArgument(i).getType() : Type()});
   }
   return sources;
 }
 
 QuantizeOut QuantizeOp::getOut(unsigned number) {
   using Kind = QuantizeOut::Kind;
-  if (number >= getMagnitudeNumber(0))
-    return {Kind::Amax, number - getMagnitudeNumber(0)};
+  if (number >= getAmaxNumber(0))
+    return {Kind::Amax, number - getAmaxNumber(0)};
   unsigned destination = number / 2, numAxes = getAxes().size();
   return {number % 2 ? Kind::Scales : Kind::Elements, destination / numAxes,
           destination % numAxes};
@@ -127,14 +127,14 @@ SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
 }
 
 int64_t QuantizeOp::getNumConcatenated() {
-  return getConcat() ? getProducerBlock()->getTerminator()->getNumOperands()
+  return getConcat() ? getPrologueBlock()->getTerminator()->getNumOperands()
                      : 1;
 }
 
 QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,
                                    ValueRange inputs, ValueRange inputScales,
                                    ArrayRef<int64_t> axes, ValueRange outs,
-                                   bool hasAmax, bool hasProducer) {
+                                   bool hasAmax, bool hasPrologue) {
   TypeRange types;
   if (getNumResults())
     types = outs.getTypes();
@@ -144,7 +144,7 @@ QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,
       builder.getDenseI64ArrayAttr(axes), getBlockSizeAttr(), getSquareAttr(),
       hasAmax ? builder.getUnitAttr() : UnitAttr(), getConcatAttr(),
       getScaleRoundingAttr(),
-      /*producerCount=*/hasProducer);
+      /*prologueCount=*/hasPrologue);
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;
 }

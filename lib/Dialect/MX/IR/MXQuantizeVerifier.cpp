@@ -57,13 +57,13 @@ static LogicalResult verifyInputScales(QuantizeOp op,
                            /*groups=*/0);
 }
 
-/// There are inputs, of one shape, and only a producer takes several.
+/// There are inputs, of one shape, and only a prologue takes several.
 static LogicalResult verifyInputs(QuantizeOp op) {
   size_t count = op.getInputs().size();
-  bool hasProducer = !op.getProducer().empty();
-  if (count == 0 || (count > 1 && !hasProducer))
+  bool hasPrologue = !op.getPrologue().empty();
+  if (count == 0 || (count > 1 && !hasPrologue))
     return op.emitOpError("expected 1 input")
-           << (hasProducer ? " or more" : " without a producer") << ", found "
+           << (hasPrologue ? " or more" : " without a prologue") << ", found "
            << count;
   for (Value input : op.getInputs())
     if (failed(verifyShape(op, {input, "input"},
@@ -72,7 +72,7 @@ static LogicalResult verifyInputs(QuantizeOp op) {
   return success();
 }
 
-/// Inputs of elements have scales, and a producer that says what they become.
+/// Inputs of elements have scales, and a prologue that says what they become.
 static LogicalResult verifyInputScales(QuantizeOp op) {
   int64_t found = op.getInputScales().size();
   int64_t expected = 0;
@@ -87,8 +87,8 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
   if (expected == 0)
     return success();
   // quantize C26
-  if (op.getProducer().empty())
-    return op.emitOpError("expected a producer with input_scales, found none");
+  if (op.getPrologue().empty())
+    return op.emitOpError("expected a prologue with input_scales, found none");
   // quantize C27
   if (op.getOffsets())
     return op.emitOpError("expected no groups with input_scales, found "
@@ -100,14 +100,14 @@ static LogicalResult verifyInputScales(QuantizeOp op) {
   return success();
 }
 
-/// What the producer takes and yields. `numValues` is set to the number of
+/// What the prologue takes and yields. `numValues` is set to the number of
 /// tensors that are quantized.
-static LogicalResult verifyProducer(QuantizeOp op, size_t &numValues) {
+static LogicalResult verifyPrologue(QuantizeOp op, size_t &numValues) {
   SmallVector<Type> elements;
   for (const QuantizeSource &source : op.getSources()) {
     // quantize C31
     if (source.numberType && !isNumber(source.numberType))
-      return op.emitOpError("expected the producer's argument of a quantized "
+      return op.emitOpError("expected the prologue's argument of a quantized "
                             "input to be f32, bf16 or f16, found ")
              << source.numberType;
     // Where the argument is missing, any of them may be expected.
@@ -118,18 +118,18 @@ static LogicalResult verifyProducer(QuantizeOp op, size_t &numValues) {
     elements.push_back(source.numberType);
   }
   // quantize C19
-  if (failed(verifyRegion(op, "producer", op.getProducer(), elements)))
+  if (failed(verifyRegion(op, "prologue", op.getPrologue(), elements)))
     return failure();
   numValues = 1;
-  if (op.getProducer().empty())
+  if (op.getPrologue().empty())
     return success();
   // quantize C20
-  FailureOr<YieldOp> yield = verifyYield(op, "producer", op.getProducer());
+  FailureOr<YieldOp> yield = verifyYield(op, "prologue", op.getPrologue());
   if (failed(yield))
     return failure();
   TypeRange types = yield->getValues().getTypes();
   if (types.empty() || !llvm::all_of(types, isNumber))
-    return op.emitOpError("expected the producer to yield f32, bf16 or f16, "
+    return op.emitOpError("expected the prologue to yield f32, bf16 or f16, "
                           "found (")
            << types << ")";
   numValues = types.size();
@@ -141,13 +141,13 @@ static LogicalResult verifyProducer(QuantizeOp op, size_t &numValues) {
 static LogicalResult verifyConcat(QuantizeOp op, size_t numValues) {
   // quantize C32
   if (numValues < 2)
-    return op.emitOpError("expected a producer that yields 2 values or more "
+    return op.emitOpError("expected a prologue that yields 2 values or more "
                           "with concat, found ")
-           << (op.getProducer().empty() ? "none" : std::to_string(numValues));
-  TypeRange types = op.getProducerBlock()->getTerminator()->getOperandTypes();
+           << (op.getPrologue().empty() ? "none" : std::to_string(numValues));
+  TypeRange types = op.getPrologueBlock()->getTerminator()->getOperandTypes();
   // quantize C33
   if (!llvm::all_equal(types))
-    return op.emitOpError("expected the producer to yield values of one type "
+    return op.emitOpError("expected the prologue to yield values of one type "
                           "with concat, found (")
            << types << ")";
   // quantize C34
@@ -245,7 +245,7 @@ LogicalResult QuantizeOp::verify() {
   if (failed(verifyInputScales(*this)))
     return failure();
   size_t numValues;
-  if (failed(verifyProducer(*this, numValues)))
+  if (failed(verifyPrologue(*this, numValues)))
     return failure();
   if (getConcat()) {
     if (failed(verifyConcat(*this, numValues)))
@@ -264,7 +264,7 @@ LogicalResult QuantizeOp::verify() {
     return diag << ", found " << getOuts().size() << " outs";
   }
   // quantize C24
-  for (Value magnitude : getMagnitudes())
+  for (Value magnitude : getAmaxOuts())
     if (auto type = cast<ShapedType>(magnitude.getType());
         type.getRank() != 0 || !type.getElementType().isF32())
       return errorAt(*this, {magnitude, "amax"})
@@ -288,7 +288,7 @@ LogicalResult QuantizeOp::verify() {
       return failure();
   // quantize C21
   if (getGlobalScale() && numValues != 1)
-    return emitOpError("expected the producer to yield 1 value with "
+    return emitOpError("expected the prologue to yield 1 value with "
                        "global_scale, found ")
            << numValues;
   for (unsigned i = 0; i < getNumDestinations(); ++i)

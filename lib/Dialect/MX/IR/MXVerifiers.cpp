@@ -162,12 +162,12 @@ LogicalResult RelayoutOp::verify() {
              << layout;
     return verifyNoEncoding(*this, other);
   }
-  bool inTiled = inLayout.getKind() == ScaleLayoutKind::Tcgen05;
-  bool outTiled = outLayout.getKind() == ScaleLayoutKind::Tcgen05;
+  bool inTiled = inLayout.getKind() == ScaleLayoutKind::Sf128x4;
+  bool outTiled = outLayout.getKind() == ScaleLayoutKind::Sf128x4;
   // relayout C9
   if (ragged == RaggedKind::Rows) {
     if (inTiled == outTiled)
-      return emitOpError("expected one linear and one tcgen05 layout with "
+      return emitOpError("expected one linear and one sf_128x4 layout with "
                          "ragged = rows, found ")
              << inLayout << " and " << outLayout;
     return failed(verifyScaleLayout(*this, in, in.rank(), ragged, groups))
@@ -282,12 +282,12 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
   bool isQuantized = op.getResultScales() != nullptr;
   Named out{op.getOuts()[0], "outs"};
   // grouped_matmul C15
-  if (auto parts = static_cast<int64_t>(op.getParts()); parts < 1)
+  if (auto parts = static_cast<int64_t>(op.getNumB()); parts < 1)
     return op.emitOpError("expected at least 1 part, found ") << parts;
-  if (op.getParts() > 1 && op.getEpilogue().empty())
+  if (op.getNumB() > 1 && op.getEpilogue().empty())
     return op.emitOpError("expected an epilogue that makes one number of ")
-           << op.getParts() << " parts, found none";
-  bool hasForm = op.getParts() > 1 || isQuantized || op.getScatter();
+           << op.getNumB() << " parts, found none";
+  bool hasForm = op.getNumB() > 1 || isQuantized || op.getScatter();
   if (hasForm && op.getRagged() != RaggedKind::Rows)
     return op.emitOpError("expected parts, scatter and quantized outs with "
                           "ragged = rows only, found them with reduction");
@@ -308,9 +308,9 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
   if (!op.getScatter())
     return success();
   // grouped_matmul C17
-  if (isQuantized || op.getParts() > 1)
+  if (isQuantized || op.getNumB() > 1)
     return op.emitOpError("expected scatter with one out and one part, found ")
-           << op.getOuts().size() << " outs and " << op.getParts() << " parts";
+           << op.getOuts().size() << " outs and " << op.getNumB() << " parts";
   if (!out.elementType().isF32())
     return errorAt(op, out)
            << "expected outs of f32 with scatter, found " << out.elementType();
@@ -394,10 +394,10 @@ LogicalResult GroupedMatmulOp::verify() {
     return failure();
   // grouped_matmul C9
   int64_t columns = b.dim(b.rank() - 2);
-  if (failed(verifyMultiple(*this, b, b.rank() - 2, getParts())))
+  if (failed(verifyMultiple(*this, b, b.rank() - 2, getNumB())))
     return failure();
   if (!ShapedType::isDynamic(columns))
-    columns /= getParts();
+    columns /= getNumB();
   if ((!getScatter() &&
        failed(verifyDim(*this, out, out.rank() - 2, a.dim(a.rank() - 2)))) ||
       failed(verifyDim(*this, out, out.rank() - 1, columns)))
@@ -423,7 +423,7 @@ LogicalResult GroupedMatmulOp::verify() {
       failed(verifyNoEncoding(*this, out)))
     return failure();
   // grouped_matmul C13
-  SmallVector<Type> sums(getParts(), Float32Type::get(getContext()));
+  SmallVector<Type> sums(getNumB(), Float32Type::get(getContext()));
   if (failed(verifyRegion(*this, "epilogue", getEpilogue(), sums)))
     return failure();
   // grouped_matmul C14

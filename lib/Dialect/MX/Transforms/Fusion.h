@@ -34,12 +34,12 @@ inline bool isElementwise(mlir::linalg::LinalgOp op) {
 
 /// What keeps an operation from becoming the epilogue of a product that it
 /// uses.
-Obstacle findEpilogueObstacle(ProductOpInterface product,
+Obstacle findEpilogueObstacle(MatmulOpInterface product,
                               mlir::linalg::LinalgOp op);
 
-/// What keeps an operation from becoming the producer of a quantization that
+/// What keeps an operation from becoming the prologue of a quantization that
 /// uses it.
-Obstacle findProducerObstacle(mlir::linalg::LinalgOp op, QuantizeOp quantize);
+Obstacle findPrologueObstacle(mlir::linalg::LinalgOp op, QuantizeOp quantize);
 
 } // namespace mx
 

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TensorProduct.h"
+#include "MatmulMatch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -27,7 +27,7 @@ class LoopMatcher {
 public:
   LoopMatcher(scf::ForOp loop, Reason &why) : loop(loop), why(why) {}
 
-  std::optional<TensorProduct> match();
+  std::optional<MatmulMatch> match();
 
 private:
   std::nullopt_t fail(const Twine &reason) {
@@ -48,8 +48,8 @@ private:
                      ArrayRef<OpFoldResult> sizes, Value whole);
   bool isGroup(ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
                Value whole);
-  bool takeRagged(TensorProduct::Operand &operand, int64_t dim);
-  bool takeGroup(TensorProduct::Operand &operand);
+  bool takeRagged(MatmulMatch::Operand &operand, int64_t dim);
+  bool takeGroup(MatmulMatch::Operand &operand);
   bool isSameSlice(tensor::InsertSliceOp insert, Value value);
 
   Value carried() { return loop.getRegionIterArg(number); }
@@ -217,7 +217,7 @@ static tensor::ExtractSliceOp getSlice(Value value, scf::ForOp loop) {
 }
 
 /// Makes a slice of tokens along `dim` the whole tensor.
-bool LoopMatcher::takeRagged(TensorProduct::Operand &operand, int64_t dim) {
+bool LoopMatcher::takeRagged(MatmulMatch::Operand &operand, int64_t dim) {
   tensor::ExtractSliceOp slice = getSlice(operand.tensor, loop);
   if (!slice || findTokens(slice.getMixedOffsets(), slice.getMixedSizes(),
                            slice.getSource()) != dim)
@@ -227,7 +227,7 @@ bool LoopMatcher::takeRagged(TensorProduct::Operand &operand, int64_t dim) {
 }
 
 /// Makes matrix g all of them.
-bool LoopMatcher::takeGroup(TensorProduct::Operand &operand) {
+bool LoopMatcher::takeGroup(MatmulMatch::Operand &operand) {
   tensor::ExtractSliceOp slice = getSlice(operand.tensor, loop);
   if (!slice || slice.getType().getRank() != 2 ||
       !isGroup(slice.getMixedOffsets(), slice.getMixedSizes(),
@@ -273,11 +273,11 @@ static linalg::LinalgOp findContraction(scf::ForOp loop) {
   return found;
 }
 
-std::optional<TensorProduct> LoopMatcher::match() {
+std::optional<MatmulMatch> LoopMatcher::match() {
   linalg::LinalgOp op = findContraction(loop);
   if (!op)
     return std::nullopt;
-  std::optional<TensorProduct> product = matchProduct(op, why);
+  std::optional<MatmulMatch> product = matchMatmul(op, why);
   if (!product)
     return std::nullopt;
   if (!findCarried())
@@ -346,7 +346,6 @@ std::optional<TensorProduct> LoopMatcher::match() {
   return product;
 }
 
-std::optional<TensorProduct> mx::matchGroupedLoop(scf::ForOp loop,
-                                                  Reason &why) {
+std::optional<MatmulMatch> mx::matchGroupedLoop(scf::ForOp loop, Reason &why) {
   return LoopMatcher(loop, why).match();
 }

@@ -168,7 +168,8 @@ static std::optional<SizeSource> findSize(Value scales, int64_t dim,
                                           const DominanceInfo &dominance,
                                           unsigned depth = 0) {
   auto type = cast<RankedTensorType>(scales.getType());
-  // The physical shape of all but tcgen05's rows and blocks is the logical one.
+  // The physical shape of all but sf_128x4's rows and blocks is the logical
+  // one.
   if (depth > 0 && (!hasMXEncoding(type) || !type.isDynamicDim(dim)) &&
       dominance.properlyDominates(scales, user))
     return SizeSource{Value(), scales, dim, 1};
@@ -207,7 +208,7 @@ static std::optional<SizeSource> findSize(Value scales, int64_t dim,
   return std::nullopt;
 }
 
-/// Replaces tensor.dim of the rows and blocks of tcgen05 tensors, which their
+/// Replaces tensor.dim of the rows and blocks of sf_128x4 tensors, which their
 /// physical tensors no longer tell.
 static LogicalResult resolveSizes(ModuleOp module) {
   DominanceInfo dominance(module);

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TensorProduct.h"
+#include "MatmulMatch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
@@ -108,16 +108,16 @@ struct QuantizeMatmuls final
 
 private:
   LogicalResult readOptions();
-  FailureOr<Recipes> getRecipes(const TensorProduct &product);
-  LogicalResult rewrite(TensorProduct product);
-  Reason checkReduction(const TensorProduct &product, const Recipes &recipes);
-  QuantizeOp quantize(OpBuilder &builder, const TensorProduct &product,
-                      const TensorProduct::Operand &operand,
+  FailureOr<Recipes> getRecipes(const MatmulMatch &product);
+  LogicalResult rewrite(MatmulMatch product);
+  Reason checkReduction(const MatmulMatch &product, const Recipes &recipes);
+  QuantizeOp quantize(OpBuilder &builder, const MatmulMatch &product,
+                      const MatmulMatch::Operand &operand,
                       const Recipe &recipe);
 
   Recipes defaults;
   ScaleRounding rounding = ScaleRounding::Ceil;
-  ScaleLayoutKind layout = ScaleLayoutKind::Tcgen05;
+  ScaleLayoutKind layout = ScaleLayoutKind::Sf128x4;
 };
 
 /// Sizes of a tensor that is made.
@@ -166,8 +166,8 @@ static OpFoldResult getCapacity(OpBuilder &builder, Location loc,
 /// What the groups divide in an operand that is quantized: of ragged rows the
 /// other dimension than the reduction, of a ragged reduction that one. Matrices
 /// of groups, of rank 3, have none.
-static RaggedKind getRaggedOfInput(const TensorProduct &product,
-                                   const TensorProduct::Operand &operand) {
+static RaggedKind getRaggedOfInput(const MatmulMatch &product,
+                                   const MatmulMatch::Operand &operand) {
   if (product.ragged == RaggedKind::None ||
       cast<RankedTensorType>(operand.tensor.getType()).getRank() == 3)
     return RaggedKind::None;
@@ -177,8 +177,8 @@ static RaggedKind getRaggedOfInput(const TensorProduct &product,
 }
 
 QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
-                                     const TensorProduct &product,
-                                     const TensorProduct::Operand &operand,
+                                     const MatmulMatch &product,
+                                     const MatmulMatch::Operand &operand,
                                      const Recipe &recipe) {
   linalg::LinalgOp op = product.op;
   Location loc = op.getLoc();
@@ -224,11 +224,11 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
       hasGroups ? product.offsets : Value(), outs,
       hasGroups ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
       ArrayRef<int64_t>{operand.axis}, block, /*square=*/false,
-      /*amax=*/false, /*concat=*/false, rounding, /*producerCount=*/0);
+      /*amax=*/false, /*concat=*/false, rounding, /*prologueCount=*/0);
 }
 
 /// Why the reduction cannot be cut into blocks; empty if it can.
-Reason QuantizeMatmuls::checkReduction(const TensorProduct &product,
+Reason QuantizeMatmuls::checkReduction(const MatmulMatch &product,
                                        const Recipes &recipes) {
   if (product.ragged == RaggedKind::Reduction)
     return {}; // which is filled up with zeros
@@ -246,7 +246,7 @@ Reason QuantizeMatmuls::checkReduction(const TensorProduct &product,
   return {};
 }
 
-LogicalResult QuantizeMatmuls::rewrite(TensorProduct product) {
+LogicalResult QuantizeMatmuls::rewrite(MatmulMatch product) {
   FailureOr<Recipes> recipes = getRecipes(product);
   if (failed(recipes))
     return failure();
@@ -286,7 +286,7 @@ LogicalResult QuantizeMatmuls::rewrite(TensorProduct product) {
         builder, loc, out.getType(), a.getResult(0), a.getResult(1),
         b.getResult(0), b.getResult(1), product.offsets, alpha,
         /*scatter=*/Value(), out, product.ragged, /*masked=*/false, block,
-        /*parts=*/1, product.accumulate, ScaleRounding::Ceil,
+        /*num_b=*/1, product.accumulate, ScaleRounding::Ceil,
         /*epilogueCount=*/0);
   replaced.replaceAllUsesWith(op->getResult(0));
   if (rounding)
@@ -301,7 +301,7 @@ LogicalResult QuantizeMatmuls::rewrite(TensorProduct product) {
 //===----------------------------------------------------------------------===//
 
 /// The recipes of an operation: null if it is left alone.
-FailureOr<Recipes> QuantizeMatmuls::getRecipes(const TensorProduct &product) {
+FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &product) {
   Recipes recipes = defaults;
   linalg::LinalgOp op = product.op;
   Attribute attr = op->getAttr(kRecipeAttr);
@@ -352,7 +352,7 @@ LogicalResult QuantizeMatmuls::readOptions() {
   rounding = *foundRounding;
   auto foundLayout = symbolizeScaleLayoutKind(scaleLayout);
   if (!foundLayout)
-    return fail("scale-layout", "tcgen05, linear", scaleLayout);
+    return fail("scale-layout", "sf_128x4, linear", scaleLayout);
   layout = *foundLayout;
   if (!(globalScale > 0))
     return getOperation()->emitError("expected a global-scale above 0, found ")
@@ -367,7 +367,7 @@ void QuantizeMatmuls::runOnOperation() {
   getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops) {
     Reason why;
-    std::optional<TensorProduct> product = matchGroupedLoop(loop, why);
+    std::optional<MatmulMatch> product = matchGroupedLoop(loop, why);
     if (!product && !why.empty())
       loop.emitRemark() << "not a product of groups: " << why;
     if (product && failed(rewrite(*product)))
@@ -381,7 +381,7 @@ void QuantizeMatmuls::runOnOperation() {
   });
   for (linalg::LinalgOp op : ops) {
     Reason why;
-    std::optional<TensorProduct> product = matchProduct(op, why);
+    std::optional<MatmulMatch> product = matchMatmul(op, why);
     if (!product && !why.empty())
       op.emitRemark() << "not quantized: " << why;
     if (product && failed(rewrite(*product)))

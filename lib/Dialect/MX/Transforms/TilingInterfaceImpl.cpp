@@ -164,8 +164,8 @@ static LoopNest getLoopNest(QuantizeOp op) {
   if (op.getAmax())
     for (int64_t loop : llvm::seq(batch + 2))
       nest.whole.push_back({loop, kAmaxReason});
-  for (unsigned i = 0; i < op.getMagnitudes().size(); ++i)
-    nest.add(op.getOutsMutable()[op.getMagnitudeNumber(i)], {});
+  for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
+    nest.add(op.getOutsMutable()[op.getAmaxNumber(i)], {});
   return nest;
 }
 
@@ -251,9 +251,9 @@ static LoopNest getLoopNest(GroupedMatmulOp op) {
   }
   if (op.getScatter())
     c[0] = DimMap::kWhole;
-  if (op.getParts() > 1)
+  if (op.getNumB() > 1)
     b[1] = DimMap::kWhole;
-  bool hasForm = op.getParts() > 1 || op.getResultScales() || op.getScatter() ||
+  bool hasForm = op.getNumB() > 1 || op.getResultScales() || op.getScatter() ||
                  op.getMasked();
   if (hasForm)
     nest.whole.append({{n, kFormReason}, {k, kFormReason}});
@@ -477,7 +477,7 @@ static LogicalResult verifyTile(Operation *op, const LoopNest &nest,
   return success();
 }
 
-/// The epilogue or producer of a tile counts rows and columns, which belong to
+/// The epilogue or prologue of a tile counts rows and columns, which belong to
 /// the last two parallel loops, from the tile's start.
 static void shiftRegion(OpBuilder &builder, Operation *op, const LoopNest &nest,
                         ArrayRef<OpFoldResult> offsets) {

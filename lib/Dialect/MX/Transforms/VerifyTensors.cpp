@@ -61,20 +61,20 @@ static LogicalResult verifyLowering(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 /// The product whose result, or a slice of it, `tensor` is.
-static ProductOpInterface getProduct(Value tensor) {
+static MatmulOpInterface getProduct(Value tensor) {
   if (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>())
     tensor = slice.getSource();
-  return tensor.getDefiningOp<ProductOpInterface>();
+  return tensor.getDefiningOp<MatmulOpInterface>();
 }
 
 /// What keeps an operation from its neighbours; none if it has no neighbour.
 static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
   for (Value operand : op->getOperands())
-    if (ProductOpInterface product = getProduct(operand))
+    if (MatmulOpInterface product = getProduct(operand))
       return findEpilogueObstacle(product, op);
   for (Operation *user : op->getUsers())
     if (auto quantize = dyn_cast<QuantizeOp>(user))
-      return findProducerObstacle(op, quantize);
+      return findPrologueObstacle(op, quantize);
   return std::nullopt;
 }
 

@@ -19,18 +19,17 @@ using namespace mx::mxgpu;
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-LogicalResult DrainColumnOp::verify() {
+LogicalResult EpilogueColumnOp::verify() {
   if (getStage().getDefiningOp<ProducerAcquireOp>())
     return emitOpError("expected a stage of ")
            << ConsumerWaitOp::getOperationName();
   BufferType buffer = getStage().getType().getRing().getBuffers().front();
   if (buffer.getSpace() != Space::Tmem)
     return emitOpError("expected a stage in tensor memory, found ") << buffer;
-  int64_t columns = buffer.getShape()[1], parts = getParts();
-  if (parts < 1 || columns % parts || getPart() < 0 || getPart() >= parts)
+  int64_t columns = buffer.getShape()[1], parts = getNumB();
+  if (parts < 1 || columns % parts || getB() < 0 || getB() >= parts)
     return emitOpError("expected a part of equal parts of ")
-           << columns << " columns, found part " << getPart() << " of "
-           << parts;
+           << columns << " columns, found b " << getB() << " of " << parts;
   int64_t overlap = getStage().getType().getRing().getOverlap();
   if (overlap > getWidth())
     return emitOpError("expected the shared columns to lie in one part of ")
@@ -38,22 +37,22 @@ LogicalResult DrainColumnOp::verify() {
   return success();
 }
 
-int64_t DrainColumnOp::getWidth() {
+int64_t EpilogueColumnOp::getWidth() {
   RingType ring = getStage().getType().getRing();
-  return ring.getBuffers().front().getShape()[1] / getParts();
+  return ring.getBuffers().front().getShape()[1] / getNumB();
 }
 
-OpFoldResult DrainColumnOp::fold(FoldAdaptor) {
-  bool isPlace = !getStage().getType().getRing().getOverlap() && getPart() == 0;
+OpFoldResult EpilogueColumnOp::fold(FoldAdaptor) {
+  bool isPlace = !getStage().getType().getRing().getOverlap() && getB() == 0;
   return isPlace ? getPlace() : Value();
 }
 
-bool DrainColumnOp::isRest() {
+bool EpilogueColumnOp::isRest() {
   auto places = getIndexRange(getPlace());
   return places && places->first >= getStage().getType().getRing().getOverlap();
 }
 
-bool DrainColumnOp::isShared() {
+bool EpilogueColumnOp::isShared() {
   auto places = getIndexRange(getPlace());
   return places && places->last < getStage().getType().getRing().getOverlap();
 }
@@ -150,8 +149,8 @@ LogicalResult TmaStoreOp::verify() {
   ArrayRef<int64_t> box = map.getBox();
   while (box.size() > 2 && box.front() == 1)
     box = box.drop_front();
-  int64_t parts = 1, part = getPart().value_or(0);
-  if (getPart()) {
+  int64_t parts = 1, part = getBox().value_or(0);
+  if (getBox()) {
     if (shape.size() == 3) {
       parts = shape.front();
       shape.erase(shape.begin());
@@ -219,7 +218,7 @@ LogicalResult LoadBlockOp::verify() {
   return success();
 }
 
-LogicalResult LargestMagnitudeOp::verify() {
+LogicalResult ThreadAmaxOp::verify() {
   if (getValues().empty())
     return emitOpError("expected a vector or more, found none");
   for (Value value : getValues()) {

@@ -25,9 +25,9 @@ struct MXGPUAsmInterface final : OpAsmDialectInterface {
   AliasResult getAlias(Type type, raw_ostream &os) const override {
     // A ring is known by who fills it.
     if (auto ring = dyn_cast<RingType>(type))
-      os << stringifyAgent(ring.getProducer()) << "_ring";
+      os << stringifyAsyncKind(ring.getProducer()) << "_ring";
     else if (auto stage = dyn_cast<StageType>(type))
-      os << stringifyAgent(stage.getRing().getProducer()) << "_stage";
+      os << stringifyAsyncKind(stage.getRing().getProducer()) << "_stage";
     else if (auto buffer = dyn_cast<BufferType>(type))
       os << stringifySpace(buffer.getSpace());
     else if (isa<TensorMapType>(type))

@@ -29,7 +29,7 @@ static void printRaster(OpAsmPrinter &printer, Operation *, RasterAttr raster) {
   raster.printBody(printer);
 }
 
-/// `static`, `single`, `clc(units)`, `groups(units)` or `tickets(units,
+/// `static`, `single`, `clc(units)`, `groups(units)` or `atomic_counter(units,
 /// counter)`.
 static ParseResult parseScheduler(
     OpAsmParser &parser, UnitAttr &single,
@@ -39,16 +39,16 @@ static ParseResult parseScheduler(
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&keyword))
     return failure();
-  if (!llvm::is_contained({"static", "single", "clc", "groups", "tickets"},
-                          keyword))
+  if (!llvm::is_contained(
+          {"static", "single", "clc", "groups", "atomic_counter"}, keyword))
     return parser.emitError(loc, "expected static, single, clc, groups or "
-                                 "tickets, found ")
+                                 "atomic_counter, found ")
            << keyword;
   if (keyword == "single")
     single = parser.getBuilder().getUnitAttr();
   if (keyword == "static" || keyword == "single")
     return success();
-  bool counts = keyword == "tickets";
+  bool counts = keyword == "atomic_counter";
   if (parser.parseLParen() || parser.parseOperand(units.emplace()))
     return failure();
   if (counts && (parser.parseComma() || parser.parseOperand(counter.emplace())))
@@ -59,15 +59,15 @@ static ParseResult parseScheduler(
   return parser.parseRParen();
 }
 
-static void printScheduler(OpAsmPrinter &printer, WorkSourceOp, UnitAttr single,
-                           Value units, Type unitsType, Value counter,
-                           Type counterType) {
+static void printScheduler(OpAsmPrinter &printer, TileSchedulerOp,
+                           UnitAttr single, Value units, Type unitsType,
+                           Value counter, Type counterType) {
   if (!units) {
     printer << (single ? "single" : "static");
     return;
   }
-  Agent producer = cast<RingType>(unitsType).getProducer();
-  printer << stringifyAgent(producer) << '(' << units;
+  AsyncKind producer = cast<RingType>(unitsType).getProducer();
+  printer << stringifyAsyncKind(producer) << '(' << units;
   if (counter)
     printer << ", " << counter;
   printer << " : " << unitsType;
@@ -257,52 +257,54 @@ bool RoleOp::needsBarrier() {
 // Work
 //===----------------------------------------------------------------------===//
 
-void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
-                         Value columns, Value reduction, ArrayRef<int64_t> tile,
-                         RasterAttr raster, Value units, int64_t parts,
-                         int64_t partStep) {
-  IntegerAttr partsAttr, stepAttr;
-  if (parts > 1) {
-    partsAttr = builder.getI64IntegerAttr(parts);
-    stepAttr = builder.getI64IntegerAttr(partStep);
+void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
+                            Value rows, Value columns, Value reduction,
+                            ArrayRef<int64_t> tile, RasterAttr raster,
+                            Value units, int64_t splits, int64_t splitStep) {
+  IntegerAttr splitsAttr, stepAttr;
+  if (splits > 1) {
+    splitsAttr = builder.getI64IntegerAttr(splits);
+    stepAttr = builder.getI64IntegerAttr(splitStep);
   }
-  build(builder, state, WorkSourceType::get(builder.getContext()), rows,
+  build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
         columns, reduction, units, /*counter=*/Value(), /*offsets=*/Value(),
         /*stride=*/Value(), /*over_reduction=*/false, /*single=*/false,
-        builder.getDenseI64ArrayAttr(tile), raster, partsAttr, stepAttr);
+        builder.getDenseI64ArrayAttr(tile), raster, splitsAttr, stepAttr);
 }
 
-void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
-                         Value columns, ArrayRef<int64_t> tile,
-                         RasterAttr raster, bool single, Value units,
-                         Value counter, Value offsets) {
+void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
+                            Value rows, Value columns, ArrayRef<int64_t> tile,
+                            RasterAttr raster, bool single, Value units,
+                            Value counter, Value offsets) {
   Value reduction = arith::ConstantIndexOp::create(builder, state.location, 0);
-  build(builder, state, WorkSourceType::get(builder.getContext()), rows,
+  build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
         columns, reduction, units, counter, offsets, /*stride=*/Value(),
         /*over_reduction=*/false, single, builder.getDenseI64ArrayAttr(tile),
-        raster, /*parts=*/IntegerAttr(),
-        /*part_step=*/IntegerAttr());
+        raster, /*splits=*/IntegerAttr(),
+        /*split_step=*/IntegerAttr());
 }
 
-void WorkSourceOp::build(OpBuilder &builder, OperationState &state, Value rows,
-                         Value columns, Value reduction, ArrayRef<int64_t> tile,
-                         RasterAttr raster, Value units, Value offsets,
-                         Value stride, bool overReduction) {
-  build(builder, state, WorkSourceType::get(builder.getContext()), rows,
+void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
+                            Value rows, Value columns, Value reduction,
+                            ArrayRef<int64_t> tile, RasterAttr raster,
+                            Value units, Value offsets, Value stride,
+                            bool overReduction) {
+  build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
         columns, reduction, units, /*counter=*/Value(), offsets, stride,
         overReduction,
         /*single=*/false, builder.getDenseI64ArrayAttr(tile), raster,
-        /*parts=*/IntegerAttr(), /*part_step=*/IntegerAttr());
+        /*splits=*/IntegerAttr(), /*split_step=*/IntegerAttr());
 }
 
 /// Whether a warp finds the units of groups.
-static bool isByGroups(WorkSourceOp op) {
+static bool isByGroups(TileSchedulerOp op) {
   return op.getUnits() &&
-         cast<RingType>(op.getUnits().getType()).getProducer() == Agent::Groups;
+         cast<RingType>(op.getUnits().getType()).getProducer() ==
+             AsyncKind::Groups;
 }
 
-/// Where tickets are drawn from, and which groups divide the rows.
-static LogicalResult verifyWorkMemory(WorkSourceOp op) {
+/// Where numbers are drawn from, and which groups divide the rows.
+static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
   if (Value counter = op.getCounter()) {
     auto type = cast<MemRefType>(counter.getType());
     if (!type.getElementType().isInteger(32) || type.getRank() != 1 ||
@@ -324,7 +326,7 @@ static LogicalResult verifyWorkMemory(WorkSourceOp op) {
     if (op.getStride() && (!isByGroups(op) || op.getOverReduction()))
       return op.emitOpError("expected a stride of groups by a ring that they "
                             "fill, with ragged rows");
-    if (op.getParts())
+    if (op.getSplits())
       return op.emitOpError("expected ragged work without split");
     return success();
   }
@@ -333,29 +335,29 @@ static LogicalResult verifyWorkMemory(WorkSourceOp op) {
   return success();
 }
 
-LogicalResult WorkSourceOp::verify() {
+LogicalResult TileSchedulerOp::verify() {
   if (getTile().size() != 2)
     return emitOpError("expected 2 tile sizes, found ") << getTile().size();
   for (int64_t size : getTile())
     if (size < 1)
       return emitOpError("expected tile sizes of at least 1, found ") << size;
-  if (getParts().has_value() != getPartStep().has_value())
-    return emitOpError("expected parts and part_step together");
-  if (getNumParts() > kMaxStages)
+  if (getSplits().has_value() != getSplitStep().has_value())
+    return emitOpError("expected splits and split_step together");
+  if (getNumSplits() > kMaxStages)
     return emitOpError("expected at most ")
-           << kMaxStages << " parts of the reduction, found " << getNumParts();
+           << kMaxStages << " parts of the reduction, found " << getNumSplits();
   if (Value units = getUnits()) {
     if (!units.getDefiningOp<RingOp>())
       return emitOpError("expected a ring made in the kernel");
-    Agent producer = cast<RingType>(units.getType()).getProducer();
+    AsyncKind producer = cast<RingType>(units.getType()).getProducer();
     bool isExpected =
         getCounter()
-            ? producer == Agent::Tickets
-            : llvm::is_contained({Agent::Clc, Agent::Groups}, producer);
+            ? producer == AsyncKind::AtomicCounter
+            : llvm::is_contained({AsyncKind::Clc, AsyncKind::Groups}, producer);
     if (!isExpected)
       return emitOpError("expected a ring with producer ")
-             << (getCounter() ? "tickets" : "clc or groups") << ", found "
-             << stringifyAgent(producer);
+             << (getCounter() ? "atomic_counter" : "clc or groups")
+             << ", found " << stringifyAsyncKind(producer);
   }
   return verifyWorkMemory(*this);
 }
@@ -368,18 +370,18 @@ static LogicalResult verifyBodyArguments(Operation *op, Region &body,
   return success();
 }
 
-LogicalResult ForEachWorkOp::verify() {
-  if (!getWork().getDefiningOp<WorkSourceOp>())
+LogicalResult ForEachWorkTileOp::verify() {
+  if (!getWork().getDefiningOp<TileSchedulerOp>())
     return emitOpError("expected a work source made in the kernel");
   return verifyBodyArguments(
       *this, getBody(), SmallVector<Type>(5, IndexType::get(getContext())));
 }
 
 /// The loop over units that go by a ring asks once where to go on.
-LogicalResult ForEachWorkOp::verifyRegions() {
-  Value units = getWork().getDefiningOp<WorkSourceOp>().getUnits();
-  NextUnitOp found;
-  for (auto next : getBody().getOps<NextUnitOp>()) {
+LogicalResult ForEachWorkTileOp::verifyRegions() {
+  Value units = getWork().getDefiningOp<TileSchedulerOp>().getUnits();
+  NextWorkTileOp found;
+  for (auto next : getBody().getOps<NextWorkTileOp>()) {
     if (!units)
       return next.emitOpError("expected units that come by a ring, found "
                               "a static work source");
@@ -394,13 +396,14 @@ LogicalResult ForEachWorkOp::verifyRegions() {
       return next.emitOpError("expected a stage that is consumed in its loop");
   }
   if (units && !found)
-    return emitOpError("expected mxgpu.next_unit in its body, found none");
+    return emitOpError("expected mxgpu.next_work_tile in its body, found none");
   return success();
 }
 
-LogicalResult NextUnitOp::verify() {
-  if (!isa_and_present<ForEachWorkOp>((*this)->getParentOp()))
-    return emitOpError("expected to be in the body of mxgpu.for_each_work");
+LogicalResult NextWorkTileOp::verify() {
+  if (!isa_and_present<ForEachWorkTileOp>((*this)->getParentOp()))
+    return emitOpError(
+        "expected to be in the body of mxgpu.for_each_work_tile");
   if (!getBuffer().getDefiningOp<ConsumerWaitOp>())
     return emitOpError("expected a buffer of mxgpu.consumer_wait");
   return success();
@@ -429,7 +432,9 @@ LogicalResult ForEachKOp::verify() {
   return success();
 }
 
-SmallVector<Region *> ForEachWorkOp::getLoopRegions() { return {&getBody()}; }
+SmallVector<Region *> ForEachWorkTileOp::getLoopRegions() {
+  return {&getBody()};
+}
 
 SmallVector<Region *> ForEachKOp::getLoopRegions() { return {&getBody()}; }
 

@@ -71,7 +71,7 @@ static ParseResult parseRaster(AsmParser &parser, RasterOrder &order,
     return failure();
   order = *parsed;
   group = 1;
-  if (order != RasterOrder::Supergroup)
+  if (order != RasterOrder::GroupM)
     return success();
   return failure(parser.parseLParen() || parser.parseInteger(group) ||
                  parser.parseRParen());
@@ -79,7 +79,7 @@ static ParseResult parseRaster(AsmParser &parser, RasterOrder &order,
 
 static void printRaster(AsmPrinter &printer, RasterOrder order, int64_t group) {
   printer << stringifyRasterOrder(order);
-  if (order == RasterOrder::Supergroup)
+  if (order == RasterOrder::GroupM)
     printer << '(' << group << ')';
 }
 
@@ -118,7 +118,7 @@ void RasterAttr::print(AsmPrinter &printer) const {
 LogicalResult RasterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  RasterOrder, int64_t group) {
   if (group < 1 || group > kMaxRasterGroup)
-    return emitError() << "expected supergroups of 1 to " << kMaxRasterGroup
+    return emitError() << "expected group_m of 1 to " << kMaxRasterGroup
                        << " rows of tiles, found " << group;
   return success();
 }
@@ -128,34 +128,34 @@ LogicalResult RasterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 //===----------------------------------------------------------------------===//
 
 ScheduleAttr ScheduleAttr::get(MLIRContext *context,
-                               const ScheduleParts &parts) {
-  return get(context, parts.tile, parts.ctaPair, parts.stages,
-             parts.accumulators, parts.overlap, parts.scaleSlots, parts.splitK,
-             parts.tileLoop,
-             RasterAttr::get(context, parts.rasterOrder, parts.rasterGroup),
-             parts.epilogue, parts.staging, parts.registers, parts.l2A,
-             parts.l2B, parts.pdl);
+                               const ScheduleFields &fields) {
+  return get(context, fields.tile, fields.ctaPair, fields.stages,
+             fields.accumulators, fields.overlap, fields.scaleStages,
+             fields.splitK, fields.tileLoop,
+             RasterAttr::get(context, fields.rasterOrder, fields.rasterGroup),
+             fields.epilogue, fields.staging, fields.registers, fields.l2A,
+             fields.l2B, fields.pdl);
 }
 
-ScheduleParts ScheduleAttr::getParts() const {
-  ScheduleParts parts;
-  llvm::copy(getTile(), parts.tile.begin());
-  parts.ctaPair = getCtaPair();
-  parts.stages = getStages();
-  parts.accumulators = getAccumulators();
-  parts.overlap = getOverlap();
-  parts.scaleSlots = getScaleSlots();
-  parts.splitK = getSplitK();
-  parts.tileLoop = getTileLoop();
-  parts.rasterOrder = getRaster().getOrder();
-  parts.rasterGroup = getRaster().getGroup();
-  parts.epilogue = getEpilogue();
-  parts.staging = getStaging();
-  parts.registers.assign(getRegisters().begin(), getRegisters().end());
-  parts.l2A = getL2A();
-  parts.l2B = getL2B();
-  parts.pdl = getPdl();
-  return parts;
+ScheduleFields ScheduleAttr::getFields() const {
+  ScheduleFields fields;
+  llvm::copy(getTile(), fields.tile.begin());
+  fields.ctaPair = getCtaPair();
+  fields.stages = getStages();
+  fields.accumulators = getAccumulators();
+  fields.overlap = getOverlap();
+  fields.scaleStages = getScaleStages();
+  fields.splitK = getSplitK();
+  fields.tileLoop = getTileLoop();
+  fields.rasterOrder = getRaster().getOrder();
+  fields.rasterGroup = getRaster().getGroup();
+  fields.epilogue = getEpilogue();
+  fields.staging = getStaging();
+  fields.registers.assign(getRegisters().begin(), getRegisters().end());
+  fields.l2A = getL2A();
+  fields.l2B = getL2B();
+  fields.pdl = getPdl();
+  return fields;
 }
 
 template <typename EnumT>
@@ -168,19 +168,19 @@ static ParseResult parseEnum(AsmParser &parser, EnumT &value) {
 }
 
 /// Parses what stands behind `name =`, or behind `name` alone.
-static ParseResult parsePart(AsmParser &parser, StringRef name, SMLoc loc,
-                             ScheduleParts &parts) {
+static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
+                              ScheduleFields &fields) {
   if (name == "cta_pair" || name == "pdl") {
-    (name == "pdl" ? parts.pdl : parts.ctaPair) = true;
+    (name == "pdl" ? fields.pdl : fields.ctaPair) = true;
     return success();
   }
   int64_t *integer = llvm::StringSwitch<int64_t *>(name)
-                         .Case("stages", &parts.stages)
-                         .Case("accumulators", &parts.accumulators)
-                         .Case("overlap", &parts.overlap)
-                         .Case("scale_slots", &parts.scaleSlots)
-                         .Case("split_k", &parts.splitK)
-                         .Case("staging", &parts.staging)
+                         .Case("stages", &fields.stages)
+                         .Case("accumulators", &fields.accumulators)
+                         .Case("overlap", &fields.overlap)
+                         .Case("scale_stages", &fields.scaleStages)
+                         .Case("split_k", &fields.splitK)
+                         .Case("staging", &fields.staging)
                          .Default(nullptr);
   if (integer) {
     SMLoc valueLoc = parser.getCurrentLocation();
@@ -197,36 +197,36 @@ static ParseResult parsePart(AsmParser &parser, StringRef name, SMLoc loc,
     SMLoc valueLoc = parser.getCurrentLocation();
     if (parser.parseEqual() || parseIntegers(parser, tile))
       return failure();
-    if (tile.size() != parts.tile.size())
+    if (tile.size() != fields.tile.size())
       return parser.emitError(valueLoc, "expected 3 tile sizes (rows, columns, "
                                         "reduction), found ")
              << tile.size();
-    llvm::copy(tile, parts.tile.begin());
+    llvm::copy(tile, fields.tile.begin());
     return success();
   }
   if (name == "registers")
     return failure(parser.parseEqual() ||
-                   parseIntegers(parser, parts.registers));
+                   parseIntegers(parser, fields.registers));
   if (name == "tile_loop")
-    return failure(parser.parseEqual() || parseEnum(parser, parts.tileLoop));
+    return failure(parser.parseEqual() || parseEnum(parser, fields.tileLoop));
   if (name == "epilogue")
-    return failure(parser.parseEqual() || parseEnum(parser, parts.epilogue));
+    return failure(parser.parseEqual() || parseEnum(parser, fields.epilogue));
   if (name == "raster")
     return failure(parser.parseEqual() ||
-                   parseRaster(parser, parts.rasterOrder, parts.rasterGroup));
+                   parseRaster(parser, fields.rasterOrder, fields.rasterGroup));
   if (name == "l2")
     return failure(parser.parseEqual() || parser.parseLSquare() ||
-                   parseEnum(parser, parts.l2A) || parser.parseComma() ||
-                   parseEnum(parser, parts.l2B) || parser.parseRSquare());
+                   parseEnum(parser, fields.l2A) || parser.parseComma() ||
+                   parseEnum(parser, fields.l2B) || parser.parseRSquare());
   return parser.emitError(loc, "expected tile, cta_pair, stages, accumulators, "
-                               "overlap, scale_slots, split_k, tile_loop, "
+                               "overlap, scale_stages, split_k, tile_loop, "
                                "raster, epilogue, staging, registers, l2 or "
                                "pdl, found '")
          << name << "'";
 }
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
-  ScheduleParts parts;
+  ScheduleFields fields;
   llvm::StringSet<> seen;
   SMLoc start = parser.getCurrentLocation();
   auto parseOne = [&]() -> ParseResult {
@@ -237,7 +237,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     if (!seen.insert(name).second)
       return parser.emitError(loc, "expected each part once, found '")
              << name << "' twice";
-    return parsePart(parser, name, loc, parts);
+    return parseField(parser, name, loc, fields);
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
                                      parseOne))
@@ -248,20 +248,20 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   }
   auto emitError = [&] { return parser.emitError(start); };
   MLIRContext *context = parser.getContext();
-  auto raster = RasterAttr::getChecked(emitError, context, parts.rasterOrder,
-                                       parts.rasterGroup);
+  auto raster = RasterAttr::getChecked(emitError, context, fields.rasterOrder,
+                                       fields.rasterGroup);
   if (!raster)
     return {};
   return ScheduleAttr::getChecked(
-      emitError, context, parts.tile, parts.ctaPair, parts.stages,
-      parts.accumulators, parts.overlap, parts.scaleSlots, parts.splitK,
-      parts.tileLoop, raster, parts.epilogue, parts.staging, parts.registers,
-      parts.l2A, parts.l2B, parts.pdl);
+      emitError, context, fields.tile, fields.ctaPair, fields.stages,
+      fields.accumulators, fields.overlap, fields.scaleStages, fields.splitK,
+      fields.tileLoop, raster, fields.epilogue, fields.staging,
+      fields.registers, fields.l2A, fields.l2B, fields.pdl);
 }
 
 /// What differs from its default, and always what a reader looks for first.
 void ScheduleAttr::print(AsmPrinter &printer) const {
-  const ScheduleParts defaults;
+  const ScheduleFields defaults;
   auto printIntegers = [&](ArrayRef<int64_t> values) {
     printer << '[';
     llvm::interleaveComma(values, printer);
@@ -278,7 +278,7 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printUnless("stages", getStages(), defaults.stages);
   printer << ", accumulators = " << getAccumulators();
   printUnless("overlap", getOverlap(), defaults.overlap);
-  printUnless("scale_slots", getScaleSlots(), defaults.scaleSlots);
+  printUnless("scale_stages", getScaleStages(), defaults.scaleStages);
   printUnless("split_k", getSplitK(), defaults.splitK);
   if (getTileLoop() != defaults.tileLoop)
     printer << ", tile_loop = " << stringifyTileLoop(getTileLoop());
@@ -354,18 +354,21 @@ verifyRegisters(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult ScheduleAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> tile,
-    bool ctaPair, int64_t stages, int64_t accumulators, int64_t overlap,
-    int64_t scaleSlots, int64_t splitK, TileLoop, RasterAttr, Epilogue epilogue,
-    int64_t staging, ArrayRef<int64_t> registers, CacheHint, CacheHint, bool) {
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<int64_t> tile, bool ctaPair,
+                                   int64_t stages, int64_t accumulators,
+                                   int64_t overlap, int64_t scaleStages,
+                                   int64_t splitK, TileLoop, RasterAttr,
+                                   Epilogue epilogue, int64_t staging,
+                                   ArrayRef<int64_t> registers, CacheHint,
+                                   CacheHint, bool) {
   if (failed(verifyTile(emitError, tile, ctaPair)))
     return failure();
   if (stages < 0 || stages > kMaxStages)
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;
   for (auto [value, name] : {std::pair(accumulators, "accumulators"),
-                             std::pair(scaleSlots, "scale slots"),
+                             std::pair(scaleStages, "scale stages"),
                              std::pair(splitK, "parts of the reduction"),
                              std::pair(staging, "staging buffers")})
     if (value < 1 || value > kMaxStages)
@@ -378,7 +381,7 @@ LogicalResult ScheduleAttr::verify(
     return emitError() << "expected an overlap only of 2 accumulators of 256 "
                           "columns, found "
                        << accumulators << " of " << tile[1];
-  if (epilogue != Epilogue::TmaStore && staging != ScheduleParts().staging)
+  if (epilogue != Epilogue::TmaStore && staging != ScheduleFields().staging)
     return emitError() << "expected staging buffers only with epilogue = "
                           "tma_store, found epilogue = "
                        << stringifyEpilogue(epilogue);
@@ -389,11 +392,10 @@ LogicalResult ScheduleAttr::verify(
 // Schedules of quantizers
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-QuantizeScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                             ArrayRef<int64_t> tile, int64_t threads,
-                             int64_t vector, int64_t unit, int64_t stages,
-                             int64_t ctas, RasterAttr, bool /*tickets*/) {
+LogicalResult QuantizeScheduleAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> tile,
+    int64_t threads, int64_t vector, int64_t stageRows, int64_t stages,
+    int64_t ctas, RasterAttr, bool /*atomic_counter*/) {
   if (tile.size() != 2)
     return emitError() << "expected 2 tile sizes (rows, columns), found "
                        << tile.size();
@@ -409,9 +411,9 @@ QuantizeScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (vector != 8 && vector != 16 && vector != 32)
     return emitError() << "expected vectors of 8, 16 or 32 elements, found "
                        << vector;
-  if (unit && (unit < 32 || unit % 32 || tile[0] % unit))
+  if (stageRows && (stageRows < 32 || stageRows % 32 || tile[0] % stageRows))
     return emitError() << "expected units of a multiple of 32 rows that divide "
-                       << tile[0] << ", found " << unit;
+                       << tile[0] << ", found " << stageRows;
   if (stages < 1 || stages > kMaxStages)
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;

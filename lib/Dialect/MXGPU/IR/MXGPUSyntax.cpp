@@ -19,8 +19,8 @@ using namespace mx::mxgpu;
 // Names in printed IR
 //===----------------------------------------------------------------------===//
 
-void WorkSourceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "work");
+void TileSchedulerOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "scheduler");
 }
 
 void CtaRankOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -79,9 +79,9 @@ static void setArgumentNames(Region &region, ArrayRef<StringRef> names,
     setName(argument, name);
 }
 
-void ForEachWorkOp::getAsmBlockArgumentNames(Region &region,
-                                             OpAsmSetValueNameFn setName) {
-  setArgumentNames(region, {"slice", "row", "column", "start", "end"}, setName);
+void ForEachWorkTileOp::getAsmBlockArgumentNames(Region &region,
+                                                 OpAsmSetValueNameFn setName) {
+  setArgumentNames(region, {"group", "row", "column", "start", "end"}, setName);
 }
 
 void ForEachKOp::getAsmBlockArgumentNames(Region &region,
@@ -98,8 +98,7 @@ void KernelOp::getAsmBlockArgumentNames(Region &region,
         setName(argument, (getBufferName(load.getBuffer()) + "_map").str());
       else if (isa<LoadBlockOp>(use.getOwner()))
         setName(argument, "input");
-      else if (isa<StoreFragmentOp, ReadMagnitudeOp, RaiseMagnitudeOp>(
-                   use.getOwner()))
+      else if (isa<StoreFragmentOp, LoadRelaxedOp, AtomicMaxOp>(use.getOwner()))
         setName(argument, "result");
       else if (auto store = dyn_cast<StoreBlockOp>(use.getOwner()))
         setName(argument, store.getValue().getDefiningOp<DequantizeBlockOp>()
@@ -107,7 +106,8 @@ void KernelOp::getAsmBlockArgumentNames(Region &region,
                               : "elements");
       else if (isa<LoadScaleOp, StoreScalesOp>(use.getOwner()))
         setName(argument, "scales");
-      else if (isa<WorkSourceOp>(use.getOwner()) && use.getOperandNumber() == 2)
+      else if (isa<TileSchedulerOp>(use.getOwner()) &&
+               use.getOperandNumber() == 2)
         setName(argument, "reduction");
       else
         continue;
@@ -239,20 +239,21 @@ static void printBodyArguments(OpAsmPrinter &printer, Region &body) {
   printer << ')';
 }
 
-ParseResult ForEachWorkOp::parse(OpAsmParser &parser, OperationState &result) {
+ParseResult ForEachWorkTileOp::parse(OpAsmParser &parser,
+                                     OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
   OpAsmParser::UnresolvedOperand work;
   SmallVector<Type> types(5, parser.getBuilder().getIndexType());
-  return failure(parseBodyArguments(parser, types, arguments) ||
-                 parser.parseKeyword("in") || parser.parseOperand(work) ||
-                 parser.resolveOperand(work,
-                                       WorkSourceType::get(parser.getContext()),
-                                       result.operands) ||
-                 parser.parseRegion(*result.addRegion(), arguments) ||
-                 parser.parseOptionalAttrDict(result.attributes));
+  return failure(
+      parseBodyArguments(parser, types, arguments) ||
+      parser.parseKeyword("in") || parser.parseOperand(work) ||
+      parser.resolveOperand(work, TileSchedulerType::get(parser.getContext()),
+                            result.operands) ||
+      parser.parseRegion(*result.addRegion(), arguments) ||
+      parser.parseOptionalAttrDict(result.attributes));
 }
 
-void ForEachWorkOp::print(OpAsmPrinter &printer) {
+void ForEachWorkTileOp::print(OpAsmPrinter &printer) {
   printBodyArguments(printer, getBody());
   printer << " in " << getWork() << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);

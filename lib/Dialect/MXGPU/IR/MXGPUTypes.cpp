@@ -286,26 +286,26 @@ int64_t BufferType::getTransactionBytes() const {
 // RingType
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseAgent(AsmParser &parser, StringRef keyword,
-                              Agent &agent, int64_t &threads) {
+static ParseResult parseAsyncKind(AsmParser &parser, StringRef keyword,
+                                  AsyncKind &asyncKind, int64_t &threads) {
   threads = 1;
   if (parser.parseComma() || parser.parseKeyword(keyword) ||
       parser.parseEqual())
     return failure();
-  FailureOr<Agent> parsed = FieldParser<Agent>::parse(parser);
+  FailureOr<AsyncKind> parsed = FieldParser<AsyncKind>::parse(parser);
   if (failed(parsed))
     return failure();
-  agent = *parsed;
-  if (agent == Agent::Threads)
+  asyncKind = *parsed;
+  if (asyncKind == AsyncKind::Threads)
     return failure(parser.parseLParen() || parser.parseInteger(threads) ||
                    parser.parseRParen());
   return success();
 }
 
-static void printAgent(AsmPrinter &printer, StringRef keyword, Agent agent,
-                       int64_t threads) {
-  printer << ", " << keyword << " = " << stringifyAgent(agent);
-  if (agent == Agent::Threads)
+static void printAsyncKind(AsmPrinter &printer, StringRef keyword,
+                           AsyncKind asyncKind, int64_t threads) {
+  printer << ", " << keyword << " = " << stringifyAsyncKind(asyncKind);
+  if (asyncKind == AsyncKind::Threads)
     printer << '(' << threads << ')';
 }
 
@@ -324,13 +324,13 @@ Type RingType::parse(AsmParser &parser) {
     buffers.push_back(*buffer);
     return success();
   };
-  Agent producer{}, consumer{};
+  AsyncKind producer{}, consumer{};
   int64_t producerThreads = 1, consumerThreads = 1;
   if (parser.parseLess() || parser.parseInteger(stages) ||
       parser.parseKeyword("x") ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseField) ||
-      parseAgent(parser, "producer", producer, producerThreads) ||
-      parseAgent(parser, "consumer", consumer, consumerThreads))
+      parseAsyncKind(parser, "producer", producer, producerThreads) ||
+      parseAsyncKind(parser, "consumer", consumer, consumerThreads))
     return {};
   Scope scope = Scope::Cta;
   int64_t overlap = 0;
@@ -364,8 +364,8 @@ void RingType::print(AsmPrinter &printer) const {
                           buffer.printBody(printer);
                         });
   printer << ')';
-  printAgent(printer, "producer", getProducer(), getProducerThreads());
-  printAgent(printer, "consumer", getConsumer(), getConsumerThreads());
+  printAsyncKind(printer, "producer", getProducer(), getProducerThreads());
+  printAsyncKind(printer, "consumer", getConsumer(), getConsumerThreads());
   if (getScope() != Scope::Cta)
     printer << ", scope = " << stringifyScope(getScope());
   if (getOverlap())
@@ -373,56 +373,57 @@ void RingType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// Bytes by which an agent tells of a unit of work; 0 for others. Of cluster
+/// Bytes by which a producer tells of a unit of work; 0 for others. Of cluster
 /// launch control an answer (PTX ISA, clusterlaunchcontrol.try_cancel), else
 /// one access of a thread, or two.
-static int64_t getUnitBytes(Agent producer) {
+static int64_t getUnitBytes(AsyncKind producer) {
   switch (producer) {
-  case Agent::Clc:
-  case Agent::Tickets:
+  case AsyncKind::Clc:
+  case AsyncKind::AtomicCounter:
     return 16;
-  case Agent::Groups:
+  case AsyncKind::Groups:
     return 32;
   default:
     return 0;
   }
 }
 
-/// What each agent can fill and empty.
-static bool canFill(Agent agent, Space space, Scope scope) {
-  switch (agent) {
-  case Agent::Tma:
-  case Agent::Clc:
+/// What each kind can fill and empty.
+static bool canFill(AsyncKind asyncKind, Space space, Scope scope) {
+  switch (asyncKind) {
+  case AsyncKind::Tma:
+  case AsyncKind::Clc:
     return space == Space::Smem && scope != Scope::Warp;
-  case Agent::Tickets:
-  case Agent::Groups:
+  case AsyncKind::AtomicCounter:
+  case AsyncKind::Groups:
     return space == Space::Smem && scope == Scope::Cta;
-  case Agent::Mma:
+  case AsyncKind::Mma:
     return space == Space::Tmem && scope != Scope::Warp;
-  case Agent::Threads:
+  case AsyncKind::Threads:
     return space == Space::Smem && scope != Scope::Pair;
-  case Agent::TmaStore:
-  case Agent::Roles:
+  case AsyncKind::TmaStore:
+  case AsyncKind::Roles:
     return false;
   }
   return false;
 }
 
-static bool canEmpty(Agent agent, Space space, Agent producer, Scope scope) {
-  switch (agent) {
-  case Agent::Mma:
-    return space == Space::Smem && producer == Agent::Tma;
-  case Agent::Threads:
-    return space == Space::Tmem || producer == Agent::Tma ||
-           (producer == Agent::Threads && scope == Scope::Cta);
-  case Agent::TmaStore:
-    return space == Space::Smem && producer == Agent::Threads;
-  case Agent::Roles:
+static bool canEmpty(AsyncKind asyncKind, Space space, AsyncKind producer,
+                     Scope scope) {
+  switch (asyncKind) {
+  case AsyncKind::Mma:
+    return space == Space::Smem && producer == AsyncKind::Tma;
+  case AsyncKind::Threads:
+    return space == Space::Tmem || producer == AsyncKind::Tma ||
+           (producer == AsyncKind::Threads && scope == Scope::Cta);
+  case AsyncKind::TmaStore:
+    return space == Space::Smem && producer == AsyncKind::Threads;
+  case AsyncKind::Roles:
     return space == Space::Smem && getUnitBytes(producer);
-  case Agent::Tma:
-  case Agent::Clc:
-  case Agent::Tickets:
-  case Agent::Groups:
+  case AsyncKind::Tma:
+  case AsyncKind::Clc:
+  case AsyncKind::AtomicCounter:
+  case AsyncKind::Groups:
     return false;
   }
   return false;
@@ -449,8 +450,8 @@ static LogicalResult verifyOverlap(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t stages, ArrayRef<StringAttr> names,
-                               ArrayRef<BufferType> buffers, Agent producer,
-                               int64_t producerThreads, Agent consumer,
+                               ArrayRef<BufferType> buffers, AsyncKind producer,
+                               int64_t producerThreads, AsyncKind consumer,
                                int64_t consumerThreads, Scope scope,
                                int64_t overlap) {
   if (stages < 1 || stages > kMaxStages)
@@ -472,17 +473,17 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "expected a producer that can write "
                          << stringifySpace(buffer.getSpace())
                          << " with scope = " << stringifyScope(scope)
-                         << ", found " << stringifyAgent(producer);
+                         << ", found " << stringifyAsyncKind(producer);
     if (!canEmpty(consumer, buffer.getSpace(), producer, scope))
       return emitError() << "expected a consumer that can read "
                          << stringifySpace(buffer.getSpace()) << " filled by "
-                         << stringifyAgent(producer) << ", found "
-                         << stringifyAgent(consumer);
+                         << stringifyAsyncKind(producer) << ", found "
+                         << stringifyAsyncKind(consumer);
   }
   if (int64_t bytes = getUnitBytes(producer);
       bytes && (buffers.size() != 1 || buffers[0].getSizeInBytes() != bytes))
     return emitError() << "expected 1 buffer of " << bytes
-                       << " bytes filled by " << stringifyAgent(producer)
+                       << " bytes filled by " << stringifyAsyncKind(producer)
                        << ", found " << buffers.size() << ", the first of "
                        << buffers[0].getSizeInBytes() << " bytes";
   return verifyOverlap(emitError, stages, buffers, overlap);

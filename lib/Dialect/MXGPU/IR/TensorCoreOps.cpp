@@ -45,17 +45,17 @@ RingType mxgpu::findRing(Value buffer) {
 
 LogicalResult mxgpu::verifyStaged(Operation *op, Value buffer) {
   RingType ring = findRing(buffer);
-  if (!ring || ring.getConsumer() == Agent::TmaStore)
+  if (!ring || ring.getConsumer() == AsyncKind::TmaStore)
     return success();
   return op->emitOpError("expected a ring with consumer tma_store, found ")
-         << stringifyAgent(ring.getConsumer());
+         << stringifyAsyncKind(ring.getConsumer());
 }
 
 //===----------------------------------------------------------------------===//
 // Loads
 //===----------------------------------------------------------------------===//
 
-int64_t TmaLoadOp::getParts() {
+int64_t TmaLoadOp::getNumBoxes() {
   return getBuffer().getType().getSizeInBytes() /
          getMap().getType().getSizeInBytes();
 }
@@ -76,9 +76,9 @@ LogicalResult TmaLoadOp::verify() {
     return emitOpError("expected at most ")
            << map.getBox().size() << " coordinates, found "
            << getCoords().size();
-  if (ring && ring.getProducer() != Agent::Tma)
+  if (ring && ring.getProducer() != AsyncKind::Tma)
     return emitOpError("expected a ring with producer tma, found ")
-           << stringifyAgent(ring.getProducer());
+           << stringifyAsyncKind(ring.getProducer());
   if (map.getSwizzle() != buffer.getSwizzle())
     return emitOpError("expected a map with swizzle ")
            << stringifySwizzle(buffer.getSwizzle()) << ", found "
@@ -89,22 +89,22 @@ LogicalResult TmaLoadOp::verify() {
     return emitOpError("expected a map of the elements of ")
            << buffer << ", found " << map;
   int64_t found = map.getSizeInBytes(), expected = buffer.getSizeInBytes();
-  if (!getPart() && found != expected)
+  if (!getBox() && found != expected)
     return emitOpError("expected a box of ")
            << expected << " bytes, found " << found;
-  if (getPart() && expected % found)
+  if (getBox() && expected % found)
     return emitOpError("expected a box of which a number fills ")
            << expected << " bytes, found " << found;
   if (getMulticast() &&
-      (!isInPair(*this) || !getPart() ||
-       (ring && !getPart().getDefiningOp<CtaRankOp>()) || getParts() != 2))
+      (!isInPair(*this) || !getBox() ||
+       (ring && !getBox().getDefiningOp<CtaRankOp>()) || getNumBoxes() != 2))
     return emitOpError("expected a multicast of 2 parts to a pair, this CTA's "
                        "being its mxgpu.cta_rank");
   IntegerAttr part;
-  if (getPart() && matchPattern(getPart(), m_Constant(&part)) &&
-      (part.getInt() < 0 || part.getInt() >= getParts()))
+  if (getBox() && matchPattern(getBox(), m_Constant(&part)) &&
+      (part.getInt() < 0 || part.getInt() >= getNumBoxes()))
     return emitOpError("expected a part from 0 to ")
-           << getParts() - 1 << ", found " << part.getInt();
+           << getNumBoxes() - 1 << ", found " << part.getInt();
   return success();
 }
 
@@ -150,9 +150,9 @@ LogicalResult CopyScalesOp::verify() {
            << getType().getElementType();
   RingType ring = findRing(getBuffer());
   int64_t stages = ring ? ring.getStages() : kMaxStages;
-  if (int64_t slots = getSlots(); slots < 1 || slots > stages)
+  if (int64_t slots = getStages(); slots < 1 || slots > stages)
     return emitOpError("expected 1 to ")
-           << stages << " slots, as many as the ring has at most, found "
+           << stages << " stages, as many as the ring has at most, found "
            << slots;
   if (IntegerAttr column = getColumnAttr();
       column && (column.getInt() < 0 || column.getInt() % 4))

@@ -151,7 +151,7 @@ LogicalResult BulkStoreOp::verify() {
     return emitOpError("expected at most ")
            << dest.getRank() << " coordinates, found " << getCoords().size();
   int64_t parts = 1;
-  if (std::optional<int64_t> part = getPart()) {
+  if (std::optional<int64_t> part = getTile()) {
     parts = ShapedType::getNumElements(buffer.getShape().drop_back());
     if (*part < 0 || *part >= parts)
       return emitOpError("expected a part below ")

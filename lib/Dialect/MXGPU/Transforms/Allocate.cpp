@@ -126,7 +126,7 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
       auto wait = copy.getBuffer().getDefiningOp<ConsumerWaitOp>();
       if (!wait)
         return;
-      int64_t places = copy.getSlots();
+      int64_t places = copy.getStages();
       unsigned number = cast<OpResult>(copy.getBuffer()).getResultNumber();
       auto [it, isNew] = known.try_emplace(
           {wait.getRing(), number, copy.getType(), places}, requests.size());
@@ -162,7 +162,7 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
   static int64_t getAllocatingWarp(KernelOp kernel) {
     int64_t warp = 0;
     kernel.walk([&](ProducerAcquireOp acquire) {
-      if (acquire.getRing().getType().getProducer() == Agent::Mma)
+      if (acquire.getRing().getType().getProducer() == AsyncKind::Mma)
         warp = *getRole(acquire).getFirstWarp();
     });
     return warp;

@@ -15,17 +15,17 @@ using namespace mx::mxgpu;
 
 /// Whether `count` columns from each place of `drain` on are known to be behind
 /// the shared ones.
-static bool isRest(DrainColumnOp drain, int64_t count) {
+static bool isRest(EpilogueColumnOp drain, int64_t count) {
   RingType ring = drain.getStage().getType().getRing();
   return ring.getOverlap() && drain.isRest() &&
          getIndexRange(drain.getPlace())->last + count <= drain.getWidth();
 }
 
-static DrainColumnOp getDrain(LoadAccumulatorOp load) {
-  auto drain = load.getColumn().getDefiningOp<DrainColumnOp>();
+static EpilogueColumnOp getDrain(LoadAccumulatorOp load) {
+  auto drain = load.getColumn().getDefiningOp<EpilogueColumnOp>();
   bool isOfStage = drain && drain.getStage().getDefiningOp() ==
                                 load.getBuffer().getDefiningOp();
-  return isOfStage ? drain : DrainColumnOp();
+  return isOfStage ? drain : EpilogueColumnOp();
 }
 
 static int64_t getCount(LoadAccumulatorOp load) {
@@ -33,15 +33,15 @@ static int64_t getCount(LoadAccumulatorOp load) {
 }
 
 bool mx::mxgpu::isReadOfRest(Operation *op) {
-  if (auto drain = dyn_cast<DrainColumnOp>(op))
+  if (auto drain = dyn_cast<EpilogueColumnOp>(op))
     return isRest(drain, 1);
   auto load = dyn_cast<LoadAccumulatorOp>(op);
-  DrainColumnOp drain = load ? getDrain(load) : DrainColumnOp();
+  EpilogueColumnOp drain = load ? getDrain(load) : EpilogueColumnOp();
   return drain && isRest(drain, getCount(load));
 }
 
 LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
-  DrainColumnOp drain = getDrain(load);
+  EpilogueColumnOp drain = getDrain(load);
   Value column = drain ? drain.getPlace() : load.getColumn();
   // PTX ISA, tcgen05.ld: all threads of a warp execute it together, with one
   // address.

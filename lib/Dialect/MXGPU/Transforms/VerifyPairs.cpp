@@ -22,14 +22,15 @@ static bool dependsOnRank(Value value) {
          (isa<CtaRankOp>(op) || llvm::any_of(op->getOperands(), dependsOnRank));
 }
 
-/// What an agent does in a pair: the leader alone, or both.
-static LogicalResult verifyPort(RingOp ring, const Port &port, Agent agent) {
+/// What each kind does in a pair: the leader alone, or both.
+static LogicalResult verifyPort(RingOp ring, const Port &port,
+                                AsyncKind asyncKind) {
   RoleOp role = port.role;
-  bool leads = agent == Agent::Mma;
-  if (agent != Agent::Roles && role.getOnLeader() != leads)
+  bool leads = asyncKind == AsyncKind::Mma;
+  if (asyncKind != AsyncKind::Roles && role.getOnLeader() != leads)
     return role.emitOpError(leads ? "expected a role on_leader for "
                                   : "expected a role of both CTAs for ")
-           << stringifyAgent(agent) << " of ring \"" << ring.getName()
+           << stringifyAsyncKind(asyncKind) << " of ring \"" << ring.getName()
            << "\", found one " << (leads ? "of both CTAs" : "on_leader");
   for (Operation *loop : getLoops(port.take))
     if (llvm::any_of(loop->getOperands(), dependsOnRank)) {
@@ -47,7 +48,7 @@ LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
   RingType type = ring.getType();
   auto kernel = ring->getParentOfType<KernelOp>();
   // Each CTA of a pair looks for its groups by itself.
-  if (type.getProducer() == Agent::Groups)
+  if (type.getProducer() == AsyncKind::Groups)
     return kernel.isPair()
                ? verifyPort(ring, sides.producer, type.getProducer())
                : success();

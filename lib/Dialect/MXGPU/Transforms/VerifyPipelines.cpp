@@ -117,7 +117,7 @@ private:
     auto ring = take.getRing().template getDefiningOp<RingOp>();
     RoleOp role = getRole(take);
     for (Operation *loop : getLoops(take))
-      if (!isa<ForEachWorkOp, ForEachKOp>(loop))
+      if (!isa<ForEachWorkTileOp, ForEachKOp>(loop))
         return take.emitOpError("expected only mxgpu loops around it, found ")
                << loop->getName().getStringRef();
     Sides &sides = rings[ring];
@@ -173,10 +173,10 @@ private:
   /// of its own, and what they read does not change.
   static bool isShared(RingOp ring, const Sides &sides, RoleOp role) {
     RingType type = ring.getType();
-    if (type.getConsumer() == Agent::Roles)
+    if (type.getConsumer() == AsyncKind::Roles)
       return true;
-    return type.getConsumer() == Agent::Threads && !type.isPair() &&
-           type.getProducer() != Agent::Mma &&
+    return type.getConsumer() == AsyncKind::Threads && !type.isPair() &&
+           type.getProducer() != AsyncKind::Mma &&
            llvm::none_of(sides.getConsumers(),
                          [&](const Port &port) { return port.role == role; });
   }
@@ -211,16 +211,16 @@ private:
       return ring.emitOpError("expected a role that ")
              << (producer.take ? "consumes" : "produces")
              << " its stages, found none";
-    if (ring.getType().getConsumer() == Agent::Roles) {
+    if (ring.getType().getConsumer() == AsyncKind::Roles) {
       if (failed(verifyRequests(ring, sides)))
         return failure();
     } else if (producer.role == consumer.role)
       return ring.emitOpError("expected different roles to produce and "
                               "consume, found ")
              << producer.role.getSymNameAttr() << " twice";
-    if (failed(verifyAgent(ring, producer, ring.getType().getProducer(),
-                           ring.getType().getProducerThreads(),
-                           getThreads(producer))))
+    if (failed(verifyAsyncKind(ring, producer, ring.getType().getProducer(),
+                               ring.getType().getProducerThreads(),
+                               getThreads(producer))))
       return failure();
     int64_t threads = 0;
     for (Port port : sides.getConsumers())
@@ -233,8 +233,8 @@ private:
         diag.attachNote(port.take->getLoc()) << "consumed here";
         return diag;
       }
-      if (failed(verifyAgent(ring, port, ring.getType().getConsumer(),
-                             ring.getType().getConsumerThreads(), threads)))
+      if (failed(verifyAsyncKind(ring, port, ring.getType().getConsumer(),
+                                 ring.getType().getConsumerThreads(), threads)))
         return failure();
     }
     if (failed(verifyPair(ring, sides)))
@@ -271,23 +271,24 @@ private:
   /// One thread drives the copy engine and the tensor core, a warp looks for
   /// groups; `threads(n)` are all threads of a role, or of the roles that
   /// consume a ring together.
-  LogicalResult verifyAgent(RingOp ring, Port port, Agent agent,
-                            int64_t threads, int64_t found) {
+  LogicalResult verifyAsyncKind(RingOp ring, Port port, AsyncKind asyncKind,
+                                int64_t threads, int64_t found) {
     RoleOp role = port.role;
-    if (agent == Agent::Roles)
+    if (asyncKind == AsyncKind::Roles)
       return success();
-    if (agent == Agent::Groups) {
+    if (asyncKind == AsyncKind::Groups) {
       if (!role.getElected() && role.getWarps() == 1)
         return success();
       return role.emitOpError("expected a role of 1 warp, not elected, for "
                               "groups of ring \"")
              << ring.getName() << '"';
     }
-    if (agent != Agent::Threads) {
+    if (asyncKind != AsyncKind::Threads) {
       if (role.getElected())
         return success();
       return role.emitOpError("expected an elected role for ")
-             << stringifyAgent(agent) << " of ring \"" << ring.getName() << '"';
+             << stringifyAsyncKind(asyncKind) << " of ring \"" << ring.getName()
+             << '"';
     }
     if (found == threads)
       return success();
@@ -299,17 +300,17 @@ private:
   /// Every field that is read must have been written.
   LogicalResult verifyFilled(RingOp ring, const Sides &sides) {
     switch (ring.getType().getProducer()) {
-    case Agent::Tma:
+    case AsyncKind::Tma:
       return verifyLoaded(ring, sides.producer);
-    case Agent::Mma:
+    case AsyncKind::Mma:
       return verifyMultiplied(ring, sides);
-    case Agent::Threads:
+    case AsyncKind::Threads:
       return verifyWritten(ring, sides.producer);
-    case Agent::TmaStore:
-    case Agent::Clc:
-    case Agent::Tickets:
-    case Agent::Groups:
-    case Agent::Roles:
+    case AsyncKind::TmaStore:
+    case AsyncKind::Clc:
+    case AsyncKind::AtomicCounter:
+    case AsyncKind::Groups:
+    case AsyncKind::Roles:
       break;
     }
     return success();
@@ -339,15 +340,15 @@ private:
           return load.emitOpError("expected one load of each field, found a "
                                   "second of \"")
                  << getBufferName(load.getBuffer()) << '"';
-        parts.assign(load.getParts(), true);
+        parts.assign(load.getNumBoxes(), true);
         continue;
       }
-      if (load.getPart() && !matchPattern(load.getPart(), m_ConstantInt(&part)))
+      if (load.getBox() && !matchPattern(load.getBox(), m_ConstantInt(&part)))
         return load.emitOpError("expected a constant part, found another");
       auto &parts = loaded[getIndex(load.getBuffer())];
       if (parts.empty())
-        parts.resize(load.getParts());
-      if (static_cast<int64_t>(parts.size()) != load.getParts())
+        parts.resize(load.getNumBoxes());
+      if (static_cast<int64_t>(parts.size()) != load.getNumBoxes())
         return load.emitOpError("expected boxes of one size in \"")
                << getBufferName(load.getBuffer()) << "\", found "
                << load.getMap().getType();
@@ -436,7 +437,7 @@ private:
   }
 
   static bool isLoop(Operation *op) {
-    return isa<ForEachWorkOp, ForEachKOp, scf::ForOp>(op);
+    return isa<ForEachWorkTileOp, ForEachKOp, scf::ForOp>(op);
   }
 
   KernelOp kernel;

@@ -21,7 +21,7 @@ bool mx::mxgpu::isUniform(Value value) {
     auto loop = dyn_cast<scf::ForOp>(parent);
     if (loop && argument.getArgNumber() == 0)
       return llvm::all_of(loop->getOperands().take_front(3), isUniform);
-    return isa<KernelOp, ForEachWorkOp, ForEachKOp>(parent);
+    return isa<KernelOp, ForEachWorkTileOp, ForEachKOp>(parent);
   }
   Operation *op = value.getDefiningOp();
   if (isa<ThreadIdOp>(op) || op->getNumRegions() || !isMemoryEffectFree(op))
@@ -53,7 +53,7 @@ static LogicalResult verifyStaged(ProducerAcquireOp acquire) {
   for (Operation *parent = acquire->getParentOp(); !isa<RoleOp>(parent);
        parent = parent->getParentOp()) {
     auto ifOp = dyn_cast<scf::IfOp>(parent);
-    if (!isa<ForEachWorkOp, ForEachKOp, scf::ForOp>(parent) &&
+    if (!isa<ForEachWorkTileOp, ForEachKOp, scf::ForOp>(parent) &&
         !(ifOp && isUniform(ifOp.getCondition())))
       return acquire.emitOpError("expected only loops and conditions that "
                                  "threads agree on around it, found ")
@@ -122,13 +122,21 @@ static bool isCopy(Operation *op) { return isa<TmaStoreOp, BulkStoreOp>(op); }
 static int64_t getNumCopies(TypedValue<BufferType> view) {
   BufferType buffer = view.getType();
   for (Operation *user : view.getUsers()) {
-    if (auto store = dyn_cast<TmaStoreOp>(user); store && store.getPart())
+    if (auto store = dyn_cast<TmaStoreOp>(user); store && store.getBox())
       return buffer.getSizeInBytes() /
              store.getMap().getType().getSizeInBytes();
-    if (auto store = dyn_cast<BulkStoreOp>(user); store && store.getPart())
+    if (auto store = dyn_cast<BulkStoreOp>(user); store && store.getTile())
       return ShapedType::getNumElements(buffer.getShape().drop_back());
   }
   return 1;
+}
+
+/// Which box or tile of its buffer a store copies.
+static std::optional<int64_t> getCopied(TmaStoreOp store) {
+  return store.getBox();
+}
+static std::optional<int64_t> getCopied(BulkStoreOp store) {
+  return store.getTile();
 }
 
 /// As many copies as there are parts suffice if no part is copied twice.
@@ -136,12 +144,12 @@ static LogicalResult verifyParts(ProducerAcquireOp acquire) {
   llvm::SmallDenseSet<std::pair<Value, int64_t>> found;
   for (Operation &op : *acquire->getBlock()) {
     auto check = [&](auto store) -> LogicalResult {
-      if (store.getBuffer().getDefiningOp() != acquire || !store.getPart() ||
-          found.insert({store.getBuffer(), *store.getPart()}).second)
+      if (store.getBuffer().getDefiningOp() != acquire || !getCopied(store) ||
+          found.insert({store.getBuffer(), *getCopied(store)}).second)
         return success();
       return store.emitOpError("expected one copy of each part, found part ")
-             << *store.getPart() << " of \"" << getBufferName(store.getBuffer())
-             << "\" a second time";
+             << *getCopied(store) << " of \""
+             << getBufferName(store.getBuffer()) << "\" a second time";
     };
     if (auto store = dyn_cast<TmaStoreOp>(op); store && failed(check(store)))
       return failure();
@@ -163,7 +171,7 @@ static Value getCondition(Operation *op) {
 /// could be missed: the threads wait for each other there and nowhere else.
 static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
   for (Operation *loop : getLoops(acquire))
-    if (!isa<ForEachWorkOp, ForEachKOp>(loop))
+    if (!isa<ForEachWorkTileOp, ForEachKOp>(loop))
       return acquire.emitOpError("expected only mxgpu loops around it, found ")
              << loop->getName().getStringRef();
   Block *block = acquire->getBlock();

@@ -1,6 +1,6 @@
 // RUN: mx-opt %s --canonicalize --split-input-file | FileCheck %s
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // A relayout to the layout that the input has does nothing.
 // CHECK-LABEL: func @identity_relayout(
@@ -82,11 +82,11 @@ func.func @relayout_chain(%s: tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear>>
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // The quantizer writes the wanted layout at once.
 // CHECK-LABEL: func @relayout_into_quantize(
-// CHECK:         %[[INIT:.*]] = tensor.empty() : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK:         %[[INIT:.*]] = tensor.empty() : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK:         %[[Q:.*]]:2 = mx.quantize
 // CHECK-SAME:      outs(%{{[^,]*}}, %[[INIT]] :
 // CHECK-NOT:     mx.relayout
@@ -109,11 +109,11 @@ func.func @relayout_into_quantize(%x: tensor<256x512xbf16>)
 // Sizes that are computed after the quantizer are those of its scales.
 // CHECK-LABEL: func @relayout_into_quantize_dynamic(
 // CHECK-SAME:      %{{[^:]*}}: tensor<?x512xbf16>, %[[M:[^:]*]]: index
-// CHECK:         tensor.empty(%[[M]]) : tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK:         tensor.empty(%[[M]]) : tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK:         mx.quantize
 // CHECK-NOT:     mx.relayout
 func.func @relayout_into_quantize_dynamic(%x: tensor<?x512xbf16>, %m: index)
-    -> tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>> {
+    -> tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>> {
   %e = tensor.empty(%m) : tensor<?x512xf8E4M3FN>
   %f = tensor.empty(%m) : tensor<?x16xf8E8M0FNU>
   %q, %s = mx.quantize ins(%x : tensor<?x512xbf16>)
@@ -121,21 +121,21 @@ func.func @relayout_into_quantize_dynamic(%x: tensor<?x512xbf16>, %m: index)
       -> tensor<?x512xf8E4M3FN>, tensor<?x16xf8E8M0FNU>
   %c0 = arith.constant 0 : index
   %d = tensor.dim %s, %c0 : tensor<?x16xf8E8M0FNU>
-  %init = tensor.empty(%m) : tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  %init = tensor.empty(%m) : tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
   %t = mx.relayout ins(%s : tensor<?x16xf8E8M0FNU>)
-      outs(%init : tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-      -> tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-  return %t : tensor<?x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+      outs(%init : tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+      -> tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+  return %t : tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }
 
 // -----
 
-#rows = #mx.scale_layout<tcgen05, ragged = rows, groups = 4>
+#rows = #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>
 
 // With the groups of the quantizer, it writes ragged rows.
 // CHECK-LABEL: func @relayout_into_ragged_quantize
 // CHECK:         mx.quantize ragged = rows
-// CHECK-SAME:      tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+// CHECK-SAME:      tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
 // CHECK-NOT:     mx.relayout
 func.func @relayout_into_ragged_quantize(%x: tensor<300x64xbf16>, %o: tensor<4xi32>,
                                          %e: tensor<300x64xf8E4M3FN>, %f: tensor<300x2xf8E8M0FNU>,
@@ -167,7 +167,7 @@ func.func @relayout_not_into_plain_quantize(%x: tensor<300x64xbf16>, %o: tensor<
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // The linear scales are wanted too.
 // CHECK-LABEL: func @relayout_of_shared_scales
@@ -310,9 +310,9 @@ func.func @fold_cast(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8E8M0FNU>, %b
 // CHECK-LABEL: func @cast_of_layout
 // CHECK:         tensor.cast
 // CHECK:         mx.dequantize {{.*}}tensor<256x16xf8E8M0FNU>)
-func.func @cast_of_layout(%q: tensor<256x512xf8E4M3FN>, %t: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+func.func @cast_of_layout(%q: tensor<256x512xf8E4M3FN>, %t: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
                           %init: tensor<256x512xf32>) -> tensor<256x512xf32> {
-  %l = tensor.cast %t : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>> to tensor<256x16xf8E8M0FNU>
+  %l = tensor.cast %t : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>> to tensor<256x16xf8E8M0FNU>
   %x = mx.dequantize ins(%q, %l : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
       outs(%init : tensor<256x512xf32>) -> tensor<256x512xf32>
   return %x : tensor<256x512xf32>
@@ -354,7 +354,7 @@ func.func @keep_accumulated_init(%a: tensor<16x64xf8E4M3FN>, %sa: tensor<16x2xf8
 // CHECK-LABEL: func @unused_value_and_axis(
 // CHECK-SAME:      %{{[^:]*}}: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xbf16>
 // CHECK:         mx.quantize ins(%[[Y]] : tensor<64x64xbf16>)
-// CHECK-SAME:      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU> producer {
+// CHECK-SAME:      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU> prologue {
 // CHECK-NEXT:    ^bb0(%[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      %[[V:.*]] = arith.negf %[[B]]
 // CHECK-NEXT:      mx.yield %[[V]] : bf16
@@ -368,7 +368,7 @@ func.func @unused_value_and_axis(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>,
       axes = [0, 1]
       -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>,
          tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
-      producer {
+      prologue {
       ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
         %v = arith.negf %b : bf16
         mx.yield %a, %v : bf16, bf16
@@ -381,7 +381,7 @@ func.func @unused_value_and_axis(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>,
 // Values side by side are one: an axis goes, not one of them.
 // CHECK-LABEL: func @unused_axis_of_concat(
 // CHECK:         %[[R:.*]]:2 = mx.quantize
-// CHECK-SAME:      axes = [0] concat -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU> producer {
+// CHECK-SAME:      axes = [0] concat -> tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU> prologue {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      mx.yield %[[A]], %[[A]] : bf16, bf16
 func.func @unused_axis_of_concat(%x: tensor<64x64xbf16>, %e: tensor<64x128xf8E4M3FN>, %f: tensor<64x4xf8E8M0FNU>,
@@ -390,7 +390,7 @@ func.func @unused_axis_of_concat(%x: tensor<64x64xbf16>, %e: tensor<64x128xf8E4M
       outs(%e, %f, %et, %ft : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>, tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>)
       axes = [1, 0] concat
       -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>, tensor<128x64xf8E4M3FN>, tensor<128x2xf8E8M0FNU>
-      producer {
+      prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
         mx.yield %a, %a : bf16, bf16
       }
@@ -402,7 +402,7 @@ func.func @unused_axis_of_concat(%x: tensor<64x64xbf16>, %e: tensor<64x128xf8E4M
 // Magnitudes of the values that are left are left.
 // CHECK-LABEL: func @unused_value_with_amax(
 // CHECK:         %[[R:.*]]:3 = mx.quantize
-// CHECK-SAME:      amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32> producer {
+// CHECK-SAME:      amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32> prologue {
 // CHECK-NEXT:    ^bb0(%[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      %[[V:.*]] = arith.negf %[[B]]
 // CHECK-NEXT:      mx.yield %[[V]] : bf16
@@ -416,7 +416,7 @@ func.func @unused_value_with_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M
       amax
       -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>,
          tensor<f32>, tensor<f32>
-      producer {
+      prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
         %v = arith.negf %a : bf16
         mx.yield %a, %v : bf16, bf16
@@ -455,15 +455,15 @@ func.func @only_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: ten
 
 // -----
 
-// CHECK-LABEL: func @identity_producer
+// CHECK-LABEL: func @identity_prologue
 // CHECK:         mx.quantize
-// CHECK-NOT:     producer
+// CHECK-NOT:     prologue
 // CHECK:         return
-func.func @identity_producer(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
+func.func @identity_prologue(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
     -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
   %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
       -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
-      producer {
+      prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
         mx.yield %a : bf16
       }
@@ -472,20 +472,20 @@ func.func @identity_producer(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>,
 
 // -----
 
-// A producer that yields the numbers of a quantized input dequantizes; an input
+// A prologue that yields the numbers of a quantized input dequantizes; an input
 // goes with its scales.
-// CHECK-LABEL: func @dequantizing_producer
+// CHECK-LABEL: func @dequantizing_prologue
 // CHECK-SAME:      %[[S1:[^:]*]]: tensor<64x2xf8E8M0FNU>, %[[S2:[^:]*]]: tensor<64x4xf8E4M3FN>
 // CHECK:         mx.quantize ins(%{{[^,]*}} : tensor<64x64xf4E2M1FN>) input_scales(%[[S2]] : tensor<64x4xf8E4M3FN>)
 // CHECK:         ^bb0(%[[A:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      mx.yield %[[A]]
-func.func @dequantizing_producer(%s1: tensor<64x2xf8E8M0FNU>, %s2: tensor<64x4xf8E4M3FN>, %x: tensor<64x64xi8>,
+func.func @dequantizing_prologue(%s1: tensor<64x2xf8E8M0FNU>, %s2: tensor<64x4xf8E4M3FN>, %x: tensor<64x64xi8>,
                                  %y: tensor<64x64xf4E2M1FN>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>)
     -> (tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) {
   %q:2 = mx.quantize ins(%x, %y : tensor<64x64xi8>, tensor<64x64xf4E2M1FN>)
       input_scales(%s1, %s2 : tensor<64x2xf8E8M0FNU>, tensor<64x4xf8E4M3FN>)
       outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
-      producer {
+      prologue {
       ^bb0(%a: f32, %b: bf16, %row: index, %col: index):
         mx.yield %b : bf16
       }
@@ -494,7 +494,7 @@ func.func @dequantizing_producer(%s1: tensor<64x2xf8E8M0FNU>, %s2: tensor<64x4xf
 
 // -----
 
-// The last input stays though the producer does not use it: it has the shape.
+// The last input stays though the prologue does not use it: it has the shape.
 // CHECK-LABEL: func @last_input(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>
 // CHECK:         mx.quantize ins(%[[X]] : tensor<64x64xbf16>)
@@ -505,7 +505,7 @@ func.func @last_input(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>, %one: f32,
   %r:2 = mx.quantize ins(%x, %y : tensor<64x64xbf16>, tensor<64x64xbf16>)
       outs(%e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
       -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
-      producer {
+      prologue {
       ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
         mx.yield %one : f32
       }
@@ -517,20 +517,20 @@ func.func @last_input(%x: tensor<64x64xbf16>, %y: tensor<64x64xbf16>, %one: f32,
 // Scales of the second value move their layout into the quantizer too.
 // CHECK-LABEL: func @relayout_of_second_value
 // CHECK:         mx.quantize
-// CHECK-SAME:      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK-SAME:      -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NOT:     mx.relayout
 func.func @relayout_of_second_value(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>,
-                                    %f: tensor<64x2xf8E8M0FNU>, %t: tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-    -> (tensor<64x2xf8E8M0FNU>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>) {
+                                    %f: tensor<64x2xf8E8M0FNU>, %t: tensor<64x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+    -> (tensor<64x2xf8E8M0FNU>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) {
   %r:4 = mx.quantize ins(%x : tensor<64x64xbf16>)
       outs(%e, %f, %e, %f : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
       -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
-      producer {
+      prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
         %v = arith.negf %a : bf16
         mx.yield %a, %v : bf16, bf16
       }
-  %y = mx.relayout ins(%r#3 : tensor<64x2xf8E8M0FNU>) outs(%t : tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-      -> tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-  return %r#1, %y : tensor<64x2xf8E8M0FNU>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  %y = mx.relayout ins(%r#3 : tensor<64x2xf8E8M0FNU>) outs(%t : tensor<64x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+      -> tensor<64x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+  return %r#1, %y : tensor<64x2xf8E8M0FNU>, tensor<64x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }

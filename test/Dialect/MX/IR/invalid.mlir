@@ -4,30 +4,30 @@
 // breaks; functions without a number break the declared type of an operand.
 
 // expected-error @below {{expected no groups in a layout that is not ragged, found 3}}
-func.func private @scale_layout_c1(tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = none, groups = 3>>)
+func.func private @scale_layout_c1(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = none, groups = 3>>)
 
 // -----
 // expected-error @below {{expected 1 to 2147483648 groups in a ragged layout, found 0}}
-func.func private @scale_layout_c2(tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 0>>)
+func.func private @scale_layout_c2(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 0>>)
 
 // -----
 // expected-error @below {{expected 1 to 2147483648 groups in a ragged layout, found 2147483649}}
-func.func private @scale_layout_c2_large(tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 2147483649>>)
+func.func private @scale_layout_c2_large(tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2147483649>>)
 
 // -----
 // expected-error @below {{expected a scale tensor of rank 2 or more, found rank 1}}
-func.func private @scale_layout_c3(tensor<128xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+func.func private @scale_layout_c3(tensor<128xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
 
 // -----
 // expected-error @below {{expected a ragged scale tensor of rank 2, found rank 3}}
-func.func private @scale_layout_c4(tensor<2x128x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 2>>)
+func.func private @scale_layout_c4(tensor<2x128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2>>)
 
 // -----
 // expected-error @below {{expected scales of type f8E8M0FNU or f8E4M3FN, found 'f32'}}
-func.func private @scale_layout_c5(tensor<128x4xf32, #mx.scale_layout<tcgen05>>)
+func.func private @scale_layout_c5(tensor<128x4xf32, #mx.scale_layout<sf_128x4>>)
 
 // -----
-// expected-error @below {{expected one of [linear, tcgen05] for physical arrangement of the scales of a tensor, got: swizzled}}
+// expected-error @below {{expected one of [linear, sf_128x4] for physical arrangement of the scales of a tensor, got: swizzled}}
 func.func private @scale_layout_syntax(tensor<128x4xf8E8M0FNU, #mx.scale_layout<swizzled>>)
 
 // -----
@@ -326,33 +326,33 @@ func.func @quantize_c14_ragged(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E
 
 // -----
 // expected-note @below {{scales is defined here}}
-func.func @quantize_c15(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>) {
-  // expected-error @below {{'mx.quantize' op expected scales with ragged = none, found #mx.scale_layout<tcgen05, ragged = rows, groups = 4>}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+func.func @quantize_c15(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>) {
+  // expected-error @below {{'mx.quantize' op expected scales with ragged = none, found #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
   return
 }
 
 // -----
 // expected-note @below {{scales is defined here}}
-func.func @quantize_c15_missing(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %g: tensor<4xi32>) {
-  // expected-error @below {{'mx.quantize' op expected scales with ragged = rows, found #mx.scale_layout<tcgen05>}}
-  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @quantize_c15_missing(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.quantize' op expected scales with ragged = rows, found #mx.scale_layout<sf_128x4>}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
   return
 }
 
 // -----
 // expected-note @below {{scales is defined here}}
-func.func @quantize_c15_groups(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>, %g: tensor<4xi32>) {
-  // expected-error @below {{'mx.quantize' op expected scales in 4 groups, found #mx.scale_layout<tcgen05, ragged = rows, groups = 3>}}
-  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>
+func.func @quantize_c15_groups(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.quantize' op expected scales in 4 groups, found #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>}}
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>
   return
 }
 
 // -----
 // expected-note @below {{scales is defined here}}
-func.func @quantize_c15_materialized(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>) {
-  // expected-error @below {{'mx.quantize' op expected scales without encoding, found #mx.scale_layout<tcgen05>}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>) -> tensor<256x512xf8E4M3FN>, tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @quantize_c15_materialized(%x: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) {
+  // expected-error @below {{'mx.quantize' op expected scales without encoding, found #mx.scale_layout<sf_128x4>}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) -> tensor<256x512xf8E4M3FN>, tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
   return
 }
 
@@ -487,15 +487,15 @@ func.func @quantize_c12_gather(%x: tensor<64x64xbf16>, %i: tensor<100xi32>, %o0:
 
 // -----
 func.func @quantize_c18(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected 1 input without a producer, found 2}}
+  // expected-error @below {{'mx.quantize' op expected 1 input without a prologue, found 2}}
   %r:2 = mx.quantize ins(%x, %y : tensor<256x512xbf16>, tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
   return
 }
 
 // -----
 func.func @quantize_c19(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected producer arguments ('bf16', 'index', 'index'), found ('f32', 'index', 'index')}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  // expected-error @below {{'mx.quantize' op expected prologue arguments ('bf16', 'index', 'index'), found ('f32', 'index', 'index')}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: f32, %i: index, %j: index):
     mx.yield %a : f32
   }
@@ -504,8 +504,8 @@ func.func @quantize_c19(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0:
 
 // -----
 func.func @quantize_c19_count(%x: tensor<256x512xbf16>, %y: tensor<256x512xf32>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected producer arguments ('bf16', 'f32', 'index', 'index'), found ('bf16', 'f32', 'index')}}
-  %r:2 = mx.quantize ins(%x, %y : tensor<256x512xbf16>, tensor<256x512xf32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  // expected-error @below {{'mx.quantize' op expected prologue arguments ('bf16', 'f32', 'index', 'index'), found ('bf16', 'f32', 'index')}}
+  %r:2 = mx.quantize ins(%x, %y : tensor<256x512xbf16>, tensor<256x512xf32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %b: f32, %i: index):
     mx.yield %a : bf16
   }
@@ -514,8 +514,8 @@ func.func @quantize_c19_count(%x: tensor<256x512xbf16>, %y: tensor<256x512xf32>,
 
 // -----
 func.func @quantize_c20(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected the producer to yield f32, bf16 or f16, found ('f64')}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  // expected-error @below {{'mx.quantize' op expected the prologue to yield f32, bf16 or f16, found ('f64')}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %b = arith.extf %a : bf16 to f64
     mx.yield %b : f64
@@ -525,8 +525,8 @@ func.func @quantize_c20(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0:
 
 // -----
 func.func @quantize_c20_none(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected the producer to yield f32, bf16 or f16, found ()}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  // expected-error @below {{'mx.quantize' op expected the prologue to yield f32, bf16 or f16, found ()}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     mx.yield
   }
@@ -535,8 +535,8 @@ func.func @quantize_c20_none(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>,
 
 // -----
 func.func @quantize_c20_terminator(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected the producer to end with 'mx.yield'}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  // expected-error @below {{'mx.quantize' op expected the prologue to end with 'mx.yield'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %b = arith.negf %a : bf16
   }
@@ -546,7 +546,7 @@ func.func @quantize_c20_terminator(%x: tensor<256x512xbf16>, %y: tensor<256x512x
 // -----
 func.func @quantize_c4_values(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected elements and scales in outs for each of 2 values and 1 axes, found 2 outs}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     mx.yield %a, %a : bf16, bf16
   }
@@ -555,8 +555,8 @@ func.func @quantize_c4_values(%x: tensor<256x512xbf16>, %y: tensor<256x512xbf16>
 
 // -----
 func.func @quantize_c21(%x: tensor<8x32xbf16>, %o0: tensor<8x32xf4E2M1FN>, %o1: tensor<8x2xf8E4M3FN>, %g: f32) {
-  // expected-error @below {{'mx.quantize' op expected the producer to yield 1 value with global_scale, found 2}}
-  %r:4 = mx.quantize ins(%x : tensor<8x32xbf16>) global_scale(%g) outs(%o0, %o1, %o0, %o1 : tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN>, tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN>) block_size = 16 -> tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN>, tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN> producer {
+  // expected-error @below {{'mx.quantize' op expected the prologue to yield 1 value with global_scale, found 2}}
+  %r:4 = mx.quantize ins(%x : tensor<8x32xbf16>) global_scale(%g) outs(%o0, %o1, %o0, %o1 : tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN>, tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN>) block_size = 16 -> tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN>, tensor<8x32xf4E2M1FN>, tensor<8x2xf8E4M3FN> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     mx.yield %a, %a : bf16, bf16
   }
@@ -567,7 +567,7 @@ func.func @quantize_c21(%x: tensor<8x32xbf16>, %o0: tensor<8x32xf4E2M1FN>, %o1: 
 // expected-note @below {{input is defined here}}
 func.func @quantize_c18_shape(%x: tensor<256x512xbf16>, %y: tensor<128x512xbf16>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected dimension 0 of input to be 256, found 128}}
-  %r:2 = mx.quantize ins(%x, %y : tensor<256x512xbf16>, tensor<128x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x, %y : tensor<256x512xbf16>, tensor<128x512xbf16>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %b: bf16, %i: index, %j: index):
     mx.yield %a : bf16
   }
@@ -577,7 +577,7 @@ func.func @quantize_c18_shape(%x: tensor<256x512xbf16>, %y: tensor<128x512xbf16>
 // -----
 func.func @quantize_c25(%x: tensor<256x512xf8E4M3FN>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected input_scales for each input of elements, which are 1, found 0}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %z = arith.constant 0.0 : f32
     mx.yield %z : f32
@@ -588,7 +588,7 @@ func.func @quantize_c25(%x: tensor<256x512xf8E4M3FN>, %o0: tensor<256x512xf8E4M3
 // -----
 func.func @quantize_c25_numbers(%x: tensor<256x512xbf16>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected input_scales for each input of elements, which are 0, found 1}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x : tensor<256x512xbf16>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %z = arith.constant 0.0 : f32
     mx.yield %z : f32
@@ -598,7 +598,7 @@ func.func @quantize_c25_numbers(%x: tensor<256x512xbf16>, %s: tensor<256x16xf8E8
 
 // -----
 func.func @quantize_c26(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a producer with input_scales, found none}}
+  // expected-error @below {{'mx.quantize' op expected a prologue with input_scales, found none}}
   %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>
   return
 }
@@ -606,7 +606,7 @@ func.func @quantize_c26(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FN
 // -----
 func.func @quantize_c27(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<2xi32>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected no groups with input_scales, found ragged = rows}}
-  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) offsets(%o : tensor<2xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ragged = rows ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) offsets(%o : tensor<2xi32>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %z = arith.constant 0.0 : f32
     mx.yield %z : f32
@@ -619,7 +619,7 @@ func.func @quantize_c28(%s: tensor<256x32xf8E4M3FN>,
 // expected-note @below {{input is defined here}}
     %x: tensor<256x512xf8E4M3FN>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected input of type f4E2M1FN with scales of type f8E4M3FN, found 'f8E4M3FN'}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x32xf8E4M3FN>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x32xf8E4M3FN>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %z = arith.constant 0.0 : f32
     mx.yield %z : f32
@@ -632,7 +632,7 @@ func.func @quantize_c29(%x: tensor<256x512xf8E4M3FN>,
 // expected-note @below {{input_scales is defined here}}
     %s: tensor<256x32xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected dimension 1 of input_scales to be 16, found 32}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x32xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x32xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %z = arith.constant 0.0 : f32
     mx.yield %z : f32
@@ -645,7 +645,7 @@ func.func @quantize_c29_tiles(%x: tensor<256x512xf8E4M3FN>,
 // expected-note @below {{input_scales is defined here}}
     %s: tensor<2x16x32x4x4xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected dimension 1 of input_scales to be 4, found 16}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<2x16x32x4x4xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<2x16x32x4x4xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %z = arith.constant 0.0 : f32
     mx.yield %z : f32
@@ -656,9 +656,9 @@ func.func @quantize_c29_tiles(%x: tensor<256x512xf8E4M3FN>,
 // -----
 func.func @quantize_c30(%x: tensor<256x512xf8E4M3FN>,
 // expected-note @below {{input_scales is defined here}}
-    %s: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 2>>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected input_scales with ragged = none, found #mx.scale_layout<tcgen05, ragged = rows, groups = 2>}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 2>>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+    %s: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2>>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected input_scales with ragged = none, found #mx.scale_layout<sf_128x4, ragged = rows, groups = 2>}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 2>>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %z = arith.constant 0.0 : f32
     mx.yield %z : f32
@@ -668,8 +668,8 @@ func.func @quantize_c30(%x: tensor<256x512xf8E4M3FN>,
 
 // -----
 func.func @quantize_c31(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected the producer's argument of a quantized input to be f32, bf16 or f16, found 'f8E4M3FN'}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  // expected-error @below {{'mx.quantize' op expected the prologue's argument of a quantized input to be f32, bf16 or f16, found 'f8E4M3FN'}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
   ^bb0(%a: f8E4M3FN, %i: index, %j: index):
     %z = arith.constant 0.0 : f32
     mx.yield %z : f32
@@ -679,8 +679,8 @@ func.func @quantize_c31(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FN
 
 // -----
 func.func @quantize_c31_missing(%x: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x512xf8E4M3FN>, %o1: tensor<256x16xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected producer arguments ('f32', 'index', 'index'), found ()}}
-  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> producer {
+  // expected-error @below {{'mx.quantize' op expected prologue arguments ('f32', 'index', 'index'), found ()}}
+  %r:2 = mx.quantize ins(%x : tensor<256x512xf8E4M3FN>) input_scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o0, %o1 : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>) -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU> prologue {
     %z = arith.constant 0.0 : f32
     mx.yield %z : f32
   }
@@ -692,7 +692,7 @@ func.func @quantize_c29_multiple(%s: tensor<64x3xf8E8M0FNU>,
 // expected-note @below {{input is defined here}}
     %x: tensor<64x112xi8>, %o0: tensor<112x64xf8E4M3FN>, %o1: tensor<112x2xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 32, found 112; the nearest are 96 and 128}}
-  %r:2 = mx.quantize ins(%x : tensor<64x112xi8>) input_scales(%s : tensor<64x3xf8E8M0FNU>) outs(%o0, %o1 : tensor<112x64xf8E4M3FN>, tensor<112x2xf8E8M0FNU>) axes = [0] -> tensor<112x64xf8E4M3FN>, tensor<112x2xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x : tensor<64x112xi8>) input_scales(%s : tensor<64x3xf8E8M0FNU>) outs(%o0, %o1 : tensor<112x64xf8E4M3FN>, tensor<112x2xf8E8M0FNU>) axes = [0] -> tensor<112x64xf8E4M3FN>, tensor<112x2xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     mx.yield %a : bf16
   }
@@ -701,15 +701,15 @@ func.func @quantize_c29_multiple(%s: tensor<64x3xf8E8M0FNU>,
 
 // -----
 func.func @quantize_c32(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a producer that yields 2 values or more with concat, found none}}
+  // expected-error @below {{'mx.quantize' op expected a prologue that yields 2 values or more with concat, found none}}
   %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
   return
 }
 
 // -----
 func.func @quantize_c32_one(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a producer that yields 2 values or more with concat, found 1}}
-  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU> producer {
+  // expected-error @below {{'mx.quantize' op expected a prologue that yields 2 values or more with concat, found 1}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     mx.yield %a : bf16
   }
@@ -718,8 +718,8 @@ func.func @quantize_c32_one(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>,
 
 // -----
 func.func @quantize_c33(%x: tensor<64x64xbf16>, %o0: tensor<64x128xf8E4M3FN>, %o1: tensor<64x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected the producer to yield values of one type with concat, found ('bf16', 'f32')}}
-  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) concat -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU> producer {
+  // expected-error @below {{'mx.quantize' op expected the prologue to yield values of one type with concat, found ('bf16', 'f32')}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) concat -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %b = arith.extf %a : bf16 to f32
     mx.yield %a, %b : bf16, f32
@@ -730,7 +730,7 @@ func.func @quantize_c33(%x: tensor<64x64xbf16>, %o0: tensor<64x128xf8E4M3FN>, %o
 // -----
 func.func @quantize_c34(%x: tensor<64x300xbf16>, %o: tensor<4xi32>, %o0: tensor<64x1152xf8E4M3FN>, %o1: tensor<64x36xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected groups of rows, or none, with concat, found ragged = reduction}}
-  %r:2 = mx.quantize ragged = reduction ins(%x : tensor<64x300xbf16>) offsets(%o : tensor<4xi32>) outs(%o0, %o1 : tensor<64x1152xf8E4M3FN>, tensor<64x36xf8E8M0FNU>) concat -> tensor<64x1152xf8E4M3FN>, tensor<64x36xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ragged = reduction ins(%x : tensor<64x300xbf16>) offsets(%o : tensor<4xi32>) outs(%o0, %o1 : tensor<64x1152xf8E4M3FN>, tensor<64x36xf8E8M0FNU>) concat -> tensor<64x1152xf8E4M3FN>, tensor<64x36xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     mx.yield %a, %a : bf16, bf16
   }
@@ -742,7 +742,7 @@ func.func @quantize_c34(%x: tensor<64x300xbf16>, %o: tensor<4xi32>, %o0: tensor<
 // expected-note @below {{elements is defined here}}
 func.func @quantize_c13_concat(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x4xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected dimension 1 of elements to be 128, found 64}}
-  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x4xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) concat -> tensor<64x64xf8E4M3FN>, tensor<64x4xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     mx.yield %a, %a : bf16, bf16
   }
@@ -755,7 +755,7 @@ func.func @quantize_c12_concat(
 // expected-note @below {{input is defined here}}
     %x: tensor<64x48xbf16>, %o0: tensor<64x96xf8E4M3FN>, %o1: tensor<64x3xf8E8M0FNU>) {
   // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 32, found 48; the nearest are 32 and 64}}
-  %r:2 = mx.quantize ins(%x : tensor<64x48xbf16>) outs(%o0, %o1 : tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>) concat -> tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU> producer {
+  %r:2 = mx.quantize ins(%x : tensor<64x48xbf16>) outs(%o0, %o1 : tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU>) concat -> tensor<64x96xf8E4M3FN>, tensor<64x3xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     mx.yield %a, %a : bf16, bf16
   }
@@ -985,55 +985,55 @@ func.func @relayout_c7_ragged(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4
 
 // -----
 // expected-note @below {{input is defined here}}
-func.func @relayout_c8(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.relayout' op expected input in layout linear beside a materialized tensor, found #mx.scale_layout<tcgen05>}}
-  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
+func.func @relayout_c8(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected input in layout linear beside a materialized tensor, found #mx.scale_layout<sf_128x4>}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
   return
 }
 
 // -----
 // expected-note @below {{outs is defined here}}
-func.func @relayout_c8_materialized(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>) {
-  // expected-error @below {{'mx.relayout' op expected outs without encoding, found #mx.scale_layout<tcgen05>}}
-  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>) -> tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @relayout_c8_materialized(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) {
+  // expected-error @below {{'mx.relayout' op expected outs without encoding, found #mx.scale_layout<sf_128x4>}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) -> tensor<2x4x32x4x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
   return
 }
 
 // -----
 func.func @relayout_c9(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU>, %g: tensor<4xi32>) {
-  // expected-error @below {{'mx.relayout' op expected one linear and one tcgen05 layout with ragged = rows, found #mx.scale_layout<linear> and #mx.scale_layout<linear>}}
+  // expected-error @below {{'mx.relayout' op expected one linear and one sf_128x4 layout with ragged = rows, found #mx.scale_layout<linear> and #mx.scale_layout<linear>}}
   %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x16xf8E8M0FNU>) -> tensor<256x16xf8E8M0FNU>
   return
 }
 
 // -----
 // expected-note @below {{outs is defined here}}
-func.func @relayout_c9_kind(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %g: tensor<4xi32>) {
-  // expected-error @below {{'mx.relayout' op expected outs with ragged = rows, found #mx.scale_layout<tcgen05>}}
-  %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+func.func @relayout_c9_kind(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.relayout' op expected outs with ragged = rows, found #mx.scale_layout<sf_128x4>}}
+  %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
   return
 }
 
 // -----
 // expected-note @below {{outs is defined here}}
-func.func @relayout_c9_groups(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>, %g: tensor<4xi32>) {
-  // expected-error @below {{'mx.relayout' op expected outs in 4 groups, found #mx.scale_layout<tcgen05, ragged = rows, groups = 3>}}
-  %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>
+func.func @relayout_c9_groups(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.relayout' op expected outs in 4 groups, found #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>}}
+  %r = mx.relayout ragged = rows ins(%i : tensor<256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>
   return
 }
 
 // -----
-func.func @relayout_c10(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>) {
-  // expected-error @below {{'mx.relayout' op expected ragged = rows and offsets between #mx.scale_layout<linear> and #mx.scale_layout<tcgen05, ragged = rows, groups = 3>, found none}}
-  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>
+func.func @relayout_c10(%i: tensor<256x16xf8E8M0FNU>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>) {
+  // expected-error @below {{'mx.relayout' op expected ragged = rows and offsets between #mx.scale_layout<linear> and #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>, found none}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>
   return
 }
 
 // -----
 // expected-note @below {{outs is defined here}}
-func.func @relayout_c10_groups(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 2>>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 3>>) {
-  // expected-error @below {{'mx.relayout' op expected outs with the groups of #mx.scale_layout<tcgen05, ragged = reduction, groups = 2>, found #mx.scale_layout<tcgen05, ragged = reduction, groups = 3>}}
-  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 2>>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 3>>
+func.func @relayout_c10_groups(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>, %o0: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 3>>) {
+  // expected-error @below {{'mx.relayout' op expected outs with the groups of #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>, found #mx.scale_layout<sf_128x4, ragged = reduction, groups = 3>}}
+  %r = mx.relayout ins(%i : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>) outs(%o0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 3>>) -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 3>>
   return
 }
 
@@ -1155,9 +1155,9 @@ func.func @matmul_c9_tiles(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8
 
 // -----
 // expected-note @below {{a_scales is defined here}}
-func.func @matmul_c10(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
-  // expected-error @below {{'mx.matmul' op expected a_scales with ragged = none, found #mx.scale_layout<tcgen05, ragged = rows, groups = 3>}}
-  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+func.func @matmul_c10(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
+  // expected-error @below {{'mx.matmul' op expected a_scales with ragged = none, found #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
   return
 }
 
@@ -1319,17 +1319,17 @@ func.func @grouped_matmul_c10(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<3x1x32x4x
 
 // -----
 // expected-note @below {{a_scales is defined here}}
-func.func @grouped_matmul_c11(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected a_scales with ragged = rows, found #mx.scale_layout<tcgen05>}}
-  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
+func.func @grouped_matmul_c11(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a_scales with ragged = rows, found #mx.scale_layout<sf_128x4>}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xbf16>) -> tensor<300x48xbf16>
   return
 }
 
 // -----
 // expected-note @below {{b_scales is defined here}}
-func.func @grouped_matmul_c11_reduction(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected b_scales with ragged = reduction, found #mx.scale_layout<tcgen05, ragged = rows, groups = 4>}}
-  %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
+func.func @grouped_matmul_c11_reduction(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected b_scales with ragged = reduction, found #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>}}
+  %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
   return
 }
 
@@ -1366,28 +1366,28 @@ func.func @grouped_matmul_c14(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E
 // -----
 func.func @grouped_matmul_c15(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
   // expected-error @below {{'mx.grouped_matmul' op expected at least 1 part, found 0}}
-  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) parts = 0 -> tensor<300x24xf32>
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 0 -> tensor<300x24xf32>
   return
 }
 
 // -----
 func.func @grouped_matmul_c15_negative(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
   // expected-error @below {{'mx.grouped_matmul' op expected at least 1 part, found -2}}
-  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) parts = -2 -> tensor<300x24xf32>
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = -2 -> tensor<300x24xf32>
   return
 }
 
 // -----
 func.func @grouped_matmul_c15_epilogue(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
   // expected-error @below {{'mx.grouped_matmul' op expected an epilogue that makes one number of 2 parts, found none}}
-  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) parts = 2 -> tensor<300x24xf32>
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 -> tensor<300x24xf32>
   return
 }
 
 // -----
 func.func @grouped_matmul_c15_accumulate(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
   // expected-error @below {{'mx.grouped_matmul' op expected accumulate without parts, scatter and quantized outs, found it with them}}
-  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) parts = 2 accumulate -> tensor<300x24xf32> epilogue {
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 accumulate -> tensor<300x24xf32> epilogue {
   ^bb0(%x: f32, %y: f32, %row: index, %col: index):
     mx.yield %x : f32
   }
@@ -1435,7 +1435,7 @@ func.func @grouped_matmul_c17_rows(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x
 // -----
 func.func @grouped_matmul_c17_parts(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>, %to: tensor<300xi32>) {
   // expected-error @below {{'mx.grouped_matmul' op expected scatter with one out and one part, found 1 outs and 2 parts}}
-  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<300xi32>) outs(%o0 : tensor<300x24xf32>) parts = 2 -> tensor<300x24xf32> epilogue {
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<300xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 -> tensor<300x24xf32> epilogue {
   ^bb0(%x: f32, %y: f32, %row: index, %col: index):
     mx.yield %x : f32
   }
@@ -1470,7 +1470,7 @@ func.func @grouped_matmul_c18_shape(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300
 // expected-note @below {{outs is defined here}}
 func.func @grouped_matmul_c9_parts(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>) {
   // expected-error @below {{'mx.grouped_matmul' op expected dimension 1 of outs to be 24, found 48}}
-  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) parts = 2 -> tensor<300x48xf32> epilogue {
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) num_b = 2 -> tensor<300x48xf32> epilogue {
   ^bb0(%x: f32, %y: f32, %row: index, %col: index):
     mx.yield %x : f32
   }

@@ -7,16 +7,16 @@
 
 // CHECK-LABEL: func @quantize
 // CHECK:         mx.quantize ins(%{{[^ ,)]+}} : tensor<256x512xbf16>)
-// CHECK-SAME:      outs(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-// CHECK-SAME:      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK-SAME:      outs(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+// CHECK-SAME:      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @quantize(%x: tensor<256x512xbf16>, %e: tensor<256x512xf8E4M3FN>,
-                    %f: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-    -> (tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>) {
+                    %f: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+    -> (tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) {
   %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
-      outs(%e, %f : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      outs(%e, %f : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
       axes = [1] block_size = 32 scale_rounding = ceil
-      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-  return %q, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+      -> tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+  return %q, %s : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }
 
 // CHECK-LABEL: func @quantize_both_axes
@@ -67,19 +67,19 @@ func.func @amax(%x: tensor<?x64xbf16>, %init: tensor<f32>, %y: memref<7xf16>, %m
 // CHECK-LABEL: func @quantize_ragged
 // CHECK:         mx.quantize ragged = rows ins(%{{[^ ,)]+}} : tensor<300x64xbf16>) offsets(%{{[^ ,)]+}} : tensor<4xi32>)
 func.func @quantize_ragged(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %e: tensor<300x64xf8E4M3FN>,
-                           %f: tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>,
+                           %f: tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>,
                            %g: tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
-                           %h: tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>) {
+                           %h: tensor<64x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>) {
   %r:4 = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>)
       outs(%e, %f, %g, %h : tensor<300x64xf8E4M3FN>,
-           tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>,
+           tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>,
            tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
-           tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>)
+           tensor<64x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>)
       axes = [1, 0]
       -> tensor<300x64xf8E4M3FN>,
-         tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>,
+         tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>,
          tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
-         tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>
+         tensor<64x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>
   return
 }
 
@@ -117,22 +117,22 @@ func.func @dequantize(%q: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>
 
 // CHECK-LABEL: func @relayout
 // CHECK:         mx.relayout ins(%{{[^ ,)]+}} : tensor<256x16xf8E8M0FNU>)
-// CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+// CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
 // CHECK:         mx.relayout ins(%{{[^ ,)]+}} : memref<256x16xf8E8M0FNU>) outs(%{{[^ ,)]+}} : memref<2x4x32x4x4xf8E8M0FNU>){{$}}
 // CHECK:         mx.relayout ragged = rows ins(%{{[^ ,)]+}} : memref<256x16xf8E8M0FNU>) offsets(%{{[^ ,)]+}} : memref<3xi32>)
 // CHECK-SAME:      outs(%{{[^ ,)]+}} : memref<5x4x32x4x4xf8E8M0FNU>){{$}}
 func.func @relayout(%s: tensor<256x16xf8E8M0FNU>,
-                    %init: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+                    %init: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
                     %l: memref<256x16xf8E8M0FNU>, %t: memref<2x4x32x4x4xf8E8M0FNU>,
                     %o: memref<3xi32>, %r: memref<5x4x32x4x4xf8E8M0FNU>)
-    -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>> {
+    -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>> {
   %0 = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU>)
-      outs(%init : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-      -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+      outs(%init : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+      -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
   mx.relayout ins(%l : memref<256x16xf8E8M0FNU>) outs(%t : memref<2x4x32x4x4xf8E8M0FNU>)
   mx.relayout ragged = rows ins(%l : memref<256x16xf8E8M0FNU>) offsets(%o : memref<3xi32>)
       outs(%r : memref<5x4x32x4x4xf8E8M0FNU>)
-  return %0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+  return %0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }
 
 // CHECK-LABEL: func @matmul
@@ -204,28 +204,28 @@ func.func @grouped_matmul_rows(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8
 // CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<4x64x48xf32>) accumulate -> tensor<4x64x48xf32>
 func.func @grouped_matmul_reduction(
     %a: tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
-    %sa: tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>,
+    %sa: tensor<64x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>,
     %b: tensor<48x896xf8E5M2>, %sb: tensor<48x28xf8E8M0FNU>,
     %o: tensor<4xi32>, %init: tensor<4x64x48xf32>) -> tensor<4x64x48xf32> {
   %c = mx.grouped_matmul ragged = reduction
       ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
-          tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>,
+          tensor<64x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>,
           tensor<48x896xf8E5M2>, tensor<48x28xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
       outs(%init : tensor<4x64x48xf32>) accumulate -> tensor<4x64x48xf32>
   return %c : tensor<4x64x48xf32>
 }
 
-// CHECK-LABEL: func @quantize_producer
+// CHECK-LABEL: func @quantize_prologue
 // CHECK:         mx.quantize ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<8x64xbf16>, tensor<8x64xf32>)
-// CHECK-SAME:      -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<8x64xf8E5M2>, tensor<8x2xf8E8M0FNU> producer {
+// CHECK-SAME:      -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<8x64xf8E5M2>, tensor<8x2xf8E8M0FNU> prologue {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
 // CHECK:           mx.yield %[[A]], %{{.*}} : bf16, f32
-func.func @quantize_producer(%x: tensor<8x64xbf16>, %y: tensor<8x64xf32>, %e: tensor<8x64xf8E4M3FN>,
+func.func @quantize_prologue(%x: tensor<8x64xbf16>, %y: tensor<8x64xf32>, %e: tensor<8x64xf8E4M3FN>,
                              %d: tensor<8x64xf8E5M2>, %f: tensor<8x2xf8E8M0FNU>) -> tensor<8x64xf8E5M2> {
   %r:4 = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xf32>)
       outs(%e, %f, %d, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<8x64xf8E5M2>, tensor<8x2xf8E8M0FNU>)
       -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>, tensor<8x64xf8E5M2>, tensor<8x2xf8E8M0FNU>
-      producer {
+      prologue {
       ^bb0(%a: bf16, %b: f32, %row: index, %col: index):
         %c = arith.mulf %b, %b : f32
         mx.yield %a, %c : bf16, f32
@@ -235,17 +235,17 @@ func.func @quantize_producer(%x: tensor<8x64xbf16>, %y: tensor<8x64xf32>, %e: te
 
 // CHECK-LABEL: func @quantize_quantized
 // CHECK:         mx.quantize ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x64xf8E4M3FN>, tensor<?x64xbf16>, tensor<?x64xf4E2M1FN>)
-// CHECK-SAME:      input_scales(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<?x1x32x4x4xf8E4M3FN>)
+// CHECK-SAME:      input_scales(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<?x1x32x4x4xf8E4M3FN>)
 // CHECK-SAME:      gather(%{{[^ ,)]+}} : tensor<96xi32>)
 // CHECK-NEXT:    ^bb0(%{{.*}}: f16, %{{.*}}: bf16, %{{.*}}: f32, %{{.*}}: index, %{{.*}}: index):
-func.func @quantize_quantized(%x: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+func.func @quantize_quantized(%x: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
                               %y: tensor<?x64xbf16>, %z: tensor<?x64xf4E2M1FN>, %t: tensor<?x1x32x4x4xf8E4M3FN>,
                               %i: tensor<96xi32>, %e: tensor<96x64xf8E4M3FN>, %f: tensor<96x2xf8E8M0FNU>)
     -> tensor<96x64xf8E4M3FN> {
   %r:2 = mx.quantize ins(%x, %y, %z : tensor<?x64xf8E4M3FN>, tensor<?x64xbf16>, tensor<?x64xf4E2M1FN>)
-      input_scales(%s, %t : tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<?x1x32x4x4xf8E4M3FN>)
+      input_scales(%s, %t : tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<?x1x32x4x4xf8E4M3FN>)
       gather(%i : tensor<96xi32>) outs(%e, %f : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>)
-      -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU> producer {
+      -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU> prologue {
       ^bb0(%a: f16, %b: bf16, %c: f32, %row: index, %col: index):
         mx.yield %c : f32
       }

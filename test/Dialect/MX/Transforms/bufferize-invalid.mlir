@@ -2,12 +2,12 @@
 
 // A memref has no encoding: the layout would be lost.
 func.func @encoded(%s: tensor<256x16xf8E8M0FNU>,
-                   %init: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-    -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>> {
-  // expected-error @below {{expected tensors without layout encoding to bufferize, found 'tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>'; mx-materialize-layouts makes layouts explicit}}
+                   %init: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+    -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>> {
+  // expected-error @below {{expected tensors without layout encoding to bufferize, found 'tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>'; mx-materialize-layouts makes layouts explicit}}
   // expected-error @below {{failed to bufferize op}}
   %t = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU>)
-      outs(%init : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-      -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-  return %t : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+      outs(%init : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+      -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+  return %t : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }

@@ -149,19 +149,19 @@ func.func @grouped(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %e: tensor<300x64
 
 // -----
 
-// What a producer reads from outside becomes a buffer; no input is copied.
-// CHECK-LABEL: func @producer(
+// What a prologue reads from outside becomes a buffer; no input is copied.
+// CHECK-LABEL: func @prologue(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<8x64xbf16>, %[[P:[^:]*]]: memref<8xbf16>
 // CHECK-NOT:     memref.copy
-// CHECK:         mx.quantize ins(%[[X]] : memref<8x64xbf16>) {{.*}} producer {
+// CHECK:         mx.quantize ins(%[[X]] : memref<8x64xbf16>) {{.*}} prologue {
 // CHECK:           memref.load %[[P]]
 // CHECK-NOT:     memref.copy
 // CHECK:         return
-func.func @producer(%x: tensor<8x64xbf16>, %p: tensor<8xbf16>, %e: tensor<8x64xf8E4M3FN>, %f: tensor<8x2xf8E8M0FNU>)
+func.func @prologue(%x: tensor<8x64xbf16>, %p: tensor<8xbf16>, %e: tensor<8x64xf8E4M3FN>, %f: tensor<8x2xf8E8M0FNU>)
     -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) {
   %r:2 = mx.quantize ins(%x : tensor<8x64xbf16>) outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
       -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
-      producer {
+      prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
         %b = tensor.extract %p[%row] : tensor<8xbf16>
         %c = arith.mulf %a, %b : bf16
@@ -176,14 +176,14 @@ func.func @producer(%x: tensor<8x64xbf16>, %p: tensor<8xbf16>, %e: tensor<8x64xf
 // CHECK-LABEL: func @quantized_input(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<8x64xi8>, %[[S:[^:]*]]: memref<8x2xf8E8M0FNU>
 // CHECK-NOT:     memref.copy
-// CHECK:         mx.quantize ins(%[[X]] : memref<8x64xi8>) input_scales(%[[S]] : memref<8x2xf8E8M0FNU>) {{.*}} producer {
+// CHECK:         mx.quantize ins(%[[X]] : memref<8x64xi8>) input_scales(%[[S]] : memref<8x2xf8E8M0FNU>) {{.*}} prologue {
 // CHECK-NOT:     memref.copy
 // CHECK:         return
 func.func @quantized_input(%x: tensor<8x64xi8>, %s: tensor<8x2xf8E8M0FNU>, %e: tensor<8x64xf8E4M3FN>,
                            %f: tensor<8x2xf8E8M0FNU>) -> (tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) {
   %r:2 = mx.quantize ins(%x : tensor<8x64xi8>) input_scales(%s : tensor<8x2xf8E8M0FNU>)
       outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>) -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
-      producer {
+      prologue {
       ^bb0(%a: f16, %row: index, %col: index):
         mx.yield %a : f16
       }

@@ -1,7 +1,7 @@
-// RUN: mx-opt %s --mx-expand-math --mx-fuse-quantize-producers | FileCheck %s
+// RUN: mx-opt %s --mx-expand-math --mx-fuse-prologues | FileCheck %s
 
 // The sine of large angles is a branch, which does not keep an operation from
-// becoming the producer of a quantization.
+// becoming the prologue of a quantization.
 
 // CHECK-LABEL: func.func @sine(
 // CHECK-NOT:     linalg.generic

@@ -1,20 +1,20 @@
-// RUN: mx-opt %s --split-input-file --mx-fuse-quantize-producers --cse | FileCheck %s
+// RUN: mx-opt %s --split-input-file --mx-fuse-prologues --cse | FileCheck %s
 
 !t = tensor<64x96xbf16>
 !e = tensor<64x96xf8E4M3FN>
-!s = tensor<64x3xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<64x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !a = tensor<96x64xf8E4M3FN>
 !b = tensor<96x2xf8E8M0FNU>
 
 // A tensor that is quantized again along the other axis is not stored as
-// numbers; its producer says which these are.
+// numbers; its prologue says which these are.
 // CHECK-LABEL: func @other_axis(
-// CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK-SAME:      %[[E:[^:]*]]: tensor<64x96xf8E4M3FN>, %[[S:[^:]*]]: tensor<64x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NOT:     mx.dequantize
 // CHECK:         mx.quantize ins(%[[E]] : tensor<64x96xf8E4M3FN>)
-// CHECK-SAME:      input_scales(%[[S]] : tensor<64x3xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+// CHECK-SAME:      input_scales(%[[S]] : tensor<64x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
 // CHECK-SAME:      axes = [0]
-// CHECK-SAME:      producer {
+// CHECK-SAME:      prologue {
 // CHECK-NEXT:    ^bb0(%[[X:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      mx.yield %[[X]] : bf16
 func.func @other_axis(%e: !e, %s: !s, %a: !a, %b: !b) -> (!a, !b) {
@@ -182,7 +182,7 @@ func.func @used(%e: !e, %s: !s) -> (!e, !s, !t) {
 func.func @used_inside(%e: !e, %s: !s) -> (!e, !s) {
   %i = tensor.empty() : !t
   %d = mx.dequantize ins(%e, %s : !e, !s) outs(%i : !t) -> !t
-  %q:2 = mx.quantize ins(%d : !t) outs(%e, %s : !e, !s) -> !e, !s producer {
+  %q:2 = mx.quantize ins(%d : !t) outs(%e, %s : !e, !s) -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %c0 = arith.constant 0 : index
     %0 = tensor.extract %d[%c0, %col] : !t
@@ -266,7 +266,7 @@ func.func @computed_codes(%x: !t, %s: !s, %e: !e, %f: !s) -> (!e, !s) {
     %0 = arith.truncf %a : bf16 to f8E4M3FN
     linalg.yield %0 : f8E4M3FN
   } -> !e
-  %q:2 = mx.quantize ins(%c : !e) input_scales(%s : !s) outs(%e, %f : !e, !s) -> !e, !s producer {
+  %q:2 = mx.quantize ins(%c : !e) input_scales(%s : !s) outs(%e, %f : !e, !s) -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %0 = arith.extf %a : bf16 to f32
     mx.yield %0 : f32

@@ -1,21 +1,21 @@
 // RUN: mx-opt %s --mx-materialize-layouts --split-input-file -verify-diagnostics
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // A cast would be a no-op that changes what the bytes mean.
 func.func @cast(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU> {
-  // expected-error @below {{'tensor.cast' op cannot carry the layout #mx.scale_layout<tcgen05> to a physical tensor; expected an mx operation, func, scf.for, scf.if, scf.while, arith.select, tensor.empty or tensor.dim}}
+  // expected-error @below {{'tensor.cast' op cannot carry the layout #mx.scale_layout<sf_128x4> to a physical tensor; expected an mx operation, func, scf.for, scf.if, scf.while, arith.select, tensor.empty or tensor.dim}}
   %0 = tensor.cast %s : tensor<256x16xf8E8M0FNU, #tiled> to tensor<256x16xf8E8M0FNU>
   return %0 : tensor<256x16xf8E8M0FNU>
 }
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // A slice of rows is no slice of tiles.
 func.func @extract_slice(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<64x16xf8E8M0FNU, #tiled> {
-  // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.scale_layout<tcgen05>}}
+  // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
   %0 = tensor.extract_slice %s[0, 0] [64, 16] [1, 1]
       : tensor<256x16xf8E8M0FNU, #tiled> to tensor<64x16xf8E8M0FNU, #tiled>
   return %0 : tensor<64x16xf8E8M0FNU, #tiled>
@@ -23,10 +23,10 @@ func.func @extract_slice(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<64x16xf
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 func.func @collapse_shape(%s: tensor<2x128x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU, #tiled> {
-  // expected-error @below {{'tensor.collapse_shape' op cannot carry the layout #mx.scale_layout<tcgen05>}}
+  // expected-error @below {{'tensor.collapse_shape' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
   %0 = tensor.collapse_shape %s [[0, 1], [2]]
       : tensor<2x128x16xf8E8M0FNU, #tiled> into tensor<256x16xf8E8M0FNU, #tiled>
   return %0 : tensor<256x16xf8E8M0FNU, #tiled>
@@ -42,11 +42,11 @@ func.func @linear_too(%s: tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear>>) ->
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 func.func @branch(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0FNU, #tiled> {
-  // expected-error @above {{'func.func' op cannot carry the layout #mx.scale_layout<tcgen05>}}
-  // expected-error @below {{'cf.br' op cannot carry the layout #mx.scale_layout<tcgen05>}}
+  // expected-error @above {{'func.func' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
+  // expected-error @below {{'cf.br' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
   cf.br ^next(%s : tensor<256x16xf8E8M0FNU, #tiled>)
 ^next(%t: tensor<256x16xf8E8M0FNU, #tiled>):
   return %t : tensor<256x16xf8E8M0FNU, #tiled>
@@ -54,41 +54,41 @@ func.func @branch(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> tensor<256x16xf8E8M0F
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // Inside another type there is no rule for it.
 func.func private @callee(tensor<256x16xf8E8M0FNU, #tiled>)
 func.func @function_type() {
-  // expected-error @below {{'func.constant' op cannot carry the layout #mx.scale_layout<tcgen05>}}
+  // expected-error @below {{'func.constant' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
   %f = func.constant @callee : (tensor<256x16xf8E8M0FNU, #tiled>) -> ()
   return
 }
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 func.func @constant() -> tensor<256x16xf8E8M0FNU, #tiled> {
-  // expected-error @below {{'arith.constant' op cannot carry the layout #mx.scale_layout<tcgen05>}}
+  // expected-error @below {{'arith.constant' op cannot carry the layout #mx.scale_layout<sf_128x4>}}
   %0 = arith.constant dense<1.0> : tensor<256x16xf8E8M0FNU, #tiled>
   return %0 : tensor<256x16xf8E8M0FNU, #tiled>
 }
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // Three tiles of rows may be 257 rows or 384.
 func.func @lost_size(%s: tensor<?x16xf8E8M0FNU, #tiled>) -> index {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{'tensor.dim' op expected a tensor.empty or an mx operation that gives the logical size of dimension 0 of a tensor in layout #mx.scale_layout<tcgen05>, found none}}
+  // expected-error @below {{'tensor.dim' op expected a tensor.empty or an mx operation that gives the logical size of dimension 0 of a tensor in layout #mx.scale_layout<sf_128x4>, found none}}
   %0 = tensor.dim %s, %c0 : tensor<?x16xf8E8M0FNU, #tiled>
   return %0 : index
 }
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // The operation that would tell runs only if %p holds.
 func.func @size_known_elsewhere(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0FNU, #tiled>,
@@ -105,21 +105,21 @@ func.func @size_known_elsewhere(%q: tensor<?x64xf8E4M3FN>, %s: tensor<?x2xf8E8M0
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 func.func @variable_dimension(%s: tensor<256x16xf8E8M0FNU, #tiled>, %d: index) -> index {
-  // expected-error @below {{'tensor.dim' op expected a constant dimension below 2 of a tensor in layout #mx.scale_layout<tcgen05>, found a variable}}
+  // expected-error @below {{'tensor.dim' op expected a constant dimension below 2 of a tensor in layout #mx.scale_layout<sf_128x4>, found a variable}}
   %0 = tensor.dim %s, %d : tensor<256x16xf8E8M0FNU, #tiled>
   return %0 : index
 }
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 func.func @dimension_out_of_range(%s: tensor<256x16xf8E8M0FNU, #tiled>) -> index {
   %c2 = arith.constant 2 : index
-  // expected-error @below {{'tensor.dim' op expected a constant dimension below 2 of a tensor in layout #mx.scale_layout<tcgen05>, found 2}}
+  // expected-error @below {{'tensor.dim' op expected a constant dimension below 2 of a tensor in layout #mx.scale_layout<sf_128x4>, found 2}}
   %0 = tensor.dim %s, %c2 : tensor<256x16xf8E8M0FNU, #tiled>
   return %0 : index
 }

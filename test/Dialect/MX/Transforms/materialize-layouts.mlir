@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --mx-materialize-layouts --split-input-file | FileCheck %s
 // RUN: mx-opt %s --mx-materialize-layouts --mx-materialize-layouts --split-input-file | FileCheck %s
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // CHECK-LABEL: func @static(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<300x192xbf16>) -> (tensor<300x192xf8E4M3FN>, tensor<3x2x32x4x4xf8E8M0FNU>)
@@ -40,7 +40,7 @@ func.func private @external(tensor<300x6xf8E8M0FNU, #tiled>)
 // CHECK-SAME:      %{{[^:]*}}: tensor<1x7x32x4x4xf8E8M0FNU>, %{{[^:]*}}: tensor<64x28xf8E8M0FNU>)
 func.func @shape_kept(%l: tensor<300x6xf8E8M0FNU, #mx.scale_layout<linear>>,
                       %e: tensor<64x896xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>,
-                      %f: tensor<64x28xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>,
+                      %f: tensor<64x28xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>,
                       %g: tensor<64x28xf8E8M0FNU, #mx.scale_layout<linear, ragged = reduction, groups = 4>>) {
   return
 }
@@ -54,24 +54,24 @@ func.func @shape_kept(%l: tensor<300x6xf8E8M0FNU, #mx.scale_layout<linear>>,
 // CHECK:         mx.grouped_matmul ragged = rows
 // CHECK-SAME:      tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x1x1x32x4x4xf8E8M0FNU>
 func.func @ragged_rows(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %b: tensor<4x48x64xf8E4M3FN>,
-                       %sb: tensor<4x48x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>) -> tensor<300x48xbf16> {
+                       %sb: tensor<4x48x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) -> tensor<300x48xbf16> {
   %e = tensor.empty() : tensor<300x64xf8E4M3FN>
-  %f = tensor.empty() : tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+  %f = tensor.empty() : tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
   %q, %s = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>)
-      outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>)
-      -> tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+      outs(%e, %f : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>)
+      -> tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
   %init = tensor.empty() : tensor<300x48xbf16>
   %c = mx.grouped_matmul ragged = rows
       ins(%q, %s, %b, %sb : tensor<300x64xf8E4M3FN>,
-          tensor<300x2xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>,
-          tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+          tensor<300x2xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>,
+          tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
       offsets(%o : tensor<4xi32>) outs(%init : tensor<300x48xbf16>) -> tensor<300x48xbf16>
   return %c : tensor<300x48xbf16>
 }
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // CHECK-LABEL: func @control_flow(
 // CHECK-SAME:      %[[S:[^:]*]]: tensor<2x4x32x4x4xf8E8M0FNU>
@@ -118,17 +118,17 @@ func.func @control_flow(%s: tensor<256x16xf8E8M0FNU, #tiled>, %l: tensor<256x16x
 // CHECK:         %[[TILES:.*]] = arith.addi %[[FLOOR]], %[[C3:.*]] : index
 // CHECK:         tensor.empty(%[[TILES]]) : tensor<?x2x32x4x4xf8E8M0FNU>
 func.func @dynamic_empty(%b: index, %r: index, %c: index)
-    -> (tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
-        tensor<?x5xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>) {
-  %0 = tensor.empty(%b, %r, %c) : tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-  %1 = tensor.empty(%r) : tensor<?x5xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>
-  return %0, %1 : tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
-                  tensor<?x5xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 3>>
+    -> (tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
+        tensor<?x5xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>) {
+  %0 = tensor.empty(%b, %r, %c) : tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+  %1 = tensor.empty(%r) : tensor<?x5xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>
+  return %0, %1 : tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
+                  tensor<?x5xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>
 }
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // tensor.dim gives the logical size: a constant, a size of tensor.empty, a
 // dimension of the physical tensor, ...
@@ -199,10 +199,10 @@ func.func @dim_of_relayout(%l: tensor<?x2xf8E8M0FNU>, %t: tensor<?x2xf8E8M0FNU, 
 // CHECK:         mx.matmul {{.*}} accumulate {mark = 7 : i64} -> tensor<8x8xf32> epilogue {
 // CHECK-NEXT:    ^bb0(%[[ACC:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      mx.yield %[[ACC]] : f32
-func.func @epilogue(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+func.func @epilogue(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
                     %init: tensor<8x8xf32>) -> tensor<8x8xf32> {
-  %c = mx.matmul ins(%a, %s, %a, %s : tensor<8x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
-                     tensor<8x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+  %c = mx.matmul ins(%a, %s, %a, %s : tensor<8x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
+                     tensor<8x32xf8E4M3FN>, tensor<8x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
       outs(%init : tensor<8x8xf32>) accumulate {mark = 7} -> tensor<8x8xf32>
       epilogue {
       ^bb0(%acc: f32, %row: index, %col: index):
@@ -213,34 +213,34 @@ func.func @epilogue(%a: tensor<8x32xf8E4M3FN>, %s: tensor<8x1xf8E8M0FNU, #mx.sca
 
 // -----
 
-// Scales of every value of a producer, and the logical size of the last.
-// CHECK-LABEL: func @producer(
+// Scales of every value of a prologue, and the logical size of the last.
+// CHECK-LABEL: func @prologue(
 // CHECK:         %[[R:.*]]:4 = mx.quantize
-// CHECK-SAME:      -> tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>, tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU> producer {
+// CHECK-SAME:      -> tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU>, tensor<?x64xf8E4M3FN>, tensor<?x1x32x4x4xf8E8M0FNU> prologue {
 // CHECK:           mx.yield
 // CHECK:         %[[D:.*]] = tensor.dim %{{.*}}, %{{.*}} : tensor<?x64xf8E4M3FN>
 // CHECK:         return %[[R]]#3, %[[D]]
-func.func @producer(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>,
-                    %f: tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-    -> (tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, index) {
+func.func @prologue(%x: tensor<?x64xbf16>, %e: tensor<?x64xf8E4M3FN>,
+                    %f: tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+    -> (tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, index) {
   %c0 = arith.constant 0 : index
   %r:4 = mx.quantize ins(%x : tensor<?x64xbf16>)
-      outs(%e, %f, %e, %f : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
-                            tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-      -> tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
-         tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-      producer {
+      outs(%e, %f, %e, %f : tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
+                            tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+      -> tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
+         tensor<?x64xf8E4M3FN>, tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+      prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
         %b = arith.negf %a : bf16
         mx.yield %a, %b : bf16, bf16
       }
-  %d = tensor.dim %r#3, %c0 : tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-  return %r#3, %d : tensor<?x2xf8E8M0FNU, #mx.scale_layout<tcgen05>>, index
+  %d = tensor.dim %r#3, %c0 : tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+  return %r#3, %d : tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, index
 }
 
 // -----
 
-#tiled = #mx.scale_layout<tcgen05>
+#tiled = #mx.scale_layout<sf_128x4>
 
 // Scales of inputs, whose sizes are those of the elements that they belong to.
 // CHECK-LABEL: func @input_scales(
@@ -252,7 +252,7 @@ func.func @input_scales(%q: tensor<?x64xf4E2M1FN>, %s: tensor<?x4xf8E4M3FN, #til
                         %f: tensor<?x2xf8E8M0FNU>) -> (tensor<?x64xi8>, index) {
   %c0 = arith.constant 0 : index
   %r:2 = mx.quantize ins(%q : tensor<?x64xf4E2M1FN>) input_scales(%s : tensor<?x4xf8E4M3FN, #tiled>)
-      outs(%e, %f : tensor<?x64xi8>, tensor<?x2xf8E8M0FNU>) -> tensor<?x64xi8>, tensor<?x2xf8E8M0FNU> producer {
+      outs(%e, %f : tensor<?x64xi8>, tensor<?x2xf8E8M0FNU>) -> tensor<?x64xi8>, tensor<?x2xf8E8M0FNU> prologue {
       ^bb0(%a: bf16, %row: index, %col: index):
         mx.yield %a : bf16
       }

@@ -11,9 +11,9 @@
 // CHECK-NOT:     scf.for
 // CHECK:         %[[P:.*]] = tensor.dim %[[NUMBERS]]
 // CHECK:         %[[OUT:.*]] = tensor.empty(%[[P]]) : tensor<?x96xbf16>
-// CHECK:         %[[S:.*]] = tensor.empty(%[[P]]) : tensor<?x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+// CHECK:         %[[S:.*]] = tensor.empty(%[[P]]) : tensor<?x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
 // CHECK:         %[[A:.*]]:2 = mx.quantize ragged = rows ins(%[[X]] : tensor<?x128xbf16>) gather(%[[NUMBERS]] : tensor<?xi32>) offsets(%[[ENDS]] : tensor<4xi32>) outs(%{{.*}}, %[[S]] :
-// CHECK:         %[[B:.*]]:2 = mx.quantize ins(%[[W]] : tensor<4x96x128xbf16>) {{.*}} -> tensor<4x96x128xf8E4M3FN>, tensor<4x96x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK:         %[[B:.*]]:2 = mx.quantize ins(%[[W]] : tensor<4x96x128xbf16>) {{.*}} -> tensor<4x96x128xf8E4M3FN>, tensor<4x96x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK:         %[[Y:.*]] = mx.grouped_matmul ragged = rows ins(%[[A]]#0, %[[A]]#1, %[[B]]#0, %[[B]]#1 : {{.*}}) offsets(%[[ENDS]] : tensor<4xi32>) outs(%[[OUT]] : tensor<?x96xbf16>) -> tensor<?x96xbf16>
 // CHECK:         return %[[Y]]
 func.func @rows(%x: tensor<?x128xbf16>, %numbers: tensor<?xi32>, %w: tensor<4x96x128xbf16>, %ends: tensor<4xi32>) -> tensor<?x96xbf16> {
@@ -58,7 +58,7 @@ func.func @rows(%x: tensor<?x128xbf16>, %numbers: tensor<?xi32>, %w: tensor<4x96
 // are added to what is there.
 // CHECK-LABEL: func.func @added(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x96xbf16>, %[[W:.*]]: tensor<4x96x128xbf16>, %[[ENDS:.*]]: tensor<4xi64>, %[[Y:.*]]: tensor<?x128xf32>)
-// CHECK:         mx.quantize ins(%[[W]] : tensor<4x96x128xbf16>) {{.*}} axes = [0] -> tensor<4x128x96xf8E4M3FN>, tensor<4x128x3xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK:         mx.quantize ins(%[[W]] : tensor<4x96x128xbf16>) {{.*}} axes = [0] -> tensor<4x128x96xf8E4M3FN>, tensor<4x128x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK:         mx.grouped_matmul ragged = rows {{.*}} outs(%[[Y]] : tensor<?x128xf32>) accumulate -> tensor<?x128xf32>
 func.func @added(%x: tensor<?x96xbf16>, %w: tensor<4x96x128xbf16>, %ends: tensor<4xi64>, %y: tensor<?x128xf32>) -> tensor<?x128xf32> {
   %c0 = arith.constant 0 : index
@@ -97,7 +97,7 @@ func.func @added(%x: tensor<?x96xbf16>, %w: tensor<4x96x128xbf16>, %ends: tensor
 // CHECK-LABEL: func.func @reduction(
 // CHECK-SAME:    %[[X:.*]]: tensor<200x128xbf16>, %[[DY:.*]]: tensor<200x96xbf16>, %[[ENDS:.*]]: tensor<4xi32>)
 // CHECK:         %[[OUT:.*]] = tensor.empty() : tensor<4x96x128xf32>
-// CHECK:         %[[A:.*]]:2 = mx.quantize ragged = rows ins(%[[DY]] : tensor<200x96xbf16>) {{.*}} axes = [0] -> tensor<96x768xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>, tensor<96x24xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = reduction, groups = 4>>
+// CHECK:         %[[A:.*]]:2 = mx.quantize ragged = rows ins(%[[DY]] : tensor<200x96xbf16>) {{.*}} axes = [0] -> tensor<96x768xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>, tensor<96x24xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 4>>
 // CHECK:         %[[B:.*]]:2 = mx.quantize ragged = rows ins(%[[X]] : tensor<200x128xbf16>) {{.*}} axes = [0] -> tensor<128x768xf8E4M3FN, #mx.ragged<groups = 4, align = 128>>
 // CHECK:         mx.grouped_matmul ragged = reduction ins(%[[A]]#0, %[[A]]#1, %[[B]]#0, %[[B]]#1 : {{.*}}) offsets(%[[ENDS]] : tensor<4xi32>) outs(%[[OUT]] : tensor<4x96x128xf32>) -> tensor<4x96x128xf32>
 func.func @reduction(%x: tensor<200x128xbf16>, %dy: tensor<200x96xbf16>, %ends: tensor<4xi32>) -> tensor<4x96x128xf32> {

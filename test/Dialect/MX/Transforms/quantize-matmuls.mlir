@@ -15,8 +15,8 @@
 // CHECK-SAME:    %[[A:.*]]: tensor<64x128xbf16>, %[[B:.*]]: tensor<128x96xbf16>)
 // CHECK-NOT:     linalg.
 // CHECK-DAG:     %[[OUT:.*]] = tensor.empty() : tensor<64x96xbf16>
-// CHECK:         %[[QA:.*]]:2 = mx.quantize ins(%[[A]] : tensor<64x128xbf16>) outs(%{{.*}}) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-// CHECK:         %[[QB:.*]]:2 = mx.quantize ins(%[[B]] : tensor<128x96xbf16>) outs(%{{.*}}) axes = [0] -> tensor<96x128xf8E4M3FN>, tensor<96x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+// CHECK:         %[[QA:.*]]:2 = mx.quantize ins(%[[A]] : tensor<64x128xbf16>) outs(%{{.*}}) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+// CHECK:         %[[QB:.*]]:2 = mx.quantize ins(%[[B]] : tensor<128x96xbf16>) outs(%{{.*}}) axes = [0] -> tensor<96x128xf8E4M3FN>, tensor<96x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK:         %[[C:.*]] = mx.matmul ins(%[[QA]]#0, %[[QA]]#1, %[[QB]]#0, %[[QB]]#1 : {{.*}}) outs(%[[OUT]] : tensor<64x96xbf16>) -> tensor<64x96xbf16>
 // CHECK:         return %[[C]]
 // NVFP4-LABEL: func.func @plain(

@@ -136,12 +136,12 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 // A slice of an encoded tensor has no meaning.
-func.func @encoded(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %b: tensor<96x512xf8E4M3FN>,
+func.func @encoded(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %b: tensor<96x512xf8E4M3FN>,
     %sb: tensor<96x16xf8E8M0FNU>, %init: tensor<256x96xf32>) -> tensor<256x96xf32> {
-  // expected-error @below {{expected linear or materialized layouts to tile, found 'tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>'}}
+  // expected-error @below {{expected linear or materialized layouts to tile, found 'tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>'}}
   // expected-error @below {{to tile operation}}
   // expected-error @below {{failed to generate tiling loops}}
-  %c = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>,
+  %c = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>,
                      tensor<96x512xf8E4M3FN>, tensor<96x16xf8E8M0FNU>)
       outs(%init : tensor<256x96xf32>) -> tensor<256x96xf32>
   return %c : tensor<256x96xf32>
@@ -209,7 +209,7 @@ func.func @concat(%x: tensor<256x64xbf16>, %e: tensor<256x128xf8E4M3FN>, %f: ten
   // expected-error @below {{failed to generate tiling loops}}
   %q:2 = mx.quantize ins(%x : tensor<256x64xbf16>)
       outs(%e, %f : tensor<256x128xf8E4M3FN>, tensor<256x4xf8E8M0FNU>) concat
-      -> tensor<256x128xf8E4M3FN>, tensor<256x4xf8E8M0FNU> producer {
+      -> tensor<256x128xf8E4M3FN>, tensor<256x4xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %row: index, %column: index):
     mx.yield %a, %a : bf16, bf16
   }
@@ -298,7 +298,7 @@ func.func @input_scales(%x: tensor<256x64xf8E4M3FN>, %s: tensor<2x1x32x4x4xf8E8M
   // expected-error @below {{to tile operation}}
   // expected-error @below {{failed to generate tiling loops}}
   %r:2 = mx.quantize ins(%x : tensor<256x64xf8E4M3FN>) input_scales(%s : tensor<2x1x32x4x4xf8E8M0FNU>)
-      outs(%e, %f : tensor<256x64xi8>, tensor<256x2xf8E8M0FNU>) -> tensor<256x64xi8>, tensor<256x2xf8E8M0FNU> producer {
+      outs(%e, %f : tensor<256x64xi8>, tensor<256x2xf8E8M0FNU>) -> tensor<256x64xi8>, tensor<256x2xf8E8M0FNU> prologue {
       ^bb0(%a: f32, %row: index, %col: index):
         mx.yield %a : f32
       }

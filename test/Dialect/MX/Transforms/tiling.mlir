@@ -216,27 +216,27 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// All inputs of a producer are sliced, and it counts rows and columns of the
+// All inputs of a prologue are sliced, and it counts rows and columns of the
 // input from the start of the tile, for axis 0 too.
-// CHECK-LABEL: func @producer(
+// CHECK-LABEL: func @prologue(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<256x64xbf16>, %[[Y:[^:]*]]: tensor<256x64xf32>
 // CHECK:         scf.for %[[I:[^ ]+]] =
 // CHECK:           scf.for %[[J:[^ ]+]] =
 // CHECK-DAG:         tensor.extract_slice %[[X]][%[[I]], %[[J]]] [64, 32] [1, 1]
 // CHECK-DAG:         tensor.extract_slice %[[Y]][%[[I]], %[[J]]] [64, 32] [1, 1]
-// CHECK:             mx.quantize {{.*}} -> tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU>, tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU> producer {
+// CHECK:             mx.quantize {{.*}} -> tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU>, tensor<32x64xf8E4M3FN>, tensor<32x2xf8E8M0FNU> prologue {
 // CHECK:             ^bb0(%{{.*}}: bf16, %{{.*}}: f32, %[[ROW:.*]]: index, %[[COLUMN:.*]]: index):
 // CHECK-DAG:           %[[R:.*]] = arith.addi %[[ROW]], %[[I]] : index
 // CHECK-DAG:           %[[C:.*]] = arith.addi %[[COLUMN]], %[[J]] : index
 // CHECK:               tensor.extract %{{.*}}[%[[R]], %[[C]]]
-func.func @producer(%x: tensor<256x64xbf16>, %y: tensor<256x64xf32>, %z: tensor<256x64xf32>,
+func.func @prologue(%x: tensor<256x64xbf16>, %y: tensor<256x64xf32>, %z: tensor<256x64xf32>,
                     %e: tensor<64x256xf8E4M3FN>, %f: tensor<64x8xf8E8M0FNU>)
     -> (tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>) {
   %r:4 = mx.quantize ins(%x, %y : tensor<256x64xbf16>, tensor<256x64xf32>)
       outs(%e, %f, %e, %f : tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>)
       axes = [0]
       -> tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>, tensor<64x256xf8E4M3FN>, tensor<64x8xf8E8M0FNU>
-      producer {
+      prologue {
       ^bb0(%a: bf16, %b: f32, %row: index, %col: index):
         %c = tensor.extract %z[%row, %col] : tensor<256x64xf32>
         %d = arith.addf %b, %c : f32
@@ -299,7 +299,7 @@ func.func @quantized_inputs(%x: tensor<256x256xf8E4M3FN>, %s: tensor<256x8xf8E8M
   %r:2 = mx.quantize ins(%x, %y : tensor<256x256xf8E4M3FN>, tensor<256x256xf4E2M1FN>)
       input_scales(%s, %t : tensor<256x8xf8E8M0FNU>, tensor<2x4x32x4x4xf8E4M3FN>)
       outs(%e, %f : tensor<256x256xi8>, tensor<256x8xf8E8M0FNU>) axes = [0]
-      -> tensor<256x256xi8>, tensor<256x8xf8E8M0FNU> producer {
+      -> tensor<256x256xi8>, tensor<256x8xf8E8M0FNU> prologue {
       ^bb0(%a: f32, %b: f32, %row: index, %col: index):
         %c = arith.mulf %a, %b : f32
         mx.yield %c : f32

@@ -306,8 +306,8 @@ mxgpu.role @role warps(1) {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    // expected-error @below {{'mxgpu.work_source' op expected 2 tile sizes, found 1}}
-    %work = mxgpu.work_source static raster = linear tile [128] of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected 2 tile sizes, found 1}}
+    %work = mxgpu.tile_scheduler static raster = linear tile [128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
     }
   }
@@ -317,8 +317,8 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    // expected-error @below {{'mxgpu.work_source' op expected tile sizes of at least 1, found 0}}
-    %work = mxgpu.work_source static raster = linear tile [128, 0] of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected tile sizes of at least 1, found 0}}
+    %work = mxgpu.tile_scheduler static raster = linear tile [128, 0] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
     }
   }
@@ -328,10 +328,10 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %work = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
       // expected-error @below {{expected 5 arguments, found 2}}
-      mxgpu.for_each_work (%row, %column) in %work {
+      mxgpu.for_each_work_tile (%row, %column) in %work {
       }
     }
   }
@@ -341,12 +341,12 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %work = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
-      // expected-error @below {{'mxgpu.for_each_work' op expected body arguments of types ('index', 'index', 'index', 'index', 'index'), found ('index')}}
-      "mxgpu.for_each_work"(%work) ({
+      // expected-error @below {{'mxgpu.for_each_work_tile' op expected body arguments of types ('index', 'index', 'index', 'index', 'index'), found ('index')}}
+      "mxgpu.for_each_work_tile"(%work) ({
       ^body(%e: index):
-      }) : (!mxgpu.work_source) -> ()
+      }) : (!mxgpu.tile_scheduler) -> ()
     }
   }
 }
@@ -355,12 +355,12 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%yes: i1, %n: index) {
-    %a = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
-    %b = mxgpu.work_source static raster = linear tile [128, 256] of(%n, %n, %n)
-    %work = arith.select %yes, %a, %b : !mxgpu.work_source
+    %a = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    %b = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
+    %work = arith.select %yes, %a, %b : !mxgpu.tile_scheduler
     mxgpu.role @role warps(1) {
-      // expected-error @below {{'mxgpu.for_each_work' op expected a work source made in the kernel}}
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      // expected-error @below {{'mxgpu.for_each_work_tile' op expected a work source made in the kernel}}
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %work {
       }
     }
   }
@@ -1540,24 +1540,24 @@ func.func @f(%v: vector<16xbf16>) {
 // -----
 
 func.func @f() {
-  // expected-error @below {{'mxgpu.largest_magnitude' op expected a vector or more, found none}}
-  %m = "mxgpu.largest_magnitude"() : () -> f32
+  // expected-error @below {{'mxgpu.thread_amax' op expected a vector or more, found none}}
+  %m = "mxgpu.thread_amax"() : () -> f32
   return
 }
 
 // -----
 
 func.func @f(%v: vector<32xbf16>, %w: vector<32xf32>) {
-  // expected-error @below {{'mxgpu.largest_magnitude' op expected vectors of one of bf16, f16 and f32, found 'vector<32xf32>'}}
-  %m = mxgpu.largest_magnitude %v, %w : vector<32xbf16>, vector<32xf32>
+  // expected-error @below {{'mxgpu.thread_amax' op expected vectors of one of bf16, f16 and f32, found 'vector<32xf32>'}}
+  %m = mxgpu.thread_amax %v, %w : vector<32xbf16>, vector<32xf32>
   return
 }
 
 // -----
 
 func.func @f(%v: vector<31xbf16>) {
-  // expected-error @below {{'mxgpu.largest_magnitude' op expected vectors whose elements fill words of 32 bits, found 'vector<31xbf16>'}}
-  %m = mxgpu.largest_magnitude %v : vector<31xbf16>
+  // expected-error @below {{'mxgpu.thread_amax' op expected vectors whose elements fill words of 32 bits, found 'vector<31xbf16>'}}
+  %m = mxgpu.thread_amax %v : vector<31xbf16>
   return
 }
 
@@ -1958,8 +1958,8 @@ func.func @f(%x: memref<128x64xbf16>, %n: index, %v: vector<2048xbf16>) {
 
 // Sizes whose product overflows to a small number.
 func.func @f(%v: vector<4294967296x4294967296xbf16>) {
-  // expected-error @below {{'mxgpu.largest_magnitude' op expected vectors of at most 1024 elements, found 'vector<4294967296x4294967296xbf16>'}}
-  %m = mxgpu.largest_magnitude %v : vector<4294967296x4294967296xbf16>
+  // expected-error @below {{'mxgpu.thread_amax' op expected vectors of at most 1024 elements, found 'vector<4294967296x4294967296xbf16>'}}
+  %m = mxgpu.thread_amax %v : vector<4294967296x4294967296xbf16>
   return
 }
 

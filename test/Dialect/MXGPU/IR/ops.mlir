@@ -33,15 +33,15 @@ module attributes {gpu.container_module} {
       %true = arith.constant true
       %rows = memref.dim %c, %c0 : memref<?x?xbf16>
       %columns = memref.dim %c, %c1 : memref<?x?xbf16>
-      // CHECK: mxgpu.work_source static raster = linear tile [128, 128] of(
-      %work = mxgpu.work_source static raster = linear tile [128, 128] of(%rows, %columns, %reduction)
+      // CHECK: mxgpu.tile_scheduler static raster = linear tile [128, 128] of(
+      %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%rows, %columns, %reduction)
       // CHECK: mxgpu.ring "in" : [[$IN]]
       %in = mxgpu.ring "in" : !in
       %acc = mxgpu.ring "acc" : !acc
       // CHECK: mxgpu.role @epilogue warps(4) {
       mxgpu.role @epilogue warps(4) {
-        // CHECK: mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in
-        mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
+        // CHECK: mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %[[START:.*]], %[[END:.*]]) in
+        mxgpu.for_each_work_tile (%e, %row, %column, %k0, %k1) in %scheduler {
           %none = arith.cmpi eq, %k0, %k1 : index
           // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %{{.*}} : [[$ACC]]
           %d, %d_d = mxgpu.consumer_wait %acc : !acc
@@ -61,7 +61,7 @@ module attributes {gpu.container_module} {
       }
       // CHECK: mxgpu.role @load warps(1) elected {
       mxgpu.role @load warps(1) elected {
-        mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
+        mxgpu.for_each_work_tile (%e, %row, %column, %k0, %k1) in %scheduler {
           %row_tile = arith.floordivsi %row, %c128 : index
           %column_tile = arith.floordivsi %column, %c128 : index
           // CHECK: mxgpu.for_each_k (%{{.*}}, %{{.*}}, %{{.*}}) from %{{.*}} to %{{.*}} step 128 {
@@ -80,7 +80,7 @@ module attributes {gpu.container_module} {
         }
       }
       mxgpu.role @mma warps(1) elected {
-        mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
+        mxgpu.for_each_work_tile (%e, %row, %column, %k0, %k1) in %scheduler {
           %none = arith.cmpi eq, %k0, %k1 : index
           // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.producer_acquire %{{.*}} : [[$ACC]]
           %d, %d_d = mxgpu.producer_acquire %acc : !acc
@@ -110,13 +110,13 @@ module attributes {gpu.container_module} {
       %c32 = arith.constant 32 : index
       %m = memref.dim %x, %c0 : memref<?x?xbf16>
       %n = memref.dim %x, %c1 : memref<?x?xbf16>
-      %work = mxgpu.work_source static raster = linear tile [128, 128] of(%m, %n, %c0)
+      %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%m, %n, %c0)
       // CHECK: mxgpu.wait_dependencies
       mxgpu.wait_dependencies
       mxgpu.role @quantize warps(4) {
         // CHECK: mxgpu.thread_id
         %thread = mxgpu.thread_id
-        mxgpu.for_each_work (%e, %row, %column, %k0, %k1) in %work {
+        mxgpu.for_each_work_tile (%e, %row, %column, %k0, %k1) in %scheduler {
           %r = arith.addi %row, %thread : index
           // CHECK: mxgpu.load_block %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x?xbf16> -> vector<32xbf16>
           %v = mxgpu.load_block %x[%r, %column] : memref<?x?xbf16> -> vector<32xbf16>
@@ -129,14 +129,14 @@ module attributes {gpu.container_module} {
           // CHECK: mxgpu.quantize_block %{{.*}} seed(%{{.*}} at %{{.*}}) scale_rounding = ceil : vector<32xbf16>
           %seed = arith.constant 7 : i64
           %e2, %s2 = mxgpu.quantize_block %v seed(%seed at %r) scale_rounding = ceil : vector<32xbf16> -> vector<32xf8E4M3FN>, f8E8M0FNU
-          // CHECK: %[[LARGEST:.*]] = mxgpu.largest_magnitude %{{.*}}, %{{.*}} : vector<32xbf16>, vector<32xbf16>
-          %magnitude = mxgpu.largest_magnitude %v, %v : vector<32xbf16>, vector<32xbf16>
-          // CHECK: mxgpu.largest_magnitude %{{.*}} as_integers : vector<32xbf16>
-          %as_integer = mxgpu.largest_magnitude %v as_integers : vector<32xbf16>
-          // CHECK: %[[KNOWN:.*]] = mxgpu.read_magnitude %{{.*}} : memref<f32>
-          %known = mxgpu.read_magnitude %largest : memref<f32>
-          // CHECK: mxgpu.raise_magnitude %[[LARGEST]] above %[[KNOWN]] into %{{.*}} : memref<f32>
-          mxgpu.raise_magnitude %magnitude above %known into %largest : memref<f32>
+          // CHECK: %[[LARGEST:.*]] = mxgpu.thread_amax %{{.*}}, %{{.*}} : vector<32xbf16>, vector<32xbf16>
+          %magnitude = mxgpu.thread_amax %v, %v : vector<32xbf16>, vector<32xbf16>
+          // CHECK: mxgpu.thread_amax %{{.*}} as_integers : vector<32xbf16>
+          %as_integer = mxgpu.thread_amax %v as_integers : vector<32xbf16>
+          // CHECK: %[[KNOWN:.*]] = mxgpu.load_relaxed %{{.*}} : memref<f32>
+          %known = mxgpu.load_relaxed %largest : memref<f32>
+          // CHECK: mxgpu.atomic_max %[[LARGEST]] above %[[KNOWN]] into %{{.*}} : memref<f32>
+          mxgpu.atomic_max %magnitude above %known into %largest : memref<f32>
           // CHECK: mxgpu.reduce_lanes add %{{.*}} : f32
           %sum = mxgpu.reduce_lanes add %magnitude : f32
           // CHECK: mxgpu.reduce_lanes maximum %{{.*}} : f32

@@ -58,7 +58,7 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       %s, %a = mxgpu.producer_acquire %ring : !ring
       // expected-error @below {{'mxgpu.tma_load' op expected a multicast of 2 parts to a pair, this CTA's being its mxgpu.cta_rank}}
-      mxgpu.tma_load %map[%n] into %a part(%n) for %s multicast : !map, !a, !mxgpu.stage<!ring>
+      mxgpu.tma_load %map[%n] into %a box(%n) for %s multicast : !map, !a, !mxgpu.stage<!ring>
     }
   }
 }
@@ -71,8 +71,8 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @mma warps(1) elected {
       %s, %a = mxgpu.consumer_wait %ring : !ring
-      // expected-error @below {{'mxgpu.drain_column' op expected a stage in tensor memory, found '!mxgpu.buffer<smem<128x16xi8>>'}}
-      %column = mxgpu.drain_column %s, %n : !mxgpu.stage<!ring>
+      // expected-error @below {{'mxgpu.epilogue_column' op expected a stage in tensor memory, found '!mxgpu.buffer<smem<128x16xi8>>'}}
+      %column = mxgpu.epilogue_column %s, %n : !mxgpu.stage<!ring>
     }
   }
 }
@@ -85,8 +85,8 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @epilogue warps(4) {
       %s, %d = mxgpu.consumer_wait %ring : !ring
-      // expected-error @below {{'mxgpu.drain_column' op expected a part of equal parts of 256 columns, found part 2 of 2}}
-      %column = mxgpu.drain_column %s, %n part 2 of 2 : !mxgpu.stage<!ring>
+      // expected-error @below {{'mxgpu.epilogue_column' op expected a part of equal parts of 256 columns, found b 2 of 2}}
+      %column = mxgpu.epilogue_column %s, %n b 2 of 2 : !mxgpu.stage<!ring>
     }
   }
 }
@@ -99,8 +99,8 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @epilogue warps(4) {
       %s, %d = mxgpu.consumer_wait %ring : !ring
-      // expected-error @below {{'mxgpu.drain_column' op expected a part of equal parts of 256 columns, found part 0 of 3}}
-      %column = mxgpu.drain_column %s, %n of 3 : !mxgpu.stage<!ring>
+      // expected-error @below {{'mxgpu.epilogue_column' op expected a part of equal parts of 256 columns, found b 0 of 3}}
+      %column = mxgpu.epilogue_column %s, %n of 3 : !mxgpu.stage<!ring>
     }
   }
 }
@@ -113,8 +113,8 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @epilogue warps(4) {
       %s, %d = mxgpu.consumer_wait %ring : !ring
-      // expected-error @below {{'mxgpu.drain_column' op expected the shared columns to lie in one part of 32, found 64}}
-      %column = mxgpu.drain_column %s, %n part 1 of 8 : !mxgpu.stage<!ring>
+      // expected-error @below {{'mxgpu.epilogue_column' op expected the shared columns to lie in one part of 32, found 64}}
+      %column = mxgpu.epilogue_column %s, %n b 1 of 8 : !mxgpu.stage<!ring>
     }
   }
 }

@@ -20,10 +20,10 @@ func.func @defaults(%a: !a, %s: !s, %y: !y) -> !y {
 
 // CHECK-LABEL: func @all
 func.func @all(%a: !a, %s: !s, %y: !y) -> !y {
-  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 256], cta_pair, stages = 3, accumulators = 2, overlap = 64, scale_slots = 2, split_k = 4, tile_loop = clc, raster = supergroup(8), epilogue = tma_store, staging = 4, registers = [208, 56], l2 = [evict_last, evict_first], pdl>
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 256], cta_pair, stages = 3, accumulators = 2, overlap = 64, scale_stages = 2, split_k = 4, tile_loop = clc, raster = group_m(8), epilogue = tma_store, staging = 4, registers = [208, 56], l2 = [evict_last, evict_first], pdl>
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<pdl, l2 = [evict_last, evict_first], registers = [208, 56],
-        staging = 4, epilogue = tma_store, raster = supergroup(8), tile_loop = clc, split_k = 4, scale_slots = 2,
+        staging = 4, epilogue = tma_store, raster = group_m(8), tile_loop = clc, split_k = 4, scale_stages = 2,
         overlap = 64, accumulators = 2, stages = 3, cta_pair, tile = [256, 256, 256]>} -> !y
   return %0 : !y
 }
@@ -37,8 +37,8 @@ func.func @curve(%a: !a, %s: !s, %y: !y) -> !y {
 }
 
 // CHECK-LABEL: func.func private @raster
-// CHECK-SAME: #mxgpu.raster<supergroup(4)>
-func.func private @raster() attributes {test.raster = #mxgpu.raster<supergroup(4)>}
+// CHECK-SAME: #mxgpu.raster<group_m(4)>
+func.func private @raster() attributes {test.raster = #mxgpu.raster<group_m(4)>}
 
 // CHECK: func.func private @rings(!mma_ring, !threads_ring)
 func.func private @rings(!mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64, scope = pair>,

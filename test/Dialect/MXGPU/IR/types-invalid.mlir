@@ -223,7 +223,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), 
 
 // -----
 
-// expected-error @below {{expected tile, cta_pair, stages, accumulators, overlap, scale_slots, split_k, tile_loop, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
+// expected-error @below {{expected tile, cta_pair, stages, accumulators, overlap, scale_stages, split_k, tile_loop, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stage = 4>
 
 // -----
@@ -238,8 +238,8 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), 
 
 // -----
 
-// expected-error @below {{expected supergroups of 1 to 1048576 rows of tiles, found 0}}
-#schedule = #mxgpu.schedule<tile = [128, 128, 128], raster = supergroup(0)>
+// expected-error @below {{expected group_m of 1 to 1048576 rows of tiles, found 0}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], raster = group_m(0)>
 
 // -----
 
@@ -273,8 +273,8 @@ func.func private @f() attributes {mxgpu.shedule = 1}
 
 // -----
 
-func.func @f(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
+func.func @f(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
   // expected-error @below {{'mx.matmul' op expected mxgpu.schedule to be #mxgpu.schedule, found 1 : i64}}
-  %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<tcgen05>>) outs(%y : tensor<128x128xf32>) {mxgpu.schedule = 1} -> tensor<128x128xf32>
+  %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) outs(%y : tensor<128x128xf32>) {mxgpu.schedule = 1} -> tensor<128x128xf32>
   return %0 : tensor<128x128xf32>
 }

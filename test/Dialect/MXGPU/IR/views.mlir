@@ -30,8 +30,8 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       // CHECK: %[[STAGE:.*]], %[[X:.*]] = mxgpu.producer_acquire %in : !tma_ring
       %s, %x = mxgpu.producer_acquire %in : !in
-      // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[X]] part(%c1) for %[[STAGE]] cache = evict_first :
-      mxgpu.tma_load %map[%i, %n] into %x part(%c1) for %s cache = evict_first : !map, !x, !mxgpu.stage<!in>
+      // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[X]] box(%c1) for %[[STAGE]] cache = evict_first :
+      mxgpu.tma_load %map[%i, %n] into %x box(%c1) for %s cache = evict_first : !map, !x, !mxgpu.stage<!in>
       // CHECK: mxgpu.producer_commit %[[STAGE]] : !tma_stage
       mxgpu.producer_commit %s : !mxgpu.stage<!in>
     }
@@ -48,12 +48,12 @@ gpu.module @kernels {
       mxgpu.store_shared %codes, %q at [%i, %i] : vector<32xi8>, !q
       // CHECK: mxgpu.store_scale %{{.*}}, %[[F]] at[%{{.*}}, %{{.*}}] : f8E8M0FNU, !smem
       mxgpu.store_scale %scale, %f at [%i, %i] : f8E8M0FNU, !f
-      // CHECK: mxgpu.tma_store %[[Q]] part(1) to %{{.*}}[%{{.*}}, %{{.*}}] when(%{{.*}}) : !smem{{[0-9]*}}, !map
-      mxgpu.tma_store %q part(1) to %out_map[%i, %i] when(%when) : !q, !out_map
+      // CHECK: mxgpu.tma_store %[[Q]] box(1) to %{{.*}}[%{{.*}}, %{{.*}}] when(%{{.*}}) : !smem{{[0-9]*}}, !map
+      mxgpu.tma_store %q box(1) to %out_map[%i, %i] when(%when) : !q, !out_map
       // CHECK: mxgpu.store_rows %[[Q]] to %{{.*}}[%{{.*}}, %{{.*}}] rows(%{{.*}}) when(%{{.*}}) : !smem{{[0-9]*}}, memref<?x?xi8>
       mxgpu.store_rows %q to %to[%i, %i] rows(%n) when(%when) : !q, memref<?x?xi8>
-      // CHECK: mxgpu.bulk_store %[[F]] part(1) to %{{.*}}[%{{.*}}, %{{.*}}] when(%{{.*}}) : !smem{{[0-9]*}}, memref<?x?x32x4x4xf8E8M0FNU>
-      mxgpu.bulk_store %f part(1) to %scales[%i, %i] when(%when) : !f, memref<?x?x32x4x4xf8E8M0FNU>
+      // CHECK: mxgpu.bulk_store %[[F]] tile(1) to %{{.*}}[%{{.*}}, %{{.*}}] when(%{{.*}}) : !smem{{[0-9]*}}, memref<?x?x32x4x4xf8E8M0FNU>
+      mxgpu.bulk_store %f tile(1) to %scales[%i, %i] when(%when) : !f, memref<?x?x32x4x4xf8E8M0FNU>
       mxgpu.producer_commit %s : !mxgpu.stage<!out>
       mxgpu.consumer_release %t : !mxgpu.stage<!in>
     }
@@ -66,8 +66,8 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       // CHECK: %[[STAGE:.*]], %[[Y:.*]] = mxgpu.producer_acquire %in : !tma_ring
       %s, %y = mxgpu.producer_acquire %in : !pair_in
-      // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}] into %[[Y]] part(%rank) for %[[STAGE]] multicast cache = evict_last :
-      mxgpu.tma_load %map[%i] into %y part(%rank) for %s multicast cache = evict_last : !half_map, !y, !mxgpu.stage<!pair_in>
+      // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}] into %[[Y]] box(%rank) for %[[STAGE]] multicast cache = evict_last :
+      mxgpu.tma_load %map[%i] into %y box(%rank) for %s multicast cache = evict_last : !half_map, !y, !mxgpu.stage<!pair_in>
       mxgpu.producer_commit %s : !mxgpu.stage<!pair_in>
     }
   }
@@ -83,8 +83,8 @@ gpu.module @kernels {
       %s, %d = mxgpu.consumer_wait %acc : !acc
       // CHECK: %[[SUMS:.*]]:2 = mxgpu.for_each_k (%k, %extent, %first) from %{{.*}} to %{{.*}} step 64 iter_args(%[[SUM:.*]] = %{{.*}} : vector<32xf32>, %[[COUNT:.*]] = %{{.*}} : index) {
       %sums, %count = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%sum = %zero : vector<32xf32>, %so_far = %c0 : index) {
-        // CHECK: %[[COLUMN:.*]] = mxgpu.drain_column %[[STAGE]], %{{.*}} part 1 of 2 : !mma_stage
-        %column = mxgpu.drain_column %s, %place part 1 of 2 : !mxgpu.stage<!acc>
+        // CHECK: %[[COLUMN:.*]] = mxgpu.epilogue_column %[[STAGE]], %{{.*}} b 1 of 2 : !mma_stage
+        %column = mxgpu.epilogue_column %s, %place b 1 of 2 : !mxgpu.stage<!acc>
         // CHECK: mxgpu.load_accumulator %[[D]] column(%[[COLUMN]]) : !tmem -> vector<32xf32>
         %part = mxgpu.load_accumulator %d column(%column) : !d -> vector<32xf32>
         // CHECK: %[[NEXT:.*]] = arith.addf %[[SUM]], %{{.*}}

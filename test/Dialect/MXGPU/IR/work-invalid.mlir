@@ -2,8 +2,8 @@
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    // expected-error @below {{'mxgpu.work_source' op expected at most 1024 parts of the reduction, found 1025}}
-    %work = mxgpu.work_source static raster = linear tile [128, 128] split(1025 step 128) of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected at most 1024 parts of the reduction, found 1025}}
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] split(1025 step 128) of(%n, %n, %n)
     mxgpu.role @role warps(1) {
     }
   }
@@ -13,8 +13,8 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    // expected-error @below {{'mxgpu.work_source' op expected parts and part_step together}}
-    %work = "mxgpu.work_source"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, parts = 2 : i64} : (index, index, index) -> !mxgpu.work_source
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected splits and split_step together}}
+    %scheduler = "mxgpu.tile_scheduler"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, splits = 2 : i64} : (index, index, index) -> !mxgpu.tile_scheduler
     mxgpu.role @role warps(1) {
     }
   }
@@ -28,8 +28,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %ring = mxgpu.ring "ring" : !ring
-    // expected-error @below {{'mxgpu.work_source' op expected a ring with producer clc or groups, found tma}}
-    %work = mxgpu.work_source clc(%ring : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected a ring with producer clc or groups, found tma}}
+    %scheduler = mxgpu.tile_scheduler clc(%ring : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
     }
   }
@@ -47,10 +47,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
-      // expected-error @below {{'mxgpu.for_each_work' op expected mxgpu.next_unit in its body, found none}}
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      // expected-error @below {{'mxgpu.for_each_work_tile' op expected mxgpu.next_work_tile in its body, found none}}
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
       }
     }
   }
@@ -64,13 +64,13 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %stage, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %unit : !unit
-        // expected-error @below {{'mxgpu.next_unit' op expected to be once in its loop, found a second}}
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
+        // expected-error @below {{'mxgpu.next_work_tile' op expected to be once in its loop, found a second}}
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %stage : !stage
       }
     }
@@ -85,12 +85,12 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %stage, %unit = mxgpu.consumer_wait %units : !ring
-        // expected-error @below {{'mxgpu.next_unit' op expected units that come by a ring, found a static work source}}
-        mxgpu.next_unit %unit : !unit
+        // expected-error @below {{'mxgpu.next_work_tile' op expected units that come by a ring, found a static work source}}
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %stage : !stage
       }
     }
@@ -106,12 +106,12 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !ring
     %other = mxgpu.ring "other" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %stage, %unit = mxgpu.consumer_wait %other : !ring
-        // expected-error @below {{'mxgpu.next_unit' op expected a buffer of the work source's ring}}
-        mxgpu.next_unit %unit : !unit
+        // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of the work source's ring}}
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %stage : !stage
       }
     }
@@ -127,12 +127,12 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
       %stage, %unit = mxgpu.consumer_wait %units : !ring
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
-        // expected-error @below {{'mxgpu.next_unit' op expected a stage that is consumed in its loop}}
-        mxgpu.next_unit %unit : !unit
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+        // expected-error @below {{'mxgpu.next_work_tile' op expected a stage that is consumed in its loop}}
+        mxgpu.next_work_tile %unit : !unit
       }
       mxgpu.consumer_release %stage : !stage
     }
@@ -149,8 +149,8 @@ gpu.module @kernels {
     %units = mxgpu.ring "units" : !ring
     mxgpu.role @role warps(1) {
       %stage, %unit = mxgpu.consumer_wait %units : !ring
-      // expected-error @below {{'mxgpu.next_unit' op expected to be in the body of mxgpu.for_each_work}}
-      mxgpu.next_unit %unit : !unit
+      // expected-error @below {{'mxgpu.next_work_tile' op expected to be in the body of mxgpu.for_each_work_tile}}
+      mxgpu.next_work_tile %unit : !unit
       mxgpu.consumer_release %stage : !stage
     }
   }
@@ -162,19 +162,19 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %counter: memref<1xi32>) {
     %units = mxgpu.ring "units" : !units
-    // expected-error @below {{'mxgpu.work_source' op expected a ring with producer tickets, found clc}}
-    %work = mxgpu.work_source tickets(%units, %counter : !units, memref<1xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected a ring with producer atomic_counter, found clc}}
+    %scheduler = mxgpu.tile_scheduler atomic_counter(%units, %counter : !units, memref<1xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
   }
 }
 
 // -----
 
-!units = !mxgpu.ring<1 x (unit: smem<16xi8>), producer = tickets, consumer = roles>
+!units = !mxgpu.ring<1 x (unit: smem<16xi8>), producer = atomic_counter, consumer = roles>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %counter: memref<2xi32>) {
     %units = mxgpu.ring "units" : !units
-    // expected-error @below {{'mxgpu.work_source' op expected a counter of type memref<1xi32>, found 'memref<2xi32>'}}
-    %work = mxgpu.work_source tickets(%units, %counter : !units, memref<2xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected a counter of type memref<1xi32>, found 'memref<2xi32>'}}
+    %scheduler = mxgpu.tile_scheduler atomic_counter(%units, %counter : !units, memref<2xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
   }
 }
 
@@ -182,8 +182,8 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
-    // expected-error @below {{'mxgpu.work_source' op expected units of groups by a ring that they fill, or to be single with ragged rows}}
-    %work = mxgpu.work_source static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected units of groups by a ring that they fill, or to be single with ragged rows}}
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
   }
 }
 
@@ -191,8 +191,8 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi16>) {
-    // expected-error @below {{'mxgpu.work_source' op expected offsets of rank 1 and of i32 or i64, found 'memref<?xi16>'}}
-    %work = mxgpu.work_source single raster = linear tile [128, 128] ragged(%offsets : memref<?xi16>) of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected offsets of rank 1 and of i32 or i64, found 'memref<?xi16>'}}
+    %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi16>) of(%n, %n, %n)
   }
 }
 
@@ -200,8 +200,8 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    // expected-error @below {{expected static, single, clc, groups or tickets, found other}}
-    %work = mxgpu.work_source other raster = linear tile [128, 128] of(%n, %n, %n)
+    // expected-error @below {{expected static, single, clc, groups or atomic_counter, found other}}
+    %scheduler = mxgpu.tile_scheduler other raster = linear tile [128, 128] of(%n, %n, %n)
   }
 }
 
@@ -209,8 +209,8 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
-    // expected-error @below {{'mxgpu.work_source' op expected units of groups by a ring that they fill, or to be single with ragged rows}}
-    %work = mxgpu.work_source single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected units of groups by a ring that they fill, or to be single with ragged rows}}
+    %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
   }
 }
 
@@ -220,8 +220,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !units
-    // expected-error @below {{'mxgpu.work_source' op expected offsets where there are groups}}
-    %work = mxgpu.work_source groups(%units : !units) raster = linear tile [128, 128] of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected offsets where there are groups}}
+    %scheduler = mxgpu.tile_scheduler groups(%units : !units) raster = linear tile [128, 128] of(%n, %n, %n)
   }
 }
 
@@ -231,8 +231,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
     %units = mxgpu.ring "units" : !units
-    // expected-error @below {{'mxgpu.work_source' op expected ragged work without split}}
-    %work = mxgpu.work_source groups(%units : !units) raster = linear tile [128, 128] split(2 step 128) ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected ragged work without split}}
+    %scheduler = mxgpu.tile_scheduler groups(%units : !units) raster = linear tile [128, 128] split(2 step 128) ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
   }
 }
 
@@ -240,7 +240,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
-    // expected-error @below {{'mxgpu.work_source' op expected a stride of groups by a ring that they fill, with ragged rows}}
-    %work = mxgpu.work_source single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) stride(%n) of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected a stride of groups by a ring that they fill, with ragged rows}}
+    %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) stride(%n) of(%n, %n, %n)
   }
 }

@@ -14,19 +14,19 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%m: index, %n: index, %k: index) {
     // CHECK: %[[UNITS:.*]] = mxgpu.ring "units" : [[$RING]]
     %units = mxgpu.ring "units" : !ring
-    // CHECK: %[[WORK:.*]] = mxgpu.work_source clc(%[[UNITS]] : [[$RING]]) raster = hilbert tile [128, 64] split(3 step 256) of(
-    %work = mxgpu.work_source clc(%units : !ring) raster = hilbert tile [128, 64] split(3 step 256) of(%m, %n, %k)
-    // CHECK: mxgpu.work_source static raster = supergroup(8) tile [128, 64] of(
-    %other = mxgpu.work_source static raster = supergroup(8) tile [128, 64] of(%m, %n, %k)
+    // CHECK: %[[WORK:.*]] = mxgpu.tile_scheduler clc(%[[UNITS]] : [[$RING]]) raster = hilbert tile [128, 64] split(3 step 256) of(
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = hilbert tile [128, 64] split(3 step 256) of(%m, %n, %k)
+    // CHECK: mxgpu.tile_scheduler static raster = group_m(8) tile [128, 64] of(
+    %other = mxgpu.tile_scheduler static raster = group_m(8) tile [128, 64] of(%m, %n, %k)
     mxgpu.role @schedule warps(1) elected {
-      // CHECK: mxgpu.for_each_work (%slice, %row, %column, %start, %end) in %[[WORK]] {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      // CHECK: mxgpu.for_each_work_tile (%group, %row, %column, %start, %end) in %[[WORK]] {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
         mxgpu.producer_commit %request : !stage
         // CHECK: %[[STAGE:.*]], %[[UNIT:.*]] = mxgpu.consumer_wait %[[UNITS]] : [[$RING]]
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        // CHECK-NEXT: mxgpu.next_unit %[[UNIT]] : !{{.*}}
-        mxgpu.next_unit %answer_unit : !unit
+        // CHECK-NEXT: mxgpu.next_work_tile %[[UNIT]] : !{{.*}}
+        mxgpu.next_work_tile %answer_unit : !unit
         // CHECK-NEXT: mxgpu.consumer_release %[[STAGE]] : !{{.*}}
         mxgpu.consumer_release %answer : !stage
       }
@@ -35,21 +35,21 @@ gpu.module @kernels {
   // A counter instead of cluster launch control, and one unit for each CTA.
   // CHECK-LABEL: mxgpu.kernel @tickets(
   mxgpu.kernel @tickets(%n: index, %counter: memref<1xi32>, %offsets: memref<?xi64>) {
-    // CHECK: %[[TICKETS:.*]] = mxgpu.ring "tickets" : !tickets_ring
-    %tickets = mxgpu.ring "tickets" : !mxgpu.ring<2 x (unit: smem<16xi8>), producer = tickets, consumer = roles>
-    // CHECK: mxgpu.work_source tickets(%[[TICKETS]], %{{.*}} : !tickets_ring, memref<1xi32>) raster = columns tile [256, 256] of(
-    %work = mxgpu.work_source tickets(%tickets, %counter : !mxgpu.ring<2 x (unit: smem<16xi8>), producer = tickets, consumer = roles>, memref<1xi32>) raster = columns tile [256, 256] of(%n, %n, %n)
-    // CHECK: mxgpu.work_source single raster = linear tile [128, 128] of(
-    %single = mxgpu.work_source single raster = linear tile [128, 128] of(%n, %n, %n)
-    // CHECK: mxgpu.work_source single raster = columns tile [128, 128] ragged(%{{.*}} : memref<?xi64>) of(
-    %ragged = mxgpu.work_source single raster = columns tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
+    // CHECK: %[[TICKETS:.*]] = mxgpu.ring "tickets" : !atomic_counter_ring
+    %tickets = mxgpu.ring "tickets" : !mxgpu.ring<2 x (unit: smem<16xi8>), producer = atomic_counter, consumer = roles>
+    // CHECK: mxgpu.tile_scheduler atomic_counter(%[[TICKETS]], %{{.*}} : !atomic_counter_ring, memref<1xi32>) raster = columns tile [256, 256] of(
+    %scheduler = mxgpu.tile_scheduler atomic_counter(%tickets, %counter : !mxgpu.ring<2 x (unit: smem<16xi8>), producer = atomic_counter, consumer = roles>, memref<1xi32>) raster = columns tile [256, 256] of(%n, %n, %n)
+    // CHECK: mxgpu.tile_scheduler single raster = linear tile [128, 128] of(
+    %single = mxgpu.tile_scheduler single raster = linear tile [128, 128] of(%n, %n, %n)
+    // CHECK: mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%{{.*}} : memref<?xi64>) of(
+    %ragged = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
     %groups = mxgpu.ring "groups" : !groups
-    // CHECK: mxgpu.work_source groups(%{{.*}} : !groups_ring) raster = linear tile [128, 128] ragged(%{{.*}} : memref<?xi64>) of(
-    %rows = mxgpu.work_source groups(%groups : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
-    // CHECK: mxgpu.work_source groups(%{{.*}} : !groups_ring) raster = linear tile [128, 128] ragged(%{{.*}} : memref<?xi64>) stride(%{{.*}}) of(
-    %masked = mxgpu.work_source groups(%groups : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) stride(%n) of(%n, %n, %n)
-    // CHECK: mxgpu.work_source groups(%{{.*}} : !groups_ring) raster = hilbert tile [128, 128] ragged(%{{.*}} : memref<?xi64>) over_reduction of(
-    %reduction = mxgpu.work_source groups(%groups : !groups) raster = hilbert tile [128, 128] ragged(%offsets : memref<?xi64>) over_reduction of(%n, %n, %n)
+    // CHECK: mxgpu.tile_scheduler groups(%{{.*}} : !groups_ring) raster = linear tile [128, 128] ragged(%{{.*}} : memref<?xi64>) of(
+    %rows = mxgpu.tile_scheduler groups(%groups : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
+    // CHECK: mxgpu.tile_scheduler groups(%{{.*}} : !groups_ring) raster = linear tile [128, 128] ragged(%{{.*}} : memref<?xi64>) stride(%{{.*}}) of(
+    %masked = mxgpu.tile_scheduler groups(%groups : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) stride(%n) of(%n, %n, %n)
+    // CHECK: mxgpu.tile_scheduler groups(%{{.*}} : !groups_ring) raster = hilbert tile [128, 128] ragged(%{{.*}} : memref<?xi64>) over_reduction of(
+    %reduction = mxgpu.tile_scheduler groups(%groups : !groups) raster = hilbert tile [128, 128] ragged(%offsets : memref<?xi64>) over_reduction of(%n, %n, %n)
     mxgpu.role @none warps(1) {
     }
   }

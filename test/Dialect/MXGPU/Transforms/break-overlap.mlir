@@ -23,7 +23,7 @@
 // CHECK-NEXT: double-release 1: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 2: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 3: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
-// CHECK-NEXT: read-after-release 0: rejected, 'mxgpu.drain_column' op expected to use the stage before it is given back
+// CHECK-NEXT: read-after-release 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is given back
 // CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.tma_load' op expected to use the stage before it is given back
 // CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
 // CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
@@ -36,8 +36,8 @@
 // CHECK-NEXT: flip-scope 0: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2)
 // CHECK-NEXT: flip-scope 1: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2)
 // CHECK-NEXT: count-by-rank 0: rejected, 'mxgpu.for_each_k' op expected equally many iterations in both CTAs of a pair, found operands that depend on mxgpu.cta_rank
-// CHECK-NEXT: drain-earlier 0: rejected, 'mxgpu.drain_column' op expected to use the stage before it is given back
-// CHECK-NEXT: drain-earlier 1: rejected, 'mxgpu.drain_column' op expected to use the stage before it is given back
+// CHECK-NEXT: drain-earlier 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is given back
+// CHECK-NEXT: drain-earlier 1: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is given back
 // CHECK-NEXT: drain-askew 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is given back
 // CHECK-NEXT: drain-askew 1: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is given back
 // CHECK-NOT: {{.}}

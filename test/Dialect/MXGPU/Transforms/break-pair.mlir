@@ -26,7 +26,7 @@
 // CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
 // CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
 // CHECK-NEXT: late-acquire 0: rejected, 'mxgpu.ring' op expected the same loops around acquire and consume
-// CHECK-NEXT: shrink-ring 0: rejected, 'mxgpu.copy_scales' op expected 1 to 1 slots, as many as the ring has at most, found 2
+// CHECK-NEXT: shrink-ring 0: rejected, 'mxgpu.copy_scales' op expected 1 to 1 stages, as many as the ring has at most, found 2
 // CHECK-NEXT: shrink-ring 1: accepted
 // CHECK-NEXT: flip-leader 0: rejected, 'mxgpu.role' op expected a role of both CTAs for threads of ring "acc", found one on_leader
 // CHECK-NEXT: flip-leader 1: rejected, 'mxgpu.role' op expected a role of both CTAs for tma of ring "in", found one on_leader
@@ -40,6 +40,6 @@
 !s = memref<8x8x32x4x4xf8E8M0FNU>
 func.func @pair(%a: !a, %as: !s, %b: !a, %bs: !s, %c: memref<1024x1024xf32>) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%c : memref<1024x1024xf32>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 128], cta_pair, stages = 4, accumulators = 2, scale_slots = 2>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 128], cta_pair, stages = 4, accumulators = 2, scale_stages = 2>}
   return
 }

@@ -24,10 +24,10 @@ gpu.module @kernels {
   mxgpu.kernel @hoist(%map: !tile, %m: index, %n: index, %k: index, %to: memref<?x?xbf16>) {
     %c0 = arith.constant 0 : index
     %yes = arith.constant true
-    %work = mxgpu.work_source static raster = linear tile [64, 64] of(%m, %n, %k)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [64, 64] of(%m, %n, %k)
     %in = mxgpu.ring "in" : !in
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%i, %extent, %first) from %start to %end step 64 {
           %s, %x = mxgpu.producer_acquire %in : !in
           mxgpu.tma_load %map[%row, %i] into %x for %s : !tile, !x, !in_stage
@@ -39,9 +39,9 @@ gpu.module @kernels {
     // What no unit changes is computed before the first.
     // CHECK-NEXT: %[[THREAD:.*]] = mxgpu.thread_id
     // CHECK-NEXT: %[[OFFSET:.*]] = arith.muli %[[THREAD]],
-    // CHECK-NEXT: mxgpu.for_each_work (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %{{.*}}, %{{.*}}) in
+    // CHECK-NEXT: mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %[[COLUMN:.*]], %{{.*}}, %{{.*}}) in
     mxgpu.role @read warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // What no step changes, before the first step.
         // CHECK-NEXT: %[[OWN:.*]] = arith.addi %[[ROW]], %[[OFFSET]]
         // CHECK-NEXT: mxgpu.for_each_k
@@ -68,11 +68,11 @@ gpu.module @kernels {
   mxgpu.kernel @merge(%map: !tile, %m: index, %n: index, %to: memref<?x?xbf16>) {
     %c0 = arith.constant 0 : index
     %yes = arith.constant true
-    %work = mxgpu.work_source static raster = linear tile [64, 64] of(%m, %n, %c0)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [64, 64] of(%m, %n, %c0)
     %in = mxgpu.ring "in" : !in
     %more = mxgpu.ring "more" : !more
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %x = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %map[%row, %column] into %x for %s : !tile, !x, !in_stage
         mxgpu.producer_commit %s : !in_stage
@@ -80,7 +80,7 @@ gpu.module @kernels {
     }
     // CHECK: mxgpu.role @pass_on
     mxgpu.role @pass_on warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // Equal reads are one.
         // CHECK: %[[S:.*]], %[[X:.*]] = mxgpu.consumer_wait %in
         // CHECK-NEXT: %[[ONE:.*]] = mxgpu.load_shared %[[X]]
@@ -113,7 +113,7 @@ gpu.module @kernels {
     }
     // CHECK: mxgpu.role @read
     mxgpu.role @read warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // A stage that nobody reads is taken and given back nonetheless, and what
         // nobody uses is not read.
         // CHECK: %[[T:.*]], %{{.*}} = mxgpu.consumer_wait %more
@@ -130,23 +130,23 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %yes = arith.constant true
     %units = mxgpu.ring "units" : !units
-    %work = mxgpu.work_source clc(%units : !units) raster = linear tile [128, 128] of(%m, %n, %k)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !units) raster = linear tile [128, 128] of(%m, %n, %k)
     %in = mxgpu.ring "in" : !operands
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a, %sf = mxgpu.producer_acquire %in : !operands
         mxgpu.tma_load %a_map[%row, %start] into %a for %s : !a_map, !a, !mxgpu.stage<!operands>
         mxgpu.tma_load %sf_map[%start] into %sf for %s : !sf_map, !sf, !mxgpu.stage<!operands>
         mxgpu.producer_commit %s : !mxgpu.stage<!operands>
         %answer, %unit = mxgpu.consumer_wait %units : !units
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %answer : !mxgpu.stage<!units>
       }
     }
     // CHECK: mxgpu.role @mma
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d_stage, %d = mxgpu.producer_acquire %acc : !acc
         // Scales lie where the first copy put them until the next copy: both
         // copies stay, and with them the MMAs.
@@ -161,22 +161,22 @@ gpu.module @kernels {
         mxgpu.consumer_release %s : !mxgpu.stage<!operands>
         mxgpu.producer_commit %d_stage : !mxgpu.stage<!acc>
         %answer, %unit = mxgpu.consumer_wait %units : !units
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %answer : !mxgpu.stage<!units>
       }
     }
     mxgpu.role @schedule warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %request, %to_fill = mxgpu.producer_acquire %units : !units
         mxgpu.producer_commit %request : !mxgpu.stage<!units>
         %answer, %unit = mxgpu.consumer_wait %units : !units
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %answer : !mxgpu.stage<!units>
       }
     }
     // CHECK: mxgpu.role @epilogue
     mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // Two of these reads are equal, and one is for nothing.
         // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc
         // CHECK-NEXT: %[[ONE:.*]] = mxgpu.load_accumulator %[[D]] column(%c0)
@@ -191,10 +191,10 @@ gpu.module @kernels {
         mxgpu.store_fragment %sum, %to[%row, %column] when(%yes) : vector<32xf32>, memref<?x?xf32>
         // Where the loop goes on has no result that anyone could use.
         // CHECK: %[[ANSWER:.*]], %[[UNIT:.*]] = mxgpu.consumer_wait %units
-        // CHECK-NEXT: mxgpu.next_unit %[[UNIT]]
+        // CHECK-NEXT: mxgpu.next_work_tile %[[UNIT]]
         // CHECK-NEXT: mxgpu.consumer_release %[[ANSWER]]
         %answer, %unit = mxgpu.consumer_wait %units : !units
-        mxgpu.next_unit %unit : !unit
+        mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %answer : !mxgpu.stage<!units>
       }
     }

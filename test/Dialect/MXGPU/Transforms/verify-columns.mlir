@@ -14,7 +14,7 @@
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
@@ -24,7 +24,7 @@ gpu.module @kernels {
       %c128 = arith.constant 128 : index
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         scf.for %i = %c0 to %c128 step %c32 {
           %f = mxgpu.load_accumulator %d_d column(%i) : !d -> vector<32xf32>
@@ -33,7 +33,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -41,7 +41,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
@@ -67,7 +67,7 @@ gpu.module @kernels {
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
@@ -77,7 +77,7 @@ gpu.module @kernels {
       %c128 = arith.constant 128 : index
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         scf.for %i = %c24 to %c128 step %c32 {
           // expected-error @below {{'mxgpu.load_accumulator' op expected columns 0 to 127, found columns 24 to 151}}
@@ -87,7 +87,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -95,7 +95,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
@@ -120,7 +120,7 @@ gpu.module @kernels {
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
@@ -130,7 +130,7 @@ gpu.module @kernels {
       %c128 = arith.constant 128 : index
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the column, found one that may depend on the thread}}
         %f = mxgpu.load_accumulator %d_d column(%t) : !d -> vector<32xf32>
@@ -138,7 +138,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -146,7 +146,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
@@ -171,7 +171,7 @@ gpu.module @kernels {
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
@@ -181,7 +181,7 @@ gpu.module @kernels {
       %c128 = arith.constant 128 : index
       %t = mxgpu.thread_id
       %odd = arith.cmpi ult, %t, %c32 : index
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on `empty`, found one that may depend on the thread}}
         %f = mxgpu.load_accumulator %d_d column(%c0) empty(%odd) : !d -> vector<32xf32>
@@ -189,7 +189,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -197,7 +197,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>

@@ -7,17 +7,17 @@
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -33,17 +33,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
         %s, %a = mxgpu.consumer_wait %ring : !ring
       }
@@ -60,17 +60,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         // expected-note @below {{first here}}
         mxgpu.consumer_release %s : !stage
@@ -90,17 +90,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-error @below {{'mxgpu.consumer_release' op expected to be in the block that takes the stage}}
@@ -120,10 +120,10 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         // expected-note @below {{given back here}}
         mxgpu.producer_commit %s : !stage
@@ -132,7 +132,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -149,17 +149,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         scf.if %yes {
           // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.if}}
           %s, %a = mxgpu.consumer_wait %ring : !ring
@@ -178,10 +178,10 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
@@ -206,11 +206,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected a role that consumes its stages, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
@@ -226,11 +226,11 @@ gpu.module @kernels {
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -244,7 +244,7 @@ gpu.module @kernels {
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @idle warps(1) elected {
@@ -262,10 +262,10 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{here}}
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
@@ -273,7 +273,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @load2 warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-error @below {{'mxgpu.producer_acquire' op expected one mxgpu.producer_acquire of the ring, found another}}
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
@@ -281,7 +281,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -297,17 +297,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %s_a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{here}}
         %s, %s_a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
@@ -328,11 +328,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected different roles to produce and consume, found "both" twice}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @both warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %s_a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
@@ -352,11 +352,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{acquired here}}
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
@@ -364,7 +364,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-note @below {{consumed here}}
           %s, %a = mxgpu.consumer_wait %ring : !ring
@@ -384,11 +384,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-note @below {{acquired here}}
           %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -398,7 +398,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 {
           // expected-note @below {{consumed here}}
           %s, %a = mxgpu.consumer_wait %ring : !ring
@@ -418,11 +418,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-note @below {{acquired here}}
           %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -432,7 +432,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %row step 128 {
           // expected-note @below {{consumed here}}
           %s, %a = mxgpu.consumer_wait %ring : !ring
@@ -452,12 +452,12 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
-    %other = mxgpu.work_source static raster = linear tile [128, 256] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    %other = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{acquired here}}
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
@@ -465,7 +465,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %other {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %other {
         // expected-note @below {{consumed here}}
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
@@ -483,7 +483,7 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
@@ -495,7 +495,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{consumed here}}
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
@@ -513,11 +513,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           mxgpu.for_each_k (%k2, %extent2, %first2) from %k to %end step 128 {
             // expected-note @below {{acquired here}}
@@ -529,7 +529,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           mxgpu.for_each_k (%k2, %extent2, %first2) from %extent to %end step 128 {
             // expected-note @below {{consumed here}}
@@ -551,18 +551,18 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     // expected-error @below {{'mxgpu.role' op expected an elected role for tma of ring "ring"}}
     mxgpu.role @load warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -578,10 +578,10 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
@@ -589,7 +589,7 @@ gpu.module @kernels {
     }
     // expected-error @below {{'mxgpu.role' op expected an elected role for mma of ring "ring"}}
     mxgpu.role @mma warps(4) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -605,10 +605,10 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !two
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a, %b = mxgpu.producer_acquire %ring : !two
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !mxgpu.stage<!two>
         // expected-error @below {{'mxgpu.producer_commit' op expected a load into field "b" before it, found none}}
@@ -616,7 +616,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a, %b = mxgpu.consumer_wait %ring : !two
         mxgpu.consumer_release %s : !mxgpu.stage<!two>
       }
@@ -633,10 +633,10 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         // expected-error @below {{'mxgpu.tma_load' op expected one load of each field, found a second of "a"}}
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
@@ -645,7 +645,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -661,10 +661,10 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-error @below {{'mxgpu.tma_load' op expected to be in the block that takes the stage}}
@@ -674,7 +674,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -696,11 +696,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
           mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
@@ -710,7 +710,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
@@ -722,7 +722,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
@@ -745,11 +745,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
           mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
@@ -759,7 +759,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
@@ -773,7 +773,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
@@ -795,11 +795,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -807,7 +807,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
@@ -821,7 +821,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
@@ -844,11 +844,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
           mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
@@ -858,7 +858,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
@@ -871,7 +871,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none}}
         %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
@@ -895,11 +895,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
           mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
@@ -909,7 +909,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
@@ -922,7 +922,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         %thread = mxgpu.thread_id
@@ -951,11 +951,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
           mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
@@ -965,7 +965,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
@@ -979,7 +979,7 @@ gpu.module @kernels {
     }
     // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 256}}
     mxgpu.role @epilogue warps(8) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
@@ -1002,11 +1002,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
           mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
@@ -1016,7 +1016,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
@@ -1030,7 +1030,7 @@ gpu.module @kernels {
     }
     // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 1}}
     mxgpu.role @epilogue warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
@@ -1050,11 +1050,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %x = mxgpu.ring "x" : !ring
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-note @below {{which waits for this}}
           %sx, %sx_a = mxgpu.producer_acquire %x : !ring
@@ -1068,7 +1068,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{which waits for this}}
         %sy, %sy_a = mxgpu.consumer_wait %y : !ring
         mxgpu.consumer_release %sy : !stage
@@ -1092,17 +1092,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %x = mxgpu.ring "x" : !ring
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-error @below {{'mxgpu.producer_acquire' op expected not to wait for itself through other roles, found a deadlock}}
         %sx, %sx_a = mxgpu.producer_acquire %x : !ring
         mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
         mxgpu.producer_commit %sx : !stage
       }
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %sy, %sy_a = mxgpu.producer_acquire %y : !ring
         mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
         // expected-note @below {{which waits for this}}
@@ -1110,12 +1110,12 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{which waits for this}}
         %sy, %sy_a = mxgpu.consumer_wait %y : !ring
         mxgpu.consumer_release %sy : !stage
       }
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{which waits for this}}
         %sx, %sx_a = mxgpu.consumer_wait %x : !ring
         // expected-note @below {{which waits for this}}
@@ -1139,11 +1139,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %reply = mxgpu.ring "reply" : !reply
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{which waits for this}}
         %r, %r_d = mxgpu.consumer_wait %reply : !reply
         mxgpu.consumer_release %r : !reply_stage
@@ -1156,7 +1156,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %reply : !reply
         // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
@@ -1178,10 +1178,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %v: f32) {
     %x = vector.broadcast %v : f32 to vector<4xf32>
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @produce warps(2) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_x, %s_y = mxgpu.producer_acquire %ring : !ring
         mxgpu.store_shared %x, %s_x at [%row, %column] : vector<4xf32>, !x
         // expected-error @below {{'mxgpu.producer_commit' op expected a store into field "y" before it, found none}}
@@ -1189,7 +1189,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @read warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_x, %s_y = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -1205,18 +1205,18 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %v: f32) {
     %x = vector.broadcast %v : f32 to vector<4xf32>
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     // expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 32}}
     mxgpu.role @produce warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_x = mxgpu.producer_acquire %ring : !ring
         mxgpu.store_shared %x, %s_x at [%row, %column] : vector<4xf32>, !x
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @read warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_x = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -1233,10 +1233,10 @@ gpu.module @kernels {
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %map: !map) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %x = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%row, %column] into %x for %s : !map, !x, !stage
         mxgpu.producer_commit %s : !stage
@@ -1244,13 +1244,13 @@ gpu.module @kernels {
     }
     // expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 96}}
     mxgpu.role @rows warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %x = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
     }
     mxgpu.role @columns warps(2) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %x = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -1267,11 +1267,11 @@ gpu.module @kernels {
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %map: !map) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{acquired here}}
         %s, %x = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%row, %column] into %x for %s : !map, !x, !stage
@@ -1279,7 +1279,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @rows warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %x = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -1301,17 +1301,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @read warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
         %either = arith.select %yes, %a, %a : !a
@@ -1331,17 +1331,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @read warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         // expected-error @below {{'scf.for' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
         %last = scf.for %i = %n to %n step %n iter_args(%b = %a) -> (!a) {
@@ -1362,17 +1362,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @read warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         %same = scf.if %yes -> !a {
           // expected-error @below {{'scf.yield' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
@@ -1395,17 +1395,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @read warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         // expected-error @below {{'mystery.use' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
         "mystery.use"(%s) : (!stage) -> ()
@@ -1424,17 +1424,17 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %yes: i1, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @read warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         // expected-note @below {{it comes from here}}
         %b = ub.poison : !a

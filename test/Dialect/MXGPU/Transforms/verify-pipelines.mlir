@@ -12,17 +12,17 @@
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
@@ -39,10 +39,10 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %a = mxgpu.producer_acquire %ring : !ring
           mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
@@ -51,7 +51,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %a = mxgpu.consumer_wait %ring : !ring
           mxgpu.consumer_release %s : !stage
@@ -70,10 +70,10 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           mxgpu.for_each_k (%l, %x, %f) from %k to %end step 32 {
             %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -84,7 +84,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           mxgpu.for_each_k (%l, %x, %f) from %k to %end step 32 {
             %s, %a = mxgpu.consumer_wait %ring : !ring
@@ -127,10 +127,10 @@ gpu.module @kernels {
 !b = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !two
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a, %b = mxgpu.producer_acquire %ring : !two
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !mxgpu.stage<!two>
         mxgpu.tma_load %map[%n] into %b for %s : !map, !b, !mxgpu.stage<!two>
@@ -138,7 +138,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a, %b = mxgpu.consumer_wait %ring : !two
         mxgpu.consumer_release %s : !mxgpu.stage<!two>
       }
@@ -160,11 +160,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
           mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
@@ -174,7 +174,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
@@ -187,7 +187,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
@@ -211,11 +211,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -223,7 +223,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
@@ -233,7 +233,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @epilogue warps(4) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
@@ -251,11 +251,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %x = mxgpu.ring "x" : !ring
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %sx, %sx_a = mxgpu.producer_acquire %x : !ring
         mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
         mxgpu.producer_commit %sx : !stage
@@ -265,7 +265,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %sy, %sy_a = mxgpu.consumer_wait %y : !ring
         mxgpu.consumer_release %sy : !stage
         %sx, %sx_a = mxgpu.consumer_wait %x : !ring
@@ -284,11 +284,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %x = mxgpu.ring "x" : !ring
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %sx, %sx_a = mxgpu.producer_acquire %x : !ring
         %sy, %sy_a = mxgpu.producer_acquire %y : !ring
         mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
@@ -298,7 +298,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %sy, %sy_a = mxgpu.consumer_wait %y : !ring
         %sx, %sx_a = mxgpu.consumer_wait %x : !ring
         mxgpu.consumer_release %sx : !stage
@@ -317,11 +317,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %x = mxgpu.ring "x" : !ring
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %sx, %sx_a = mxgpu.producer_acquire %x : !ring
           mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
@@ -333,7 +333,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %sx, %sx_a = mxgpu.consumer_wait %x : !ring
           mxgpu.consumer_release %sx : !stage
@@ -354,11 +354,11 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %x = mxgpu.ring "x" : !ring
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %sy, %sy_a = mxgpu.producer_acquire %y : !ring
         mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
         mxgpu.producer_commit %sy : !stage
@@ -370,7 +370,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %sx, %sx_a = mxgpu.consumer_wait %x : !ring
           mxgpu.consumer_release %sx : !stage
@@ -391,27 +391,27 @@ gpu.module @kernels {
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %x = mxgpu.ring "x" : !ring
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %sx, %sx_a = mxgpu.producer_acquire %x : !ring
         mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
         mxgpu.producer_commit %sx : !stage
       }
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %sy, %sy_a = mxgpu.producer_acquire %y : !ring
         mxgpu.tma_load %map[%n] into %sy_a for %sy : !map, !a, !stage
         mxgpu.producer_commit %sy : !stage
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %sx, %sx_a = mxgpu.consumer_wait %x : !ring
         mxgpu.consumer_release %sx : !stage
       }
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %sy, %sy_a = mxgpu.consumer_wait %y : !ring
         mxgpu.consumer_release %sy : !stage
       }
@@ -433,11 +433,11 @@ gpu.module @kernels {
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %in = mxgpu.ring "in" : !in
     %reply = mxgpu.ring "reply" : !reply
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -447,7 +447,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @mma warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %reply : !reply
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
@@ -493,17 +493,17 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %v: f32) {
     %x = vector.broadcast %v : f32 to vector<4xf32>
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @produce warps(2) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_x = mxgpu.producer_acquire %ring : !ring
         mxgpu.store_shared %x, %s_x at [%row, %column] : vector<4xf32>, !x
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @read warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_x = mxgpu.consumer_wait %ring : !ring
         %y = mxgpu.load_shared %s_x at [%row, %column] : !x -> vector<32xf32>
         mxgpu.consumer_release %s : !stage
@@ -521,23 +521,23 @@ gpu.module @kernels {
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %map: !map) {
-    %work = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %x = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%row, %column] into %x for %s : !map, !x, !stage
         mxgpu.producer_commit %s : !stage
       }
     }
     mxgpu.role @rows warps(1) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %x = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }
     }
     mxgpu.role @columns warps(2) {
-      mxgpu.for_each_work (%e, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %x = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
       }

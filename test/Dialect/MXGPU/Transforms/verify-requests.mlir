@@ -8,20 +8,20 @@
 gpu.module @kernels {
   mxgpu.kernel @right(%n: index) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @other warps(4) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }
     mxgpu.role @schedule warps(1) elected {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
         mxgpu.producer_commit %request : !stage
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -37,17 +37,17 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @two_in_flight(%n: index) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
-    %other = mxgpu.work_source static raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %other = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @other warps(4) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }
     mxgpu.role @schedule warps(1) elected {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %other {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %other {
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
         // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
         mxgpu.producer_commit %request : !stage
@@ -65,11 +65,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @before(%n: index) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @schedule warps(1) elected {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
         // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
@@ -87,13 +87,13 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @twice(%n: index) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @schedule warps(1) elected {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
         mxgpu.producer_commit %request : !stage
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
         // expected-error @below {{'mxgpu.consumer_wait' op expected one mxgpu.consumer_wait of the ring in role "schedule", found another}}
         %second, %second_unit = mxgpu.consumer_wait %units : !ring
@@ -112,20 +112,20 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kept(%n: index) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @other warps(4) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.next_work_tile %answer_unit : !unit
       }
     }
     mxgpu.role @schedule warps(1) elected {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
         mxgpu.producer_commit %request : !stage
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -141,14 +141,14 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @many(%n: index) {
     %units = mxgpu.ring "units" : !ring
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     // expected-error @below {{'mxgpu.role' op expected an elected role for clc of ring "units"}}
     mxgpu.role @schedule warps(1) {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
         mxgpu.producer_commit %request : !stage
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -169,12 +169,12 @@ gpu.module @kernels {
   mxgpu.kernel @circle(%map: !map, %n: index) {
     %units = mxgpu.ring "units" : !ring
     %in = mxgpu.ring "in" : !in
-    %work = mxgpu.work_source clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @load warps(1) elected {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
         %a, %a_a = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %map[%n] into %a_a for %a : !map, !a, !in_stage
@@ -183,7 +183,7 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @schedule warps(1) elected {
-      mxgpu.for_each_work (%s, %row, %column, %start, %end) in %work {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{which waits for this}}
         %a, %a_a = mxgpu.consumer_wait %in : !in
         mxgpu.consumer_release %a : !in_stage
@@ -192,7 +192,7 @@ gpu.module @kernels {
         // expected-note @below {{which waits for this}}
         mxgpu.producer_commit %request : !stage
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_unit %answer_unit : !unit
+        mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
       }
     }

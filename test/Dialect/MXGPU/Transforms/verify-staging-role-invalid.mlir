@@ -177,7 +177,7 @@ gpu.module @kernels {
       // expected-error @below {{'mxgpu.producer_acquire' op expected 2 copies of field "f", found 1}}
       %s, %s_f = mxgpu.producer_acquire %out : !ring
       mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
-      mxgpu.bulk_store %s_f part(0) to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
+      mxgpu.bulk_store %s_f tile(0) to %m[%i, %i] : !f, memref<?x?x32x4x4xf8E8M0FNU>
       mxgpu.producer_commit %s : !stage
     }
   }
@@ -197,11 +197,11 @@ gpu.module @kernels {
     mxgpu.role @write warps(2) {
       %s, %s_q = mxgpu.producer_acquire %out : !ring
       mxgpu.store_shared %q, %s_q at [%i, %i] : vector<32xi8>, !q
-      mxgpu.tma_store %s_q part(0) to %map[%i, %i] : !q, !map
-      mxgpu.tma_store %s_q part(2) to %map[%i, %i] : !q, !map
-      mxgpu.tma_store %s_q part(1) to %map[%i, %i] : !q, !map
+      mxgpu.tma_store %s_q box(0) to %map[%i, %i] : !q, !map
+      mxgpu.tma_store %s_q box(2) to %map[%i, %i] : !q, !map
+      mxgpu.tma_store %s_q box(1) to %map[%i, %i] : !q, !map
       // expected-error @below {{'mxgpu.tma_store' op expected one copy of each part, found part 2 of "q" a second time}}
-      mxgpu.tma_store %s_q part(2) to %map[%i, %i] : !q, !map
+      mxgpu.tma_store %s_q box(2) to %map[%i, %i] : !q, !map
       mxgpu.producer_commit %s : !stage
     }
   }

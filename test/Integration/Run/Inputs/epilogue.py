@@ -25,8 +25,8 @@ PROGRAM = """
 !w = tensor<{N}x{K}xbf16>
 !xe = tensor<{M}x{K}xf8E4M3FN>
 !we = tensor<{N}x{K}xf8E4M3FN>
-!xs = tensor<{M}x{B}xf8E8M0FNU, #mx.scale_layout<tcgen05>>
-!ws = tensor<{N}x{B}xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!xs = tensor<{M}x{B}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!ws = tensor<{N}x{B}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<{M}x{N}x{T}>
 func.func @main(%x: !x, %w: !w, %y: !y{parameters}) -> !y {{
   %c0 = arith.constant 0 : index

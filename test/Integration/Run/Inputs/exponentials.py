@@ -42,7 +42,7 @@ MATMUL = """
 PROGRAM = """
 !x = tensor<{size}x{size}xf32>
 !a = tensor<{size}x32xf8E4M3FN>
-!s = tensor<{size}x1xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!s = tensor<{size}x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 func.func @main(%input: !x, %a: !a, %s: !s) -> (!x, !x, !x) {{
   %none = tensor.empty() : !x
 {products}

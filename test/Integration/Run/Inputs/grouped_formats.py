@@ -22,16 +22,16 @@ from matmul_formats import (FORMATS, NAN_SCALE, OUTS, compare, make_codes,
 
 ROWS = """
 !a = tensor<{t}x{k}x{a}>
-!as = tensor<{t}x{blocks}x{s}, #mx.scale_layout<tcgen05, ragged = rows, groups = {g}>>
+!as = tensor<{t}x{blocks}x{s}, #mx.scale_layout<sf_128x4, ragged = rows, groups = {g}>>
 !b = tensor<{g}x{n}x{k}x{b}>
-!bs = tensor<{g}x{n}x{blocks}x{s}, #mx.scale_layout<tcgen05>>
+!bs = tensor<{g}x{n}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
 !out = tensor<{t}x{n}x{out}>
 """
 REDUCTION = """
 !a = tensor<{m}x{k}x{a}, #mx.ragged<groups = {g}, align = 128>>
-!as = tensor<{m}x{blocks}x{s}, #mx.scale_layout<tcgen05, ragged = reduction, groups = {g}>>
+!as = tensor<{m}x{blocks}x{s}, #mx.scale_layout<sf_128x4, ragged = reduction, groups = {g}>>
 !b = tensor<{n}x{k}x{b}, #mx.ragged<groups = {g}, align = 128>>
-!bs = tensor<{n}x{blocks}x{s}, #mx.scale_layout<tcgen05, ragged = reduction, groups = {g}>>
+!bs = tensor<{n}x{blocks}x{s}, #mx.scale_layout<sf_128x4, ragged = reduction, groups = {g}>>
 !out = tensor<{g}x{m}x{n}x{out}>
 """
 PROGRAM = """

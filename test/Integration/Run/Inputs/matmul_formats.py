@@ -34,8 +34,8 @@ NAN_SCALE = {"f8E8M0FNU": 0xFF, "f8E4M3FN": 0x7F}
 PROGRAM = """
 !a = tensor<{m}x{k}x{a}>
 !b = tensor<{n}x{k}x{b}>
-!as = tensor<{m}x{blocks}x{s}, #mx.scale_layout<tcgen05>>
-!bs = tensor<{n}x{blocks}x{s}, #mx.scale_layout<tcgen05>>
+!as = tensor<{m}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
+!bs = tensor<{n}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
 !out = tensor<{m}x{n}x{out}>
 func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs) -> !out {{
   {empty}

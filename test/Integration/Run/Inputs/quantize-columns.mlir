@@ -2,7 +2,7 @@
 
 !matrix = tensor<?x?xbf16>
 !elements = tensor<?x?xf8E4M3FN>
-!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!scales = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
 func.func @main(%x: !matrix) -> (!elements, !scales) {
   %c0 = arith.constant 0 : index

@@ -59,7 +59,7 @@ Operation *findInnerUser(Operation *take) {
 
 /// The loop over places of an accumulator that `drain` reads, if it reads those
 /// that are not shared.
-scf::ForOp findLoopOverRest(DrainColumnOp drain) {
+scf::ForOp findLoopOverRest(EpilogueColumnOp drain) {
   auto argument = dyn_cast<BlockArgument>(drain.getPlace());
   auto loop = argument
                   ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
@@ -118,7 +118,7 @@ void takeInside(Operation *op) {
 
 /// Begins one step earlier, at columns that are shared.
 void drainEarlier(Operation *op) {
-  scf::ForOp loop = findLoopOverRest(cast<DrainColumnOp>(op));
+  scf::ForOp loop = findLoopOverRest(cast<EpilogueColumnOp>(op));
   OpBuilder builder(loop);
   loop.setLowerBound(arith::ConstantIndexOp::create(
       builder, loop.getLoc(),
@@ -128,7 +128,7 @@ void drainEarlier(Operation *op) {
 
 /// Begins half a step later, across the end of what is shared.
 void drainAskew(Operation *op) {
-  scf::ForOp loop = findLoopOverRest(cast<DrainColumnOp>(op));
+  scf::ForOp loop = findLoopOverRest(cast<EpilogueColumnOp>(op));
   OpBuilder builder(loop);
   loop.setLowerBound(arith::ConstantIndexOp::create(
       builder, loop.getLoc(),
@@ -137,7 +137,7 @@ void drainAskew(Operation *op) {
 }
 
 bool readsRest(Operation *op) {
-  auto drain = dyn_cast<DrainColumnOp>(op);
+  auto drain = dyn_cast<EpilogueColumnOp>(op);
   return drain && findLoopOverRest(drain);
 }
 

@@ -28,7 +28,7 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
     says in its encoding where scale `(r, c)` lies:
 
     - `linear`: row-major; the same as no encoding;
-    - `tcgen05`: tiles of 128 rows by 4 blocks, 512 bytes each, blocks fastest,
+    - `sf_128x4`: tiles of 128 rows by 4 blocks, 512 bytes each, blocks fastest,
       as the 5th-generation tensor cores read them (PTX ISA, section
       "Scale factor layout"): byte `(r % 32) * 16 + (r / 32 % 4) * 4 + c % 4`
       of tile `(r / 128) * ceil(blocks / 4) + c / 4`.
@@ -45,11 +45,11 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
       divided by the block size, and otherwise nothing is special.
 
     Materialized, that is after `mx-materialize-layouts`, a tensor in layout
-    `tcgen05` has the physical shape `[batch...] x tile rows x tile columns x
+    `sf_128x4` has the physical shape `[batch...] x tile rows x tile columns x
     32 x 4 x 4` and no encoding. Every operation takes both forms.
 
-    Example: `#mx.scale_layout<tcgen05>`,
-    `#mx.scale_layout<tcgen05, ragged = rows, groups = 8>`.
+    Example: `#mx.scale_layout<sf_128x4>`,
+    `#mx.scale_layout<sf_128x4, ragged = rows, groups = 8>`.
   }];
   let parameters = (ins
     EnumParameter<MX_ScaleLayoutKind>:$kind,

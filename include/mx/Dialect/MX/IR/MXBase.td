@@ -75,10 +75,10 @@ class MX_StructuredOp<string opMnemonic,
       return getRagged().value_or(::mx::RaggedKind::None);
     }
   }];
-  code producerDeclaration = [{
-    /// The block of the producer, or null where there is none.
-    ::mlir::Block *getProducerBlock() {
-      return getProducer().empty() ? nullptr : &getProducer().front().front();
+  code prologueDeclaration = [{
+    /// The block of the prologue, or null where there is none.
+    ::mlir::Block *getPrologueBlock() {
+      return getPrologue().empty() ? nullptr : &getPrologue().front().front();
     }
   }];
   code epilogueDeclaration = [{

@@ -17,7 +17,7 @@ class MX_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
 def MX_ScaleLayoutKind : MX_I32Enum<"ScaleLayoutKind",
     "physical arrangement of the scales of a tensor", [
       I32EnumAttrCase<"Linear", 0, "linear">,
-      I32EnumAttrCase<"Tcgen05", 1, "tcgen05">]>;
+      I32EnumAttrCase<"Sf128x4", 1, "sf_128x4">]>;
 
 def MX_RaggedKind : MX_I32Enum<"RaggedKind",
     "which dimension the groups of a ragged tensor divide", [

@@ -10,7 +10,7 @@ include "mlir/IR/OpBase.td"
 class MX_Getter<string type, string name, string what>
     : InterfaceMethod<what, type, name>;
 
-def MX_ProductOpInterface : OpInterface<"ProductOpInterface"> {
+def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
   let cppNamespace = "::mx";
   let description = [{
     A block-scaled matrix product, of one matrix or of ragged groups:
@@ -35,7 +35,7 @@ def MX_ProductOpInterface : OpInterface<"ProductOpInterface"> {
     MX_Getter<"bool", "isMasked",
               "Whether groups of rows are matrices, of which they have the "
               "first rows.">,
-    MX_Getter<"int64_t", "getNumParts", "Sums that the epilogue is given.">,
+    MX_Getter<"int64_t", "getNumB", "Sums that the epilogue is given.">,
     MX_Getter<"::mlir::Value", "getResultScales",
               "Scales of a result that is quantized, or null.">,
     MX_Getter<"::mx::ScaleRounding", "getResultScaleRounding",

@@ -18,11 +18,11 @@
 
 namespace mx {
 
-/// Dimensions that a materialized tcgen05 tensor has beyond its logical ones.
+/// Dimensions that a materialized sf_128x4 tensor has beyond its logical ones.
 inline constexpr int64_t kScaleTileRank = 3;
 
-/// True if `scales` is a physical tcgen05 tensor, given the rank of its logical
-/// shape, which is the rank of the elements that it belongs to.
+/// True if `scales` is a physical sf_128x4 tensor, given the rank of its
+/// logical shape, which is the rank of the elements that it belongs to.
 bool isMaterialized(mlir::ShapedType scales, int64_t logicalRank);
 
 /// The layout kind of scales in either form.
@@ -34,7 +34,7 @@ llvm::SmallVector<int64_t> getMaterializedShape(llvm::ArrayRef<int64_t> logical,
                                                 RaggedKind ragged,
                                                 int64_t groups);
 
-/// `type` without its encoding: the physical tensor of a tcgen05 layout, and
+/// `type` without its encoding: the physical tensor of a sf_128x4 layout, and
 /// the same shape for `linear` and `#mx.ragged`. A type without an encoding of
 /// this dialect is returned as it is.
 mlir::RankedTensorType getMaterializedType(mlir::RankedTensorType type);

@@ -8,7 +8,7 @@
 include "mx/Dialect/MX/IR/MXBase.td"
 
 def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
-    RecursiveMemoryEffects, MX_ProductOpInterface]> {
+    RecursiveMemoryEffects, MX_MatmulOpInterface]> {
   let summary = "block-scaled matrix product with the second operand transposed";
   let description = [{
     `C[m, n] = sum over k of (A[m, k] * SA[m, k / block]) * (B[n, k] * SB[n, k / block])`
@@ -61,7 +61,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     ::mx::RaggedKind getRaggedOrNone() { return ::mx::RaggedKind::None; }
     ::mlir::Value getScatterRows() { return {}; }
     bool isMasked() { return false; }
-    int64_t getNumParts() { return 1; }
+    int64_t getNumB() { return 1; }
     ::mlir::Value getResultScales() { return {}; }
     ::mx::ScaleRounding getResultScaleRounding() {
       return ::mx::ScaleRounding::Ceil;
@@ -72,7 +72,7 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
 }
 
 def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegments,
-    RecursiveMemoryEffects, MX_ProductOpInterface]> {
+    RecursiveMemoryEffects, MX_MatmulOpInterface]> {
   let summary = "block-scaled matrix products over ragged groups";
   let description = [{
     `offsets` holds the cumulative ends of the G groups, on the device.
@@ -101,7 +101,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
 
     Groups of rows may have results of other forms:
 
-    - With `parts = V` each matrix of B is V matrices one below the other,
+    - With `num_b = V` each matrix of B is V matrices one below the other,
       `G x V*N x K`, and the epilogue, which there must be, is given the V sums
       of row n of each part: gate and up projection become one product.
     - With two `outs`, elements and `f8E8M0FNU` scales, what the epilogue yields
@@ -128,10 +128,10 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
           tensor<300x2xf8E8M0FNU>, tensor<4x256x64xf8E4M3FN>,
           tensor<4x256x2xf8E8M0FNU>) offsets(%o : tensor<4xi32>)
         outs(%e, %s : tensor<300x128xf8E4M3FN>,
-          tensor<300x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>)
-        parts = 2
+          tensor<300x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>)
+        num_b = 2
         -> tensor<300x128xf8E4M3FN>,
-           tensor<300x4xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 4>>
+           tensor<300x4xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
         epilogue {
         ^bb0(%gate: f32, %up: f32, %row: index, %col: index):
           %product = arith.mulf %gate, %up : f32
@@ -156,7 +156,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     MX_RaggedKindAttr:$ragged,
     UnitAttr:$masked,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
-    DefaultValuedAttr<I64Attr, "1">:$parts,
+    DefaultValuedAttr<I64Attr, "1">:$num_b,
     UnitAttr:$accumulate,
     DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -169,7 +169,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     (`alpha` `(` $alpha^ `)`)?
     (`scatter` `(` $scatter^ `:` type($scatter) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
-    (`block_size` `=` $block_size^)? (`parts` `=` $parts^)?
+    (`block_size` `=` $block_size^)? (`num_b` `=` $num_b^)?
     (`accumulate` $accumulate^)? (`scale_rounding` `=` $scale_rounding^)?
     attr-dict (`->` type($results)^)? (`epilogue` $epilogue^)?
   }];
@@ -181,7 +181,6 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     ::mx::RaggedKind getRaggedOrNone() { return getRagged(); }
     ::mlir::Value getScatterRows() { return getScatter(); }
     bool isMasked() { return getMasked(); }
-    int64_t getNumParts() { return getParts(); }
     ::mlir::Value getResultScales() {
       return getOuts().size() > 1 ? getOuts()[1] : ::mlir::Value();
     }
@@ -199,7 +198,7 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
     additions are f32; their order is that of p on the CPU, and unspecified on a
     GPU.
 
-    `mx-fuse-products` makes it the `scatter` of the product that computes the
+    `mx-fuse-epilogues` makes it the `scatter` of the product that computes the
     input.
 
     Example:
@@ -224,10 +223,10 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
 
 def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
     ParentOneOf<["MatmulOp", "GroupedMatmulOp", "QuantizeOp"]>]> {
-  let summary = "terminate an epilogue or a producer";
+  let summary = "terminate an epilogue or a prologue";
   let description = [{
     An epilogue yields the element to store, of the element type of `outs`; a
-    producer yields one or more numbers to quantize.
+    prologue yields one or more numbers to quantize.
 
     Example:
 

@@ -56,7 +56,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     With `gather`, row i of what is quantized is row `gather[i]` of every input,
     or a row of zeros where that is -1: tokens in the order of their experts,
     with padding between groups, without a copy. The gathered rows are the rows
-    of all that follows (of `ragged`, the producer, the random numbers). The
+    of all that follows (of `ragged`, the prologue, the random numbers). The
     input has rank 2.
 
     With `square` a scale is that of `block_size` rows by `block_size` columns,
@@ -71,7 +71,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     rows of no group do not. What the destination held does not: the next
     factor, of NVFP4 or of delayed scaling, needs no other read.
 
-    The optional `producer` region computes what is quantized, so that it need
+    The optional `prologue` region computes what is quantized, so that it need
     not be stored: its arguments are the elements of all inputs, which have one
     shape, then the row and the column (within the last two dimensions of the
     input, also for axis 0). It yields one value or several, each quantized on
@@ -80,13 +80,13 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     elements and scales of each axis, then with `amax` a number of each. The region sees existing elements only:
     slack is 0 and not what the region makes of 0.
 
-    With `concat` the values of a producer, two or more of one type, lie side by
+    With `concat` the values of a prologue, two or more of one type, lie side by
     side: what is quantized is the one tensor that `tensor.concat` along the
     last dimension would give, `R x V*C` for V values and inputs `R x C`. That
     is what `outs`, the random numbers, `global_scale` and `amax` belong to. The
     two gradients of a SwiGLU become the matrix that the next product takes.
 
-    With a producer, inputs may be quantized already: tensors of elements, each
+    With a prologue, inputs may be quantized already: tensors of elements, each
     of which has the next one of `input_scales`, those of blocks along the last
     dimension (`f8E8M0FNU` of 32 elements, or `f8E4M3FN` of 16 of `f4E2M1FN`),
     in any layout without groups. What the region is given of such an input is
@@ -112,10 +112,10 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     ```mlir
     %q, %s = mx.quantize ins(%x : tensor<256x512xbf16>)
         outs(%e, %f : tensor<256x512xf8E4M3FN>,
-                      tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+                      tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
         axes = [1] block_size = 32 scale_rounding = ceil
         -> tensor<256x512xf8E4M3FN>,
-           tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+           tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
     %q, %s, %m = mx.quantize ins(%x : tensor<256x512xbf16>)
         outs(%e, %f, %init : tensor<256x512xf8E4M3FN>,
@@ -130,7 +130,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     %q, %s = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
         outs(%e, %f : tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>)
         -> tensor<8x64xf8E4M3FN>, tensor<8x2xf8E8M0FNU>
-        producer {
+        prologue {
         ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
           %product = arith.mulf %a, %b : bf16
           mx.yield %product : bf16
@@ -140,7 +140,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
         input_scales(%f : tensor<64x3xf8E8M0FNU>)
         outs(%e, %g : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>)
         axes = [0] -> tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>
-        producer {
+        prologue {
         ^bb0(%a: bf16, %row: index, %col: index):
           mx.yield %a : bf16
         }
@@ -148,7 +148,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     %q, %s = mx.quantize ins(%x, %y : tensor<8x64xbf16>, tensor<8x64xbf16>)
         outs(%e, %f : tensor<8x128xf8E4M3FN>, tensor<8x4xf8E8M0FNU>)
         concat -> tensor<8x128xf8E4M3FN>, tensor<8x4xf8E8M0FNU>
-        producer {
+        prologue {
         ^bb0(%a: bf16, %b: bf16, %row: index, %col: index):
           mx.yield %a, %b : bf16, bf16
         }
@@ -170,7 +170,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     UnitAttr:$concat,
     DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let regions = (region VariadicRegion<SizedRegion<1>>:$producer);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$prologue);
   let assemblyFormat = [{
     (`ragged` `=` $ragged^)?
     `ins` `(` $inputs `:` type($inputs) `)`
@@ -183,12 +183,12 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     (`axes` `=` $axes^)? (`block_size` `=` $block_size^)? (`square` $square^)?
     (`amax` $amax^)? (`concat` $concat^)?
     (`scale_rounding` `=` $scale_rounding^)?
-    attr-dict (`->` type($results)^)? (`producer` $producer^)?
+    attr-dict (`->` type($results)^)? (`prologue` $prologue^)?
   }];
   let hasCanonicalizer = 1;
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration #
-      producerDeclaration # [{
-    /// The first input; the only one without a producer.
+      prologueDeclaration # [{
+    /// The first input; the only one without a prologue.
     ::mlir::TypedValue<::mlir::ShapedType> getInput() {
       return ::llvm::cast<::mlir::TypedValue<::mlir::ShapedType>>(
           getInputs()[0]);
@@ -200,7 +200,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     ::llvm::SmallVector<int64_t> getQuantizedShape();
     /// Values that lie side by side in what is quantized: 1 without `concat`.
     int64_t getNumConcatenated();
-    /// What is quantized: the input, or each value of the producer, or, with
+    /// What is quantized: the input, or each value of the prologue, or, with
     /// `concat`, all of them together.
     unsigned getNumValues() {
       return getOuts().size() / (2 * getAxes().size() + getAmax());
@@ -229,16 +229,16 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
       return getOuts().take_front(2 * getNumDestinations());
     }
     /// Where the largest magnitude of each value goes; empty without `amax`.
-    ::mlir::OperandRange getMagnitudes() {
+    ::mlir::OperandRange getAmaxOuts() {
       return getOuts().drop_front(2 * getNumDestinations());
     }
-    ::mlir::ResultRange getMagnitudeResults() {
+    ::mlir::ResultRange getAmaxResults() {
       return getResults().drop_front(2 * getNumDestinations());
     }
     /// Places in outs, and of results.
     unsigned getElementsNumber(unsigned i) { return 2 * i; }
     unsigned getScalesNumber(unsigned i) { return 2 * i + 1; }
-    unsigned getMagnitudeNumber(unsigned value) {
+    unsigned getAmaxNumber(unsigned value) {
       return 2 * getNumDestinations() + value;
     }
     /// What is at such a place, and the destination that it belongs to.
@@ -247,13 +247,13 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
       return out.value * getAxes().size() + out.axis;
     }
     /// The same quantization of other tensors, with largest magnitudes and an
-    /// empty region for a producer if asked for.
+    /// empty region for a prologue if asked for.
     QuantizeOp createAlike(::mlir::OpBuilder &builder, ::mlir::Location loc,
                            ::mlir::ValueRange inputs,
                            ::mlir::ValueRange inputScales,
                            ::llvm::ArrayRef<int64_t> axes,
                            ::mlir::ValueRange outs, bool hasAmax,
-                           bool hasProducer);
+                           bool hasPrologue);
     /// What the groups divide in the destinations of an axis, which are
     /// transposed for axis 0.
     ::mx::RaggedKind getRaggedOfAxis(int64_t axis);
@@ -339,8 +339,8 @@ def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
 
     ```mlir
     %t = mx.relayout ins(%s : tensor<256x16xf8E8M0FNU>)
-        outs(%init : tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
-        -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+        outs(%init : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+        -> tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
     ```
   }];
   let arguments = (ins

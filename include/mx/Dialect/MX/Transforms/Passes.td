@@ -48,8 +48,8 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
     | encoding | physical tensor for a logical `R x C` |
     |---|---|
     | `linear`, `#mx.ragged` | `R x C` |
-    | `tcgen05` | `ceil(R/128) x ceil(C/4) x 32 x 4 x 4` |
-    | `tcgen05`, ragged rows of G groups | `(R/128 + G) x ceil(C/4) x 32 x 4 x 4` |
+    | `sf_128x4` | `ceil(R/128) x ceil(C/4) x 32 x 4 x 4` |
+    | `sf_128x4`, ragged rows of G groups | `(R/128 + G) x ceil(C/4) x 32 x 4 x 4` |
 
     It must run before bufferization, which would drop encodings silently and
     give a row-major memref. Any other operation that carries or changes an
@@ -63,7 +63,7 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
     Example: with
 
     ```mlir
-    func.func @f(%x: tensor<256x16xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+    func.func @f(%x: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
     ```
 
     the pass gives
@@ -76,7 +76,7 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def MXFuseProducts : Pass<"mx-fuse-products"> {
+def MXFuseEpilogues : Pass<"mx-fuse-epilogues"> {
   let summary = "Finish the results of products where they are computed";
   let description = [{
     Saves reads and writes of the results of `mx.matmul` and
@@ -87,11 +87,11 @@ def MXFuseProducts : Pass<"mx-fuse-products"> {
       read in the region, by `tensor.extract`;
     - one that takes equal parts of the columns of a product of ragged rows
       (`tensor.extract_slice`), as a SwiGLU does of gate and up projection,
-      becomes an epilogue of several sums (`parts`);
+      becomes an epilogue of several sums (`num_b`);
     - an `mx.quantize` of such a product along its rows, with the same groups,
       becomes a quantized result, if it has a multiple of 128 columns, to
-      elements of 4, 6 or 8 bits with `f8E8M0FNU` scales in layout `tcgen05`;
-      its producer becomes the epilogue;
+      elements of 4, 6 or 8 bits with `f8E8M0FNU` scales in layout `sf_128x4`;
+      its prologue becomes the epilogue;
     - an `mx.combine` of such a product, with the same groups, becomes its
       `scatter`.
 
@@ -104,15 +104,15 @@ def MXFuseProducts : Pass<"mx-fuse-products"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
+def MXFusePrologues : Pass<"mx-fuse-prologues"> {
   let summary = "Compute what is quantized where it is quantized";
   let description = [{
     Saves reads and writes of tensors around `mx.quantize`, step by step:
 
     - a quantization and an `mx.amax` of the same tensor become a quantization
       with `amax`, unless it depends on the `mx.amax`, is gathered or ragged, or
-      has a producer;
-    - two quantizations of the same input (or with the same producer) along
+      has a prologue;
+    - two quantizations of the same input (or with the same prologue) along
       different axes become one with both axes;
     - two with one recipe and the same axes become one with several values,
       where the inputs of one are among those of the other, or one elementwise
@@ -123,14 +123,14 @@ def MXFuseQuantizeProducers : Pass<"mx-fuse-quantize-producers"> {
       becomes one with `concat`. They are of one static width, a multiple of the
       block;
     - an elementwise `linalg` operation (all loops parallel, results not
-      permuted) whose results nothing else uses becomes the producer, or part
+      permuted) whose results nothing else uses becomes the prologue, or part
       of it. Its operands of f32, bf16 and f16 with the shape of the input
       become inputs; scalars, rows, columns and tensors of other types are read
       by `tensor.extract`. Its body may hold `arith`, `math` and
       `linalg.index`;
     - an `mx.dequantize` whose result nothing else uses becomes a quantized
       input (`input_scales`), unless there are groups. A `global_scale` becomes
-      a product in the producer where the result is f32; for narrower results,
+      a product in the prologue where the result is f32; for narrower results,
       which it would round twice, the operation stays.
 
     The results are the same bits: a value keeps the type, and so the rounding,
@@ -191,7 +191,7 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     where the reduction dimension is no multiple of what the formats multiply at a
     time, or not known, unless `dynamic-reductions` leaves that to the run.
 
-    Run `cse` and `mx-fuse-quantize-producers` behind it: tensors that are
+    Run `cse` and `mx-fuse-prologues` behind it: tensors that are
     quantized several times, or only to be quantized, are then read once, or
     never stored.
   }];
@@ -205,7 +205,7 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     Option<"scaleRounding", "scale-rounding", "std::string",
            /*default=*/"\"ceil\"", "How maxima become scales: ceil, floor, even">,
     Option<"scaleLayout", "scale-layout", "std::string",
-           /*default=*/"\"tcgen05\"", "Where scales lie: tcgen05 or linear">,
+           /*default=*/"\"sf_128x4\"", "Where scales lie: sf_128x4 or linear">,
     Option<"globalScale", "global-scale", "double", /*default=*/"1.0",
            "Factor of tensors before they become NVFP4">,
     Option<"dynamicReductions", "dynamic-reductions", "bool",

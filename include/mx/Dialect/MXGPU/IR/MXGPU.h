@@ -50,14 +50,14 @@ struct Barriers : mlir::SideEffects::Resource::Base<Barriers> {
 };
 
 /// The parts of a schedule by name, with their defaults; see ScheduleAttr.
-struct ScheduleParts {
+struct ScheduleFields {
   std::array<int64_t, 3> tile = {0, 0, 0};
   bool ctaPair = false;
   /// 0: as many as fit, which mx-select-schedule counts.
   int64_t stages = 0;
   int64_t accumulators = 1;
   int64_t overlap = 0;
-  int64_t scaleSlots = 1;
+  int64_t scaleStages = 1;
   int64_t splitK = 1;
   TileLoop tileLoop = TileLoop::Static;
   RasterOrder rasterOrder = RasterOrder::Linear;

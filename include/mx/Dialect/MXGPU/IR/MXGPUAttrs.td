@@ -19,18 +19,18 @@ def MXGPU_RasterAttr : AttrDef<MXGPU_Dialect, "Raster"> {
   let summary = "order in which tiles are visited";
   let description = [{
     - `linear`: row by row of tiles;
-    - `supergroup(n)`: column by column within bands of n rows of tiles, so that
+    - `group_m(n)`: column by column within bands of n rows of tiles, so that
       tiles under way at one time share rows of A and of B;
     - `hilbert`: along a Hilbert curve, for grids of any size.
 
-    Example: `#mxgpu.raster<supergroup(8)>`.
+    Example: `#mxgpu.raster<group_m(8)>`.
   }];
   let parameters = (ins EnumParameter<MXGPU_RasterOrder>:$order,
                         DefaultValuedParameter<"int64_t", "1">:$group);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// `linear`, `supergroup(8)`, `hilbert`.
+    /// `linear`, `group_m(8)`, `hilbert`.
     static ::mlir::FailureOr<RasterAttr> parseBody(::mlir::AsmParser &parser);
     void printBody(::mlir::AsmPrinter &printer) const;
   }];
@@ -48,13 +48,13 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     |---|---|---|
     | `tile = [m, n, k]` | required | rows, columns and reduction elements of a unit of work: 128 rows, or 256 of a CTA pair; 64, 128, 192 or 256 columns, or a smaller multiple of 16 (32 of a pair) that covers the matrix; 128 or 256 elements |
     | `cta_pair` | off | two CTAs share a tile (`cta_group::2`): each holds half of its rows of A and half of B |
-    | `stages = n` | as many as fit | slots of the ring between the loads and the tensor core |
-    | `accumulators = n` | 1 | slots of the ring between the tensor core and the epilogue |
+    | `stages = n` | as many as fit | stages of the ring between the loads and the tensor core |
+    | `accumulators = n` | 1 | stages of the ring between the tensor core and the epilogue |
     | `overlap = n` | 0 | columns that two accumulators of 256 share, 64 or 128: drained first |
-    | `scale_slots = n` | 1 | places for a tile's scales in tensor memory, used in turn |
+    | `scale_stages = n` | 1 | places for a tile's scales in tensor memory, used in turn |
     | `split_k = n` | 1 | parts of the reduction, summed in a fixed order afterwards |
     | `tile_loop = ...` | `static` | `static`: CTA i takes units i, i + CTAs, ...; `clc`: cluster launch control |
-    | `raster = ...` | `linear` | `linear`, `columns`, `supergroup(n)` or `hilbert` |
+    | `raster = ...` | `linear` | `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
     | `staging = n` | 2 | buffers of each epilogue warp for `tma_store` |
     | `registers = [e, o]` | none | registers a thread of the epilogue and of the other roles, by `setmaxnreg` |
@@ -62,7 +62,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     | `pdl` | off | programmatic dependent launch: set up while the kernel before still runs |
 
     Example: `#mxgpu.schedule<tile = [256, 256, 128], cta_pair, stages = 5,
-    accumulators = 2, overlap = 64, raster = supergroup(8), epilogue =
+    accumulators = 2, overlap = 64, raster = group_m(8), epilogue =
     tma_store>`.
   }];
   let parameters = (ins
@@ -71,7 +71,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     "int64_t":$stages,
     "int64_t":$accumulators,
     "int64_t":$overlap,
-    "int64_t":$scaleSlots,
+    "int64_t":$scaleStages,
     "int64_t":$splitK,
     "::mx::mxgpu::TileLoop":$tileLoop,
     "::mx::mxgpu::RasterAttr":$raster,
@@ -86,7 +86,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [
-    AttrBuilder<(ins "const ::mx::mxgpu::ScheduleParts &":$parts)>
+    AttrBuilder<(ins "const ::mx::mxgpu::ScheduleFields &":$fields)>
   ];
   let extraClassDeclaration = [{
     int64_t getTileM() const { return getTile()[0]; }
@@ -95,7 +95,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     /// CTAs that share a tile.
     int64_t getCtas() const { return getCtaPair() ? 2 : 1; }
     /// The parts, to change some and build another schedule.
-    ::mx::mxgpu::ScheduleParts getParts() const;
+    ::mx::mxgpu::ScheduleFields getFields() const;
   }];
 }
 
@@ -112,11 +112,11 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
     | `tile = [m, n]` | required | rows and columns of the input that a CTA takes at a time, multiples of 128 |
     | `threads = n` | required | threads of a CTA that quantize, whole warps for each axis |
     | `vector = n` | 16 | consecutive elements that a thread holds: 8 or 16, or 32, where it holds whole blocks |
-    | `unit = n` | those of the tile | rows of the tile that a slot of that ring has |
-    | `stages = n` | 1 | slots of the ring between loads and threads, for kernels that load through shared memory |
-    | `raster = ...` | `linear` | order of the tiles: `linear`, `columns`, `supergroup(n)` or `hilbert` |
+    | `stage_rows = n` | those of the tile | rows of the tile that a stage of that ring has |
+    | `stages = n` | 1 | stages of the ring between loads and threads, for kernels that load through shared memory |
+    | `raster = ...` | `linear` | order of the tiles: `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `ctas = n` | 1 | CTAs that share an SM: bounds the registers of a thread |
-    | `tickets` | `false` | whether there are only as many CTAs as fit, which draw tickets for further tiles, instead of a CTA for each tile |
+    | `atomic_counter` | `false` | whether there are only as many CTAs as fit, which draw numbers for further tiles, instead of a CTA for each tile |
 
     Example: `#mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector
     = 16, ctas = 2>`.
@@ -125,27 +125,27 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
     ArrayRefParameter<"int64_t">:$tile,
     "int64_t":$threads,
     DefaultValuedParameter<"int64_t", "16">:$vector,
-    DefaultValuedParameter<"int64_t", "0">:$unit,
+    DefaultValuedParameter<"int64_t", "0">:$stage_rows,
     DefaultValuedParameter<"int64_t", "1">:$stages,
     DefaultValuedParameter<"int64_t", "1">:$ctas,
     DefaultValuedParameter<"::mx::mxgpu::RasterAttr",
         "::mx::mxgpu::RasterAttr::get($_ctxt, ::mx::mxgpu::RasterOrder::Linear, 1)">:$raster,
-    DefaultValuedParameter<"bool", "false">:$tickets);
+    DefaultValuedParameter<"bool", "false">:$atomic_counter);
   let builders = [
     AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$tile, "int64_t":$threads,
                      "int64_t":$vector, "int64_t":$stages, "int64_t":$ctas), [{
-      return $_get($_ctxt, tile, threads, vector, /*unit=*/0, stages, ctas,
+      return $_get($_ctxt, tile, threads, vector, /*stage_rows=*/0, stages, ctas,
                    RasterAttr::get($_ctxt, RasterOrder::Linear, 1),
-                   /*tickets=*/false);
+                   /*atomic_counter=*/false);
     }]>
   ];
   let assemblyFormat = [{
-    `<` struct(custom<TileSizes>($tile), $threads, $vector, $unit, $stages,
-               $ctas, custom<Raster>($raster), $tickets) `>`
+    `<` struct(custom<TileSizes>($tile), $threads, $vector, $stage_rows, $stages,
+               $ctas, custom<Raster>($raster), $atomic_counter) `>`
   }];
   let extraClassDeclaration = [{
     /// Rows that a slot of the ring has.
-    int64_t getUnitRows() const { return getUnit() ? getUnit() : getTile()[0]; }
+    int64_t getRowsPerStage() const { return getStageRows() ? getStageRows() : getTile()[0]; }
   }];
   let genVerifyDecl = 1;
 }

@@ -25,7 +25,7 @@ def MXGPU_Space : MXGPU_I32Enum<"Space", "memory of a ring's field", [
       I32EnumAttrCase<"Smem", 0, "smem">,
       I32EnumAttrCase<"Tmem", 1, "tmem">]>;
 
-def MXGPU_Agent : MXGPU_I32Enum<"Agent",
+def MXGPU_AsyncKind : MXGPU_I32Enum<"AsyncKind",
     "who fills or empties the stages of a ring", [
       I32EnumAttrCase<"Tma", 0, "tma">,
       I32EnumAttrCase<"Mma", 1, "mma">,
@@ -33,10 +33,10 @@ def MXGPU_Agent : MXGPU_I32Enum<"Agent",
       I32EnumAttrCase<"TmaStore", 3, "tma_store">,
       I32EnumAttrCase<"Clc", 4, "clc">,
       I32EnumAttrCase<"Roles", 5, "roles">,
-      I32EnumAttrCase<"Tickets", 6, "tickets">,
+      I32EnumAttrCase<"AtomicCounter", 6, "atomic_counter">,
       I32EnumAttrCase<"Groups", 7, "groups">]>;
 
-def MXGPU_Scope : MXGPU_I32Enum<"Scope", "CTAs that share a ring's slots", [
+def MXGPU_Scope : MXGPU_I32Enum<"Scope", "CTAs that share a ring's stages", [
       I32EnumAttrCase<"Cta", 0, "cta">,
       I32EnumAttrCase<"Pair", 1, "pair">,
       I32EnumAttrCase<"Warp", 2, "warp">]>;
@@ -50,7 +50,7 @@ def MXGPU_TileLoopAttr : EnumAttr<MXGPU_Dialect, MXGPU_TileLoop, "tile_loop">;
 def MXGPU_RasterOrder : MXGPU_I32Enum<"RasterOrder",
     "order in which tiles are visited", [
       I32EnumAttrCase<"Linear", 0, "linear">,
-      I32EnumAttrCase<"Supergroup", 1, "supergroup">,
+      I32EnumAttrCase<"GroupM", 1, "group_m">,
       I32EnumAttrCase<"Hilbert", 2, "hilbert">,
       I32EnumAttrCase<"Columns", 3, "columns">]>;
 

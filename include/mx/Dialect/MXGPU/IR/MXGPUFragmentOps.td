@@ -36,7 +36,7 @@ def MXGPU_LoadAccumulatorOp : MXGPU_Op<"load_accumulator", [MXGPU_NamesResult]> 
   let hasVerifier = 1;
 }
 
-def MXGPU_DrainColumnOp : MXGPU_Op<"drain_column", [Pure]> {
+def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
   let summary = "column of an accumulator that is read at a given place";
   let description = [{
     Accumulators that overlap are read beginning with the columns that they
@@ -45,23 +45,23 @@ def MXGPU_DrainColumnOp : MXGPU_Op<"drain_column", [Pure]> {
     may be read after the stage is released. Without overlap column and place are
     the same.
 
-    Of an accumulator in `parts`, each of as many adjacent columns, which are
-    read together, this is the column of `part`: that of the part which has the
+    Of an accumulator in `num_b`, each of as many adjacent columns, which are
+    read together, this is the column of `b`: that of the part which has the
     shared columns, and the same of the others.
 
     Examples:
 
     ```mlir
-    %column = mxgpu.drain_column %stage, %place : !stage
-    %gate = mxgpu.drain_column %stage, %place part 0 of 2 : !stage
+    %column = mxgpu.epilogue_column %stage, %place : !stage
+    %gate = mxgpu.epilogue_column %stage, %place b 0 of 2 : !stage
     ```
   }];
   let arguments = (ins MXGPU_StageType:$stage, Index:$place,
-                       DefaultValuedAttr<I64Attr, "0">:$part,
-                       DefaultValuedAttr<I64Attr, "1">:$parts);
+                       DefaultValuedAttr<I64Attr, "0">:$b,
+                       DefaultValuedAttr<I64Attr, "1">:$num_b);
   let results = (outs Index:$result);
   let assemblyFormat = [{
-    $stage `,` $place (`part` $part^)? (`of` $parts^)? attr-dict `:` type($stage)
+    $stage `,` $place (`b` $b^)? (`of` $num_b^)? attr-dict `:` type($stage)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -187,7 +187,7 @@ def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
   let description = [{
     `coords` are where the bytes begin, the leading indices of `dest`; those
     that are not given are 0. The stage is empty again when the copy has read it.
-    A buffer of several tiles is copied one `part` at a time, and only `when` a
+    A buffer of several tiles is copied one `tile` at a time, and only `when` a
     condition holds that the threads agree on.
 
     Example:
@@ -200,9 +200,9 @@ def MXGPU_BulkStoreOp : MXGPU_Op<"bulk_store", [AttrSizedOperandSegments]> {
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
                        Variadic<Index>:$coords, Optional<I1>:$condition,
-                       OptionalAttr<I64Attr>:$part);
+                       OptionalAttr<I64Attr>:$tile);
   let assemblyFormat = [{
-    $buffer (`part` `(` $part^ `)`)?
+    $buffer (`tile` `(` $tile^ `)`)?
     `to` $dest `` `[` $coords `]` (`when` `(` $condition^ `)`)? attr-dict
     `:` type($buffer) `,` type($dest)
   }];
@@ -242,7 +242,7 @@ def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [
     outside the tensor is not written. With `add` the elements are added to
     those of the tensor, each in one rounding. The stage is empty again when the
     copy has read it. A buffer that holds several boxes, its panels or rows of
-    them, is copied one `part` at a time. There is a copy only `when` a condition holds that the
+    them, is copied one `box` at a time. There is a copy only `when` a condition holds that the
     threads, or those of a warp with a ring of its own, agree on. The box of one
     matrix of several has a leading 1 more than the buffer.
 
@@ -255,9 +255,9 @@ def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
                        MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
                        Optional<I1>:$condition, UnitAttr:$add,
-                       OptionalAttr<I64Attr>:$part);
+                       OptionalAttr<I64Attr>:$box);
   let assemblyFormat = [{
-    $buffer (`part` `(` $part^ `)`)?
+    $buffer (`box` `(` $box^ `)`)?
     `to` $map `` `[` $coords `]` (`add` $add^)?
     (`when` `(` $condition^ `)`)? attr-dict `:` type($buffer) `,` type($map)
   }];

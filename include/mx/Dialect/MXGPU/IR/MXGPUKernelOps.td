@@ -119,7 +119,7 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
 // Work
 //===----------------------------------------------------------------------===//
 
-def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
+def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
     Pure, AttrSizedOperandSegments, MXGPU_NamesResult]> {
   let summary = "divide a problem into units of work, and share them out";
   let description = [{
@@ -131,7 +131,7 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     - `clc`: cluster launch control. There is a CTA for each unit, but those
       that run take the units of those that have not begun. The answers to the
       requests are the stages of a ring;
-    - `tickets`: CTA i begins with unit i, and draws the numbers of further units
+    - `atomic_counter`: CTA i begins with unit i, and draws the numbers of further units
       from a counter in memory, which is 0 before the launch and again behind it.
       They come by a ring too;
     - `groups`: as `static`, where groups have the units. A warp of each CTA
@@ -164,17 +164,17 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     Example:
 
     ```mlir
-    %work = mxgpu.work_source static raster = linear tile [128, 128]
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128]
         of(%m, %n, %k)
     %units = mxgpu.ring "units" : !mxgpu.ring<2 x (unit: smem<16xi8>),
                                       producer = clc, consumer = roles>
-    %other = mxgpu.work_source clc(%units : !units_ring) raster = hilbert
+    %other = mxgpu.tile_scheduler clc(%units : !units_ring) raster = hilbert
         tile [128, 256] split(4 step 128) of(%m, %n, %k)
-    %third = mxgpu.work_source single raster = linear tile [128, 128]
+    %third = mxgpu.tile_scheduler single raster = linear tile [128, 128]
         ragged(%offsets : memref<?xi32>) of(%m, %n, %c0)
     %found = mxgpu.ring "found" : !mxgpu.ring<2 x (unit: smem<32xi8>),
                                       producer = groups, consumer = roles>
-    %fourth = mxgpu.work_source groups(%found : !found_ring) raster = linear
+    %fourth = mxgpu.tile_scheduler groups(%found : !found_ring) raster = linear
         tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction
         of(%m, %n, %k)
     ```
@@ -188,15 +188,15 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
     UnitAttr:$single,
     DenseI64ArrayAttr:$tile,
     MXGPU_RasterAttr:$raster,
-    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$parts,
-    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$part_step);
-  let results = (outs MXGPU_WorkSourceType:$result);
+    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$splits,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$split_step);
+  let results = (outs MXGPU_TileSchedulerType:$result);
   let builders = [
     OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
                    "::mlir::Value":$reduction,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
                    CArg<"::mlir::Value", "{}">:$units,
-                   CArg<"int64_t", "1">:$parts, CArg<"int64_t", "1">:$partStep)>,
+                   CArg<"int64_t", "1">:$splits, CArg<"int64_t", "1">:$splitStep)>,
     OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
                    "bool":$single, "::mlir::Value":$units,
@@ -210,7 +210,7 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
   let assemblyFormat = [{
     custom<Scheduler>($single, $units, type($units), $counter, type($counter))
     `raster` `=` custom<Raster>($raster) `tile` $tile
-    (`split` `(` $parts^ `step` $part_step `)`)?
+    (`split` `(` $splits^ `step` $split_step `)`)?
     (`ragged` `(` $offsets^ `:` type($offsets) `)`)?
     (`stride` `(` $stride^ `)`)? (`over_reduction` $over_reduction^)?
     `of` `(` $rows `,` $columns `,` $reduction `)` attr-dict
@@ -218,11 +218,11 @@ def MXGPU_WorkSourceOp : MXGPU_Op<"work_source", [
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Number of parts of the reduction.
-    int64_t getNumParts() { return getParts().value_or(1); }
+    int64_t getNumSplits() { return getSplits().value_or(1); }
   }];
 }
 
-def MXGPU_ForEachWorkOp : MXGPU_Op<"for_each_work", [
+def MXGPU_ForEachWorkTileOp : MXGPU_Op<"for_each_work_tile", [
     SingleBlock, NoTerminator, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<LoopLikeOpInterface>,
     MXGPU_NamesBlockArguments]> {
@@ -233,15 +233,15 @@ def MXGPU_ForEachWorkOp : MXGPU_Op<"for_each_work", [
     of the reduction; the last four in elements.
 
     Where units come by a ring, each role visits at least one unit, its own, and
-    says by `next_unit` where the next one stands.
+    says by `next_work_tile` where the next one stands.
   }];
-  let arguments = (ins MXGPU_WorkSourceType:$work);
+  let arguments = (ins MXGPU_TileSchedulerType:$work);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    ::mlir::BlockArgument getSlice() { return getBody().getArgument(0); }
+    ::mlir::BlockArgument getGroup() { return getBody().getArgument(0); }
     ::mlir::BlockArgument getRow() { return getBody().getArgument(1); }
     ::mlir::BlockArgument getColumn() { return getBody().getArgument(2); }
     ::mlir::BlockArgument getStart() { return getBody().getArgument(3); }
@@ -249,10 +249,10 @@ def MXGPU_ForEachWorkOp : MXGPU_Op<"for_each_work", [
   }];
 }
 
-def MXGPU_NextUnitOp : MXGPU_Op<"next_unit"> {
+def MXGPU_NextWorkTileOp : MXGPU_Op<"next_work_tile"> {
   let summary = "go on with the unit of work in a buffer";
   let description = [{
-    The buffer holds the answer of cluster launch control, or a ticket, or a unit
+    The buffer holds the answer of cluster launch control, or a number drawn from a counter, or a unit
     of a group: the number of a unit, or that there is none, and then the loop
     ends. Such an answer of
     cluster launch control does not say that all units are done; whatever is
@@ -262,7 +262,7 @@ def MXGPU_NextUnitOp : MXGPU_Op<"next_unit"> {
 
     ```mlir
     %stage, %unit = mxgpu.consumer_wait %units : !units_ring
-    mxgpu.next_unit %unit : !unit
+    mxgpu.next_work_tile %unit : !unit
     mxgpu.consumer_release %stage : !units_stage
     ```
   }];

@@ -125,7 +125,7 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
     trailing coordinates are 0. The stage that has the buffer is full when the
     copy, with the others into it, has completed; after `mxgpu-lower-rings` the
     barrier whose phase then completes stands in its place. A buffer that holds
-    several boxes is filled one `part` at a time. `cache` says what the L2 cache should
+    several boxes is filled one `box` at a time. `cache` says what the L2 cache should
     keep. With `multicast` both CTAs of a pair receive the box: each loads the
     part that has its number.
 
@@ -133,16 +133,16 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
 
     ```mlir
     mxgpu.tma_load %a_map[%row, %k] into %a for %stage : !map, !a, !stage
-    mxgpu.tma_load %b_map[%column, %k] into %b part(%c1) for %stage cache = evict_last : !map, !b, !stage
+    mxgpu.tma_load %b_map[%column, %k] into %b box(%c1) for %stage cache = evict_last : !map, !b, !stage
     ```
   }];
   let arguments = (ins MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
                        Arg<MXGPU_BufferType, "", [MemWrite<MXGPU_SharedMemory>]>:$buffer,
                        AnyTypeOf<[MXGPU_StageType, MXGPU_BarrierType]>:$stage,
-                       Optional<Index>:$part, UnitAttr:$multicast,
+                       Optional<Index>:$box, UnitAttr:$multicast,
                        DefaultValuedAttr<MXGPU_CacheHintAttr, "::mx::mxgpu::CacheHint::None">:$cache);
   let assemblyFormat = [{
-    $map `` `[` $coords `]` `into` $buffer (`part` `(` $part^ `)`)?
+    $map `` `[` $coords `]` `into` $buffer (`box` `(` $box^ `)`)?
     `for` $stage (`multicast` $multicast^)? (`cache` `=` $cache^)? attr-dict
     `:` type($map) `,` type($buffer) `,` type($stage)
   }];
@@ -156,7 +156,7 @@ def MXGPU_TmaLoadOp : MXGPU_Op<"tma_load", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Boxes that the buffer holds.
-    int64_t getParts();
+    int64_t getNumBoxes();
   }];
 }
 
@@ -169,7 +169,7 @@ def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [
 
     `column` is set by `mxgpu-allocate`. Copies and MMAs of a thread execute in
     order, so that one place in tensor memory serves all stages (PTX ISA, tcgen05
-    pipelined instructions). With `slots(n)` there are n places, which the stages
+    pipelined instructions). With `stages(n)` there are n places, which the stages
     that a role consumes take in turn: with as many places as stages, no copy
     needs that order. `mxgpu-lower-rings` says which `place` (i32) it is, and where the
     kernel's `tensor_memory` begins.
@@ -177,17 +177,17 @@ def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [
     Example:
 
     ```mlir
-    %scales = mxgpu.copy_scales %sfa slots(2) : !sfa -> !mxgpu.scales<128>
+    %scales = mxgpu.copy_scales %sfa stages(2) : !sfa -> !mxgpu.scales<128>
     ```
   }];
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
                        Optional<I32>:$tensor_memory, Optional<I32>:$place,
-                       DefaultValuedAttr<I64Attr, "1">:$slots,
+                       DefaultValuedAttr<I64Attr, "1">:$stages,
                        OptionalAttr<I64Attr>:$column);
   let results = (outs Res<MXGPU_ScalesType, "", [MemWrite<MXGPU_TensorMemory>]>:$result);
   let assemblyFormat = [{
     $buffer (`tensor_memory` `(` $tensor_memory^ `)`)?
-    (`place` `(` $place^ `)`)? (`slots` `(` $slots^ `)`)? (`column` `(` $column^ `)`)? attr-dict
+    (`place` `(` $place^ `)`)? (`stages` `(` $stages^ `)`)? (`column` `(` $column^ `)`)? attr-dict
     `:` type($buffer) `->` qualified(type($result))
   }];
   let hasVerifier = 1;

@@ -109,7 +109,7 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
   let hasVerifier = 1;
 }
 
-def MXGPU_LargestMagnitudeOp : MXGPU_Op<"largest_magnitude", [Pure]> {
+def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
   let summary = "the largest magnitude that a thread holds";
   let description = [{
     That of all elements of the vectors, as `mx.amax` defines it. With
@@ -120,7 +120,7 @@ def MXGPU_LargestMagnitudeOp : MXGPU_Op<"largest_magnitude", [Pure]> {
     Example:
 
     ```mlir
-    %m = mxgpu.largest_magnitude %x, %y : vector<8xbf16>, vector<8xbf16>
+    %m = mxgpu.thread_amax %x, %y : vector<8xbf16>, vector<8xbf16>
     ```
   }];
   let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$values,
@@ -132,7 +132,7 @@ def MXGPU_LargestMagnitudeOp : MXGPU_Op<"largest_magnitude", [Pure]> {
   let hasVerifier = 1;
 }
 
-def MXGPU_ReadMagnitudeOp : MXGPU_Op<"read_magnitude"> {
+def MXGPU_LoadRelaxedOp : MXGPU_Op<"load_relaxed"> {
   let summary = "what a number that warps raise was at some time";
   let description = [{
     It was at least this: numbers only rise. Read long before it is needed,
@@ -141,7 +141,7 @@ def MXGPU_ReadMagnitudeOp : MXGPU_Op<"read_magnitude"> {
     Example:
 
     ```mlir
-    %known = mxgpu.read_magnitude %dest : memref<f32>
+    %known = mxgpu.load_relaxed %dest : memref<f32>
     ```
   }];
   let arguments = (ins Arg<MemRefRankOf<[F32], [0]>, "", [MemRead]>:$source);
@@ -152,19 +152,19 @@ def MXGPU_ReadMagnitudeOp : MXGPU_Op<"read_magnitude"> {
 // Not memref.atomic_rmw: its maximumf is a loop of compare-and-swap in LLVM for
 // this target. Magnitudes are compared as the unsigned integers that their bits
 // are, NaN the largest, once for a warp and at the scope of the device.
-def MXGPU_RaiseMagnitudeOp : MXGPU_Op<"raise_magnitude"> {
+def MXGPU_AtomicMaxOp : MXGPU_Op<"atomic_max"> {
   let summary = "raise a number to the largest one that a warp holds";
   let description = [{
     `dest` becomes the largest of what it is and of the `value` of each lane of
     a warp, all of which take part. These are results of
-    `mxgpu.largest_magnitude`, NaN among them the largest. Other warps raise it
+    `mxgpu.thread_amax`, NaN among them the largest. Other warps raise it
     at the same time; one that has no more than what is `known` of it, a result
-    of `mxgpu.read_magnitude`, does not write.
+    of `mxgpu.load_relaxed`, does not write.
 
     Example:
 
     ```mlir
-    mxgpu.raise_magnitude %m above %known into %dest : memref<f32>
+    mxgpu.atomic_max %m above %known into %dest : memref<f32>
     ```
   }];
   let arguments = (ins F32:$value, F32:$known,

@@ -104,7 +104,7 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
       one lane of each warp arrives, between threads and threads every thread;
     - `tma_store`: bulk stores; a stage is empty when they have read it;
     - `clc`: cluster launch control, which answers with a unit of work;
-    - `tickets`: a thread that draws units of work from a counter;
+    - `atomic_counter`: a thread that draws units of work from a counter;
     - `roles`: every role that visits the units.
 
     `scope` says who shares a stage. The stages of a CTA `pair` lie at the same
@@ -122,8 +122,8 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     "int64_t":$stages,
     ArrayRefParameter<"::mlir::StringAttr">:$names,
     ArrayRefParameter<"::mx::mxgpu::BufferType">:$buffers,
-    "::mx::mxgpu::Agent":$producer, "int64_t":$producerThreads,
-    "::mx::mxgpu::Agent":$consumer, "int64_t":$consumerThreads,
+    "::mx::mxgpu::AsyncKind":$producer, "int64_t":$producerThreads,
+    "::mx::mxgpu::AsyncKind":$consumer, "int64_t":$consumerThreads,
     "::mx::mxgpu::Scope":$scope, "int64_t":$overlap);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -136,7 +136,7 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     int64_t getStageBytes() const;
     /// Whether threads fill the stages for bulk stores, which no barrier in
     /// memory guards: who starts the stores knows when they have read.
-    bool isStaging() const { return getConsumer() == Agent::TmaStore; }
+    bool isStaging() const { return getConsumer() == AsyncKind::TmaStore; }
     /// Whether the stages are those of a CTA pair.
     bool isPair() const { return getScope() == Scope::Pair; }
     /// Bytes by which copies that fill a stage complete its barrier.
@@ -175,7 +175,7 @@ class MXGPU_BarrierOf<string scope, string what>
 def MXGPU_LocalBarrier : MXGPU_BarrierOf<"Cta", "a barrier of this CTA">;
 def MXGPU_PairBarrier : MXGPU_BarrierOf<"Pair", "a barrier of the leading CTA">;
 
-def MXGPU_WorkSourceType : MXGPU_Type<"WorkSource", "work_source"> {
+def MXGPU_TileSchedulerType : MXGPU_Type<"TileScheduler", "tile_scheduler"> {
   let summary = "where a kernel's units of work come from";
 }
 

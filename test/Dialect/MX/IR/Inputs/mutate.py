@@ -17,8 +17,8 @@ NUMBERS = ["0", "1", "2", "3", "16", "31", "32", "33", "64", "127", "128", "256"
 TYPES = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "f8E8M0FNU", "i8", "i32", "i64",
          "index", "f16", "bf16", "f32", "f64", "complex", "none"]
 WORDS = [["tensor", "memref", "vector"], ["rows", "reduction", "none"], ["ceil", "floor", "even"],
-         ["linear", "tcgen05"], ["axes", "block_size", "groups", "align", "scale_rounding", "accumulate"],
-         ["offsets", "alpha", "global_scale", "outs", "ins", "epilogue", "producer", "gather", "seed", "square", "amax", "concat"],
+         ["linear", "sf_128x4"], ["axes", "block_size", "groups", "align", "scale_rounding", "accumulate"],
+         ["offsets", "alpha", "global_scale", "outs", "ins", "epilogue", "prologue", "gather", "seed", "square", "amax", "concat"],
          ["mx.quantize", "mx.dequantize", "mx.relayout", "mx.matmul", "mx.grouped_matmul"]]
 
 

@@ -1,4 +1,4 @@
-//===- GroupUnits.cpp - Units of work that groups have --------------------===//
+//===- GroupWorkTiles.cpp - Units of work that groups have ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -22,30 +22,30 @@ static constexpr int64_t kUnitWords = 8;
 
 namespace {
 
-class UnitSearch {
+class WorkTileSearch {
 public:
-  UnitSearch(NVVMBuilder &builder, WorkSourceOp source)
+  WorkTileSearch(NVVMBuilder &builder, TileSchedulerOp source)
       : builder(builder), source(source), tileRows(source.getTile()[0]),
         tileColumns(source.getTile()[1]),
         columns(getTiles(builder, source.getColumns(), tileColumns)) {}
 
-  GroupUnit find(Value number) {
+  GroupWorkTile find(Value number) {
     return source.getOverReduction() ? findOfReduction(number)
                                      : findOfRows(number);
   }
 
 private:
-  GroupUnit findOfRows(Value number);
-  GroupUnit findOfReduction(Value number);
+  GroupWorkTile findOfRows(Value number);
+  GroupWorkTile findOfReduction(Value number);
 
   Value mul(Value a, int64_t b) { return builder.mul(a, builder.i32(b)); }
-  GroupUnit finish(Value number, Value exists, ArrayRef<Value> arguments) {
+  GroupWorkTile finish(Value number, Value exists, ArrayRef<Value> arguments) {
     return {SmallVector<Value>(arguments),
             arith::SelectOp::create(builder, exists, number, builder.i32(-1))};
   }
 
   NVVMBuilder &builder;
-  WorkSourceOp source;
+  TileSchedulerOp source;
   int64_t tileRows, tileColumns;
   Value columns; // tiles of them (i32)
 };
@@ -54,10 +54,10 @@ private:
 
 /// A group's units are visited in the order of the raster. The rows of the
 /// group alone are the unit's: packed rows are not asked for.
-GroupUnit UnitSearch::findOfRows(Value number) {
+GroupWorkTile WorkTileSearch::findOfRows(Value number) {
   GroupSearch groups(builder, source.getOffsets(), source.getRows(), tileRows,
                      columns, source.getStride());
-  FoundUnit found = groups.find(number);
+  FoundWorkTile found = groups.find(number);
   Value tiles = groups.getTilesOf(found.begin, found.end);
   Tiles tile =
       buildTile(builder, source.getRaster(), {tiles, columns}, found.inGroup);
@@ -68,7 +68,7 @@ GroupUnit UnitSearch::findOfRows(Value number) {
 }
 
 /// All groups have the same outputs.
-GroupUnit UnitSearch::findOfReduction(Value number) {
+GroupWorkTile WorkTileSearch::findOfReduction(Value number) {
   Value rows = getTiles(builder, source.getRows(), tileRows);
   Value each = builder.mul(rows, columns);
   Value group = arith::DivUIOp::create(builder, number, each);
@@ -84,20 +84,21 @@ GroupUnit UnitSearch::findOfReduction(Value number) {
                  mul(tile.columns, tileColumns), start, end});
 }
 
-GroupUnit mx::mxgpu::findFirstGroupUnit(NVVMBuilder &builder,
-                                        WorkSourceOp source) {
-  return UnitSearch(builder, source).find(getFirstUnit(builder, source));
+GroupWorkTile mx::mxgpu::findFirstGroupWorkTile(NVVMBuilder &builder,
+                                                TileSchedulerOp source) {
+  return WorkTileSearch(builder, source).find(getFirstUnit(builder, source));
 }
 
-GroupUnit mx::mxgpu::findNextGroupUnit(NVVMBuilder &builder,
-                                       WorkSourceOp source, scf::WhileOp loop) {
+GroupWorkTile mx::mxgpu::findNextGroupWorkTile(NVVMBuilder &builder,
+                                               TileSchedulerOp source,
+                                               scf::WhileOp loop) {
   Value number = loop.getBeforeArguments().back();
-  return UnitSearch(builder, source)
+  return WorkTileSearch(builder, source)
       .find(builder.add(number, getUnitStep(builder, source)));
 }
 
-void mx::mxgpu::storeGroupUnit(NVVMBuilder &builder, const GroupUnit &unit,
-                               Value address) {
+void mx::mxgpu::storeGroupWorkTile(NVVMBuilder &builder,
+                                   const GroupWorkTile &unit, Value address) {
   SmallVector<Value> words = unit.getWords();
   words.resize(kUnitWords, builder.i32(0));
   for (size_t i = 0; i < kUnitWords; i += 4)
@@ -105,7 +106,8 @@ void mx::mxgpu::storeGroupUnit(NVVMBuilder &builder, const GroupUnit &unit,
                         ArrayRef(words).slice(i, 4));
 }
 
-GroupUnit mx::mxgpu::loadGroupUnit(NVVMBuilder &builder, Value address) {
+GroupWorkTile mx::mxgpu::loadGroupWorkTile(NVVMBuilder &builder,
+                                           Value address) {
   SmallVector<Value> words = builder.loadShared(address, 4);
   llvm::append_range(words, builder.loadShared(builder.offset(address, 16), 2));
   Value number = words.pop_back_val();

@@ -1,4 +1,4 @@
-//===- Numbers.cpp - Number formats as functions in the IR ----------------===//
+//===- FormatArith.cpp - Number formats as functions in the IR ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Numbers.h"
+#include "FormatArith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/BlockQuantize.h"
@@ -54,8 +54,8 @@ std::string nameOf(Type type) {
 // Functions and tables of the module
 //===----------------------------------------------------------------------===//
 
-Value Numbers::call(llvm::Twine name, ArrayRef<Value> arguments, Type result,
-                    Body body) {
+Value FormatArith::call(llvm::Twine name, ArrayRef<Value> arguments,
+                        Type result, Body body) {
   std::string symbol = ("__mx_" + name).str();
   auto function = module.lookupSymbol<func::FuncOp>(symbol);
   if (!function) {
@@ -76,7 +76,7 @@ Value Numbers::call(llvm::Twine name, ArrayRef<Value> arguments, Type result,
   return func::CallOp::create(builder, loc, function, arguments).getResult(0);
 }
 
-Value Numbers::decodeTable(Type type, bool isScale) {
+Value FormatArith::decodeTable(Type type, bool isScale) {
   std::string symbol =
       (isScale ? "__mx_scale_values_" : "__mx_values_") + nameOf(type);
   auto tableType = MemRefType::get({256}, builder.getF64Type());
@@ -105,7 +105,7 @@ Value Numbers::decodeTable(Type type, bool isScale) {
 //===----------------------------------------------------------------------===//
 
 /// What a number is rounded to.
-struct Numbers::Rounding {
+struct FormatArith::Rounding {
   unsigned mantissaBits;
   int64_t bias;
   int64_t maxCode;
@@ -114,7 +114,7 @@ struct Numbers::Rounding {
   int64_t signCode;
 };
 
-Numbers::Rounding Numbers::getRounding(Type type) {
+FormatArith::Rounding FormatArith::getRounding(Type type) {
   if (type.isF32())
     return {23, 127, kF32Max, kF32Infinity, kF32CanonicalNaN, 1ll << 31};
   const FloatFormatInfo &info = getInfo(formatOf(type));
@@ -128,7 +128,7 @@ Numbers::Rounding Numbers::getRounding(Type type) {
 /// Adding half a unit less one, plus the last bit kept, rounds to nearest even.
 /// Adding a random number below the kept bits rounds stochastically; there are
 /// 32 random bits, and what lies below them is lost.
-Int Numbers::cutOff(Int significand, Int shift, std::optional<Int> random) {
+Int FormatArith::cutOff(Int significand, Int shift, std::optional<Int> random) {
   int64_t width = significand.type().getIntOrFloatBitWidth();
   if (!random) {
     shift = shift.min(width - 2); // everything is shifted out
@@ -147,9 +147,9 @@ Int Numbers::cutOff(Int significand, Int shift, std::optional<Int> random) {
 /// The code, without its sign, of a significand with `fraction` bits below the
 /// hidden one and the exponent field that the number has in the format. A carry
 /// moves into the exponent by itself.
-Int Numbers::roundMagnitude(const Rounding &to, Int significand,
-                            unsigned fraction, Int field,
-                            std::optional<Int> random) {
+Int FormatArith::roundMagnitude(const Rounding &to, Int significand,
+                                unsigned fraction, Int field,
+                                std::optional<Int> random) {
   Int one = significand.like(1);
   Int shift = (one - field).max(0) + (fraction - to.mantissaBits);
   Int kept = cutOff(significand, shift, random);
@@ -157,16 +157,16 @@ Int Numbers::roundMagnitude(const Rounding &to, Int significand,
   return (code > to.maxCode).select(to.overflowCode, code);
 }
 
-Int Numbers::countLeadingZeros(Int value) {
+Int FormatArith::countLeadingZeros(Int value) {
   return number(builder.createOrFold<math::CountLeadingZerosOp>(loc, value));
 }
 
-Value Numbers::round(Value f64, Type type) {
+Value FormatArith::round(Value f64, Type type) {
   Type i64 = builder.getI64Type();
   Type code = builder.getIntegerType(type.getIntOrFloatBitWidth());
   Value result =
       call("round_f64_to_" + nameOf(type), {number(f64).as(i64)}, code,
-           [&](Numbers &n, ArrayRef<Int> args) -> Value {
+           [&](FormatArith &n, ArrayRef<Int> args) -> Value {
              Rounding to = getRounding(type);
              Int bits = args[0];
              Int magnitude = bits & INT64_MAX;
@@ -190,11 +190,11 @@ Value Numbers::round(Value f64, Type type) {
 /// An f32 with its hidden bit at bit 23, subnormals too, which then have a
 /// field of 0 or less. Infinities and NaNs have a huge field, zero has a
 /// significand of 0.
-struct Numbers::Unpacked {
+struct FormatArith::Unpacked {
   Int magnitude, significand, field;
 };
 
-Numbers::Unpacked Numbers::unpackF32(Int bits) {
+FormatArith::Unpacked FormatArith::unpackF32(Int bits) {
   Int magnitude = bits & kF32Magnitude;
   Int field = magnitude >> 23;
   Int hidden = (field > 0).select(field.like(1 << 23), int64_t(0));
@@ -205,7 +205,7 @@ Numbers::Unpacked Numbers::unpackF32(Int bits) {
           (magnitude >= kF32Infinity).select(kHugeField, finite)};
 }
 
-Int Numbers::widenToF32(Value value) {
+Int FormatArith::widenToF32(Value value) {
   Type i32 = builder.getI32Type();
   if (value.getType().isF32())
     return number(number(value).as(i32));
@@ -213,7 +213,7 @@ Int Numbers::widenToF32(Value value) {
   if (value.getType().isBF16())
     return half.to(i32) << 16;
   return number(
-      call("widen_f16", {half}, i32, [&](Numbers &n, ArrayRef<Int> args) {
+      call("widen_f16", {half}, i32, [&](FormatArith &n, ArrayRef<Int> args) {
         Int code = args[0].to(i32);
         Int magnitude = code & 0x7FFF;
         // The exponents' biases differ by 112; once more for infinity and NaN.
@@ -229,10 +229,10 @@ Int Numbers::widenToF32(Value value) {
       }));
 }
 
-Value Numbers::widenToF64(Int f32Bits) {
+Value FormatArith::widenToF64(Int f32Bits) {
   Type i64 = builder.getI64Type();
-  Value bits =
-      call("widen_f32", {f32Bits}, i64, [&](Numbers &n, ArrayRef<Int> args) {
+  Value bits = call(
+      "widen_f32", {f32Bits}, i64, [&](FormatArith &n, ArrayRef<Int> args) {
         Unpacked x = n.unpackF32(args[0]);
         // The biases differ by 896.
         Int field = (x.magnitude >= kF32Infinity).select(2047, x.field + 896);
@@ -245,9 +245,9 @@ Value Numbers::widenToF64(Int f32Bits) {
 }
 
 /// RN(x * y) as f32 bits: f64 holds the product of two f32 exactly.
-Value Numbers::multiply(Int xBits, Int yBits) {
+Value FormatArith::multiply(Int xBits, Int yBits) {
   return call("mul_f32", {xBits, yBits}, xBits.type(),
-              [](Numbers &n, ArrayRef<Int> args) -> Value {
+              [](FormatArith &n, ArrayRef<Int> args) -> Value {
                 Value x = n.widenToF64(args[0]), y = n.widenToF64(args[1]);
                 Value product = arith::MulFOp::create(n.builder, n.loc, x, y);
                 return n.widenToF32(n.round(product, n.builder.getF32Type()));
@@ -258,11 +258,11 @@ Value Numbers::multiply(Int xBits, Int yBits) {
 // MX blocks (OCP MX v1.0, section 6.3)
 //===----------------------------------------------------------------------===//
 
-Int Numbers::blockScale(Type element, ScaleRounding mode, Int absMax) {
+Int FormatArith::blockScale(Type element, ScaleRounding mode, Int absMax) {
   static constexpr llvm::StringLiteral kNames[] = {"ceil", "floor", "even"};
   return number(
       call("scale_" + nameOf(element) + "_" + kNames[unsigned(mode)], {absMax},
-           absMax.type(), [&](Numbers &n, ArrayRef<Int> args) -> Value {
+           absMax.type(), [&](FormatArith &n, ArrayRef<Int> args) -> Value {
              const ScaleRecipe &recipe =
                  element.isInteger() ? getInt8ScaleRecipe()
                                      : getScaleRecipe(formatOf(element));
@@ -289,7 +289,8 @@ Int Numbers::blockScale(Type element, ScaleRounding mode, Int absMax) {
 
 /// In units of 1/64 the value is significand * 2^(field - byte - 17). Anything
 /// shifted right by less than 17 is beyond 127.
-Int Numbers::quantizeInt8(Int xBits, Int scaleByte, std::optional<Int> random) {
+Int FormatArith::quantizeInt8(Int xBits, Int scaleByte,
+                              std::optional<Int> random) {
   Unpacked x = unpackF32(xBits);
   Int shift = (scaleByte + 17 - x.field).max(16);
   Int kept = cutOff(x.significand, shift, random).min(127);
@@ -299,15 +300,15 @@ Int Numbers::quantizeInt8(Int xBits, Int scaleByte, std::optional<Int> random) {
   return isNaN.select(int64_t(0), signedCode);
 }
 
-Int Numbers::quantize(Type element, Int xBits, Int scaleByte,
-                      std::optional<Int> random) {
+Int FormatArith::quantize(Type element, Int xBits, Int scaleByte,
+                          std::optional<Int> random) {
   Type i8 = builder.getI8Type();
   SmallVector<Value> arguments = {xBits, scaleByte};
   if (random)
     arguments.push_back(*random);
   Value quantized =
       call((random ? "quantize_stochastic_" : "quantize_") + nameOf(element),
-           arguments, i8, [&](Numbers &n, ArrayRef<Int> args) -> Value {
+           arguments, i8, [&](FormatArith &n, ArrayRef<Int> args) -> Value {
              std::optional<Int> drawn;
              if (random)
                drawn = args[2];
@@ -333,10 +334,10 @@ Int Numbers::quantize(Type element, Int xBits, Int scaleByte,
 // NVFP4
 //===----------------------------------------------------------------------===//
 
-Int Numbers::nvfp4Scale(Int absMax, Int encodeBits) {
+Int FormatArith::nvfp4Scale(Int absMax, Int encodeBits) {
   return number(call(
       "nvfp4_scale", {absMax, encodeBits}, absMax.type(),
-      [](Numbers &n, ArrayRef<Int> args) -> Value {
+      [](FormatArith &n, ArrayRef<Int> args) -> Value {
         Int sixth = n.number(n.multiply(args[0], args[0].like(kOneSixth)));
         Int scaled = n.number(n.multiply(sixth, args[1]));
         Type e4m3 = Float8E4M3FNType::get(n.builder.getContext());
@@ -347,10 +348,10 @@ Int Numbers::nvfp4Scale(Int absMax, Int encodeBits) {
 /// min(RN(encode / scale), FLT_MAX), 0 for a scale of 0. The f64 quotient has
 /// more than twice the bits of an f32 and 2 to spare, so that rounding twice
 /// gives what rounding once gives.
-Int Numbers::nvfp4Inverse(Int scale, Int encodeBits) {
+Int FormatArith::nvfp4Inverse(Int scale, Int encodeBits) {
   return number(call(
       "nvfp4_inverse", {scale, encodeBits}, scale.type(),
-      [](Numbers &n, ArrayRef<Int> args) -> Value {
+      [](FormatArith &n, ArrayRef<Int> args) -> Value {
         Type e4m3 = Float8E4M3FNType::get(n.builder.getContext());
         Int index = args[0].to(n.builder.getIndexType());
         Value divisor = memref::LoadOp::create(
@@ -364,8 +365,8 @@ Int Numbers::nvfp4Inverse(Int scale, Int encodeBits) {
       }));
 }
 
-Int Numbers::nvfp4Quantize(Int xBits, Int inverseBits,
-                           std::optional<Int> random) {
+Int FormatArith::nvfp4Quantize(Int xBits, Int inverseBits,
+                               std::optional<Int> random) {
   Type e2m1 = Float4E2M1FNType::get(builder.getContext());
   Int product = number(multiply(xBits, inverseBits));
   return quantize(e2m1, product, product.like(127), random);
@@ -375,11 +376,11 @@ Int Numbers::nvfp4Quantize(Int xBits, Int inverseBits,
 // Random numbers
 //===----------------------------------------------------------------------===//
 
-Int Numbers::random(Int index, Int seed) {
+Int FormatArith::random(Int index, Int seed) {
   Type i32 = builder.getI32Type();
   return number(call(
       "philox_4x32_10", {index, seed}, i32,
-      [&](Numbers &n, ArrayRef<Int> args) -> Value {
+      [&](FormatArith &n, ArrayRef<Int> args) -> Value {
         Type i64 = args[0].type();
         Int zero = args[0].like(0).to(i32);
         Int counter[4] = {args[0].to(i32), (args[0] >> 32).to(i32), zero, zero};

@@ -1,4 +1,4 @@
-//===- TensorProduct.h - Products that linalg computes ----------*- C++ -*-===//
+//===- MatmulMatch.h - Products that linalg computes ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_DIALECT_MX_TRANSFORMS_TENSORPRODUCT_H
-#define MX_LIB_DIALECT_MX_TRANSFORMS_TENSORPRODUCT_H
+#ifndef MX_LIB_DIALECT_MX_TRANSFORMS_MATMULMATCH_H
+#define MX_LIB_DIALECT_MX_TRANSFORMS_MATMULMATCH_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -16,7 +16,7 @@
 
 namespace mx {
 
-struct TensorProduct {
+struct MatmulMatch {
   struct Operand {
     mlir::Value tensor;
     /// The dimension that is summed over, as mx.quantize counts: 1 is the last,
@@ -46,12 +46,10 @@ using Reason = std::string;
 
 /// The product that `op` computes. A null result says why there is none; an
 /// empty reason that `op` is something else.
-std::optional<TensorProduct> matchProduct(mlir::linalg::LinalgOp op,
-                                          Reason &why);
+std::optional<MatmulMatch> matchMatmul(mlir::linalg::LinalgOp op, Reason &why);
 
 /// The product that a loop over groups computes.
-std::optional<TensorProduct> matchGroupedLoop(mlir::scf::ForOp loop,
-                                              Reason &why);
+std::optional<MatmulMatch> matchGroupedLoop(mlir::scf::ForOp loop, Reason &why);
 
 /// The zeros that a value is known to be filled with: whether it is.
 bool isZeros(mlir::Value tensor);
@@ -71,4 +69,4 @@ mlir::Operation *getRounding(mlir::Value value);
 
 } // namespace mx
 
-#endif // MX_LIB_DIALECT_MX_TRANSFORMS_TENSORPRODUCT_H
+#endif // MX_LIB_DIALECT_MX_TRANSFORMS_MATMULMATCH_H

@@ -1,4 +1,4 @@
-//===- PlanNumbers.cpp - Arithmetic of the host as expressions ------------===//
+//===- PlanScalars.cpp - Arithmetic of the host as expressions ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanNumbers.h"
+#include "PlanScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
@@ -39,14 +39,14 @@ static plan::NumberType getNumberType(Type type) {
           0};
 }
 
-bool PlanNumbers::isNumber(Type type) {
+bool PlanScalars::isNumber(Type type) {
   return type.isIndex() ||
          (type.isSignlessInteger() && type.getIntOrFloatBitWidth() >= 1 &&
           type.getIntOrFloatBitWidth() <= 64) ||
          (isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 64);
 }
 
-bool PlanNumbers::isArithmetic(Operation *op) {
+bool PlanScalars::isArithmetic(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return true; // of which type it may be is up to its users
   return isa_and_present<arith::ArithDialect, index::IndexDialect,
@@ -55,13 +55,13 @@ bool PlanNumbers::isArithmetic(Operation *op) {
          llvm::all_of(op->getResultTypes(), isNumber);
 }
 
-Number PlanNumbers::get(Value value) const {
+Number PlanScalars::get(Value value) const {
   auto found = numbers.find(value);
   assert(found != numbers.end() && "operands are translated before their uses");
   return found->second;
 }
 
-void PlanNumbers::require(Number condition, std::string message,
+void PlanScalars::require(Number condition, std::string message,
                           std::vector<Number> values) {
   if (condition.isConstant() && condition.value)
     return;
@@ -81,7 +81,7 @@ void PlanNumbers::require(Number condition, std::string message,
     entry.requirements.push_back(std::move(requirement));
 }
 
-void PlanNumbers::requireNonNegative(Operation *at, Number number) {
+void PlanScalars::requireNonNegative(Operation *at, Number number) {
   if (isNonNegative(number))
     return;
   require(apply(Operator::Le, 0, number),
@@ -90,12 +90,12 @@ void PlanNumbers::requireNonNegative(Operation *at, Number number) {
   requiredNonNegative.push_back(number);
 }
 
-Number PlanNumbers::widen(Operation *at, Value value) {
+Number PlanScalars::widen(Operation *at, Value value) {
   Type i64 = IntegerType::get(at->getContext(), 64);
   return applyTyped(Operator::ExtUI, at, get(value), value.getType(), i64);
 }
 
-Number PlanNumbers::narrow(Operation *at, Number number, Type type) {
+Number PlanScalars::narrow(Operation *at, Number number, Type type) {
   Type i64 = IntegerType::get(at->getContext(), 64);
   return applyTyped(Operator::TruncI, at, number, i64, type);
 }
@@ -106,7 +106,7 @@ Number PlanNumbers::narrow(Operation *at, Number number, Type type) {
 
 /// Requires a number to fit into the result of `op`, as plans know none that
 /// wrap around.
-void PlanNumbers::requireFits(Operation *op, Number number) {
+void PlanScalars::requireFits(Operation *op, Number number) {
   Type type = op->getResult(0).getType();
   if (type.isIndex() || type.getIntOrFloatBitWidth() >= 64)
     return;
@@ -122,7 +122,7 @@ void PlanNumbers::requireFits(Operation *op, Number number) {
 }
 
 /// A division of sizes, where neither is below 0; otherwise as arith says.
-std::optional<Number> PlanNumbers::divide(Operation *op) {
+std::optional<Number> PlanScalars::divide(Operation *op) {
   auto kind = llvm::TypeSwitch<Operation *, std::optional<Operator>>(op)
                   .Case<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(
                       [](auto) { return Operator::FloorDiv; })
@@ -148,7 +148,7 @@ std::optional<Number> PlanNumbers::divide(Operation *op) {
 }
 
 /// Arithmetic on sizes that a plan knows as such.
-bool PlanNumbers::translateSizes(Operation *op) {
+bool PlanScalars::translateSizes(Operation *op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 1)
     return false;
   Type type = op->getOperand(0).getType();
@@ -185,7 +185,7 @@ bool PlanNumbers::translateSizes(Operation *op) {
 }
 
 /// From or to a size. What becomes narrower must fit.
-Number PlanNumbers::castIndex(Operation *op, bool isSigned) {
+Number PlanScalars::castIndex(Operation *op, bool isSigned) {
   Number number = get(op->getOperand(0));
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
   if (from.isIndex()) {
@@ -206,7 +206,7 @@ Number PlanNumbers::castIndex(Operation *op, bool isSigned) {
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-Number PlanNumbers::compare(Operation *op, arith::CmpIPredicate predicate) {
+Number PlanScalars::compare(Operation *op, arith::CmpIPredicate predicate) {
   Value lhs = op->getOperand(0);
   Number a = get(lhs), b = get(op->getOperand(1));
   bool isSwapped = false, isEqual = false, isUnsigned = false;
@@ -251,7 +251,7 @@ Number PlanNumbers::compare(Operation *op, arith::CmpIPredicate predicate) {
   return applyTyped(kind, op, {a, b}, lhs.getType());
 }
 
-Number PlanNumbers::compareFloats(arith::CmpFOp op) {
+Number PlanScalars::compareFloats(arith::CmpFOp op) {
   Number a = get(op.getLhs()), b = get(op.getRhs());
   auto apply = [&](Operator kind, Number x, Number y) {
     return applyTyped(kind, op, {x, y}, op.getLhs().getType());
@@ -297,7 +297,7 @@ Number PlanNumbers::compareFloats(arith::CmpFOp op) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-Number PlanNumbers::applyTyped(Operator op, Operation *at,
+Number PlanScalars::applyTyped(Operator op, Operation *at,
                                ArrayRef<Number> operands, Type type, Type to) {
   plan::Expression expression;
   expression.op = op;
@@ -312,7 +312,7 @@ Number PlanNumbers::applyTyped(Operator op, Operation *at,
 }
 
 /// Bits of more than 64 have no number: who uses them says so.
-void PlanNumbers::translateConstant(Operation *op, Attribute value) {
+void PlanScalars::translateConstant(Operation *op, Attribute value) {
   APInt bits;
   if (auto integer = dyn_cast<IntegerAttr>(value))
     bits = integer.getValue();
@@ -333,7 +333,7 @@ static LogicalResult refuse(Operation *op) {
 }
 
 /// The index dialect: arith on index by other names.
-LogicalResult PlanNumbers::translateIndex(Operation *op) {
+LogicalResult PlanScalars::translateIndex(Operation *op) {
   auto set = [&](Number number) {
     this->set(op->getResult(0), number);
     return success();
@@ -377,7 +377,7 @@ LogicalResult PlanNumbers::translateIndex(Operation *op) {
                  : apply(*kind, a, b));
 }
 
-LogicalResult PlanNumbers::translate(Operation *op) {
+LogicalResult PlanScalars::translate(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     translateConstant(op, constant.getValue());
     return success();

@@ -1,4 +1,4 @@
-//===- Stages.cpp - Operations of a run on their own ----------------------===//
+//===- Intermediates.cpp - Operations of a run on their own ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Execution/Stages.h"
+#include "mx/Execution/Intermediates.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -23,9 +23,10 @@ namespace {
 /// The logical shapes of a stage's tensors. Elements have the shape of their
 /// array; the shape behind tiled scales follows from the elements they belong
 /// to, or from the scales on the other side of a relayout.
-class StageShapes {
+class IntermediateShapes {
 public:
-  StageShapes(const Stage &stage, const StageArrays &arrays) {
+  IntermediateShapes(const ComparedOp &stage,
+                     const IntermediateArrays &arrays) {
     Operation *op = stage.op;
     // After the operands comes what regions use from outside.
     for (auto [i, array] : llvm::enumerate(arrays.operands))
@@ -167,13 +168,13 @@ static void disturbSums(OpBuilder &builder, Operation *op, Block &body) {
   sum.replaceAllUsesExcept(disturbed, disturbed);
 }
 
-llvm::Expected<OwningOpRef<ModuleOp>> mx::buildStage(const Stage &stage,
-                                                     const StageArrays &arrays,
-                                                     StageVariant variant) {
+llvm::Expected<OwningOpRef<ModuleOp>>
+mx::buildAlone(const ComparedOp &stage, const IntermediateArrays &arrays,
+               OpVariant variant) {
   Operation *op = stage.op;
   MLIRContext *context = op->getContext();
   Location loc = op->getLoc();
-  StageShapes shapes(stage, arrays);
+  IntermediateShapes shapes(stage, arrays);
   OpBuilder builder(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
@@ -184,7 +185,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> mx::buildStage(const Stage &stage,
 
   // A destination has the type of its result.
   auto retype = [&](RankedTensorType type) {
-    return variant == StageVariant::F32Result || variant == StageVariant::Sums
+    return variant == OpVariant::F32Result || variant == OpVariant::Sums
                ? type.clone(builder.getF32Type())
                : type;
   };
@@ -200,16 +201,16 @@ llvm::Expected<OwningOpRef<ModuleOp>> mx::buildStage(const Stage &stage,
       RankedTensorType known = shapes.getType(value);
       if (!known)
         return makeError("cannot tell the logical shape of operand " +
-                         llvm::Twine(index) + " of " + describeStage(op));
+                         llvm::Twine(index) + " of " + describeOp(op));
       type = isInit ? retype(known) : known;
     }
     Value mapped;
-    if (source.kind == StageValue::Unread)
+    if (source.kind == IntermediateValue::Unread)
       mapped = tensor::EmptyOp::create(
           builder, loc, cast<RankedTensorType>(type).getShape(),
           cast<RankedTensorType>(type).getElementType(),
           cast<RankedTensorType>(type).getEncoding());
-    else if (source.kind == StageValue::Constant)
+    else if (source.kind == IntermediateValue::Constant)
       mapped = cloneConstant(builder, value, type);
     else
       mapped = body->addArgument(type, loc);
@@ -218,11 +219,11 @@ llvm::Expected<OwningOpRef<ModuleOp>> mx::buildStage(const Stage &stage,
     else
       operands.push_back(mapped);
   }
-  Operation *copy = variant == StageVariant::Sums
+  Operation *copy = variant == OpVariant::Sums
                         ? cloneWithoutRegions(builder, op)
                         : builder.clone(*op, mapping);
   copy->setOperands(operands);
-  if (variant == StageVariant::Disturbed)
+  if (variant == OpVariant::Disturbed)
     disturbSums(builder, copy, *body);
   for (auto [result, init] :
        llvm::zip_equal(copy->getResults(),
@@ -232,11 +233,11 @@ llvm::Expected<OwningOpRef<ModuleOp>> mx::buildStage(const Stage &stage,
   function.setType(builder.getFunctionType(body->getArgumentTypes(),
                                            copy->getResultTypes()));
   if (failed(verify(*module)))
-    return makeError("cannot build the reference of " + describeStage(op));
+    return makeError("cannot build the reference of " + describeOp(op));
   return module;
 }
 
-std::string mx::describeStage(Operation *op) {
+std::string mx::describeOp(Operation *op) {
   std::string text = op->getName().getStringRef().str() + " at ";
   llvm::raw_string_ostream stream(text);
   if (auto location = op->getLoc()->findInstanceOf<FileLineColLoc>())

@@ -1,8 +1,8 @@
-//===- TensorProduct.cpp - Products that linalg computes ------------------===//
+//===- MatmulMatch.cpp - Products that linalg computes --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "TensorProduct.h"
+#include "MatmulMatch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -130,8 +130,7 @@ static bool isMatrixMap(AffineMap map, ArrayRef<unsigned> batch) {
          (batch.empty() || map.getDimPosition(0) == batch[0]);
 }
 
-std::optional<TensorProduct> mx::matchProduct(linalg::LinalgOp op,
-                                              Reason &why) {
+std::optional<MatmulMatch> mx::matchMatmul(linalg::LinalgOp op, Reason &why) {
   if (!op.hasPureTensorSemantics() || !linalg::isaContractionOpInterface(op))
     return std::nullopt;
   FailureOr<linalg::ContractionDimensions> dims =
@@ -152,7 +151,7 @@ std::optional<TensorProduct> mx::matchProduct(linalg::LinalgOp op,
     why = "its operands are not tensors of f32, bf16 or f16 without encoding";
     return std::nullopt;
   }
-  TensorProduct product;
+  MatmulMatch product;
   product.op = op;
   product.a = {op.getDpsInputs()[0], getAxis(maps[0], dims->k[0])};
   product.b = {op.getDpsInputs()[1], getAxis(maps[1], dims->k[0])};

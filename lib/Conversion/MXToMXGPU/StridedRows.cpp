@@ -1,4 +1,4 @@
-//===- RowsApart.cpp - Matrices that are slices of wider ones -------------===//
+//===- StridedRows.cpp - Matrices that are slices of wider ones -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --split-input-file --mx-fuse-quantize-producers --cse | FileCheck %s
+// RUN: mx-opt %s --split-input-file --mx-fuse-prologues --cse | FileCheck %s
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -9,7 +9,7 @@
 !s = tensor<64x2xf8E8M0FNU>
 
 // Two orientations of an elementwise operation: one quantization, whose
-// producer it is. The sum is rounded to bf16 as the tensor's type said, numbers
+// prologue it is. The sum is rounded to bf16 as the tensor's type said, numbers
 // of rows and columns, flags and scalars are read in place.
 // CHECK-LABEL: func @both_axes(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>, %[[Y:[^:]*]]: tensor<64x64xf32>, %[[R:[^:]*]]: tensor<64xf32>,
@@ -17,7 +17,7 @@
 // CHECK-NOT:     linalg
 // CHECK:         mx.quantize ins(%[[X]], %[[Y]] : tensor<64x64xbf16>, tensor<64x64xf32>)
 // CHECK-SAME:      axes = [1, 0]
-// CHECK-SAME:      producer {
+// CHECK-SAME:      prologue {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
 // CHECK-DAG:       %[[R1:.*]] = tensor.extract %[[R]][%[[I]]]
 // CHECK-DAG:       %[[C1:.*]] = tensor.extract %[[C]][%[[J]]]
@@ -178,7 +178,7 @@ func.func @use_between(%x: !t, %e: !e, %f: !s) -> (!t, !e, !s) {
 // CHECK-LABEL: func @other_use
 // CHECK:         linalg.abs
 // CHECK:         mx.quantize
-// CHECK-NOT:     producer
+// CHECK-NOT:     prologue
 func.func @other_use(%x: !t, %e: !e, %f: !s) -> (!e, !s, !t) {
   %init = tensor.empty() : !t
   %0 = linalg.abs ins(%x : !t) outs(%init : !t) -> !t
@@ -219,7 +219,7 @@ func.func @permuted(%x: !t, %e: !e, %f: !s) -> (!e, !s) {
 // CHECK-LABEL: func @reads_destination
 // CHECK:         linalg.generic
 // CHECK:         linalg.generic
-// CHECK-NOT:     producer
+// CHECK-NOT:     prologue
 func.func private @f(bf16) -> bf16
 func.func @reads_destination(%x: !t, %init: !t, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
@@ -251,7 +251,7 @@ func.func @reads_destination(%x: !t, %init: !t, %e: !e, %f: !s) -> (!e, !s, !e, 
 // A region does not know its batch.
 // CHECK-LABEL: func @batch(
 // CHECK:         linalg.generic
-// CHECK:         mx.quantize ins(%{{.*}} : tensor<2x64x64xbf16>) {{.*}} producer {
+// CHECK:         mx.quantize ins(%{{.*}} : tensor<2x64x64xbf16>) {{.*}} prologue {
 // CHECK:           tensor.extract %{{.*}}[%{{.*}}] : tensor<64xbf16>
 func.func @batch(%x: !t, %b: tensor<2xbf16>, %c: tensor<64xbf16>, %e: !e, %f: !s) -> (!e, !s) {
   %init = tensor.empty() : !t
@@ -395,16 +395,16 @@ func.func @amax_twice(%x: !t, %m: !m, %e: !e, %f: !s) -> (!e, !m, !m, !m) {
 !e = tensor<64x64xf8E4M3FN>
 !s = tensor<64x2xf8E8M0FNU>
 
-// A producer that uses no input still has one, for the shape.
+// A prologue that uses no input still has one, for the shape.
 // CHECK-LABEL: func @constant(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<64x64xbf16>
 // CHECK:         mx.quantize ins(%[[X]] : tensor<64x64xbf16>) {{.*}} axes = [1, 0]
 func.func @constant(%x: !t, %n: bf16, %e: !e, %f: !s) -> (!e, !s, !e, !s) {
-  %q:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s producer {
+  %q:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     mx.yield %n : bf16
   }
-  %r:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) axes = [0] -> !e, !s producer {
+  %r:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) axes = [0] -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     mx.yield %n : bf16
   }
@@ -428,7 +428,7 @@ func.func @loaded(%x: !t, %m: memref<bf16>, %v: bf16, %e: !e, %f: !s) -> (!e, !s
   %q:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s
   memref.store %v, %m[] : memref<bf16>
   %n = memref.load %m[] : memref<bf16>
-  %r:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s producer {
+  %r:2 = mx.quantize ins(%x : !t) outs(%e, %f : !e, !s) -> !e, !s prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     %0 = arith.mulf %a, %n : bf16
     mx.yield %0 : bf16
@@ -477,7 +477,7 @@ func.func @called(%x: !t, %e: !e, %f: !s) -> (!e, !s, !m, !m) {
 // CHECK-NOT:     tensor.concat
 // CHECK:         mx.quantize ragged = rows ins(%[[X]], %[[Y]] : tensor<?x64xbf16>, tensor<?x64xbf16>)
 // CHECK-SAME:      axes = [1, 0] concat ->
-// CHECK-SAME:      producer {
+// CHECK-SAME:      prologue {
 // CHECK-NEXT:    ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      %[[P:.*]] = arith.mulf %[[A]], %[[B]]
 // CHECK-NEXT:      %[[S:.*]] = arith.subf %[[A]], %[[B]]
@@ -536,7 +536,7 @@ func.func @inserted_elsewhere(%x: !x, %y: !x, %n: index, %m: index, %full: !y, %
 }
 
 // Below each other; of other widths, or one that blocks do not divide; needed
-// by others; read with places that a producer would not know.
+// by others; read with places that a prologue would not know.
 // CHECK-LABEL: func @no_concat(
 // CHECK-COUNT-4: tensor.concat
 // CHECK-NOT:     concat ->
@@ -553,7 +553,7 @@ func.func @no_concat(%x: tensor<32x128xbf16>, %y: tensor<64x96xbf16>, %z: tensor
   %3 = tensor.concat dim(1) %v, %v : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x128xbf16>
   %t:2 = mx.quantize ins(%3 : tensor<64x128xbf16>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>
   %4 = tensor.concat dim(1) %v, %v : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x128xbf16>
-  %w:2 = mx.quantize ins(%4 : tensor<64x128xbf16>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU> producer {
+  %w:2 = mx.quantize ins(%4 : tensor<64x128xbf16>) outs(%e, %f : tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU>) -> tensor<64x128xf8E4M3FN>, tensor<64x4xf8E8M0FNU> prologue {
   ^bb0(%a: bf16, %i: index, %j: index):
     %b = arith.negf %a : bf16
     mx.yield %b : bf16

@@ -1,4 +1,4 @@
-//===- FuseQuantizeProducers.cpp - Read once what is quantized ------------===//
+//===- FusePrologues.cpp - Read once what is quantized --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -11,14 +11,14 @@
 // - two whose inputs are related become one of several values;
 // - tensors that are put side by side to be quantized become values that are;
 // - an elementwise operation that only a quantization uses becomes its
-//   producer;
+//   prologue;
 // - what only a quantization dequantizes becomes a quantized input.
 //
-// All but the first write a new producer from the bodies of what they replace.
+// All but the first write a new prologue from the bodies of what they replace.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProducerBuilder.h"
+#include "FusedRegionBuilder.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
@@ -31,11 +31,11 @@ using namespace mlir;
 using namespace mx;
 
 static llvm::TrackingStatistic
-    numProducers("mx-fuse-quantize-producers", "numProducers",
+    numPrologues("mx-fuse-prologues", "numPrologues",
                  "Operations computed where results are quantized");
 
 namespace mx {
-#define GEN_PASS_DEF_MXFUSEQUANTIZEPRODUCERS
+#define GEN_PASS_DEF_MXFUSEPROLOGUES
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
@@ -55,13 +55,13 @@ static bool haveSameRecipe(QuantizeOp a, QuantizeOp b) {
          a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
 }
 
-static bool haveSameProducer(QuantizeOp a, QuantizeOp b) {
+static bool haveSamePrologue(QuantizeOp a, QuantizeOp b) {
   if (a.getSources() != b.getSources() ||
-      a.getProducer().size() != b.getProducer().size())
+      a.getPrologue().size() != b.getPrologue().size())
     return false;
-  return a.getProducer().empty() ||
+  return a.getPrologue().empty() ||
          OperationEquivalence::isRegionEquivalentTo(
-             &a.getProducer().front(), &b.getProducer().front(),
+             &a.getPrologue().front(), &b.getPrologue().front(),
              OperationEquivalence::IgnoreLocations);
 }
 
@@ -94,10 +94,10 @@ static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
 
 /// Appends where the largest magnitudes of an operation's values go; nobody
 /// reads those that it did not have.
-static void appendMagnitudes(IRRewriter &rewriter, QuantizeOp op,
-                             SmallVectorImpl<Value> &outs) {
+static void appendAmaxOuts(IRRewriter &rewriter, QuantizeOp op,
+                           SmallVectorImpl<Value> &outs) {
   if (op.getAmax()) {
-    llvm::append_range(outs, op.getMagnitudes());
+    llvm::append_range(outs, op.getAmaxOuts());
     return;
   }
   for (unsigned value = 0; value < op.getNumValues(); ++value)
@@ -115,10 +115,10 @@ static void replaceByDestinations(IRRewriter &rewriter, QuantizeOp op,
   for (unsigned destination : destinations)
     llvm::append_range(results, merged.getDestinationResults(destination));
   if (op.getAmax())
-    llvm::append_range(results, merged.getMagnitudeResults().slice(
-                                    firstValue, op.getNumValues()));
+    llvm::append_range(
+        results, merged.getAmaxResults().slice(firstValue, op.getNumValues()));
   rewriter.replaceOp(op, results);
-  ++numProducers;
+  ++numPrologues;
 }
 
 /// quantize(x) axes = [1] and quantize(x) axes = [0] -> axes = [1, 0]
@@ -126,7 +126,7 @@ static bool mergeAxes(IRRewriter &rewriter, QuantizeOp first,
                       QuantizeOp second) {
   if (first.getAxes().size() != 1 || second.getAxes().size() != 1 ||
       first.getAxis(0) == second.getAxis(0) || !haveSameRecipe(first, second) ||
-      !haveSameProducer(first, second))
+      !haveSamePrologue(first, second))
     return false;
   Operation *place = findCommonPlace(rewriter, first, second);
   if (!place)
@@ -141,10 +141,10 @@ static bool mergeAxes(IRRewriter &rewriter, QuantizeOp first,
       llvm::append_range(outs, op.getDestination(value));
     }
   bool hasAmax = first.getAmax() || second.getAmax();
-  llvm::append_range(outs, (first.getAmax() ? first : second).getMagnitudes());
-  ProducerBuilder producer(rewriter, place);
-  SmallVector<Value> values = producer.inlineProducer(first);
-  QuantizeOp merged = producer.finish(
+  llvm::append_range(outs, (first.getAmax() ? first : second).getAmaxOuts());
+  FusedRegionBuilder prologue(rewriter, place);
+  SmallVector<Value> values = prologue.inlinePrologue(first);
+  QuantizeOp merged = prologue.finish(
       first, {first.getAxis(0), second.getAxis(0)}, outs, hasAmax, values);
   replaceByDestinations(rewriter, second, merged, destinations[1], 0);
   replaceByDestinations(rewriter, first, merged, destinations[0], 0);
@@ -176,11 +176,11 @@ static bool haveRelatedInputs(QuantizeOp a, QuantizeOp b) {
 
 /// Bits that an element of each value has, together.
 static int64_t getValueBits(QuantizeOp op) {
-  Block *producer = op.getProducerBlock();
-  if (!producer)
+  Block *prologue = op.getPrologueBlock();
+  if (!prologue)
     return getElementTypeOrSelf(op.getInput()).getIntOrFloatBitWidth();
   int64_t bits = 0;
-  for (Value value : cast<YieldOp>(producer->getTerminator()).getValues())
+  for (Value value : cast<YieldOp>(prologue->getTerminator()).getValues())
     bits += value.getType().getIntOrFloatBitWidth();
   return bits;
 }
@@ -197,9 +197,9 @@ static bool mergeValues(IRRewriter &rewriter, QuantizeOp first,
   Operation *place = findCommonPlace(rewriter, first, second);
   if (!place)
     return false;
-  ProducerBuilder producer(rewriter, place);
-  SmallVector<Value> values = producer.inlineProducer(first);
-  llvm::append_range(values, producer.inlineProducer(second));
+  FusedRegionBuilder prologue(rewriter, place);
+  SmallVector<Value> values = prologue.inlinePrologue(first);
+  llvm::append_range(values, prologue.inlinePrologue(second));
   unsigned count = first.getNumDestinations();
   SmallVector<Value> outs(first.getDestinations());
   llvm::append_range(outs, second.getDestinations());
@@ -207,11 +207,11 @@ static bool mergeValues(IRRewriter &rewriter, QuantizeOp first,
   if (hasAmax) {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(place);
-    appendMagnitudes(rewriter, first, outs);
-    appendMagnitudes(rewriter, second, outs);
+    appendAmaxOuts(rewriter, first, outs);
+    appendAmaxOuts(rewriter, second, outs);
   }
   QuantizeOp merged =
-      producer.finish(first, first.getAxes(), outs, hasAmax, values);
+      prologue.finish(first, first.getAxes(), outs, hasAmax, values);
   auto numbers = llvm::to_vector(
       llvm::seq<unsigned>(0, count + second.getNumDestinations()));
   ArrayRef<unsigned> all = numbers;
@@ -228,7 +228,7 @@ static bool mergeValues(IRRewriter &rewriter, QuantizeOp first,
 /// amax(x) and quantize(x) -> quantize(x) amax, if all of x counts and nothing
 /// else, and the quantization does not depend on the amax.
 static bool mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
-  if (!amax.getNumResults() || !op.getNumResults() || op.getProducerBlock() ||
+  if (!amax.getNumResults() || !op.getNumResults() || op.getPrologueBlock() ||
       op.getGather() || op.getOffsets() || op.getInput() != amax.getInput() ||
       op->getBlock() != amax->getBlock())
     return false;
@@ -245,10 +245,10 @@ static bool mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
   QuantizeOp merged = op.createAlike(
       rewriter, rewriter.getFusedLoc({amax.getLoc(), op.getLoc()}),
       op.getInputs(), /*inputScales=*/{}, op.getAxes(), outs, /*hasAmax=*/true,
-      /*hasProducer=*/false);
+      /*hasPrologue=*/false);
   rewriter.replaceOp(amax, merged->getResults().take_back());
   rewriter.replaceOp(op, merged->getResults().take_front(op.getNumResults()));
-  ++numProducers;
+  ++numPrologues;
   return true;
 }
 
@@ -264,10 +264,10 @@ static bool readsNumbersOf(QuantizeOp op, Value tensor) {
   });
 }
 
-/// What else than `op` uses what `producer` computes, or not as inputs:
+/// What else than `op` uses what `prologue` computes, or not as inputs:
 /// destinations that it is the last to use are none.
-static Obstacle findOtherUse(QuantizeOp op, Operation *producer) {
-  for (OpOperand &use : producer->getUses()) {
+static Obstacle findOtherUse(QuantizeOp op, Operation *prologue) {
+  for (OpOperand &use : prologue->getUses()) {
     if (use.getOwner() != op)
       return {"its result has another use", use.getOwner()};
     if (!readsNumbersOf(op, use.get()) ||
@@ -278,24 +278,24 @@ static Obstacle findOtherUse(QuantizeOp op, Operation *producer) {
 }
 
 /// Replaces a quantization, and what computed an input of it, by one whose
-/// producer `builder` has begun.
-static void finishFusion(IRRewriter &rewriter, ProducerBuilder &builder,
-                         QuantizeOp op, Operation *producer) {
-  SmallVector<Value> values = builder.inlineProducer(op);
+/// prologue `builder` has begun.
+static void finishFusion(IRRewriter &rewriter, FusedRegionBuilder &builder,
+                         QuantizeOp op, Operation *prologue) {
+  SmallVector<Value> values = builder.inlinePrologue(op);
   QuantizeOp fused = builder.finish(
       op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
   rewriter.replaceOp(op, fused->getResults());
-  ++numProducers;
-  rewriter.eraseOp(producer);
+  ++numPrologues;
+  rewriter.eraseOp(prologue);
 }
 
-Obstacle mx::findProducerObstacle(linalg::LinalgOp producer, QuantizeOp op) {
-  if (Obstacle found = findElementwiseObstacle(producer))
+Obstacle mx::findPrologueObstacle(linalg::LinalgOp prologue, QuantizeOp op) {
+  if (Obstacle found = findElementwiseObstacle(prologue))
     return found;
-  if (Obstacle found = findOtherUse(op, producer))
+  if (Obstacle found = findOtherUse(op, prologue))
     return found;
   // Gathered rows have other numbers.
-  if (op.getGather() && usesPlaces(producer))
+  if (op.getGather() && usesPlaces(prologue))
     return {"it depends on rows or columns, which a gather renumbers", op};
   if (!op.getNumResults())
     return {"the quantization is one of memrefs", op};
@@ -304,24 +304,24 @@ Obstacle mx::findProducerObstacle(linalg::LinalgOp producer, QuantizeOp op) {
 
 /// Fuses an elementwise operation whose results nothing but `op` uses.
 static bool fuseElementwise(IRRewriter &rewriter, QuantizeOp op, Value input) {
-  auto producer = input.getDefiningOp<linalg::LinalgOp>();
-  if (!producer || findProducerObstacle(producer, op))
+  auto prologue = input.getDefiningOp<linalg::LinalgOp>();
+  if (!prologue || findPrologueObstacle(prologue, op))
     return false;
-  ProducerBuilder builder(rewriter, op);
-  builder.inlineElementwise(producer);
-  finishFusion(rewriter, builder, op, producer);
+  FusedRegionBuilder builder(rewriter, op);
+  builder.inlineElementwise(prologue);
+  finishFusion(rewriter, builder, op, prologue);
   return true;
 }
 
 /// quantize(dequantize(x)) -> quantize of the elements and scales of x
 static bool fuseDequantize(IRRewriter &rewriter, QuantizeOp op, Value input) {
-  auto producer = input.getDefiningOp<DequantizeOp>();
-  if (!producer || findOtherUse(op, producer) || !canInline(producer) ||
+  auto prologue = input.getDefiningOp<DequantizeOp>();
+  if (!prologue || findOtherUse(op, prologue) || !canInline(prologue) ||
       op.getOffsets())
     return false;
-  ProducerBuilder builder(rewriter, op);
-  builder.inlineDequantize(producer);
-  finishFusion(rewriter, builder, op, producer);
+  FusedRegionBuilder builder(rewriter, op);
+  builder.inlineDequantize(prologue);
+  finishFusion(rewriter, builder, op, prologue);
   return true;
 }
 
@@ -381,11 +381,11 @@ static void eraseUnused(IRRewriter &rewriter, Operation *op) {
 
 /// Whether the numbers of one input are what is quantized.
 static bool quantizesInput(QuantizeOp op) {
-  Block *producer = op.getProducerBlock();
-  if (!producer || op.getInputs().size() != 1)
-    return !producer;
-  return producer->getTerminator()->getOperands() ==
-         ValueRange(producer->getArgument(0));
+  Block *prologue = op.getPrologueBlock();
+  if (!prologue || op.getInputs().size() != 1)
+    return !prologue;
+  return prologue->getTerminator()->getOperands() ==
+         ValueRange(prologue->getArgument(0));
 }
 
 /// quantize(concat(x, y) along the last dimension) -> quantize(x, y) concat
@@ -404,13 +404,13 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input) {
       cast<RankedTensorType>(parts[0].getType()).getShape().back();
   if (ShapedType::isDynamic(columns) || columns % op.getBlockSize() != 0)
     return false;
-  ProducerBuilder builder(rewriter, op);
+  FusedRegionBuilder builder(rewriter, op);
   SmallVector<Value> values = builder.getElements(parts);
   QuantizeOp fused = builder.finish(
       op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
   fused.setConcat(true);
   rewriter.replaceOp(op, fused->getResults());
-  ++numProducers;
+  ++numPrologues;
   eraseUnused(rewriter, input.getDefiningOp());
   return true;
 }
@@ -454,7 +454,7 @@ static bool mergeFirstAmax(IRRewriter &rewriter, Operation *root) {
   return false;
 }
 
-static bool fuseFirstProducer(IRRewriter &rewriter, Operation *root) {
+static bool fuseFirstPrologue(IRRewriter &rewriter, Operation *root) {
   WalkResult result = root->walk([&](QuantizeOp op) {
     return fuseInput(rewriter, op) ? WalkResult::interrupt()
                                    : WalkResult::advance();
@@ -463,9 +463,8 @@ static bool fuseFirstProducer(IRRewriter &rewriter, Operation *root) {
 }
 
 namespace {
-struct FuseQuantizeProducers final
-    : mx::impl::MXFuseQuantizeProducersBase<FuseQuantizeProducers> {
-  using MXFuseQuantizeProducersBase::MXFuseQuantizeProducersBase;
+struct FusePrologues final : mx::impl::MXFuseProloguesBase<FusePrologues> {
+  using MXFuseProloguesBase::MXFuseProloguesBase;
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
@@ -479,7 +478,7 @@ struct FuseQuantizeProducers final
     while (mergeFirstAmax(rewriter, root) ||
            mergeFirst(rewriter, root, mergeAxes) ||
            mergeFirst(rewriter, root, mergeFewValues) ||
-           fuseFirstProducer(rewriter, root)) {
+           fuseFirstPrologue(rewriter, root)) {
     }
     RewritePatternSet patterns(&getContext());
     QuantizeOp::getCanonicalizationPatterns(patterns, &getContext());

@@ -1,4 +1,4 @@
-//===- RaggedSlack.cpp - What quantizers of groups leave as it is ---------===//
+//===- RaggedPadding.cpp - What quantizers of groups leave as it is -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RaggedSlack.h"
+#include "RaggedPadding.h"
 #include "mx/Support/ScaleLayout.h"
 #include <cstring>
 
@@ -16,7 +16,8 @@ using namespace mlir;
 using namespace mx;
 
 /// The ends of the groups; empty if they are not known.
-static std::vector<int64_t> readEnds(QuantizeOp op, const StageArrays &arrays) {
+static std::vector<int64_t> readEnds(QuantizeOp op,
+                                     const IntermediateArrays &arrays) {
   unsigned number = op.getOffsetsMutable()[0].getOperandNumber();
   const NpyArray *array = arrays.operands[number];
   std::vector<int64_t> ends;
@@ -67,8 +68,9 @@ static std::vector<bool> getColumns(ArrayRef<int64_t> ends, int64_t count,
   return defined;
 }
 
-void mx::ignoreSlack(QuantizeOp op, const StageArrays &arrays, unsigned result,
-                     NpyArray &device, const NpyArray &reference) {
+void mx::ignorePadding(QuantizeOp op, const IntermediateArrays &arrays,
+                       unsigned result, NpyArray &device,
+                       const NpyArray &reference) {
   QuantizeOut out = op.getOut(result);
   if (!op.getOffsets() || out.kind == QuantizeOut::Kind::Amax ||
       device.shape != reference.shape || device.shape.size() < 2)

@@ -1,8 +1,8 @@
-//===- QuantizeTileProducer.cpp - Tiles that threads compute --------------===//
+//===- QuantizeTilePrologue.cpp - Tiles that threads compute --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What a producer makes of its inputs, or a gather of their rows, is computed
+// What a prologue makes of its inputs, or a gather of their rows, is computed
 // in registers and left in shared memory, once for all axes; those who quantize
 // it do not see the difference to what a bulk copy loads. Adjacent threads hold
 // adjacent pieces of a row, and read several rows before they use the first.
@@ -38,17 +38,17 @@ void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Value firstRow,
                                         Value firstColumn) {
   auto threads = TileThreads::get(body, getProducingThreads(), getColumns(),
                                   kPieceColumns);
-  int64_t rounds = getUnitRows() / threads.step;
+  int64_t rounds = getRowsPerStage() / threads.step;
   int64_t count = getPiecesAtOnce(op, kPieceColumns, rounds);
   Value inTensor = body.add(firstColumn, threads.column);
-  Value zero = body.index(0), end = body.index(getUnitRows());
+  Value zero = body.index(0), end = body.index(getRowsPerStage());
   auto loop =
       scf::ForOp::create(body, zero, end, body.index(count * threads.step));
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(loop.getBody());
   Value row = body.add(loop.getInductionVar(), threads.row);
   SmallVector<Value> rows;
-  SmallVector<QuantizePieces::Piece> loaded;
+  SmallVector<QuantizeInputLoader::Piece> loaded;
   for (int64_t i = 0; i < count; ++i) {
     rows.push_back(i ? body.add(row, i * threads.step) : row);
     loaded.push_back(pieces.load(body.add(firstRow, rows.back()), inTensor));
@@ -62,7 +62,7 @@ void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Value firstRow,
 void QuantizeTileBuilder::buildProduce() {
   OpBuilder::InsertionGuard guard(body);
   body.role("produce", getProducingThreads() / 32, /*elected=*/false);
-  ForEachWorkOp tile = forEachTile();
+  ForEachWorkTileOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachUnit());
   auto stage = ProducerAcquireOp::create(body, inputs);
   producePieces(stage, row, tile.getColumn());

@@ -1,4 +1,5 @@
-//===- RaggedSlack.h - What quantizers of groups leave as it is -*- C++ -*-===//
+//===- RaggedPadding.h - What quantizers of groups leave as it is -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -6,19 +7,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_EXECUTION_RAGGEDSLACK_H
-#define MX_LIB_EXECUTION_RAGGEDSLACK_H
+#ifndef MX_LIB_EXECUTION_RAGGEDPADDING_H
+#define MX_LIB_EXECUTION_RAGGEDPADDING_H
 
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Execution/Stages.h"
+#include "mx/Execution/Intermediates.h"
 
 namespace mx {
 
 /// Gives the bytes of a device's result that belong to no group those of the
 /// reference.
-void ignoreSlack(QuantizeOp op, const StageArrays &arrays, unsigned result,
-                 NpyArray &device, const NpyArray &reference);
+void ignorePadding(QuantizeOp op, const IntermediateArrays &arrays,
+                   unsigned result, NpyArray &device,
+                   const NpyArray &reference);
 
 } // namespace mx
 
-#endif // MX_LIB_EXECUTION_RAGGEDSLACK_H
+#endif // MX_LIB_EXECUTION_RAGGEDPADDING_H

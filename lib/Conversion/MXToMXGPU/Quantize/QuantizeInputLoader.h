@@ -1,15 +1,15 @@
-//===- QuantizePieces.h - What is quantized, in registers -------*- C++ -*-===//
+//===- QuantizeInputLoader.h - What is quantized, in registers --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // Threads read pieces of rows of the inputs, which may be gathered, and compute
-// what the producer makes of them: to quantize it where they have it, or to
+// what the prologue makes of them: to quantize it where they have it, or to
 // leave it in shared memory.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEPIECES_H
-#define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEPIECES_H
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEINPUTLOADER_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEINPUTLOADER_H
 
 #include "../ElementRegion.h"
 
@@ -23,7 +23,7 @@ inline int64_t getBatchRank(QuantizeOp op) {
 /// A dimension of what is quantized, 0 or 1.
 mlir::Value getQuantizedDim(KernelBuilder &host, QuantizeOp op, int64_t dim);
 
-/// The types of what is quantized: the input's, or what the producer yields.
+/// The types of what is quantized: the input's, or what the prologue yields.
 llvm::SmallVector<mlir::Type> getQuantizedTypes(QuantizeOp op);
 
 /// Bits that a thread holds of an element of all inputs, the numbers that those
@@ -31,10 +31,10 @@ llvm::SmallVector<mlir::Type> getQuantizedTypes(QuantizeOp op);
 int64_t getInputBits(QuantizeOp op);
 
 /// The largest magnitude of a vector that is quantized.
-mlir::Value findLargestMagnitude(KernelBuilder &body, QuantizeOp op,
-                                 mlir::Value vector);
+mlir::Value findThreadAmax(KernelBuilder &body, QuantizeOp op,
+                           mlir::Value vector);
 
-class QuantizePieces {
+class QuantizeInputLoader {
 public:
   /// What a thread reads of an input: numbers, or codes and their scale.
   struct Loaded {
@@ -48,10 +48,10 @@ public:
 
   /// Vectors have so many elements, tiles so many rows and columns. Rows that
   /// do not exist are quantized too if tiles are `padded`.
-  QuantizePieces(QuantizeOp op, KernelBuilder &body, int64_t vector,
-                 llvm::ArrayRef<int64_t> tile, bool padded)
+  QuantizeInputLoader(QuantizeOp op, KernelBuilder &body, int64_t vector,
+                      llvm::ArrayRef<int64_t> tile, bool padded)
       : op(op), body(body), vector(vector), tile(tile), padded(padded),
-        sources(op.getSources()), producer(op.getProducerBlock()) {}
+        sources(op.getSources()), prologue(op.getPrologueBlock()) {}
 
   /// What a kernel is given for it.
   llvm::SmallVector<mlir::Value> getArguments(KernelBuilder &host);
@@ -66,7 +66,7 @@ public:
   /// Reads the inputs. Several pieces are read before the first is used.
   Piece load(mlir::Value row, mlir::Value column);
   /// What is quantized of a piece: 0 where there is nothing, and not what the
-  /// producer makes of 0.
+  /// prologue makes of 0.
   llvm::SmallVector<mlir::Value> produce(const Piece &piece);
 
 private:
@@ -74,7 +74,7 @@ private:
   Loaded loadInput(size_t number, mlir::Value row, mlir::Value column,
                    bool inBounds);
   mlir::Value getNumbers(size_t number, const Loaded &loaded);
-  llvm::SmallVector<mlir::Value> emitProducer(const Piece &piece);
+  llvm::SmallVector<mlir::Value> emitPrologue(const Piece &piece);
   mlir::Value getPresence(const Piece &piece);
 
   QuantizeOp op;
@@ -83,7 +83,7 @@ private:
   llvm::SmallVector<int64_t> tile;
   bool padded;
   llvm::SmallVector<QuantizeSource> sources;
-  ElementRegion producer;
+  ElementRegion prologue;
   /// In the kernel. Those of inputs without scales are null.
   llvm::SmallVector<mlir::Value> inputs, inputScales;
   mlir::Value gather, rows, columns;
@@ -91,4 +91,4 @@ private:
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEPIECES_H
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZEINPUTLOADER_H

@@ -1,4 +1,5 @@
-//===- ExposeStages.cpp - Make a function return what its operations saw --===//
+//===- ExposeIntermediates.cpp - Make a function return what its operations saw
+//--===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -13,19 +14,19 @@
 #include "mlir/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mx/Dialect/MX/IR/MX.h"
-#include "mx/Execution/Stages.h"
+#include "mx/Execution/Intermediates.h"
 #include <cstring>
 
 using namespace mlir;
 using namespace mx;
 
-static bool isStage(Operation *op) {
+static bool isCompared(Operation *op) {
   return op->getDialect() && isa<MXDialect>(op->getDialect()) &&
          isa<DestinationStyleOpInterface>(op);
 }
 
 static bool readsDestinations(Operation *op) {
-  if (auto product = dyn_cast<ProductOpInterface>(op))
+  if (auto product = dyn_cast<MatmulOpInterface>(op))
     return product.readsOuts();
   return isa<CombineOp>(op);
 }
@@ -67,18 +68,18 @@ public:
     returned.assign(terminator->operand_begin(), terminator->operand_end());
   }
 
-  StageList run() {
-    StageList list;
+  IntermediateList run() {
+    IntermediateList list;
     list.ownResults = entry.getNumResults();
     unsigned number = 0;
     entry.walk([&](Operation *op) {
       if (std::string why = whyHidden(op, number); !why.empty()) {
         list.hidden.push_back({op, why});
-      } else if (isStage(op)) {
+      } else if (isCompared(op)) {
         list.numbers.push_back(number);
         list.stages.push_back(expose(op));
       }
-      number += isStage(op);
+      number += isCompared(op);
     });
     if (list.stages.empty())
       return list;
@@ -95,7 +96,7 @@ private:
   std::string whyHidden(Operation *op, unsigned number) {
     if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
       return "it is not an operation of mx";
-    if (!isStage(op))
+    if (!isCompared(op))
       return {};
     if (op->getBlock() != terminator->getBlock() || op->getNumResults() == 0 ||
         !entry.getBody().hasOneBlock())
@@ -106,8 +107,8 @@ private:
     return found == without.end() ? std::string() : found->second;
   }
 
-  Stage expose(Operation *op) {
-    Stage stage;
+  ComparedOp expose(Operation *op) {
+    ComparedOp stage;
     stage.op = op;
     auto structured = cast<DestinationStyleOpInterface>(op);
     for (OpOperand &operand : op->getOpOperands()) {
@@ -125,13 +126,13 @@ private:
     return stage;
   }
 
-  StageValue place(Value value) {
+  IntermediateValue place(Value value) {
     if (auto argument = dyn_cast<BlockArgument>(value))
-      return {StageValue::Argument, argument.getArgNumber(), value};
+      return {IntermediateValue::Argument, argument.getArgNumber(), value};
     if (matchPattern(value, m_Constant()))
-      return {StageValue::Constant, 0, value};
+      return {IntermediateValue::Constant, 0, value};
     if (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
-      StageValue part = place(slice.getSource());
+      IntermediateValue part = place(slice.getSource());
       part.value = value;
       for (OpFoldResult offset : slice.getMixedOffsets())
         part.offsets.push_back(place(offset));
@@ -143,12 +144,12 @@ private:
     int64_t index = found - returned.begin();
     if (found == returned.end())
       returned.push_back(value);
-    return {StageValue::Result, index, value};
+    return {IntermediateValue::Result, index, value};
   }
 
-  StageValue place(OpFoldResult number) {
+  IntermediateValue place(OpFoldResult number) {
     if (std::optional<int64_t> known = getConstantIntValue(number))
-      return {StageValue::Number, *known};
+      return {IntermediateValue::Number, *known};
     return place(cast<Value>(number));
   }
 
@@ -159,9 +160,9 @@ private:
 };
 } // namespace
 
-FailureOr<StageList>
-mx::exposeStages(func::FuncOp entry,
-                 const std::map<unsigned, std::string> &without) {
+FailureOr<IntermediateList>
+mx::exposeIntermediates(func::FuncOp entry,
+                        const std::map<unsigned, std::string> &without) {
   auto module = entry->getParentOfType<ModuleOp>();
   std::string name = entry.getSymName().str();
   // Other functions' operations can be looked at once they are part of this
@@ -172,11 +173,12 @@ mx::exposeStages(func::FuncOp entry,
   if (failed(pm.run(module)))
     return failure();
   auto inlined = cast<func::FuncOp>(module.lookupSymbol(name));
-  StageList list = Exposer(inlined, without).run();
+  IntermediateList list = Exposer(inlined, without).run();
   module.walk([&](func::FuncOp function) {
     if (function != inlined)
       function.walk([&](Operation *op) {
-        if (isStage(op) && !SymbolTable::symbolKnownUseEmpty(function, module))
+        if (isCompared(op) &&
+            !SymbolTable::symbolKnownUseEmpty(function, module))
           list.hidden.push_back({op, "it is in a function of its own"});
       });
   });
@@ -212,32 +214,33 @@ static NpyArray cut(const NpyArray &whole, ArrayRef<int64_t> offsets,
   return part;
 }
 
-StageArrays mx::collectArrays(const Stage &stage, ArrayRef<NpyArray> arguments,
-                              ArrayRef<NpyArray> results) {
-  auto findWhole = [&](const StageValue &value) -> const NpyArray * {
+IntermediateArrays mx::collectArrays(const ComparedOp &stage,
+                                     ArrayRef<NpyArray> arguments,
+                                     ArrayRef<NpyArray> results) {
+  auto findWhole = [&](const IntermediateValue &value) -> const NpyArray * {
     switch (value.kind) {
-    case StageValue::Argument:
+    case IntermediateValue::Argument:
       return &arguments[value.index];
-    case StageValue::Result:
+    case IntermediateValue::Result:
       return &results[value.index];
-    case StageValue::Constant:
-    case StageValue::Unread:
-    case StageValue::Number:
+    case IntermediateValue::Constant:
+    case IntermediateValue::Unread:
+    case IntermediateValue::Number:
       return nullptr;
     }
     return nullptr;
   };
-  auto getNumbers = [&](ArrayRef<StageValue> values) {
+  auto getNumbers = [&](ArrayRef<IntermediateValue> values) {
     SmallVector<int64_t> numbers;
-    for (const StageValue &value : values) {
+    for (const IntermediateValue &value : values) {
       int64_t &number = numbers.emplace_back(value.index);
       if (const NpyArray *array = findWhole(value))
         std::memcpy(&number, array->data.data(), sizeof(number));
     }
     return numbers;
   };
-  StageArrays arrays;
-  auto find = [&](const StageValue &value) -> const NpyArray * {
+  IntermediateArrays arrays;
+  auto find = [&](const IntermediateValue &value) -> const NpyArray * {
     const NpyArray *whole = findWhole(value);
     if (!whole || value.sizes.empty())
       return whole;
@@ -245,9 +248,9 @@ StageArrays mx::collectArrays(const Stage &stage, ArrayRef<NpyArray> arguments,
         cut(*whole, getNumbers(value.offsets), getNumbers(value.sizes))));
     return arrays.slices.back().get();
   };
-  for (const StageValue &value : stage.operands)
+  for (const IntermediateValue &value : stage.operands)
     arrays.operands.push_back(find(value));
-  for (const StageValue &value : stage.results)
+  for (const IntermediateValue &value : stage.results)
     arrays.results.push_back(find(value));
   return arrays;
 }

@@ -1,4 +1,4 @@
-//===- FuseProducts.cpp - Finish products where they are computed ---------===//
+//===- FuseEpilogues.cpp - Finish products where they are computed --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProducerBuilder.h"
+#include "FusedRegionBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
@@ -19,11 +19,11 @@
 using namespace mlir;
 using namespace mx;
 
-static llvm::TrackingStatistic numEpilogues("mx-fuse-products", "numEpilogues",
+static llvm::TrackingStatistic numEpilogues("mx-fuse-epilogues", "numEpilogues",
                                             "Operations that products finish");
 
 namespace mx {
-#define GEN_PASS_DEF_MXFUSEPRODUCTS
+#define GEN_PASS_DEF_MXFUSEEPILOGUES
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
@@ -36,7 +36,7 @@ struct Part {
 
 /// How an operation uses the result of a product.
 struct Use {
-  ProductOpInterface product;
+  MatmulOpInterface product;
   Operation *user = nullptr;
   SmallVector<Part> parts;
   int64_t numSums = 1; ///< of which an element is made
@@ -68,7 +68,7 @@ static std::optional<int64_t> getPart(tensor::ExtractSliceOp slice) {
 }
 
 /// The one operation that uses the result of a product, and how.
-static Use getUse(ProductOpInterface product) {
+static Use getUse(MatmulOpInterface product) {
   Use use;
   use.product = product;
   auto fail = [&](const Twine &why, Operation *where) {
@@ -112,10 +112,10 @@ static Use getUse(ProductOpInterface product) {
   if (isUsedWhole) {
     use.parts.push_back({result, 0});
     use.width = type.getShape().back();
-    use.numSums = product.getNumParts();
+    use.numSums = product.getNumB();
     return use;
   }
-  if (product.getNumParts() > 1)
+  if (product.getNumB() > 1)
     return fail("the product has parts already", product);
   // All parts, of one width.
   use.numSums = type.getDimSize(1) / use.width;
@@ -132,13 +132,13 @@ static Use getUse(ProductOpInterface product) {
 }
 
 /// Whether a result can have a form that only groups of rows have.
-static bool isOfRows(ProductOpInterface product) {
+static bool isOfRows(MatmulOpInterface product) {
   return product.getRaggedOrNone() == RaggedKind::Rows && !product.isMasked();
 }
 
 /// Attributes that others have put there, a schedule for instance, speak of the
 /// product as it is: tiles that suit it need not suit parts.
-static bool hasAttributes(ProductOpInterface product) {
+static bool hasAttributes(MatmulOpInterface product) {
   return !product->getDiscardableAttrs().empty();
 }
 
@@ -151,8 +151,8 @@ static bool readsPartsAsInputs(Use &use) {
 }
 
 /// Writes the epilogue of a new product: begins with the parts of the old one.
-static ProducerBuilder beginEpilogue(IRRewriter &rewriter, Use &use) {
-  ProducerBuilder builder(rewriter, use.user, use.numSums);
+static FusedRegionBuilder beginEpilogue(IRRewriter &rewriter, Use &use) {
+  FusedRegionBuilder builder(rewriter, use.user, use.numSums);
   for (const Part &part : use.parts)
     builder.inlineProduct(use.product, part.tensor, part.number, use.width);
   return builder;
@@ -169,7 +169,7 @@ struct ResultForm {
 
 /// Replaces the user, and the product, by a product with an epilogue.
 static void replaceUser(IRRewriter &rewriter, Use &use,
-                        ProducerBuilder &builder, Value value,
+                        FusedRegionBuilder &builder, Value value,
                         const ResultForm &form) {
   rewriter.setInsertionPoint(use.user);
   Location loc =
@@ -232,7 +232,7 @@ static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
   return {};
 }
 
-Obstacle mx::findEpilogueObstacle(ProductOpInterface product,
+Obstacle mx::findEpilogueObstacle(MatmulOpInterface product,
                                   linalg::LinalgOp op) {
   if (Obstacle found = findElementwiseObstacle(op))
     return found;
@@ -244,7 +244,7 @@ static bool fuseElementwise(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<linalg::LinalgOp>(use.user);
   if (!op || ::findEpilogueObstacle(use, op))
     return false;
-  ProducerBuilder builder = beginEpilogue(rewriter, use);
+  FusedRegionBuilder builder = beginEpilogue(rewriter, use);
   builder.inlineElementwise(op);
   Value value = builder.getElement(op->getResult(0));
   replaceUser(rewriter, use, builder, value,
@@ -252,10 +252,10 @@ static bool fuseElementwise(IRRewriter &rewriter, Use &use) {
   return true;
 }
 
-static bool hasTcgen05Scales(QuantizeOp op) {
+static bool hasSf128x4Scales(QuantizeOp op) {
   auto type = cast<RankedTensorType>(op.getScales(0).getType());
   return type.getRank() == 5 ||
-         ScaleLayoutAttr::get(type).getKind() == ScaleLayoutKind::Tcgen05;
+         ScaleLayoutAttr::get(type).getKind() == ScaleLayoutKind::Sf128x4;
 }
 
 static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
@@ -272,10 +272,10 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
   if (ShapedType::isDynamic(use.width) ||
       use.width % (kScaleTileBlocks * op.getBlockSize()) ||
       isa<IntegerType>(getElementTypeOrSelf(op.getElements(0))) ||
-      !hasTcgen05Scales(op))
+      !hasSf128x4Scales(op))
     return false;
-  ProducerBuilder builder = beginEpilogue(rewriter, use);
-  SmallVector<Value> values = builder.inlineProducer(op);
+  FusedRegionBuilder builder = beginEpilogue(rewriter, use);
+  SmallVector<Value> values = builder.inlinePrologue(op);
   replaceUser(
       rewriter, use, builder, values.front(),
       {SmallVector<Value>(op.getOuts()), Value(), op.getScaleRounding()});
@@ -288,7 +288,7 @@ static bool fuseCombine(IRRewriter &rewriter, Use &use) {
       op.getInput() != use.parts.front().tensor || !readsPartsAsInputs(use) ||
       op.getOffsets() != use.product.getGroupOffsets())
     return false;
-  ProducerBuilder builder = beginEpilogue(rewriter, use);
+  FusedRegionBuilder builder = beginEpilogue(rewriter, use);
   Value value =
       builder.convert(builder.getElement(op.getInput()), rewriter.getF32Type());
   replaceUser(rewriter, use, builder, value,
@@ -297,7 +297,7 @@ static bool fuseCombine(IRRewriter &rewriter, Use &use) {
 }
 
 static bool fuseFirstProduct(IRRewriter &rewriter, Operation *root) {
-  WalkResult result = root->walk([&](ProductOpInterface product) {
+  WalkResult result = root->walk([&](MatmulOpInterface product) {
     Use use = getUse(product);
     bool isFused =
         use && (fuseElementwise(rewriter, use) || fuseQuantize(rewriter, use) ||
@@ -308,7 +308,7 @@ static bool fuseFirstProduct(IRRewriter &rewriter, Operation *root) {
 }
 
 namespace {
-struct FuseProducts final : mx::impl::MXFuseProductsBase<FuseProducts> {
+struct FuseEpilogues final : mx::impl::MXFuseEpiloguesBase<FuseEpilogues> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     while (fuseFirstProduct(rewriter, getOperation())) {

@@ -1,9 +1,9 @@
 # REQUIRES: numpy
 # RUN: %python %s mx-run %t
-"""Quantizers with producers on the CPU path: SwiGLU forward and backward.
+"""Quantizers with prologues on the CPU path: SwiGLU forward and backward.
 
 Each program runs as written, with elementwise operations that store what is
-quantized, and after mx-fuse-quantize-producers; both give the same bits, and
+quantized, and after mx-fuse-prologues; both give the same bits, and
 those of numpy, which quantizes the stored tensors and knows those of arithmetic
 that IEEE 754 defines.
 """
@@ -76,7 +76,7 @@ def fuse(runner, text, inputs):
     """The text after the pass, which has to have left one quantization of
     `inputs` tensors and no other operation on tensors."""
     opt = os.path.join(os.path.dirname(runner.program), "mx-opt")
-    done = subprocess.run([opt, "--mx-fuse-quantize-producers"], input=text,
+    done = subprocess.run([opt, "--mx-fuse-prologues"], input=text,
                           capture_output=True, text=True, check=True)
     assert "linalg" not in done.stdout, done.stdout
     assert done.stdout.count("mx.quantize") == 1, done.stdout
@@ -125,13 +125,13 @@ def check(runner, rng, name, case, rows, columns, element, layout="", groups=0):
     ends = group_ends(rng, rows, groups) if groups else None
     if groups:
         cap = ref.capacity(rows, groups)
-        scale = "f8E8M0FNU, #mx.scale_layout<tcgen05, ragged ="
+        scale = "f8E8M0FNU, #mx.scale_layout<sf_128x4, ragged ="
         outs = [f"tensor<{rows}x{columns}x{element}>",
                 f"tensor<{rows}x{columns // 32}x{scale} rows, groups = {groups}>>",
                 f"tensor<{columns}x{cap}x{element}, #mx.ragged<groups = {groups}, align = 128>>",
                 f"tensor<{columns}x{cap // 32}x{scale} reduction, groups = {groups}>>"]
     else:
-        encoding = ", #mx.scale_layout<tcgen05>" if layout else ""
+        encoding = ", #mx.scale_layout<sf_128x4>" if layout else ""
         outs = [f"tensor<{rows}x{columns}x{element}>",
                 f"tensor<{rows}x{columns // 32}xf8E8M0FNU{encoding}>",
                 f"tensor<{columns}x{rows}x{element}>",
@@ -154,11 +154,11 @@ def check(runner, rng, name, case, rows, columns, element, layout="", groups=0):
 
 runner, rng = Runner(), np.random.default_rng(11)
 check(runner, rng, "forward", FORWARD, 96, 64, "f8E4M3FN")
-check(runner, rng, "forward tiled", FORWARD, 160, 96, "f8E5M2", "tcgen05")
-check(runner, rng, "forward f4", FORWARD, 64, 64, "f4E2M1FN", "tcgen05")
+check(runner, rng, "forward tiled", FORWARD, 160, 96, "f8E5M2", "sf_128x4")
+check(runner, rng, "forward f4", FORWARD, 64, 64, "f4E2M1FN", "sf_128x4")
 check(runner, rng, "forward ragged", FORWARD, 300, 64, "f8E4M3FN", groups=4)
 check(runner, rng, "backward", BACKWARD, 96, 64, "f8E4M3FN")
-check(runner, rng, "backward tiled", BACKWARD, 160, 96, "f6E2M3FN", "tcgen05")
+check(runner, rng, "backward tiled", BACKWARD, 160, 96, "f6E2M3FN", "sf_128x4")
 check(runner, rng, "backward ragged", BACKWARD, 258, 64, "f8E5M2", groups=3)
 (stored,), (gate, up) = check(runner, rng, "halves", HALVES, 96, 64, "f8E4M3FN")
 with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-//===- QuantizePieces.cpp - What is quantized, in registers ---------------===//
+//===- QuantizeInputLoader.cpp - What is quantized, in registers ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "QuantizePieces.h"
+#include "QuantizeInputLoader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -27,7 +27,7 @@ Value mx::mxgpu::getQuantizedDim(KernelBuilder &host, QuantizeOp op,
 }
 
 SmallVector<Type> mx::mxgpu::getQuantizedTypes(QuantizeOp op) {
-  if (Block *block = op.getProducerBlock())
+  if (Block *block = op.getPrologueBlock())
     return SmallVector<Type>(block->getTerminator()->getOperandTypes());
   return {getElementTypeOrSelf(op.getInput().getType())};
 }
@@ -39,13 +39,13 @@ int64_t mx::mxgpu::getInputBits(QuantizeOp op) {
   return bits;
 }
 
-Value mx::mxgpu::findLargestMagnitude(KernelBuilder &body, QuantizeOp op,
-                                      Value vector) {
-  return LargestMagnitudeOp::create(body, vector,
-                                    /*as_integers=*/bool(op.getGlobalScale()));
+Value mx::mxgpu::findThreadAmax(KernelBuilder &body, QuantizeOp op,
+                                Value vector) {
+  return ThreadAmaxOp::create(body, vector,
+                              /*as_integers=*/bool(op.getGlobalScale()));
 }
 
-SmallVector<Value> QuantizePieces::getArguments(KernelBuilder &host) {
+SmallVector<Value> QuantizeInputLoader::getArguments(KernelBuilder &host) {
   SmallVector<Value> arguments;
   for (const QuantizeSource &source : sources) {
     arguments.push_back(toBytes(host, source.tensor));
@@ -54,22 +54,22 @@ SmallVector<Value> QuantizePieces::getArguments(KernelBuilder &host) {
   }
   if (op.getGather())
     arguments.push_back(op.getGather());
-  llvm::append_range(arguments, producer.getCaptures());
+  llvm::append_range(arguments, prologue.getCaptures());
   return arguments;
 }
 
-void QuantizePieces::takeArguments(Block::args_iterator &next) {
+void QuantizeInputLoader::takeArguments(Block::args_iterator &next) {
   for (const QuantizeSource &source : sources) {
     inputs.push_back(*next++);
     inputScales.push_back(source.scales ? *next++ : Value());
   }
   if (op.getGather())
     gather = *next++;
-  for (Value value : producer.getCaptures())
-    producer.capture(value, *next++);
+  for (Value value : prologue.getCaptures())
+    prologue.capture(value, *next++);
 }
 
-void QuantizePieces::begin() {
+void QuantizeInputLoader::begin() {
   rows = body.dim(gather ? gather : inputs[0], 0);
   columns = body.dim(inputs[0], 1);
   if (isa<Float4E2M1FNType>(getElementTypeOrSelf(sources[0].tensor)))
@@ -77,14 +77,14 @@ void QuantizePieces::begin() {
 }
 
 /// Whether tiles end where the tensor does; those of a group begin with it.
-bool QuantizePieces::isCovered(int64_t dim) {
+bool QuantizeInputLoader::isCovered(int64_t dim) {
   int64_t extent =
       dim ? op.getInput().getType().getDimSize(1) : op.getQuantizedShape()[0];
   return !ShapedType::isDynamic(extent) && extent % tile[dim] == 0 &&
          !op.getOffsets();
 }
 
-QuantizePieces::Piece QuantizePieces::load(Value row, Value column) {
+QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column) {
   Piece piece{row, row, column, {}};
   if (gather) {
     // A negative number is a row beyond all others.
@@ -94,11 +94,11 @@ QuantizePieces::Piece QuantizePieces::load(Value row, Value column) {
     piece.sourceRow =
         arith::IndexCastOp::create(body, body.getIndexType(), number);
   }
-  // A producer's results are replaced by zeros later: what is beyond the end
+  // A prologue's results are replaced by zeros later: what is beyond the end
   // may then be anything, and reads that no comparison precedes are under way
   // together. Where CTAs run, there is a row; of what is gathered from, maybe
   // not.
-  bool inBounds = bool(producer) && !gather;
+  bool inBounds = bool(prologue) && !gather;
   Value readRow = piece.sourceRow, readColumn = column;
   if (inBounds) {
     if (!isCovered(0))
@@ -115,8 +115,10 @@ QuantizePieces::Piece QuantizePieces::load(Value row, Value column) {
 }
 
 /// A piece is not longer than a block, nor part of two.
-QuantizePieces::Loaded QuantizePieces::loadInput(size_t number, Value row,
-                                                 Value column, bool inBounds) {
+QuantizeInputLoader::Loaded QuantizeInputLoader::loadInput(size_t number,
+                                                           Value row,
+                                                           Value column,
+                                                           bool inBounds) {
   const QuantizeSource &source = sources[number];
   auto type = VectorType::get(vector, getElementTypeOrSelf(source.tensor));
   Value elements =
@@ -129,7 +131,7 @@ QuantizePieces::Loaded QuantizePieces::loadInput(size_t number, Value row,
                               body.div(column, source.getBlockSize()))};
 }
 
-Value QuantizePieces::getNumbers(size_t number, const Loaded &loaded) {
+Value QuantizeInputLoader::getNumbers(size_t number, const Loaded &loaded) {
   if (!loaded.scale)
     return loaded.elements;
   return DequantizeBlockOp::create(
@@ -138,7 +140,7 @@ Value QuantizePieces::getNumbers(size_t number, const Loaded &loaded) {
 }
 
 /// Whether a piece is part of the tensor; null if that goes without saying.
-Value QuantizePieces::getPresence(const Piece &piece) {
+Value QuantizeInputLoader::getPresence(const Piece &piece) {
   Value present;
   auto require = [&](Value place, Value end) {
     Value isBelow =
@@ -156,26 +158,26 @@ Value QuantizePieces::getPresence(const Piece &piece) {
   return present;
 }
 
-SmallVector<Value> QuantizePieces::emitProducer(const Piece &piece) {
+SmallVector<Value> QuantizeInputLoader::emitPrologue(const Piece &piece) {
   Value one = body.index(1);
   Value lastRow = arith::SubIOp::create(body, rows, one);
-  producer.emitScalars(body, arith::MinUIOp::create(body, piece.row, lastRow));
+  prologue.emitScalars(body, arith::MinUIOp::create(body, piece.row, lastRow));
   Columns place{piece.column, vector, /*last=*/Value(), /*isPresent=*/Value()};
-  if (producer.usesColumns())
+  if (prologue.usesColumns())
     place.last = arith::SubIOp::create(body, columns, one);
   SmallVector<Value> numbers;
   for (auto [i, loaded] : llvm::enumerate(piece.inputs))
     numbers.push_back(getNumbers(i, loaded));
-  return producer.emit(body, numbers, place);
+  return prologue.emit(body, numbers, place);
 }
 
-SmallVector<Value> QuantizePieces::produce(const Piece &piece) {
+SmallVector<Value> QuantizeInputLoader::produce(const Piece &piece) {
   // What was read outside the tensor is 0 already; but behind the last number
   // of a gather stands a row that exists.
   SmallVector<Value> values =
-      producer ? emitProducer(piece)
+      prologue ? emitPrologue(piece)
                : SmallVector<Value>{piece.inputs[0].elements};
-  if (!producer && !(gather && padded))
+  if (!prologue && !(gather && padded))
     return values;
   Value present = getPresence(piece);
   if (!present)

@@ -1,4 +1,4 @@
-//===- ProducerBuilder.cpp - Regions made of other regions ----------------===//
+//===- FusedRegionBuilder.cpp - Regions made of other regions -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProducerBuilder.h"
+#include "FusedRegionBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,7 +20,7 @@ using namespace mx;
 // What can be fused
 //===----------------------------------------------------------------------===//
 
-/// How the producer gets at an operand of an elementwise operation.
+/// How the prologue gets at an operand of an elementwise operation.
 namespace {
 enum class Access {
   Number,  ///< not a tensor
@@ -57,7 +57,7 @@ static Access getAccess(linalg::LinalgOp op, OpOperand *operand) {
   return isReadAlongRows(map) ? Access::Extract : Access::None;
 }
 
-/// Operations that a producer may hold.
+/// Operations that a prologue may hold.
 static bool isInlinable(Operation &op, unsigned numLoops) {
   if (auto index = dyn_cast<linalg::IndexOp>(op))
     return index.getDim() + 2 >= numLoops;
@@ -141,11 +141,11 @@ bool mx::canInline(DequantizeOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Producers
+// Prologues
 //===----------------------------------------------------------------------===//
 
-ProducerBuilder::ProducerBuilder(IRRewriter &rewriter, Operation *place,
-                                 int64_t sums)
+FusedRegionBuilder::FusedRegionBuilder(IRRewriter &rewriter, Operation *place,
+                                       int64_t sums)
     : rewriter(rewriter), place(place), block(std::make_unique<Block>()),
       isEpilogue(sums > 0) {
   Type index = rewriter.getIndexType();
@@ -155,20 +155,20 @@ ProducerBuilder::ProducerBuilder(IRRewriter &rewriter, Operation *place,
   column = block->addArgument(index, place->getLoc());
 }
 
-SmallVector<Value> ProducerBuilder::inlineProducer(QuantizeOp op) {
-  Block *producer = op.getProducerBlock();
-  if (!producer)
+SmallVector<Value> FusedRegionBuilder::inlinePrologue(QuantizeOp op) {
+  Block *prologue = op.getPrologueBlock();
+  if (!prologue)
     return {getElement(op.getInput())};
   IRMapping mapping;
-  mapping.map(producer->getArguments().take_back(2),
+  mapping.map(prologue->getArguments().take_back(2),
               ArrayRef<Value>{row, column});
   for (auto [source, argument] :
-       llvm::zip(op.getSources(), producer->getArguments()))
+       llvm::zip(op.getSources(), prologue->getArguments()))
     mapping.map(argument, getElement(source));
-  return clone(*producer, mapping);
+  return clone(*prologue, mapping);
 }
 
-void ProducerBuilder::inlineElementwise(linalg::LinalgOp op) {
+void FusedRegionBuilder::inlineElementwise(linalg::LinalgOp op) {
   IRMapping mapping;
   for (OpOperand *input : op.getDpsInputOperands())
     mapping.map(op.getMatchingBlockArgument(input), access(op, input));
@@ -178,7 +178,7 @@ void ProducerBuilder::inlineElementwise(linalg::LinalgOp op) {
     computed[result] = value;
 }
 
-void ProducerBuilder::inlineDequantize(DequantizeOp op) {
+void FusedRegionBuilder::inlineDequantize(DequantizeOp op) {
   locations.push_back(op.getLoc());
   Value number = getElement(
       {op.getInput(), op.getScales(), op.getOutType().getElementType()});
@@ -190,7 +190,7 @@ void ProducerBuilder::inlineDequantize(DequantizeOp op) {
   computed[op->getResult(0)] = number;
 }
 
-Value ProducerBuilder::convert(Value number, Type type) {
+Value FusedRegionBuilder::convert(Value number, Type type) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToEnd(block.get());
   if (number.getType() == type)
@@ -201,8 +201,8 @@ Value ProducerBuilder::convert(Value number, Type type) {
   return arith::ExtFOp::create(rewriter, loc, type, number);
 }
 
-void ProducerBuilder::inlineProduct(ProductOpInterface product, Value tensor,
-                                    int64_t part, int64_t width) {
+void FusedRegionBuilder::inlineProduct(MatmulOpInterface product, Value tensor,
+                                       int64_t part, int64_t width) {
   Value sum = block->getArgument(unsigned(part));
   Type type = getElementTypeOrSelf(tensor);
   Block *epilogue = product.getEpilogueBlock();
@@ -221,24 +221,24 @@ void ProducerBuilder::inlineProduct(ProductOpInterface product, Value tensor,
   IRMapping mapping;
   // Of a product that is made of parts already, all sums are those of its own.
   SmallVector<Value> arguments = {sum};
-  if (product.getNumParts() > 1)
+  if (product.getNumB() > 1)
     arguments.assign(block->args_begin(),
-                     block->args_begin() + product.getNumParts());
+                     block->args_begin() + product.getNumB());
   arguments.append({row, inProduct});
   mapping.map(epilogue->getArguments(), arguments);
   computed[tensor] = clone(*epilogue, mapping).front();
 }
 
-void ProducerBuilder::finishEpilogue(Value value, Region &region) {
+void FusedRegionBuilder::finishEpilogue(Value value, Region &region) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToEnd(block.get());
   YieldOp::create(rewriter, place->getLoc(), value);
   region.push_back(block.release());
 }
 
-QuantizeOp ProducerBuilder::finish(QuantizeOp alike, ArrayRef<int64_t> axes,
-                                   ArrayRef<Value> outs, bool hasAmax,
-                                   ArrayRef<Value> values) {
+QuantizeOp FusedRegionBuilder::finish(QuantizeOp alike, ArrayRef<int64_t> axes,
+                                      ArrayRef<Value> outs, bool hasAmax,
+                                      ArrayRef<Value> values) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToEnd(block.get());
   YieldOp::create(rewriter, place->getLoc(), values);
@@ -252,12 +252,12 @@ QuantizeOp ProducerBuilder::finish(QuantizeOp alike, ArrayRef<int64_t> axes,
   }
   QuantizeOp op =
       alike.createAlike(rewriter, rewriter.getFusedLoc(locations), inputs,
-                        scales, axes, outs, hasAmax, /*hasProducer=*/true);
-  op.getProducer().front().push_back(block.release());
+                        scales, axes, outs, hasAmax, /*hasPrologue=*/true);
+  op.getPrologue().front().push_back(block.release());
   return op;
 }
 
-Value ProducerBuilder::getElement(const QuantizeSource &source) {
+Value FusedRegionBuilder::getElement(const QuantizeSource &source) {
   if (Value value = computed.lookup(source.tensor))
     return value;
   auto found = llvm::find(sources, source);
@@ -268,24 +268,24 @@ Value ProducerBuilder::getElement(const QuantizeSource &source) {
                                source.tensor.getLoc());
 }
 
-Value ProducerBuilder::extract(Value tensor, ValueRange indices) {
+Value FusedRegionBuilder::extract(Value tensor, ValueRange indices) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToEnd(block.get());
   return tensor::ExtractOp::create(rewriter, place->getLoc(), tensor, indices);
 }
 
-SmallVector<Value> ProducerBuilder::getElements(ValueRange tensors) {
+SmallVector<Value> FusedRegionBuilder::getElements(ValueRange tensors) {
   return llvm::map_to_vector(tensors,
                              [&](Value tensor) { return getElement(tensor); });
 }
 
-Value ProducerBuilder::getElement(Value tensor) {
+Value FusedRegionBuilder::getElement(Value tensor) {
   if (isEpilogue && !computed.count(tensor))
     return extract(tensor, {row, column});
   return getElement({tensor, Value(), getElementTypeOrSelf(tensor)});
 }
 
-Value ProducerBuilder::access(linalg::LinalgOp op, OpOperand *operand) {
+Value FusedRegionBuilder::access(linalg::LinalgOp op, OpOperand *operand) {
   switch (getAccess(op, operand)) {
   case Access::Number:
     return operand->get();
@@ -304,11 +304,11 @@ Value ProducerBuilder::access(linalg::LinalgOp op, OpOperand *operand) {
   llvm_unreachable("isElementwise refuses it");
 }
 
-Value ProducerBuilder::getIndex(unsigned loop, unsigned numLoops) {
+Value FusedRegionBuilder::getIndex(unsigned loop, unsigned numLoops) {
   return loop + 1 == numLoops ? column : row;
 }
 
-SmallVector<Value> ProducerBuilder::clone(Block &body, IRMapping &mapping) {
+SmallVector<Value> FusedRegionBuilder::clone(Block &body, IRMapping &mapping) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToEnd(block.get());
   for (Operation &op : body.without_terminator()) {

@@ -1,4 +1,4 @@
-//===- Stages.h - Look at every operation of a run --------------*- C++ -*-===//
+//===- Intermediates.h - Look at every operation of a run -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_EXECUTION_STAGES_H
-#define MX_EXECUTION_STAGES_H
+#ifndef MX_EXECUTION_INTERMEDIATES_H
+#define MX_EXECUTION_INTERMEDIATES_H
 
 #include "mx/Execution/Program.h"
 #include <map>
@@ -20,7 +20,7 @@
 namespace mx {
 
 /// Where the array of an SSA value is found after a run.
-struct StageValue {
+struct IntermediateValue {
   enum Kind {
     Argument, ///< argument `index` of the function
     Result,   ///< result `index` of the function
@@ -32,55 +32,55 @@ struct StageValue {
   int64_t index = 0;
   mlir::Value value = {};
   /// Of a slice, where it lies in that array; empty for a whole one.
-  std::vector<StageValue> offsets = {}, sizes = {};
+  std::vector<IntermediateValue> offsets = {}, sizes = {};
 };
 
 /// One mx operation of a function.
-struct Stage {
+struct ComparedOp {
   mlir::Operation *op = nullptr;
   /// The operands, then what its regions use from outside.
-  llvm::SmallVector<StageValue> operands;
-  llvm::SmallVector<StageValue> results;
+  llvm::SmallVector<IntermediateValue> operands;
+  llvm::SmallVector<IntermediateValue> results;
 };
 
 /// An operation that is not looked at alone, and why.
-struct HiddenStage {
+struct HiddenOp {
   mlir::Operation *op = nullptr;
   std::string why;
 };
 
-/// What `exposeStages` found.
-struct StageList {
-  llvm::SmallVector<Stage> stages;
+/// What `exposeIntermediates` found.
+struct IntermediateList {
+  llvm::SmallVector<ComparedOp> stages;
   /// The number of each stage among the operations that could be one.
   llvm::SmallVector<unsigned> numbers;
   /// Results that the function had before.
   unsigned ownResults = 0;
-  llvm::SmallVector<HiddenStage> hidden;
+  llvm::SmallVector<HiddenOp> hidden;
 };
 
 /// Inlines calls into `entry` and appends to its results whatever the operands
 /// and results of its mx operations are, but for those whose number `without`
 /// has: it says why.
-mlir::FailureOr<StageList>
-exposeStages(mlir::func::FuncOp entry,
-             const std::map<unsigned, std::string> &without = {});
+mlir::FailureOr<IntermediateList>
+exposeIntermediates(mlir::func::FuncOp entry,
+                    const std::map<unsigned, std::string> &without = {});
 
 /// A stage with the arrays it saw; arrays of constants and of unread
 /// destinations are null.
-struct StageArrays {
+struct IntermediateArrays {
   llvm::SmallVector<const NpyArray *> operands, results;
   /// Copies of slices.
   std::vector<std::shared_ptr<const NpyArray>> slices = {};
 };
 
 /// The arrays of a stage, from the arguments and results of a run.
-StageArrays collectArrays(const Stage &stage,
-                          llvm::ArrayRef<NpyArray> arguments,
-                          llvm::ArrayRef<NpyArray> results);
+IntermediateArrays collectArrays(const ComparedOp &stage,
+                                 llvm::ArrayRef<NpyArray> arguments,
+                                 llvm::ArrayRef<NpyArray> results);
 
 /// How the reference of a stage is computed.
-enum class StageVariant {
+enum class OpVariant {
   Same,      ///< the same operation
   F32Result, ///< with f32 results, to judge others by
   Sums,      ///< with f32 results and without its epilogue
@@ -90,11 +90,12 @@ enum class StageVariant {
 /// A module with one function `stage`, which applies the stage's operation to
 /// concrete shapes. Its arguments are those operands whose array is not null.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-buildStage(const Stage &stage, const StageArrays &arrays, StageVariant variant);
+buildAlone(const ComparedOp &stage, const IntermediateArrays &arrays,
+           OpVariant variant);
 
 /// "mx.matmul at file.mlir:12:8"
-std::string describeStage(mlir::Operation *op);
+std::string describeOp(mlir::Operation *op);
 
 } // namespace mx
 
-#endif // MX_EXECUTION_STAGES_H
+#endif // MX_EXECUTION_INTERMEDIATES_H

@@ -1,15 +1,15 @@
-//===- ProducerBuilder.h - Regions made of other regions --------*- C++ -*-===//
+//===- FusedRegionBuilder.h - Regions made of other regions -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Writes the producer of a quantization from the bodies of what computes its
-// inputs: elementwise operations, dequantizations, other producers; and the
+// Writes the prologue of a quantization from the bodies of what computes its
+// inputs: elementwise operations, dequantizations, other prologues; and the
 // epilogue of a product from those of what its result is used for.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_DIALECT_MX_TRANSFORMS_PRODUCERBUILDER_H
-#define MX_LIB_DIALECT_MX_TRANSFORMS_PRODUCERBUILDER_H
+#ifndef MX_LIB_DIALECT_MX_TRANSFORMS_FUSEDREGIONBUILDER_H
+#define MX_LIB_DIALECT_MX_TRANSFORMS_FUSEDREGIONBUILDER_H
 
 #include "Fusion.h"
 #include "mlir/IR/IRMapping.h"
@@ -30,20 +30,20 @@ inline bool operator==(const QuantizeSource &a, const QuantizeSource &b) {
 }
 
 /// The region of a new quantization or product, made of the bodies of others.
-class ProducerBuilder {
+class FusedRegionBuilder {
 public:
-  /// A producer or, with `sums`, an epilogue that is given as many f32, and
+  /// A prologue or, with `sums`, an epilogue that is given as many f32, and
   /// reads all else by tensor.extract.
-  ProducerBuilder(mlir::IRRewriter &rewriter, mlir::Operation *place,
-                  int64_t sums = 0);
+  FusedRegionBuilder(mlir::IRRewriter &rewriter, mlir::Operation *place,
+                     int64_t sums = 0);
 
   /// From now on `tensor` has, at the place of the element, part `part` of
   /// `product`, `width` columns wide: a sum, or what its epilogue makes of it.
-  void inlineProduct(ProductOpInterface product, mlir::Value tensor,
+  void inlineProduct(MatmulOpInterface product, mlir::Value tensor,
                      int64_t part, int64_t width);
 
   /// What `op` yields, or its input.
-  llvm::SmallVector<mlir::Value> inlineProducer(QuantizeOp op);
+  llvm::SmallVector<mlir::Value> inlinePrologue(QuantizeOp op);
 
   /// The elements of these tensors, as inputs or as they are computed.
   llvm::SmallVector<mlir::Value> getElements(mlir::ValueRange tensors);
@@ -88,4 +88,4 @@ private:
 
 } // namespace mx
 
-#endif // MX_LIB_DIALECT_MX_TRANSFORMS_PRODUCERBUILDER_H
+#endif // MX_LIB_DIALECT_MX_TRANSFORMS_FUSEDREGIONBUILDER_H

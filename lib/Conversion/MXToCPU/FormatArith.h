@@ -1,4 +1,4 @@
-//===- Numbers.h - Number formats as functions in the IR --------*- C++ -*-===//
+//===- FormatArith.h - Number formats as functions in the IR ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXTOCPU_NUMBERS_H
-#define MX_LIB_CONVERSION_MXTOCPU_NUMBERS_H
+#ifndef MX_LIB_CONVERSION_MXTOCPU_FORMATARITH_H
+#define MX_LIB_CONVERSION_MXTOCPU_FORMATARITH_H
 
 #include "../Utils/IntExpr.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,9 +21,10 @@
 namespace mx::cpu {
 
 /// Makes and calls the number functions of one module.
-class Numbers {
+class FormatArith {
 public:
-  Numbers(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module)
+  FormatArith(mlir::OpBuilder &builder, mlir::Location loc,
+              mlir::ModuleOp module)
       : builder(builder), loc(loc), module(module) {}
 
   /// f16 or bf16 or f32 as f32 bits, exactly.
@@ -56,7 +57,8 @@ public:
 
 private:
   struct Rounding;
-  using Body = llvm::function_ref<mlir::Value(Numbers &, llvm::ArrayRef<Int>)>;
+  using Body =
+      llvm::function_ref<mlir::Value(FormatArith &, llvm::ArrayRef<Int>)>;
 
   /// Calls the private function `name`; `body` makes it if it is not there.
   mlir::Value call(llvm::Twine name, llvm::ArrayRef<mlir::Value> arguments,
@@ -79,4 +81,4 @@ private:
 
 } // namespace mx::cpu
 
-#endif // MX_LIB_CONVERSION_MXTOCPU_NUMBERS_H
+#endif // MX_LIB_CONVERSION_MXTOCPU_FORMATARITH_H

@@ -1,9 +1,9 @@
-// RUN: mx-opt %s --split-input-file --mx-fuse-products --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s --split-input-file --mx-fuse-epilogues --canonicalize --cse | FileCheck %s
 
 !a = tensor<?x256xf8E4M3FN>
-!as = tensor<?x8xf8E8M0FNU, #mx.scale_layout<tcgen05, ragged = rows, groups = 8>>
+!as = tensor<?x8xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
 !b = tensor<8x512x256xf8E4M3FN>
-!bs = tensor<8x512x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>
+!bs = tensor<8x512x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 !y = tensor<?x512xbf16>
 !h = tensor<?x256xbf16>
 !o = tensor<8xi32>
@@ -17,7 +17,7 @@
 // CHECK-NOT:     mx.quantize
 // CHECK:         %[[Y:.*]]:2 = mx.grouped_matmul ragged = rows
 // CHECK-SAME:      outs(%{{.*}}, %{{.*}} : tensor<?x256xf8E4M3FN>,
-// CHECK-SAME:      parts = 2 scale_rounding = floor ->
+// CHECK-SAME:      num_b = 2 scale_rounding = floor ->
 // CHECK-SAME:      epilogue {
 // CHECK-NEXT:    ^bb0(%[[G:.*]]: f32, %[[U:.*]]: f32, %[[ROW:.*]]: index, %[[COL:.*]]: index):
 // CHECK-DAG:       %[[GATE:.*]] = arith.truncf %[[G]] : f32 to bf16
@@ -59,7 +59,7 @@ func.func @swiglu(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %p: tensor<?xf32>)
 // The gate and up projection are needed elsewhere: nothing is fused.
 // CHECK-LABEL: func @saved(
 // CHECK:         mx.grouped_matmul
-// CHECK-NOT:     parts
+// CHECK-NOT:     num_b
 // CHECK:         linalg.generic
 func.func @saved(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o) -> (!y, !h) {
   %c0 = arith.constant 0 : index
@@ -166,12 +166,12 @@ func.func @combined_with_itself(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %row
 // CHECK-SAME:      {schedule = "mine"}
 // CHECK:         mx.quantize
 func.func @scheduled(%a: !a, %as: !as, %b: tensor<8x256x256xf8E4M3FN>,
-                     %bs: tensor<8x256x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>, %o: !o) -> (!a, !as) {
+                     %bs: tensor<8x256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %o: !o) -> (!a, !as) {
   %c0 = arith.constant 0 : index
   %t = tensor.dim %a, %c0 : !a
   %h0 = tensor.empty(%t) : !h
   %h = mx.grouped_matmul ragged = rows
-      ins(%a, %as, %b, %bs : !a, !as, tensor<8x256x256xf8E4M3FN>, tensor<8x256x8xf8E8M0FNU, #mx.scale_layout<tcgen05>>)
+      ins(%a, %as, %b, %bs : !a, !as, tensor<8x256x256xf8E4M3FN>, tensor<8x256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
       offsets(%o : !o) outs(%h0 : !h) {schedule = "mine"} -> !h
   %e0 = tensor.empty(%t) : !a
   %s0 = tensor.empty(%t) : !as

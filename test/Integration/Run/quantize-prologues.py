@@ -1,4 +1,4 @@
-"""Quantizers with producers and gathered rows: the simulator and the CPU agree.
+"""Quantizers with prologues and gathered rows: the simulator and the CPU agree.
 
 RUN: %python %s mx-run %t sm_90a sm_100a
 REQUIRES: compiler, numpy
@@ -28,8 +28,8 @@ BF16 = ml_dtypes.bfloat16
 
 GATES = ["gate", "up"]
 WEIGHTS = "%weights[%row] : !weights"
-FORWARD = swiglu.producer(swiglu.FORWARD, "%y : bf16", WEIGHTS)
-BACKWARD = swiglu.producer(swiglu.BACKWARD, "%x, %du : bf16, f32", WEIGHTS)
+FORWARD = swiglu.prologue(swiglu.FORWARD, "%y : bf16", WEIGHTS)
+BACKWARD = swiglu.prologue(swiglu.BACKWARD, "%x, %du : bf16, f32", WEIGHTS)
 BIAS = """
     %b = tensor.extract %bias[%col] : !bias
     %one = arith.constant 1.0 : bf16
@@ -43,7 +43,7 @@ WIDE = """
     mx.yield %s : f32"""
 # Tiles that are made in parts.
 PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, vector = 32, "
-         "unit = 64, stages = 3, ctas = 1, raster = supergroup(2), tickets = true>}")
+         "stage_rows = 64, stages = 3, ctas = 1, raster = group_m(2), atomic_counter = true>}")
 
 
 def destination(rows, columns, element, layout="", scale="f8E8M0FNU", block=32, axis=1):
@@ -55,14 +55,14 @@ def destination(rows, columns, element, layout="", scale="f8E8M0FNU", block=32, 
 
 def cases(rows, columns, gathered):
     """Inputs, other operands, types of results, options, region."""
-    yield GATES, "", destination(rows, columns, "f8E4M3FN", "tcgen05"), "", FORWARD
+    yield GATES, "", destination(rows, columns, "f8E4M3FN", "sf_128x4"), "", FORWARD
     yield GATES, "", destination(rows, columns, "f4E2M1FN"), "scale_rounding = floor", FORWARD
     yield (GATES, "global_scale(%scale)",
-           destination(rows, columns, "f4E2M1FN", "tcgen05", "f8E4M3FN", 16), "block_size = 16", FORWARD)
-    yield (GATES + ["dh"], "", destination(rows, columns, "f8E5M2", "tcgen05") +
+           destination(rows, columns, "f4E2M1FN", "sf_128x4", "f8E4M3FN", 16), "block_size = 16", FORWARD)
+    yield (GATES + ["dh"], "", destination(rows, columns, "f8E5M2", "sf_128x4") +
            destination(rows, columns, "f6E2M3FN"), "", BACKWARD)
-    yield ["gate"], "", destination(rows, columns, "f8E4M3FN", "tcgen05"), "", BIAS
-    yield ["gate"], "gather(%index : !index)", destination(gathered, columns, "f8E4M3FN", "tcgen05"), "", BIAS
+    yield ["gate"], "", destination(rows, columns, "f8E4M3FN", "sf_128x4"), "", BIAS
+    yield ["gate"], "gather(%index : !index)", destination(gathered, columns, "f8E4M3FN", "sf_128x4"), "", BIAS
     yield ["gate"], "gather(%index : !index)", destination(gathered, columns, "f8E4M3FN"), "", ""
 
 
@@ -73,16 +73,16 @@ def destinations(axes, *arguments):
 def tile_cases(rows, columns, gathered):
     """The same through shared memory."""
     gather = "gather(%index : !index)"
-    size, taken, nvfp4 = (rows, columns), (gathered, columns), ("f4E2M1FN", "tcgen05", "f8E4M3FN", 16)
-    yield GATES, "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), "axes = [1, 0]", FORWARD
+    size, taken, nvfp4 = (rows, columns), (gathered, columns), ("f4E2M1FN", "sf_128x4", "f8E4M3FN", 16)
+    yield GATES, "", destinations([1, 0], *size, "f8E4M3FN", "sf_128x4"), "axes = [1, 0]", FORWARD
     yield GATES, "", destinations([0], *size, "f4E2M1FN"), "axes = [0] scale_rounding = even", FORWARD
     yield GATES, "global_scale(%scale)", destinations([0, 1], *size, *nvfp4), "axes = [0, 1] block_size = 16", FORWARD
-    yield (GATES + ["dh"], "", destinations([1, 0], *size, "f8E5M2", "tcgen05") +
+    yield (GATES + ["dh"], "", destinations([1, 0], *size, "f8E5M2", "sf_128x4") +
            destinations([1, 0], *size, "f6E2M3FN"), "axes = [1, 0]", BACKWARD)
-    yield GATES, "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), f"axes = [1, 0] {PARTS}", WIDE
-    yield ["gate"], "", destinations([1, 0], *size, "f8E4M3FN", "tcgen05"), "axes = [1, 0]", BIAS
-    yield ["gate"], gather, destinations([1, 0], *taken, "f8E4M3FN", "tcgen05"), "axes = [1, 0]", BIAS
-    yield ["gate"], gather, destinations([0], *taken, "f8E4M3FN", "tcgen05"), "axes = [0]", ""
+    yield GATES, "", destinations([1, 0], *size, "f8E4M3FN", "sf_128x4"), f"axes = [1, 0] {PARTS}", WIDE
+    yield ["gate"], "", destinations([1, 0], *size, "f8E4M3FN", "sf_128x4"), "axes = [1, 0]", BIAS
+    yield ["gate"], gather, destinations([1, 0], *taken, "f8E4M3FN", "sf_128x4"), "axes = [1, 0]", BIAS
+    yield ["gate"], gather, destinations([0], *taken, "f8E4M3FN", "sf_128x4"), "axes = [0]", ""
 
 
 def program(cases, rows, columns, gathered):
@@ -93,7 +93,7 @@ def program(cases, rows, columns, gathered):
         lines += [f"{e} = tensor.empty() : {t_}" for e, t_ in zip(empties, types)]
         if region:
             arguments = ", ".join(f"%{name}: bf16" for name in inputs)
-            region = f"producer {{\n^bb0({arguments}, %row: index, %col: index):{region}\n}}"
+            region = f"prologue {{\n^bb0({arguments}, %row: index, %col: index):{region}\n}}"
         lines.append(f"""%q{i}:{len(types)} = mx.quantize ins({", ".join(f"%{name}_t" for name in inputs)}
             : {", ".join([t] * len(inputs))}) {operands} outs({", ".join(empties)} : {", ".join(types)})
             {options} -> {", ".join(types)} {region}""")
@@ -132,7 +132,7 @@ def run(chip, cases, rows, columns, gathered):
         np.save(path(f"in{i}.npy"), array)
         command.append("--arg=" + path(f"in{i}.npy"))
     command += ["--result=" + path(f"out{i}.npy") for i in range(count)]
-    # Few CTAs, which draw tickets for the other tiles.
+    # Few CTAs, which draw numbers for the other tiles.
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MX_SIM_SM_COUNT": "1"})
     if done.returncode:
         sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
@@ -150,7 +150,7 @@ def run(chip, cases, rows, columns, gathered):
         axes = [1] if "axes" not in options else [int(c) for c in options.split("[")[1].split("]")[0].split(",")]
         for k, axis in enumerate(axes if x is not None else []):
             elements, scales = ref.quantize(x if axis else np.ascontiguousarray(x.T), "f8E4M3FN")
-            if "tcgen05" in types[2 * k + 1]:
+            if "sf_128x4" in types[2 * k + 1]:
                 scales = ref.tile(scales)
             for j, (what, expected) in enumerate([("elements", elements), ("scales", scales)]):
                 found = outs[first + 2 * k + j]

@@ -1,4 +1,4 @@
-//===- PlanNumbers.h - Arithmetic of the host as expressions ----*- C++ -*-===//
+//===- PlanScalars.h - Arithmetic of the host as expressions ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_TRANSLATION_PLANNUMBERS_H
-#define MX_LIB_TRANSLATION_PLANNUMBERS_H
+#ifndef MX_LIB_TRANSLATION_PLANSCALARS_H
+#define MX_LIB_TRANSLATION_PLANSCALARS_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Operation.h"
@@ -21,9 +21,9 @@
 
 namespace mx {
 
-class PlanNumbers {
+class PlanScalars {
 public:
-  explicit PlanNumbers(plan::Entry &entry) : entry(entry) { open(entry.steps); }
+  explicit PlanScalars(plan::Entry &entry) : entry(entry) { open(entry.steps); }
 
   /// The number that an expression gives: a constant, one of its operands, or
   /// a value.
@@ -101,7 +101,7 @@ private:
     size_t computed, requiredNonNegative;
   };
 
-  // PlanNumbers.cpp
+  // PlanScalars.cpp
   void translateConstant(mlir::Operation *op, mlir::Attribute value);
   bool translateSizes(mlir::Operation *op);
   mlir::LogicalResult translateIndex(mlir::Operation *op);
@@ -133,4 +133,4 @@ private:
 
 } // namespace mx
 
-#endif // MX_LIB_TRANSLATION_PLANNUMBERS_H
+#endif // MX_LIB_TRANSLATION_PLANSCALARS_H

@@ -1,4 +1,4 @@
-//===- DecomposeProducts.cpp - Products in parts, and quantized -----------===//
+//===- DecomposeMatmuls.cpp - Products in parts, and quantized ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -43,7 +43,7 @@ private:
   /// The sums of all parts, side by side.
   Value computeSums() {
     Value all =
-        arith::MulIOp::create(builder, loc, columns, index(op.getParts()));
+        arith::MulIOp::create(builder, loc, columns, index(op.getNumB()));
     auto type =
         MemRefType::get(SmallVector<int64_t>(getRank(), ShapedType::kDynamic),
                         builder.getF32Type());
@@ -53,7 +53,7 @@ private:
     GroupedMatmulOp::create(
         builder, loc, TypeRange(), op.getA(), op.getAScales(), op.getB(),
         op.getBScales(), op.getOffsets(), op.getAlpha(), /*scatter=*/Value(),
-        sums, op.getRagged(), op.getMasked(), op.getBlockSize(), /*parts=*/1,
+        sums, op.getRagged(), op.getMasked(), op.getBlockSize(), /*num_b=*/1,
         /*accumulate=*/false, ScaleRounding::Ceil, /*epilogueCount=*/0);
     return sums;
   }
@@ -64,7 +64,7 @@ private:
         sizes(rows.begin(), rows.end());
     sizes.push_back(columns);
     SmallVector<Value> inputs;
-    for (int64_t part = 0; part < op.getParts(); ++part) {
+    for (int64_t part = 0; part < op.getNumB(); ++part) {
       Value first = arith::MulIOp::create(builder, loc, columns, index(part));
       offsets.back() = first;
       inputs.push_back(
@@ -83,9 +83,9 @@ private:
         builder.getDenseI64ArrayAttr({1}), builder.getI64IntegerAttr(block),
         /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
         op.getScaleRoundingAttr(),
-        /*producerCount=*/op.getEpilogue().size());
+        /*prologueCount=*/op.getEpilogue().size());
     if (!op.getEpilogue().empty())
-      quantize.getProducer().front().takeBody(op.getEpilogue().front());
+      quantize.getPrologue().front().takeBody(op.getEpilogue().front());
   }
 
   void finishElements() {
@@ -98,15 +98,15 @@ private:
     }
     Value row = place[getRank() - 2], column = place.back();
     IRMapping mapping;
-    for (int64_t part = 0; part < op.getParts(); ++part) {
+    for (int64_t part = 0; part < op.getNumB(); ++part) {
       Value first = arith::MulIOp::create(builder, loc, columns, index(part));
       SmallVector<Value> inSums(place);
       inSums.back() = arith::AddIOp::create(builder, loc, first, column);
       mapping.map(region.getArgument(part),
                   memref::LoadOp::create(builder, loc, sums, inSums));
     }
-    mapping.map(region.getArgument(op.getParts()), row);
-    mapping.map(region.getArgument(op.getParts() + 1), column);
+    mapping.map(region.getArgument(op.getNumB()), row);
+    mapping.map(region.getArgument(op.getNumB() + 1), column);
     for (Operation &inside : region.without_terminator())
       builder.clone(inside, mapping);
     Value value = cast<YieldOp>(region.getTerminator()).getValue();
@@ -124,10 +124,10 @@ private:
 };
 } // namespace
 
-void mx::cpu::decomposeProducts(Operation *root) {
+void mx::cpu::decomposeMatmuls(Operation *root) {
   SmallVector<GroupedMatmulOp> ops;
   root->walk([&](GroupedMatmulOp op) {
-    if (op.getParts() > 1 || op.getResultScales())
+    if (op.getNumB() > 1 || op.getResultScales())
       ops.push_back(op);
   });
   for (GroupedMatmulOp op : ops)
