@@ -314,8 +314,7 @@ std::optional<Number> Number::parse(std::string_view text) {
   return Number(Extent, *index, *dim);
 }
 
-static const char *const kBuffers[] = {"arg", "result", "work", "buf",
-                                       "taken"};
+static const char *const kBuffers[] = {"arg", "result", "work", "buf", "taken"};
 
 std::string Buffer::str() const {
   return kBuffers[kind] + std::to_string(index);
@@ -334,9 +333,8 @@ std::optional<Buffer> Buffer::parse(std::string_view text) {
 }
 
 /// Of the operators of sizes.
-static std::optional<int64_t> applyToSizes(Operator op,
-                                           const Operands &operands,
-                                           std::string &error) {
+static std::optional<int64_t>
+applyToSizes(Operator op, const Operands &operands, std::string &error) {
   int64_t a = operands[0], b = operands[1], c = operands[2];
   auto overflow = [&](const char *sign) -> std::optional<int64_t> {
     error = std::to_string(a) + sign + std::to_string(b) +

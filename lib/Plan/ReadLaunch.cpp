@@ -69,8 +69,8 @@ static std::vector<uint8_t> readBytes(const Reader &json) {
 
 Parameter EntryReader::readParameter(const Reader &json) {
   Parameter parameter;
-  if (!json.onlyKeys({"buffer", "tensor_map", "i64", "i32", "i16", "i8",
-                      "f64", "f32", "f16", "bytes", "argument"}))
+  if (!json.onlyKeys({"buffer", "tensor_map", "i64", "i32", "i16", "i8", "f64",
+                      "f32", "f16", "bytes", "argument"}))
     return parameter;
   if (json.size() != 1) {
     json.fail("expected one of buffer, tensor_map, i64, i32, i16, i8, f64, "
@@ -101,8 +101,7 @@ Parameter EntryReader::readParameter(const Reader &json) {
         std::string key = kind + std::to_string(8 * bytes);
         if (!json.has(key.c_str()))
           continue;
-        parameter.kind =
-            *kind == 'f' ? Parameter::Float : Parameter::Integer;
+        parameter.kind = *kind == 'f' ? Parameter::Float : Parameter::Integer;
         parameter.bytes = bytes;
         parameter.number = readNumber(json[key.c_str()]);
       }

@@ -116,9 +116,8 @@ void EntryReader::readSwitch(const Reader &json, Step &step) {
   });
   step.results = readNames(json["results"]);
   reserve(step.results);
-  step.blocks = json["do"].list<Block>([&](const Reader &block) {
-    return readBlock(block, step.results);
-  });
+  step.blocks = json["do"].list<Block>(
+      [&](const Reader &block) { return readBlock(block, step.results); });
   setKnown(step.results, true);
   if (!json.failed() && step.blocks.size() != step.cases.size() + 1)
     json["do"].fail("expected a block for each of " +

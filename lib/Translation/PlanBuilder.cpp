@@ -119,8 +119,8 @@ static bool areKnownBefore(ValueRange values) {
     if (!seen.insert(value).second)
       continue;
     Operation *op = value.getDefiningOp();
-    bool isArgument = !op && isa<FunctionOpInterface>(
-                                 value.getParentRegion()->getParentOp());
+    bool isArgument =
+        !op && isa<FunctionOpInterface>(value.getParentRegion()->getParentOp());
     if (isArgument || isa_and_present<mxgpu::SmCountOp>(op))
       continue;
     if (!op || !PlanScalars::isArithmetic(op))
@@ -227,8 +227,8 @@ LogicalResult PlanBuilder::translateRead(mxplan::ReadOp op) {
   step.offset = numbers.get(op.getOffset());
   // Floats are known by their bits.
   unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  step.dtype =
-      (isa<FloatType>(type) && bits < 64 ? "u" : "i") + std::to_string(bits / 8);
+  step.dtype = (isa<FloatType>(type) && bits < 64 ? "u" : "i") +
+               std::to_string(bits / 8);
   step.results = {numbers.define()};
   set(op, step.results[0]);
   numbers.addStep(Step::Read) = std::move(step);
@@ -287,10 +287,9 @@ LogicalResult PlanBuilder::translate(Operation *op) {
     return numbers.translate(op);
   // What a launch passes on it looks at itself, and what has no place in a plan
   // is refused below.
-  bool isPlanned =
-      isa<scf::SCFDialect>(op->getDialect()) ||
-      isa<func::CallOp, mxgpu::RequireOp>(op) ||
-      isa<mxplan::MXPlanDialect>(op->getDialect());
+  bool isPlanned = isa<scf::SCFDialect>(op->getDialect()) ||
+                   isa<func::CallOp, mxgpu::RequireOp>(op) ||
+                   isa<mxplan::MXPlanDialect>(op->getDialect());
   bool isLaunch = isa<mxplan::LaunchOp>(op);
   for (Value operand : op->getOperands())
     if (isPlanned && !isKnown(operand) &&

@@ -327,9 +327,10 @@ void PlanScalars::translateConstant(Operation *op, Attribute value) {
 }
 
 static LogicalResult refuse(Operation *op) {
-  return op->emitOpError("expected arithmetic of arith or math on integers of "
-                         "up to 64 bits, f16, bf16, f32 and f64 that a launch "
-                         "plan has (docs/Manifest.md), found another operation");
+  return op->emitOpError(
+      "expected arithmetic of arith or math on integers of "
+      "up to 64 bits, f16, bf16, f32 and f64 that a launch "
+      "plan has (docs/Manifest.md), found another operation");
 }
 
 /// The index dialect: arith on index by other names.
@@ -346,29 +347,29 @@ LogicalResult PlanScalars::translateIndex(Operation *op) {
     return set(castIndex(op, /*isSigned=*/isa<index::CastSOp>(op)));
   if (auto comparison = dyn_cast<index::CmpOp>(op))
     return set(compare(op, arith::CmpIPredicate(comparison.getPred())));
-  auto kind = llvm::StringSwitch<std::optional<Operator>>(
-                  op->getName().stripDialect())
-                  .Case("add", Operator::Add)
-                  .Case("sub", Operator::Sub)
-                  .Case("mul", Operator::Mul)
-                  .Case("divs", Operator::DivSI)
-                  .Case("divu", Operator::DivUI)
-                  .Case("ceildivs", Operator::CeilDivSI)
-                  .Case("ceildivu", Operator::CeilDivUI)
-                  .Case("floordivs", Operator::FloorDivSI)
-                  .Case("rems", Operator::RemSI)
-                  .Case("remu", Operator::RemUI)
-                  .Case("maxs", Operator::Max)
-                  .Case("maxu", Operator::MaxUI)
-                  .Case("mins", Operator::Min)
-                  .Case("minu", Operator::MinUI)
-                  .Case("shl", Operator::ShLI)
-                  .Case("shrs", Operator::ShRSI)
-                  .Case("shru", Operator::ShRUI)
-                  .Case("and", Operator::AndI)
-                  .Case("or", Operator::OrI)
-                  .Case("xor", Operator::XOrI)
-                  .Default(std::nullopt);
+  auto kind =
+      llvm::StringSwitch<std::optional<Operator>>(op->getName().stripDialect())
+          .Case("add", Operator::Add)
+          .Case("sub", Operator::Sub)
+          .Case("mul", Operator::Mul)
+          .Case("divs", Operator::DivSI)
+          .Case("divu", Operator::DivUI)
+          .Case("ceildivs", Operator::CeilDivSI)
+          .Case("ceildivu", Operator::CeilDivUI)
+          .Case("floordivs", Operator::FloorDivSI)
+          .Case("rems", Operator::RemSI)
+          .Case("remu", Operator::RemUI)
+          .Case("maxs", Operator::Max)
+          .Case("maxu", Operator::MaxUI)
+          .Case("mins", Operator::Min)
+          .Case("minu", Operator::MinUI)
+          .Case("shl", Operator::ShLI)
+          .Case("shrs", Operator::ShRSI)
+          .Case("shru", Operator::ShRUI)
+          .Case("and", Operator::AndI)
+          .Case("or", Operator::OrI)
+          .Case("xor", Operator::XOrI)
+          .Default(std::nullopt);
   if (!kind)
     return refuse(op);
   Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
@@ -417,7 +418,7 @@ LogicalResult PlanScalars::translate(Operation *op) {
   if (isa<arith::MulSIExtendedOp, arith::MulUIExtendedOp,
           arith::AddUIExtendedOp>(op)) {
     bool isSum = isa<arith::AddUIExtendedOp>(op);
-    Operator high = isSum                            ? Operator::AddUICarry
+    Operator high = isSum                             ? Operator::AddUICarry
                     : isa<arith::MulSIExtendedOp>(op) ? Operator::MulSIHigh
                                                       : Operator::MulUIHigh;
     this->set(op->getResult(0),
@@ -433,9 +434,8 @@ LogicalResult PlanScalars::translate(Operation *op) {
   bool isTyped = types != 0 && op->getNumResults() == 1 &&
                  operands.size() == plan::getOperandCount(*kind);
   Type to = types == 2 ? op->getResult(0).getType() : Type();
-  if (isTyped &&
-      plan::takesTypes(*kind, getNumberType(type),
-                       to ? getNumberType(to) : plan::NumberType()))
+  if (isTyped && plan::takesTypes(*kind, getNumberType(type),
+                                  to ? getNumberType(to) : plan::NumberType()))
     return set(applyTyped(*kind, op, operands, type, to));
   return refuse(op);
 }

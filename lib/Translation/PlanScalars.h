@@ -106,7 +106,8 @@ private:
   bool translateSizes(mlir::Operation *op);
   mlir::LogicalResult translateIndex(mlir::Operation *op);
   plan::Number castIndex(mlir::Operation *op, bool isSigned);
-  plan::Number compare(mlir::Operation *op, mlir::arith::CmpIPredicate predicate);
+  plan::Number compare(mlir::Operation *op,
+                       mlir::arith::CmpIPredicate predicate);
   plan::Number compareFloats(mlir::arith::CmpFOp op);
   std::optional<plan::Number> divide(mlir::Operation *op);
   /// An operation of arith or math in the types that it has.

@@ -80,8 +80,8 @@ typedef struct mxTakenMemory {
 
 /* Sizes that follow from the arguments' shapes and numbers; the addresses of
  * arrays are not looked at and may be null. They fail where a launch with such
- * arguments would, and for a result that is taken. `shape` has room for the rank
- * of the result. */
+ * arguments would, and for a result that is taken. `shape` has room for the
+ * rank of the result. */
 MX_API int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
                                  int32_t argumentCount, int32_t result,
                                  int64_t *shape);
@@ -95,14 +95,14 @@ MX_API int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
  * argument that the function updates in place and returns; such arguments are
  * written. A result that is a number lies in host memory and is known when the
  * call returns. Of a result that is taken, `results` has the address of an
- * mxTakenMemory, which is known then too; its contents are there in the order of
- * the stream.
+ * mxTakenMemory, which is known then too; its contents are there in the order
+ * of the stream.
  *
  * Everything that the plan requires of the arguments is checked before the
  * first launch. A plan that reads a number from the device waits for the stream
  * there, one that takes memory at its end; neither can be captured in a CUDA
- * graph. What is found wrong after a number was read comes when earlier launches
- * have been made. */
+ * graph. What is found wrong after a number was read comes when earlier
+ * launches have been made. */
 MX_API int mxEntryLaunch(mxEntry entry, const mxArgument *arguments,
                          int32_t argumentCount, void *const *results,
                          int32_t resultCount, void *workspace,

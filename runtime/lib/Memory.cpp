@@ -81,8 +81,7 @@ Error Execution::findMemory(int64_t bytes, size_t &index) {
     numbers.taken.emplace_back();
   }
   capacities[index] = bytes;
-  numbers.taken[index].address =
-      int64_t(reinterpret_cast<uintptr_t>(memory));
+  numbers.taken[index].address = int64_t(reinterpret_cast<uintptr_t>(memory));
   return {};
 }
 
@@ -94,8 +93,8 @@ Error Execution::getMemory(int64_t bytes, Buffer &buffer) {
       __builtin_add_overflow(bytes, plan::kWorkspaceAlignment, &rounded))
     return atStep("expected memory of at least 0 bytes, found " +
                   std::to_string(bytes));
-  if (Error error = findMemory(rounded - rounded % plan::kWorkspaceAlignment,
-                               index))
+  if (Error error =
+          findMemory(rounded - rounded % plan::kWorkspaceAlignment, index))
     return error;
   numbers.taken[index].bytes = bytes;
   buffer = {Buffer::Taken, unsigned(index)};

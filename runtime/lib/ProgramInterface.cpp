@@ -102,8 +102,7 @@ static int getValue(const char *function, mxEntry entry, int32_t index,
     *info = {value.name.c_str(),  value.type.c_str(),
              value.dtype.c_str(), int32_t(plan::getItemBytes(value.dtype)),
              value.isNumber,      int32_t(shape.size()),
-             shape.data(),
-             isTaken(value)};
+             shape.data(),        isTaken(value)};
     return {};
   };
   return onEntry(entry, answer, function);

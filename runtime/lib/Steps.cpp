@@ -215,8 +215,7 @@ Error Execution::takeBlock(const plan::Block &block,
 }
 
 Error Execution::takeIf(const Step &step) {
-  return takeBlock(step.blocks[numbers.get(step.condition) == 0],
-                   step.results);
+  return takeBlock(step.blocks[numbers.get(step.condition) == 0], step.results);
 }
 
 Error Execution::takeSwitch(const Step &step) {

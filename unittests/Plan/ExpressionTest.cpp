@@ -66,8 +66,8 @@ TEST(Operator, Names) {
 }
 
 TEST(Operator, Types) {
-  for (const char *text : {"i1", "i8", "i33", "i64", "f16", "bf16", "f32",
-                           "f64"}) {
+  for (const char *text :
+       {"i1", "i8", "i33", "i64", "f16", "bf16", "f32", "f64"}) {
     std::optional<NumberType> type = NumberType::parse(text);
     ASSERT_TRUE(type) << text;
     EXPECT_EQ(type->str(), text);
@@ -169,7 +169,8 @@ TEST(Operator, Arithmetic) {
         std::optional<__int128> want = expected(Operator(i), a, b, c);
         bool fits = want && *want >= INT64_MIN && *want <= INT64_MAX;
         std::string error;
-        std::optional<int64_t> found = applyPlain(Operator(i), {a, b, c}, error);
+        std::optional<int64_t> found =
+            applyPlain(Operator(i), {a, b, c}, error);
         ASSERT_EQ(found.has_value(), fits)
             << getName(Operator(i)) << " " << a << " " << b;
         ASSERT_EQ(error.empty(), fits);

@@ -79,8 +79,7 @@ TEST(Manifest, Refused) {
        "[\"truncf.f16.f32\", \"arg0[0]\", 128]",
        "22:10: entries[0].values[0][0]: expected an operator such as add, "
        "addi.i32 or truncf.f64.bf16, found 'truncf.f16.f32'"},
-      {"[\"ceildiv\", \"arg0[0]\", 128]",
-       "[\"ceildiv\", \"arg0[0]\", 128, 5]",
+      {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\", 128, 5]",
        "22:37: entries[0].values[0][3]: expected a string, found an integer"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\"]",
        "22:9: entries[0].values[0]: expected 2 operands of ceildiv and "

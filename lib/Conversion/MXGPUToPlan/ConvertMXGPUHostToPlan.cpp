@@ -260,8 +260,8 @@ struct ConvertMXGPUHostToPlanPass final
     });
     ConversionTarget target(*context);
     target.addIllegalDialect<memref::MemRefDialect>();
-    target
-        .addIllegalOp<gpu::MemsetOp, EncodeTensorMapOp, LaunchOp, cf::AssertOp>();
+    target.addIllegalOp<gpu::MemsetOp, EncodeTensorMapOp, LaunchOp,
+                        cf::AssertOp>();
     target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp function) {
       return converter.isSignatureLegal(function.getFunctionType());
     });

@@ -111,8 +111,8 @@ struct LoadPattern final : OpConversionPattern<memref::LoadOp> {
         rewriter, op.getLoc(), stored, view.buffer,
         builder.mul(element, builder.constant(bits / 8)));
     if (isBit)
-      number = arith::TruncIOp::create(rewriter, op.getLoc(), op.getType(),
-                                       number);
+      number =
+          arith::TruncIOp::create(rewriter, op.getLoc(), op.getType(), number);
     rewriter.replaceOp(op, number);
     return success();
   }
@@ -165,5 +165,6 @@ struct PoisonPattern final : OpConversionPattern<ub::PoisonOp> {
 void mx::mxgpu::addMemoryPatterns(const TypeConverter &converter,
                                   RewritePatternSet &patterns) {
   patterns.add<AllocPattern, DeallocPattern, CopyPattern, MemsetPattern,
-               LoadPattern, AssertPattern, PoisonPattern>(converter, patterns.getContext());
+               LoadPattern, AssertPattern, PoisonPattern>(
+      converter, patterns.getContext());
 }
