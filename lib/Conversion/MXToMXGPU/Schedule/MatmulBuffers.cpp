@@ -104,8 +104,10 @@ struct BufferTypes {
     Type out = fields.splitK > 1 ? Float32Type::get(context) : problem.out;
     int64_t bits = out.getIntOrFloatBitWidth();
     int64_t columns = getStagedColumns(tileN / problem.numB, bits);
-    auto rows = BufferType::get(context, Space::Smem, {kStagedRows, columns},
-                                out, getSwizzle(columns * bits / 8));
+    int64_t warpRows =
+        getMma().getSumType(out, columns).getLayout().getWarpRows();
+    auto rows = BufferType::get(context, Space::Smem, {warpRows, columns}, out,
+                                getSwizzle(columns * bits / 8));
     return getRing(fields.staging, {"c"}, {rows}, AsyncKind::Threads,
                    target::kWarpSize, AsyncKind::TmaStore, 1, Scope::Warp);
   }
