@@ -59,6 +59,12 @@ void MXGPUDialect::initialize() {
   addInterfaces<MXGPUAsmInterface>();
 }
 
+Operation *MXGPUDialect::materializeConstant(OpBuilder &builder,
+                                             Attribute value, Type type,
+                                             Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
 namespace {
 /// An attribute that operations of another dialect carry to those who build
 /// kernels of them. This dialect knows them by name only.

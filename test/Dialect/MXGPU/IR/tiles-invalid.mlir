@@ -100,7 +100,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %q = vector.broadcast %v : i8 to vector<32xi8>
       %s, %s_q = mxgpu.producer_acquire %out : !out
-      // expected-error @below {{'mxgpu.store_shared' op expected a row and a column, found 1 coordinates}}
+      // expected-error @below {{'mxgpu.store_shared' op expected a row and a column where a vector goes, found 1}}
       mxgpu.store_shared %q, %s_q at [%i] : vector<32xi8>, !q
     }
   }
