@@ -9,6 +9,7 @@
 
 #include "mx/Target/Wgmma.h"
 #include "Operands.h"
+#include "mlir/IR/Matchers.h"
 #include "mx/Target/Descriptors.h"
 
 using namespace mlir;
@@ -90,6 +91,13 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
     return op.emitOpError("expected ")
            << target::kWgmmaM << " rows of a, or a multiple of them and a row "
            << "where they begin, found " << rows;
+  IntegerAttr first;
+  if (op.getARow() && matchPattern(op.getARow(), m_Constant(&first)) &&
+      (first.getInt() < 0 || first.getInt() >= rows ||
+       first.getInt() % target::kWgmmaM))
+    return op.emitOpError("expected a row of a that is a multiple of ")
+           << target::kWgmmaM << " below " << rows << ", found "
+           << first.getInt();
   auto sums = cast<FragmentType>(op.getD().getType());
   FragmentType expected =
       op.getKind().getSumType(Float32Type::get(getContext()), getN());
