@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/Shared/VectorSizes.h"
 
@@ -47,13 +48,21 @@ struct ConvertMXGPUToNVVMPass final
     for (auto kernel : getOperation().getOps<KernelOp>())
       return kernel.emitOpError("expected a function in its place: run "
                                 "mxgpu-lower-kernels first");
-    WalkResult result = getOperation().walk([](RingOp ring) {
+    WalkResult rings = getOperation().walk([](RingOp ring) {
       if (ring.getOffsets())
         return WalkResult::advance();
       ring.emitOpError("expected an allocated ring: run mxgpu-allocate first");
       return WalkResult::interrupt();
     });
-    return failure(result.wasInterrupted());
+    WalkResult columns = getOperation().walk([](ExtractColumnsOp extract) {
+      if (matchPattern(extract.getColumn(), m_Constant()))
+        return WalkResult::advance();
+      extract.emitOpError("expected a constant column, as registers have no "
+                          "addresses: run mxgpu-unroll-fragments on a loop "
+                          "with a constant number of rounds");
+      return WalkResult::interrupt();
+    });
+    return failure(rings.wasInterrupted() || columns.wasInterrupted());
   }
 
   static LogicalResult convert(LLVM::LLVMFuncOp function) {

@@ -73,14 +73,20 @@ struct FromRowsLowering final : OpConversionPattern<FromRowsOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     FragmentLayoutAttr layout = op.getType().getLayout();
-    if (adaptor.getRows().size() == 1 && layout.getRuns().size() == 1) {
+    SmallVector<int64_t> columns = getColumns(layout);
+    auto isOwn = [&](auto pair) {
+      return static_cast<int64_t>(pair.index()) ==
+             layout.getRegister(0, pair.value());
+    };
+    if (adaptor.getRows().size() == 1 &&
+        llvm::all_of(llvm::enumerate(columns), isOwn)) {
       rewriter.replaceOp(op, adaptor.getRows().front());
       return success();
     }
     SmallVector<Value> registers(layout.getNumValues());
     for (auto [row, values] :
          llvm::zip(layout.getRowOffsets(), adaptor.getRows()))
-      for (auto [i, column] : llvm::enumerate(getColumns(layout)))
+      for (auto [i, column] : llvm::enumerate(columns))
         registers[layout.getRegister(row, column)] = vector::ExtractOp::create(
             builder, values, ArrayRef<int64_t>{int64_t(i)});
     rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
@@ -97,9 +103,7 @@ struct ExtractColumnsLowering final : OpConversionPattern<ExtractColumnsOp> {
                   ConversionPatternRewriter &rewriter) const override {
     IntegerAttr first;
     if (!matchPattern(op.getColumn(), m_Constant(&first)))
-      return op.emitOpError("expected a constant column, as registers have no "
-                            "addresses: run mxgpu-unroll-fragments on a loop "
-                            "with a constant number of rounds");
+      return rewriter.notifyMatchFailure(op, "a column that is not constant");
     FragmentLayoutAttr from = op.getFragment().getType().getLayout();
     FragmentLayoutAttr layout = op.getType().getLayout();
     SmallVector<int64_t> numbers(layout.getNumValues());

@@ -1,0 +1,37 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-allocate --mxgpu-unroll-fragments --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm
+
+// Registers have no addresses: the column is a constant, at the latest when loops over
+// columns are unrolled.
+
+!sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @kernel(%i: index) {
+    mxgpu.role @hold warps(4) {
+      %sums = "wgmma"() : () -> !sums
+      // expected-error @below {{'mxgpu.extract_columns' op expected a constant column, as registers have no addresses: run mxgpu-unroll-fragments on a loop with a constant number of rounds}}
+      %part = mxgpu.extract_columns %sums at(%i) : !sums -> !part
+      "use"(%part) : (!part) -> ()
+    }
+  }
+}
+
+// -----
+
+// A loop that runs as often as an argument says.
+!sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @kernel(%n: index) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    mxgpu.role @hold warps(4) {
+      %sums = "wgmma"() : () -> !sums
+      scf.for %i = %c0 to %n step %c16 {
+        // expected-error @below {{'mxgpu.extract_columns' op expected a constant column, as registers have no addresses: run mxgpu-unroll-fragments on a loop with a constant number of rounds}}
+        %part = mxgpu.extract_columns %sums at(%i) : !sums -> !part
+        "use"(%part) : (!part) -> ()
+      }
+    }
+  }
+}

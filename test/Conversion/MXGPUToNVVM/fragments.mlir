@@ -1,0 +1,166 @@
+// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-allocate --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --cse | FileCheck %s
+// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-allocate --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=STORE
+
+// A fragment is a vector of a thread's registers. What takes it apart picks elements of
+// that, and what stores it knows the lane's places, by its layout.
+
+!sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
+// The same with the two rows of a thread as the last digit of its registers.
+!by_rows = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 8: 8 columns, 2: 8 rows]>>
+!by_rows_part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
+!whole = !mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
+!whole_part = !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>>
+// A row whose columns are not in the order of the registers.
+!mixed = !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [2: 2 columns, 2: 1 column]>>
+
+!rows = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!rows_out = !mxgpu.ring<1 x (c: smem<16x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!rows_c = !mxgpu.buffer<smem<16x32xf32, sw128>>
+!shared = !mxgpu.fragment<8x128xf32, #mxgpu.fragment_layout<threads = [32: 4 columns, 4: 2 rows], values = [4: 1 column, 2: 1 row]>>
+!shared_out = !mxgpu.ring<1 x (c: smem<2x128xf32>), producer = threads(32), consumer = tma_store, scope = warp>
+!shared_c = !mxgpu.buffer<smem<2x128xf32>>
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  // Columns 32 to 47.
+  // CHECK-LABEL: llvm.func @columns(
+  mxgpu.kernel @columns() {
+    mxgpu.role @hold warps(4) {
+      %c32 = arith.constant 32 : index
+      %sums = "wgmma"() : () -> !sums
+      // CHECK: %[[SUMS:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<32xf32>
+      // CHECK-NEXT: vector.shuffle %[[SUMS]], %[[SUMS]] [16, 17, 18, 19, 20, 21, 22, 23] :
+      %part = mxgpu.extract_columns %sums at(%c32) : !sums -> !part
+      "use"(%part) : (!part) -> ()
+      %by_rows = "by_rows"() : () -> !by_rows
+      // CHECK: %[[SUMS:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<32xf32>
+      // CHECK-NEXT: vector.shuffle %[[SUMS]], %[[SUMS]] [8, 9, 10, 11, 24, 25, 26, 27] :
+      %by_rows_part = mxgpu.extract_columns %by_rows at(%c32) : !by_rows -> !by_rows_part
+      "use"(%by_rows_part) : (!by_rows_part) -> ()
+      %whole = "whole"() : () -> !whole
+      // CHECK: %[[SUMS:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<64xf32>
+      // CHECK-NEXT: vector.shuffle %[[SUMS]], %[[SUMS]] [32, 33, 34, {{.*}}, 46, 47] :
+      %whole_part = mxgpu.extract_columns %whole at(%c32) : !whole -> !whole_part
+      "use"(%whole_part) : (!whole_part) -> ()
+      // All of them are the registers as they are.
+      // CHECK: %[[ALL:.*]] = "all"
+      // CHECK-NEXT: "use"(%[[ALL]])
+      %c0 = arith.constant 0 : index
+      %all = "all"() : () -> !part
+      %same = mxgpu.extract_columns %all at(%c0) : !part -> !part
+      "use"(%same) : (!part) -> ()
+    }
+  }
+
+  // CHECK-LABEL: llvm.func @rows(
+  mxgpu.kernel @rows() {
+    mxgpu.role @hold warps(4) {
+      // CHECK: %[[PART:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<8xf32>
+      // CHECK-NEXT: %[[FIRST:.*]] = vector.shuffle %[[PART]], %[[PART]] [0, 1, 4, 5] :
+      // CHECK-NEXT: %[[SECOND:.*]] = vector.shuffle %[[PART]], %[[PART]] [2, 3, 6, 7] :
+      %part = "wgmma"() : () -> !part
+      %rows:2 = mxgpu.to_rows %part : !part -> vector<4xf32>, vector<4xf32>
+      // CHECK-NEXT: %[[S0:.*]] = vector.extract %[[SECOND]][0]
+      // CHECK-NEXT: %[[S1:.*]] = vector.extract %[[SECOND]][1]
+      // CHECK-NEXT: %[[S2:.*]] = vector.extract %[[SECOND]][2]
+      // CHECK-NEXT: %[[S3:.*]] = vector.extract %[[SECOND]][3]
+      // CHECK-NEXT: %[[F0:.*]] = vector.extract %[[FIRST]][0]
+      // CHECK-NEXT: %[[F1:.*]] = vector.extract %[[FIRST]][1]
+      // CHECK-NEXT: %[[F2:.*]] = vector.extract %[[FIRST]][2]
+      // CHECK-NEXT: %[[F3:.*]] = vector.extract %[[FIRST]][3]
+      // CHECK-NEXT: vector.from_elements %[[S0]], %[[S1]], %[[F0]], %[[F1]], %[[S2]], %[[S3]], %[[F2]], %[[F3]] :
+      %swapped = mxgpu.from_rows %rows#1, %rows#0 : vector<4xf32>, vector<4xf32> -> !part
+      "use"(%swapped) : (!part) -> ()
+      // A row for each thread is the registers as they are.
+      // CHECK: %[[WHOLE:.*]] = "whole"
+      // CHECK-NEXT: "use"(%[[WHOLE]])
+      %whole = "whole"() : () -> !whole_part
+      %row = mxgpu.to_rows %whole : !whole_part -> vector<16xf32>
+      %back = mxgpu.from_rows %row : vector<16xf32> -> !whole_part
+      "use"(%back) : (!whole_part) -> ()
+      // CHECK: %[[MIXED:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<4xf32>
+      // CHECK-NEXT: vector.shuffle %[[MIXED]], %[[MIXED]] [0, 2, 1, 3] :
+      %mixed = "mixed"() : () -> !mixed
+      %in_order = mxgpu.to_rows %mixed : !mixed -> vector<4xf32>
+      "use"(%in_order) : (vector<4xf32>) -> ()
+      // CHECK: %[[V:.*]] = "vector"
+      // CHECK-NEXT: %[[V0:.*]] = vector.extract %[[V]][0]
+      // CHECK-NEXT: %[[V1:.*]] = vector.extract %[[V]][1]
+      // CHECK-NEXT: %[[V2:.*]] = vector.extract %[[V]][2]
+      // CHECK-NEXT: %[[V3:.*]] = vector.extract %[[V]][3]
+      // CHECK-NEXT: vector.from_elements %[[V0]], %[[V2]], %[[V1]], %[[V3]] :
+      %vector = "vector"() : () -> vector<4xf32>
+      %made = mxgpu.from_rows %vector : vector<4xf32> -> !mixed
+      "use"(%made) : (!mixed) -> ()
+    }
+  }
+
+  // A warp writes its 16 rows to a buffer of its own. Row (t mod 32) / 4 of 128 bytes, whose
+  // bits change places with those of the column, and columns 2 (t mod 4) of 4 bytes; runs
+  // are a constant away.
+  // STORE-LABEL: llvm.func @store(
+  // STORE:       %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
+  // STORE:       %[[WARP:.*]] = arith.shrui %[[THREAD]], %c5_i32
+  // STORE:       %[[V:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<16xf32>
+  // STORE:       %[[OWN:.*]] = arith.muli %[[WARP]], %c2048_i32
+  // STORE-NEXT:  %[[LANE:.*]] = arith.andi %[[THREAD]], %c31_i32
+  // STORE-NEXT:  %[[Q:.*]] = arith.shrui %[[LANE]], %c2_i32
+  // STORE-NEXT:  %[[ROW:.*]] = arith.muli %[[Q]], %c128_i32
+  // STORE-NEXT:  %[[R:.*]] = arith.andi %[[LANE]], %c3_i32
+  // STORE-NEXT:  %[[COLUMN:.*]] = arith.muli %[[R]], %c8_i32
+  // STORE-NEXT:  %[[BITS:.*]] = arith.shrui %[[ROW]], %c3_i32
+  // STORE-NEXT:  %[[MASKED:.*]] = arith.andi %[[BITS]], %c112_i32
+  // STORE-NEXT:  %[[SWIZZLED:.*]] = arith.xori %[[ROW]], %[[MASKED]]
+  // STORE-NEXT:  %[[PLACE:.*]] = arith.xori %[[SWIZZLED]], %[[COLUMN]]
+  // Registers 0 and 1 are the first run of the first row, 4 and 5 the second.
+  // STORE-NEXT:  vector.extract %[[V]][0]
+  // STORE:       vector.extract %[[V]][1]
+  // STORE:       %[[SUM:.*]] = arith.addi %[[OWN]], %[[PLACE]]
+  // STORE-NEXT:  %[[AT:.*]] = llvm.getelementptr %{{.*}}[%[[SUM]]]
+  // STORE:       llvm.store %{{.*}}, %[[AT]] {alignment = 8 : i64} : vector<2xi32>
+  // STORE-NEXT:  vector.extract %[[V]][4]
+  // STORE:       vector.extract %[[V]][5]
+  // STORE:       arith.xori %[[PLACE]], %c32_i32
+  // STORE:       vector.extract %[[V]][8]
+  // STORE:       arith.xori %[[PLACE]], %c64_i32
+  // STORE:       vector.extract %[[V]][12]
+  // STORE:       arith.xori %[[PLACE]], %c96_i32
+  // The other row is 8 further, with bits of its own.
+  // STORE:       %[[LATER:.*]] = arith.addi %[[ROW]], %c1024_i32
+  // STORE-NEXT:  %[[BITS:.*]] = arith.shrui %[[LATER]], %c3_i32
+  // STORE-NEXT:  %[[MASKED:.*]] = arith.andi %[[BITS]], %c112_i32
+  // STORE-NEXT:  %[[SWIZZLED:.*]] = arith.xori %[[LATER]], %[[MASKED]]
+  // STORE-NEXT:  %[[PLACE:.*]] = arith.xori %[[SWIZZLED]], %[[COLUMN]]
+  // STORE-NEXT:  vector.extract %[[V]][2]
+  // STORE:       vector.extract %[[V]][3]
+  // STORE-COUNT-4: llvm.store
+  // STORE-NOT:   llvm.store
+  mxgpu.kernel @store() {
+    %out = mxgpu.ring "out" : !rows_out
+    mxgpu.role @hold warps(4) {
+      %v = "wgmma"() : () -> !rows
+      %stage, %c = mxgpu.producer_acquire %out : !rows_out
+      mxgpu.store_shared %v, %c : !rows, !rows_c
+    }
+  }
+
+  // Lanes that share the rows of their warp: 16 bytes each of both.
+  // STORE-LABEL: llvm.func @store_shared_rows(
+  // STORE:       %[[OWN:.*]] = arith.muli %{{.*}}, %c1024_i32
+  // STORE-NEXT:  %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32
+  // STORE-NEXT:  %[[COLUMN:.*]] = arith.muli %[[LANE]], %c16_i32
+  // STORE:       arith.addi %[[OWN]], %[[COLUMN]]
+  // STORE:       llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>
+  // STORE-NEXT:  %[[SECOND:.*]] = arith.xori %[[COLUMN]], %c512_i32
+  // STORE:       arith.addi %[[OWN]], %[[SECOND]]
+  // STORE:       llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>
+  // STORE-NOT:   llvm.store
+  mxgpu.kernel @store_shared_rows() {
+    %out = mxgpu.ring "out" : !shared_out
+    mxgpu.role @hold warps(4) {
+      %v = "shared"() : () -> !shared
+      %stage, %c = mxgpu.producer_acquire %out : !shared_out
+      mxgpu.store_shared %v, %c : !shared, !shared_c
+    }
+  }
+}
