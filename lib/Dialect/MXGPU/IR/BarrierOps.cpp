@@ -207,9 +207,7 @@ static std::pair<Value, int64_t> stepBack(Value stage, int64_t limit,
 }
 
 OpFoldResult NextStageOp::fold(FoldAdaptor) {
-  int64_t stages = getStage().getType().getRing().getStages();
-  auto [start, steps] = stepBack(getStage(), stages - 1);
-  return steps + 1 == stages ? start : Value();
+  return getStage().getType().getRing().getStages() == 1 ? getStage() : Value();
 }
 
 namespace {
@@ -226,6 +224,28 @@ struct StepFromConstant final : OpRewritePattern<NextStageOp> {
     int64_t stages = known.getRing().getType().getStages();
     rewriter.replaceOpWithNewOp<GetStageOp>(op, op.getType(), known.getRing(),
                                             (known.getNumber() + 1) % stages);
+    return success();
+  }
+};
+
+/// A region whose steps together take all stages, or several times all, ends at
+/// the one with which it began. The steps themselves stay where they are: the
+/// same stage by another name, between them, would keep its addresses in
+/// registers.
+struct StepsOverAllStages final : OpRewritePattern<NextStageOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(NextStageOp op,
+                                PatternRewriter &rewriter) const override {
+    auto [start, steps] =
+        stepBack(op.getNext(), std::numeric_limits<int64_t>::max());
+    auto isAtEnd = [](OpOperand &use) {
+      return use.getOwner()->hasTrait<OpTrait::IsTerminator>();
+    };
+    if (steps % op.getType().getRing().getStages() ||
+        llvm::none_of(op.getNext().getUses(), isAtEnd))
+      return failure();
+    rewriter.replaceUsesWithIf(op.getNext(), start, isAtEnd);
     return success();
   }
 };
@@ -262,5 +282,6 @@ struct LoopOverAllStages final : OpRewritePattern<NextStageOp> {
 
 void NextStageOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
-  patterns.add<StepFromConstant, LoopOverAllStages>(context);
+  patterns.add<StepFromConstant, StepsOverAllStages, LoopOverAllStages>(
+      context);
 }
