@@ -26,9 +26,11 @@ static Value startAtUse(NVVMBuilder &builder, Value pointer) {
 /// A coordinate as an i32 from where it is computed on: one thread starts a
 /// copy, in a branch, and copies in several branches would each keep all 64
 /// bits alive to narrow them there.
-static Value narrowAtStart(NVVMBuilder &builder, Value coord) {
+static Value narrowAtStart(NVVMBuilder &builder, Operation *op, Value coord) {
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfterValue(coord);
+  while (isa<scf::IfOp>(op->getParentOp()) && !op->getParentRegion()->isAncestor(coord.getParentRegion()))
+    op = op->getParentOp();
+  builder.setInsertionPoint(op);
   return builder.toI32(coord);
 }
 
@@ -84,7 +86,7 @@ struct TmaStoreLowering final : OpConversionPattern<TmaStoreOp> {
     NVVMBuilder builder(op.getLoc(), rewriter);
     SmallVector<Value> coords; // innermost first
     for (Value coord : llvm::reverse(adaptor.getCoords()))
-      coords.push_back(narrowAtStart(builder, coord));
+      coords.push_back(narrowAtStart(builder, op, coord));
     int64_t first =
         op.getBox().value_or(0) * op.getMap().getType().getSizeInBytes();
     builder.storeTensor(
