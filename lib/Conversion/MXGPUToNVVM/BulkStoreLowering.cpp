@@ -23,17 +23,6 @@ static Value startAtUse(NVVMBuilder &builder, Value pointer) {
   return builder.clone(*start)->getResult(0);
 }
 
-/// A coordinate as an i32 from where it is computed on: one thread starts a
-/// copy, in a branch, and copies in several branches would each keep all 64
-/// bits alive to narrow them there.
-static Value narrowAtStart(NVVMBuilder &builder, Operation *op, Value coord) {
-  OpBuilder::InsertionGuard guard(builder);
-  while (isa<scf::IfOp>(op->getParentOp()) && !op->getParentRegion()->isAncestor(coord.getParentRegion()))
-    op = op->getParentOp();
-  builder.setInsertionPoint(op);
-  return builder.toI32(coord);
-}
-
 namespace {
 
 /// Chunks of 16 bytes change places within 8 rows of the swizzle's length as
@@ -86,7 +75,7 @@ struct TmaStoreLowering final : OpConversionPattern<TmaStoreOp> {
     NVVMBuilder builder(op.getLoc(), rewriter);
     SmallVector<Value> coords; // innermost first
     for (Value coord : llvm::reverse(adaptor.getCoords()))
-      coords.push_back(narrowAtStart(builder, op, coord));
+      coords.push_back(builder.toI32(coord));
     int64_t first =
         op.getBox().value_or(0) * op.getMap().getType().getSizeInBytes();
     builder.storeTensor(
