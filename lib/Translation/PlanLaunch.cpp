@@ -31,7 +31,7 @@ LogicalResult PlanBuilder::translateMap(mxplan::EncodeTensorMapOp op) {
   map.dims = getNumbers(op.getDims());
   map.strides = getNumbers(op.getStrides());
   map.box.assign(type.getBox().rbegin(), type.getBox().rend());
-  map.swizzle = mxgpu::getMapSwizzle(type);
+  map.swizzle = mxgpu::toSwizzle(type.getSwizzle());
   map.l2 = mxgpu::getMapL2(op.getL2Promotion());
   map.fill = mxgpu::kMapFill;
   maps[op] = mapCount++;
@@ -101,9 +101,11 @@ LogicalResult PlanBuilder::addParameter(Operation *op, Value value,
     parameter.index = argumentOf(cast<BlockArgument>(value));
     return success();
   }
-  if (type.isF32() && numbers.has(value) && !numbers.get(value).isConstant()) {
+  if (isa<FloatType>(type) && numbers.has(value) &&
+      !numbers.get(value).isConstant()) {
     parameter.kind = Parameter::Float;
     parameter.number = numbers.get(value);
+    parameter.bytes = type.getIntOrFloatBitWidth() / 8;
     return success();
   }
   parameter.kind = Parameter::Bytes;

@@ -10,11 +10,11 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
 
-#include "NVVMBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/NVVM/NVVMBuilder.h"
 
 namespace mx::mxgpu {
 
@@ -42,15 +42,15 @@ struct GroupWorkTile {
 /// its number (i32).
 mlir::Type convertStageType(StageType type);
 
-/// A pointer as another one and constant bytes: buffers and barriers of a stage
-/// have its start in common.
-std::pair<mlir::Value, int64_t> splitOffset(mlir::Value pointer);
-
 /// Elements `first` to `first + count` of a vector as i32s, rounded from f32 on
 /// the way if that is where they come from.
 llvm::SmallVector<mlir::Value> getWords(NVVMBuilder &builder,
                                         mlir::Value vector, int64_t first,
                                         int64_t count);
+
+/// The rows that a thread holds of a fragment, given its registers as a vector.
+llvm::SmallVector<mlir::Value>
+takeRows(NVVMBuilder &builder, mlir::Value registers, FragmentType type);
 
 /// The group that has a tile of packed rows, the first of its rows in it, and
 /// its end: i32s, and whether there is one (i1).
@@ -140,6 +140,9 @@ void populateTensorCorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
 void populateAccumulatorPatterns(mlir::RewritePatternSet &patterns,
                                  const mlir::TypeConverter &converter);
+/// Fragments as vectors of a thread's registers.
+void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter);
 void populateBulkStorePatterns(mlir::RewritePatternSet &patterns,
                                const mlir::TypeConverter &converter);
 void populateStorePatterns(mlir::RewritePatternSet &patterns,
