@@ -86,9 +86,10 @@ def MXGPU_NextStageOp : MXGPU_Op<"next_stage", [
     Pure, MXGPU_NamesResult, SameOperandsAndResultType]> {
   let summary = "the stage that follows, of a ring without barriers";
   let description = [{
-    Stage 0 follows the last one. As many steps as there are stages lead back:
-    a chain of them folds, and a loop with such a number of steps ends at the
-    stage with which it began.
+    Stage 0 follows the last one. As many steps as there are stages lead back: a
+    region or a loop with such a number of steps ends at the stage with which it
+    began. Steps on the way stay: known by its first name, a stage would keep
+    its addresses in registers until it comes back.
   }];
   let arguments = (ins MXGPU_StageType:$stage);
   let results = (outs MXGPU_StageType:$next);
