@@ -239,14 +239,18 @@ std::string EntryWriter::write() {
   text += writeFunction(name + "_workspace_bytes", withShapes("size_t *bytes"),
                         prologue, "mxEntryGetWorkspaceBytes", "bytes");
   for (size_t i = 0; i < results.size(); ++i)
-    if (size_t rank = entry.results[i].shape.size())
+    if (size_t rank = entry.results[i].shape.size();
+        rank && !entry.results[i].isTaken)
       text += writeFunction(
           name + "_" + results[i] + "_shape",
           withShapes("int64_t shape[" + std::to_string(rank) + "]"), prologue,
           "mxEntryGetResultShape", std::to_string(i) + ", shape");
   Words parameters = getParameters(/*withData=*/true), addresses;
   for (auto [result, id] : llvm::zip(entry.results, results)) {
-    parameters.push_back(getItemType(result.dtype).str() + " *" + id);
+    // Whose memory the launch takes, and its shape.
+    parameters.push_back(
+        (result.isTaken ? "mxTakenMemory" : getItemType(result.dtype).str()) +
+        " *" + id);
     addresses.push_back(id);
   }
   if (addresses.empty())

@@ -57,21 +57,11 @@ public:
       owned.push_back(memory);
     return memory;
   }
+  void adopt(void *memory) { owned.push_back(memory); }
 
 private:
   SmallVector<void *> owned;
 };
-
-/// The error of a call, without the entry: who runs one function knows it.
-llvm::Error takeCallError() {
-  llvm::Error error = takeRuntimeError();
-  ExitStatus status = getExitStatus(error);
-  std::string text = llvm::toString(std::move(error));
-  StringRef rest = text;
-  if (rest.consume_front("entry '"))
-    rest = rest.split("': ").second;
-  return makeError(rest.empty() ? StringRef(text) : rest, status);
-}
 
 /// Writes down the plan before the kernels are lowered: what a launch must know
 /// of them is theirs until then.
@@ -111,46 +101,69 @@ PlanProgram::call(ArrayRef<const NpyArray *> inputs) {
       if (mxGetLastStatus() != MX_SUCCESS ||
           mxMemcpyToDevice(data, input->data.data(), bytes, nullptr) !=
               MX_SUCCESS)
-        return takeCallError();
+        return takeRuntimeError();
     }
     values.push_back({data, input->shape.data()});
   }
   int32_t count = values.size();
+  // Bytes of a result, and host memory for them.
+  auto resize = [&](size_t index, NpyArray &array) -> llvm::Error {
+    size_t bytes = results[index].itemBytes();
+    for (int64_t extent : array.shape)
+      bytes *= extent;
+    if (tryResize(array.data, bytes))
+      return llvm::Error::success();
+    return makeError("result " + llvm::Twine(index) + ": no memory for the " +
+                     llvm::Twine(bytes) + " bytes of " + npyTypeString(array));
+  };
   std::vector<NpyArray> arrays(results.size());
+  std::vector<mxTakenMemory> taken(results.size());
   std::vector<void *> places;
   for (auto [index, type] : llvm::enumerate(results)) {
     NpyArray &array = arrays[index];
     array.dtype = type.dtype;
     array.shape.resize(type.shape.size() + 1); // room, also for no dimension
+    mxValueInfo info;
+    if (mxEntryGetResult(entry, index, &info) != MX_SUCCESS)
+      return takeRuntimeError();
+    if (info.isTaken) {
+      taken[index].shape = array.shape.data();
+      places.push_back(&taken[index]);
+      continue;
+    }
     if (mxEntryGetResultShape(entry, values.data(), count, index,
                               array.shape.data()) != MX_SUCCESS)
-      return takeCallError();
+      return takeRuntimeError();
     array.shape.pop_back();
-    size_t bytes = type.itemBytes();
-    for (int64_t extent : array.shape)
-      bytes *= extent;
-    if (!tryResize(array.data, bytes))
-      return makeError("result " + llvm::Twine(index) + ": no memory for the " +
-                       llvm::Twine(bytes) + " bytes of " +
-                       npyTypeString(array));
+    if (llvm::Error error = resize(index, array))
+      return error;
     places.push_back(type.isScalar ? array.data.data()
-                                   : memory.allocate(bytes));
+                                   : memory.allocate(array.data.size()));
   }
   size_t workspaceBytes = 0;
   if (mxEntryGetWorkspaceBytes(entry, values.data(), count, &workspaceBytes) !=
       MX_SUCCESS)
-    return takeCallError();
+    return takeRuntimeError();
   void *workspace = workspaceBytes ? memory.allocate(workspaceBytes) : nullptr;
   if (mxGetLastStatus() != MX_SUCCESS ||
       mxEntryLaunch(entry, values.data(), count, places.data(), places.size(),
                     workspace, workspaceBytes, nullptr) != MX_SUCCESS ||
       mxSynchronize() != MX_SUCCESS)
-    return takeCallError();
-  for (auto [type, array, place] : llvm::zip_equal(results, arrays, places))
+    return takeRuntimeError();
+  for (auto [index, type] : llvm::enumerate(results)) {
+    NpyArray &array = arrays[index];
+    if (taken[index].shape) {
+      memory.adopt(taken[index].data);
+      places[index] = taken[index].data;
+      array.shape.pop_back();
+      if (llvm::Error error = resize(index, array))
+        return error;
+    }
     if (!type.isScalar &&
-        mxMemcpyToHost(array.data.data(), place, array.data.size(), nullptr) !=
-            MX_SUCCESS)
-      return takeCallError();
+        mxMemcpyToHost(array.data.data(), places[index], array.data.size(),
+                       nullptr) != MX_SUCCESS)
+      return takeRuntimeError();
+  }
   return arrays;
 }
 

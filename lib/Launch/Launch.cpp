@@ -102,6 +102,8 @@ public:
 private:
   ExitStatus readArguments();
   ExitStatus prepareResults();
+  ExitStatus takeResult(size_t index);
+  ExitStatus resizeResult(size_t index);
   ExitStatus launchEntry();
   ExitStatus writeResults();
   ExitStatus reportCount(int32_t expected, size_t found, const char *what);
@@ -113,6 +115,8 @@ private:
   std::vector<DeviceMemory> memory;
   std::vector<mxArgument> arguments;
   std::vector<void *> resultAddresses;
+  /// Of results whose shape only the run knows.
+  std::vector<mxTakenMemory> taken;
 };
 
 ExitStatus Run::reportCount(int32_t expected, size_t found, const char *what) {
@@ -148,27 +152,52 @@ ExitStatus Run::readArguments() {
   return kExitClean;
 }
 
+/// Host memory for a result whose shape is known.
+ExitStatus Run::resizeResult(size_t index) {
+  mxValueInfo type;
+  NpyArray &array = results[index];
+  if (mxEntryGetResult(entry, int32_t(index), &type))
+    return reportLastError();
+  size_t bytes = size_t(type.itemBytes);
+  for (int64_t extent : array.shape)
+    bytes *= size_t(extent);
+  if (tryResize(array.data, bytes))
+    return kExitClean;
+  return report("result " + std::to_string(index) + ": no memory for the " +
+                std::to_string(bytes) + " bytes of " + npyTypeString(array));
+}
+
+/// Owns the memory that the launch took, and knows the shape.
+ExitStatus Run::takeResult(size_t index) {
+  memory.emplace_back(taken[index].data);
+  resultAddresses[index] = taken[index].data;
+  results[index].shape.pop_back();
+  return resizeResult(index);
+}
+
 ExitStatus Run::prepareResults() {
+  results.resize(size_t(info.resultCount));
+  taken.resize(results.size());
   for (int32_t i = 0; i < info.resultCount; ++i) {
     mxValueInfo type;
-    NpyArray &array = results.emplace_back();
+    NpyArray &array = results[size_t(i)];
     if (mxEntryGetResult(entry, i, &type))
       return reportLastError();
     array.dtype = type.dtype;
     array.shape.resize(size_t(type.rank) + 1); // room, also for no dimension
+    if (type.isTaken) {
+      taken[size_t(i)].shape = array.shape.data();
+      resultAddresses.push_back(&taken[size_t(i)]);
+      continue;
+    }
     if (mxEntryGetResultShape(entry, arguments.data(), info.argumentCount, i,
                               array.shape.data()))
       return reportLastError();
     array.shape.pop_back();
-    size_t bytes = size_t(type.itemBytes);
-    for (int64_t extent : array.shape)
-      bytes *= size_t(extent);
-    if (!type.isNumber && !allocate(bytes, memory.emplace_back()))
+    if (ExitStatus status = resizeResult(size_t(i)))
+      return status;
+    if (!type.isNumber && !allocate(array.data.size(), memory.emplace_back()))
       return reportLastError();
-    if (!tryResize(array.data, bytes))
-      return report("result " + std::to_string(i) + ": no memory for the " +
-                    std::to_string(bytes) + " bytes of " +
-                    npyTypeString(array));
     // The host knows numbers when the launch returns.
     resultAddresses.push_back(type.isNumber ? array.data.data()
                                             : memory.back().get());
@@ -205,6 +234,10 @@ ExitStatus Run::launchEntry() {
                     workspaceBytes, nullptr) ||
       mxSynchronize())
     return reportLastError();
+  for (size_t i = 0; i < results.size(); ++i)
+    if (taken[i].shape)
+      if (ExitStatus status = takeResult(i))
+        return status;
   for (size_t i = 0; i < results.size(); ++i)
     if (resultAddresses[i] != results[i].data.data() &&
         mxMemcpyToHost(results[i].data.data(), resultAddresses[i],

@@ -11,6 +11,7 @@
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/GPUCommon/GPUCommonPass.h"
@@ -26,6 +27,7 @@
 #include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
@@ -81,15 +83,17 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
 }
 
 /// From functions on tensors to functions that launch allocated kernels.
-static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
+/// `hostReads`: a launch plan reads numbers from device memory.
+static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
+                       bool hostReads) {
   buildMXFusionPipeline(pm, options);
-  pm.addPass(createMXVerifyTensors({/*onDevice=*/true}));
+  pm.addPass(createMXVerifyTensors({/*onDevice=*/true, hostReads}));
   pm.addPass(mxgpu::createSelectSchedulePass({options.chip, options.explain}));
   addBufferization(pm);
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
-  pm.addPass(mxgpu::createConvertMXToMXGPUPass({options.chip}));
+  pm.addPass(mxgpu::createConvertMXToMXGPUPass({options.chip, hostReads}));
   pm.addPass(mxgpu::createStoreAsBytesPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -100,12 +104,20 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options) {
 void mx::buildMXToMXGPUPipeline(OpPassManager &pm,
                                 const MXToNVVMOptions &options) {
   pm.addPass(createMXDescribeEntries());
-  addKernels(pm, options);
+  // A plan has regions instead of blocks.
+  pm.addPass(createLiftControlFlowToSCFPass());
+  pm.addPass(createMXReplacePoison());
+  addKernels(pm, options, /*hostReads=*/true);
 }
 
 void mx::buildMXToPlanPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   buildMXToMXGPUPipeline(pm, options);
+  // The host does one thing after another.
+  OpPassManager &host = pm.nest<func::FuncOp>();
+  host.addPass(createLowerAffinePass());
+  host.addPass(createForallToForLoopPass());
+  host.addPass(createParallelForToNestedForsPass());
   pm.addPass(mxgpu::createConvertMXGPUHostToPlanPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -113,7 +125,7 @@ void mx::buildMXToPlanPipeline(OpPassManager &pm,
 
 void mx::buildMXToNVVMPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
-  addKernels(pm, options);
+  addKernels(pm, options, /*hostReads=*/false);
   pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
   buildMXGPUToNVVMPipeline(pm);
 }

@@ -24,6 +24,7 @@ private:
   void readValue(const Reader &json, Value &value);
   Argument readArgument(const Reader &json);
   void readResult(const Reader &json, Result &result);
+  void readOperator(const Reader &json, Expression &expression);
   Expression readExpression(const Reader &json);
   Requirement readRequirement(const Reader &json);
   TensorMap readTensorMap(const Reader &json, bool isStep = false);
@@ -54,14 +55,20 @@ private:
   void readEncode(const Reader &json, Step &step);
   void readRead(const Reader &json, Step &step);
   void readChoose(const Reader &json, Step &step);
+  void readTake(const Reader &json, Step &step);
   void readIf(const Reader &json, Step &step);
+  void readSwitch(const Reader &json, Step &step);
   void readFor(const Reader &json, Step &step);
+  void readWhile(const Reader &json, Step &step);
   /// A block of its own, which gives as many values as `results`.
   Block readBlock(const Reader &json, const std::vector<Operand> &results);
   /// The names that a step defines; `define` makes them known.
   std::vector<Operand> readNames(const Reader &json);
   Number readValueName(const Reader &json);
   void define(const std::vector<Operand> &names);
+  /// Takes names that mean nothing yet, and later says whether they do.
+  void reserve(const std::vector<Operand> &names);
+  void setKnown(const std::vector<Operand> &names, bool areKnown);
 
   const Manifest &manifest;
   Entry &entry;

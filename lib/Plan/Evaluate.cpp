@@ -85,8 +85,10 @@ std::string Evaluator::computeValues(bool ofAddresses) {
     std::string why;
     std::optional<int64_t> value = numbers.compute(entry.values[i], why);
     if (!value)
-      return std::string(ofAddresses ? "an address" : "a size") +
-             " computed from the arguments: " + why;
+      return entry.values[i].place.empty()
+                 ? std::string(ofAddresses ? "an address" : "a size") +
+                       " computed from the arguments: " + why
+                 : why;
     numbers.values[i] = *value;
   }
   return {};
@@ -111,6 +113,8 @@ std::string Evaluator::checkRequirements() {
 
 std::string Evaluator::checkResults() {
   for (size_t i = 0; i < entry.results.size(); ++i) {
+    if (entry.results[i].isTaken)
+      continue;
     int64_t bytes = getItemBytes(entry.results[i].dtype);
     for (const Number &extent : entry.results[i].shape)
       if (numbers.get(extent) < 0 ||
@@ -174,6 +178,7 @@ std::string Evaluator::run() {
   numbers.inputs = &inputs;
   numbers.values.assign(entry.values.size(), 0);
   numbers.chosen.clear();
+  numbers.taken.clear();
   for (Check check : kChecks)
     if (std::string error = (this->*check)(); !error.empty())
       return error;
@@ -260,6 +265,8 @@ int64_t Numbers::get(const Number &number) const {
     constexpr Number::Kind kKinds[] = {
         Number::ArgumentAddress, Number::ResultAddress, Number::WorkAddress};
     const Buffer &buffer = chosen[index];
+    if (buffer.kind == Buffer::Taken)
+      return taken[buffer.index].address;
     return get(Number(kKinds[buffer.kind], buffer.index));
   }
   case Number::SmCount:
@@ -290,7 +297,10 @@ std::optional<int64_t> Numbers::compute(const Expression &expression,
   Operands operands = {};
   for (unsigned k = 0; k < getOperandCount(expression.op); ++k)
     operands[k] = get(expression.operands[k]);
-  return apply(expression.op, operands, error);
+  std::optional<int64_t> result = apply(expression, operands, error);
+  if (!result)
+    error = expression.place + error;
+  return result;
 }
 
 bool mx::plan::dependsOnAddress(const Number &number,
@@ -320,6 +330,8 @@ int64_t mx::plan::getBytes(const Entry &entry, const Buffer &of,
   Buffer buffer = numbers.resolve(of);
   if (buffer.kind == Buffer::Work)
     return numbers.get(entry.workBuffers[buffer.index].bytes);
+  if (buffer.kind == Buffer::Taken)
+    return numbers.taken[buffer.index].bytes;
   bool isArgument = buffer.kind == Buffer::Argument;
   if (isArgument) {
     int64_t bytes = getItemBytes(entry.arguments[buffer.index].dtype);

@@ -4,27 +4,123 @@
 // Spelling and arithmetic.
 //===----------------------------------------------------------------------===//
 
+#include "Arithmetic.h"
 #include "mx/Plan/Plan.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace mx::plan;
 
 namespace {
 
+/// Between which types an operator is.
+enum class Form : uint8_t {
+  Sizes,
+  Integers,
+  IntegersOrFloats,
+  Floats,
+  IntegerToWider,
+  IntegerToNarrower,
+  IntegerToFloat,
+  FloatToInteger,
+  FloatToWider,
+  FloatToNarrower,
+  SameBits
+};
+
 struct OperatorInfo {
   const char *name;
   unsigned operands;
+  Form form;
 };
 
 /// In the order of the enumeration.
 constexpr OperatorInfo kOperators[kNumOperators] = {
-    {"add", 2},  {"sub", 2},  {"mul", 2}, {"floordiv", 2}, {"ceildiv", 2},
-    {"mod", 2},  {"min", 2},  {"max", 2}, {"select", 3},   {"eq", 2},
-    {"ne", 2},   {"lt", 2},   {"le", 2},  {"addf", 2},     {"subf", 2},
-    {"mulf", 2}, {"divf", 2}, {"eqf", 2}, {"ltf", 2},      {"lef", 2},
-    {"itof", 1}};
+    {"add", 2, Form::Sizes},
+    {"sub", 2, Form::Sizes},
+    {"mul", 2, Form::Sizes},
+    {"floordiv", 2, Form::Sizes},
+    {"ceildiv", 2, Form::Sizes},
+    {"mod", 2, Form::Sizes},
+    {"min", 2, Form::Sizes},
+    {"max", 2, Form::Sizes},
+    {"select", 3, Form::Sizes},
+    {"eq", 2, Form::Sizes},
+    {"ne", 2, Form::Sizes},
+    {"lt", 2, Form::Sizes},
+    {"le", 2, Form::Sizes},
+    {"addi", 2, Form::Integers},
+    {"subi", 2, Form::Integers},
+    {"muli", 2, Form::Integers},
+    {"divsi", 2, Form::Integers},
+    {"divui", 2, Form::Integers},
+    {"remsi", 2, Form::Integers},
+    {"remui", 2, Form::Integers},
+    {"floordivsi", 2, Form::Integers},
+    {"ceildivsi", 2, Form::Integers},
+    {"ceildivui", 2, Form::Integers},
+    {"andi", 2, Form::Integers},
+    {"ori", 2, Form::Integers},
+    {"xori", 2, Form::Integers},
+    {"shli", 2, Form::Integers},
+    {"shrsi", 2, Form::Integers},
+    {"shrui", 2, Form::Integers},
+    {"minsi", 2, Form::Integers},
+    {"maxsi", 2, Form::Integers},
+    {"minui", 2, Form::Integers},
+    {"maxui", 2, Form::Integers},
+    {"mulsi_high", 2, Form::Integers},
+    {"mului_high", 2, Form::Integers},
+    {"addui_carry", 2, Form::Integers},
+    {"absi", 1, Form::Integers},
+    {"ctlz", 1, Form::Integers},
+    {"cttz", 1, Form::Integers},
+    {"ctpop", 1, Form::Integers},
+    {"slt", 2, Form::Integers},
+    {"sle", 2, Form::Integers},
+    {"ult", 2, Form::IntegersOrFloats},
+    {"ule", 2, Form::IntegersOrFloats},
+    {"addf", 2, Form::Floats},
+    {"subf", 2, Form::Floats},
+    {"mulf", 2, Form::Floats},
+    {"divf", 2, Form::Floats},
+    {"remf", 2, Form::Floats},
+    {"negf", 1, Form::Floats},
+    {"absf", 1, Form::Floats},
+    {"copysign", 2, Form::Floats},
+    {"fma", 3, Form::Floats},
+    {"sqrt", 1, Form::Floats},
+    {"floor", 1, Form::Floats},
+    {"ceil", 1, Form::Floats},
+    {"trunc", 1, Form::Floats},
+    {"round", 1, Form::Floats},
+    {"roundeven", 1, Form::Floats},
+    {"minimumf", 2, Form::Floats},
+    {"maximumf", 2, Form::Floats},
+    {"minnumf", 2, Form::Floats},
+    {"maxnumf", 2, Form::Floats},
+    {"oeq", 2, Form::Floats},
+    {"olt", 2, Form::Floats},
+    {"ole", 2, Form::Floats},
+    {"one", 2, Form::Floats},
+    {"ord", 2, Form::Floats},
+    {"ueq", 2, Form::Floats},
+    {"une", 2, Form::Floats},
+    {"uno", 2, Form::Floats},
+    {"isfinite", 1, Form::Floats},
+    {"isinf", 1, Form::Floats},
+    {"isnan", 1, Form::Floats},
+    {"isnormal", 1, Form::Floats},
+    {"extsi", 1, Form::IntegerToWider},
+    {"extui", 1, Form::IntegerToWider},
+    {"trunci", 1, Form::IntegerToNarrower},
+    {"sitofp", 1, Form::IntegerToFloat},
+    {"uitofp", 1, Form::IntegerToFloat},
+    {"fptosi", 1, Form::FloatToInteger},
+    {"fptoui", 1, Form::FloatToInteger},
+    {"extf", 1, Form::FloatToWider},
+    {"truncf", 1, Form::FloatToNarrower},
+    {"bitcast", 1, Form::SameBits}};
 
 /// Takes a decimal number off the front of `text`; at most 9 digits, more than
 /// any list has elements.
@@ -47,17 +143,21 @@ bool take(std::string_view &text, std::string_view prefix) {
   return true;
 }
 
-float toFloat(int64_t bits) {
-  uint32_t word = uint32_t(bits);
-  float value;
-  memcpy(&value, &word, sizeof value);
-  return value;
-}
-
-int64_t toBits(float value) {
-  uint32_t word;
-  memcpy(&word, &value, sizeof word);
-  return int64_t(word);
+unsigned getWidth(NumberType type) {
+  switch (type.kind) {
+  case NumberType::None:
+    return 0;
+  case NumberType::Integer:
+    return type.width;
+  case NumberType::F16:
+  case NumberType::BF16:
+    return 16;
+  case NumberType::F32:
+    return 32;
+  case NumberType::F64:
+    return 64;
+  }
+  return 0;
 }
 
 /// `a` divided by `b` of at least 1, rounded down.
@@ -78,6 +178,80 @@ std::optional<Operator> mx::plan::parseOperator(std::string_view name) {
     if (name == kOperators[i].name)
       return Operator(i);
   return std::nullopt;
+}
+
+unsigned mx::plan::getTypeCount(Operator op) {
+  Form form = kOperators[unsigned(op)].form;
+  return form == Form::Sizes ? 0 : form <= Form::Floats ? 1 : 2;
+}
+
+bool mx::plan::takesTypes(Operator op, NumberType type, NumberType to) {
+  bool isInteger = type.kind == NumberType::Integer;
+  bool toInteger = to.kind == NumberType::Integer;
+  switch (kOperators[unsigned(op)].form) {
+  case Form::Sizes:
+    return true;
+  case Form::Integers:
+    return isInteger;
+  case Form::IntegersOrFloats:
+    return isInteger || type.isFloat();
+  case Form::Floats:
+    return type.isFloat();
+  case Form::IntegerToWider:
+    return isInteger && toInteger && type.width < to.width;
+  case Form::IntegerToNarrower:
+    return isInteger && toInteger && type.width > to.width;
+  case Form::IntegerToFloat:
+    return isInteger && to.isFloat();
+  case Form::FloatToInteger:
+    return type.isFloat() && toInteger;
+  case Form::FloatToWider:
+    return type.isFloat() && to.isFloat() && getWidth(type) < getWidth(to);
+  case Form::FloatToNarrower:
+    return type.isFloat() && to.isFloat() && getWidth(type) > getWidth(to);
+  case Form::SameBits:
+    return getWidth(type) != 0 && getWidth(type) == getWidth(to);
+  }
+  return false;
+}
+
+bool mx::plan::isDivision(Operator op) {
+  switch (op) {
+  case Operator::FloorDiv:
+  case Operator::CeilDiv:
+  case Operator::Mod:
+  case Operator::DivSI:
+  case Operator::DivUI:
+  case Operator::RemSI:
+  case Operator::RemUI:
+  case Operator::FloorDivSI:
+  case Operator::CeilDivSI:
+  case Operator::CeilDivUI:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static const char *const kFloatTypes[] = {"f16", "bf16", "f32", "f64"};
+
+std::string NumberType::str() const {
+  if (kind == None)
+    return {};
+  return kind == Integer ? "i" + std::to_string(width)
+                         : kFloatTypes[kind - F16];
+}
+
+std::optional<NumberType> NumberType::parse(std::string_view text) {
+  for (Kind kind : {F16, BF16, F32, F64})
+    if (text == kFloatTypes[kind - F16])
+      return NumberType{kind, 0};
+  if (!take(text, "i"))
+    return std::nullopt;
+  std::optional<unsigned> width = takeIndex(text);
+  if (!width || !text.empty() || *width < 1 || *width > 64)
+    return std::nullopt;
+  return NumberType{Integer, uint8_t(*width)};
 }
 
 std::string Number::str() const {
@@ -140,7 +314,7 @@ std::optional<Number> Number::parse(std::string_view text) {
   return Number(Extent, *index, *dim);
 }
 
-static const char *const kBuffers[] = {"arg", "result", "work", "buf"};
+static const char *const kBuffers[] = {"arg", "result", "work", "buf", "taken"};
 
 std::string Buffer::str() const {
   return kBuffers[kind] + std::to_string(index);
@@ -158,14 +332,10 @@ std::optional<Buffer> Buffer::parse(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<int64_t> mx::plan::apply(Operator op, const Operands &operands,
-                                       std::string &error) {
+/// Of the operators of sizes.
+static std::optional<int64_t>
+applyToSizes(Operator op, const Operands &operands, std::string &error) {
   int64_t a = operands[0], b = operands[1], c = operands[2];
-  auto fail = [&](const char *why) -> std::optional<int64_t> {
-    error = std::string(getName(op)) + "(" + std::to_string(a) + ", " +
-            std::to_string(b) + "): " + why;
-    return std::nullopt;
-  };
   auto overflow = [&](const char *sign) -> std::optional<int64_t> {
     error = std::to_string(a) + sign + std::to_string(b) +
             " does not fit into 64 bits";
@@ -184,12 +354,9 @@ std::optional<int64_t> mx::plan::apply(Operator op, const Operands &operands,
                                                  : std::optional(result);
   case Operator::FloorDiv:
   case Operator::CeilDiv:
-  case Operator::Mod:
-    if (b < 1)
-      return fail("expected a divisor of at least 1");
-    if (op == Operator::Mod)
-      return a % b + (a % b < 0 ? b : 0);
     return floorDivide(a, b) + (op == Operator::CeilDiv && a % b != 0);
+  case Operator::Mod:
+    return a % b + (a % b < 0 ? b : 0);
   case Operator::Min:
     return std::min(a, b);
   case Operator::Max:
@@ -202,24 +369,28 @@ std::optional<int64_t> mx::plan::apply(Operator op, const Operands &operands,
     return a != b;
   case Operator::Lt:
     return a < b;
-  case Operator::Le:
+  default: // Le
     return a <= b;
-  case Operator::AddF:
-    return toBits(toFloat(a) + toFloat(b));
-  case Operator::SubF:
-    return toBits(toFloat(a) - toFloat(b));
-  case Operator::MulF:
-    return toBits(toFloat(a) * toFloat(b));
-  case Operator::DivF:
-    return toBits(toFloat(a) / toFloat(b));
-  case Operator::EqF:
-    return toFloat(a) == toFloat(b);
-  case Operator::LtF:
-    return toFloat(a) < toFloat(b);
-  case Operator::LeF:
-    return toFloat(a) <= toFloat(b);
-  case Operator::IntToF:
-    return toBits(float(a));
   }
-  return fail("no such operation");
+}
+
+std::optional<int64_t> mx::plan::apply(const Expression &expression,
+                                       const Operands &operands,
+                                       std::string &error) {
+  Operator op = expression.op;
+  bool isOfSizes = getTypeCount(op) == 0;
+  if (int64_t divisor = operands[1];
+      isDivision(op) && (isOfSizes ? divisor < 1 : divisor == 0)) {
+    error = std::string("expected a divisor ") +
+            (isOfSizes ? "of at least 1" : "other than 0") + ", found " +
+            std::to_string(divisor);
+    return std::nullopt;
+  }
+  if (isOfSizes)
+    return applyToSizes(op, operands, error);
+  if (getTypeCount(op) == 2)
+    return convert(op, expression.type, expression.to, operands[0]);
+  if (expression.type.isFloat())
+    return applyToFloats(op, expression.type, operands);
+  return applyToIntegers(op, expression.type.width, operands[0], operands[1]);
 }

@@ -8,6 +8,11 @@
 
 using namespace mx::plan;
 
+/// Whether the caller brings memory for a result.
+static bool isMemory(const Result &result) {
+  return !result.isNumber && !result.isTaken;
+}
+
 void EntryReader::readValue(const Reader &json, Value &value) {
   value.name = json["name"].string();
   value.type = json["type"].string();
@@ -35,18 +40,25 @@ Argument EntryReader::readArgument(const Reader &json) {
 }
 
 void EntryReader::readResult(const Reader &json, Result &result) {
-  if (!json.onlyKeys({"name", "type", "dtype", "shape", "value"}))
+  if (!json.onlyKeys({"name", "type", "dtype", "shape", "value", "from"}))
     return;
   readValue(json, result);
   result.isNumber = json.has("value");
   if (result.isNumber) {
     result.value = readNumber(json["value"]);
-    if (!json.failed() && json.has("shape"))
+    if (!json.failed() && (json.has("shape") || json.has("from")))
       json.fail("expected a number or a shape, found both");
     return;
   }
-  json["shape"].elements(
-      [&](const Reader &extent) { result.shape.push_back(readSize(extent)); });
+  result.isTaken = json.has("from");
+  if (result.isTaken)
+    result.buffer = readBuffer(json["from"]);
+  if (!json.failed() && result.buffer.kind == Buffer::Result)
+    json["from"].fail("expected a buffer other than a result");
+  json["shape"].elements([&](const Reader &extent) {
+    result.shape.push_back(result.isTaken ? readNumber(extent)
+                                          : readSize(extent));
+  });
 }
 
 std::string EntryReader::explainMissing(const Number &number) const {
@@ -65,8 +77,9 @@ std::string EntryReader::explainMissing(const Number &number) const {
   case Number::ResultAddress:
     if (index >= resultCount)
       return among(resultCount, "results");
-    return entry.results[index].isNumber ? "expected a result that is an array"
-                                         : "";
+    return isMemory(entry.results[index])
+               ? ""
+               : "expected a result that is an array of the caller";
   case Number::WorkAddress:
     return index < bufferCount ? "" : among(bufferCount, "buffers");
   case Number::ChosenAddress:
@@ -87,9 +100,9 @@ std::string EntryReader::explainMissing(const Number &number) const {
                ? ""
                : "expected an argument that is an integer";
   if (number.kind == Number::ArgumentBits)
-    return argument.isNumber && argument.dtype == "f4"
+    return argument.isNumber && argument.dtype[0] != 'i'
                ? ""
-               : "expected an argument that is an f32";
+               : "expected an argument that is a float";
   if (argument.isNumber)
     return "expected an argument that is an array";
   if (number.kind == Number::Extent && number.dim >= argument.shape.size())
@@ -119,23 +132,53 @@ Number EntryReader::readSize(const Reader &json) {
   return number;
 }
 
+/// "add", "addi.i32", "truncf.f64.bf16"
+void EntryReader::readOperator(const Reader &json, Expression &expression) {
+  std::string text = json.string();
+  std::vector<std::string> parts = {""};
+  for (char c : text)
+    if (c == '.')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  std::optional<Operator> op = parseOperator(parts[0]);
+  std::vector<NumberType> types;
+  for (size_t i = 1; i < parts.size(); ++i)
+    types.push_back(NumberType::parse(parts[i]).value_or(NumberType()));
+  if (op && types.size() == getTypeCount(*op)) {
+    expression.op = *op;
+    types.resize(2);
+    expression.type = types[0];
+    expression.to = types[1];
+    if (takesTypes(*op, expression.type, expression.to))
+      return;
+  }
+  if (!json.failed())
+    json.fail("expected an operator such as add, addi.i32 or truncf.f64.bf16, "
+              "found '" +
+              text + "'");
+}
+
 Expression EntryReader::readExpression(const Reader &json) {
   Expression expression;
-  size_t at = 0;
+  size_t at = 0, expected = 0;
   json.elements([&](const Reader &element) {
-    if (at == 0)
-      expression.op = element.enumerator<Operator>(
-          kNumOperators, [](Operator op) { return getName(op); });
-    else if (at <= 3)
+    if (at == 0) {
+      readOperator(element, expression);
+      expected = getOperandCount(expression.op);
+    } else if (at <= expected) {
       expression.operands[at - 1] = readNumber(element);
+    } else if (at == expected + 1) {
+      expression.place = element.string();
+    }
     ++at;
   });
-  unsigned expected = getOperandCount(expression.op);
-  if (!json.failed() && at != expected + 1)
+  if (!json.failed() && (at < expected + 1 || at > expected + 2))
     json.fail(at == 0 ? "expected an operator and its operands"
                       : "expected " + std::to_string(expected) +
                             " operands of " + getName(expression.op) +
-                            ", found " + std::to_string(at - 1));
+                            " and perhaps a place, found " +
+                            std::to_string(at - 1));
   return expression;
 }
 
@@ -167,11 +210,13 @@ Buffer EntryReader::readBuffer(const Reader &json) {
              !entry.arguments[buffer.index].isNumber;
     case Buffer::Result:
       return buffer.index < resultCount &&
-             !entry.results[buffer.index].isNumber;
+             isMemory(entry.results[buffer.index]);
     case Buffer::Work:
       return buffer.index < bufferCount;
     case Buffer::Chosen:
       return buffer.index < chosen.size() && chosen[buffer.index];
+    case Buffer::Taken: // has no name
+      return false;
     }
     return false;
   };
@@ -197,8 +242,11 @@ void EntryReader::read(const Reader &json) {
   // Numbers among the results may be computed by steps, and steps write
   // results.
   entry.results.resize(resultCount);
-  for (size_t i = 0; i < resultCount && !json.failed(); ++i)
-    entry.results[i].isNumber = json["results"].element(i).has("value");
+  for (size_t i = 0; i < resultCount && !json.failed(); ++i) {
+    Reader result = json["results"].element(i);
+    entry.results[i].isNumber = result.has("value");
+    entry.results[i].isTaken = result.has("from");
+  }
   json["values"].elements([&](const Reader &value) {
     Expression &expression = entry.values.emplace_back(readExpression(value));
     bool isAddress = false;

@@ -69,12 +69,12 @@ static std::vector<uint8_t> readBytes(const Reader &json) {
 
 Parameter EntryReader::readParameter(const Reader &json) {
   Parameter parameter;
-  if (!json.onlyKeys({"buffer", "tensor_map", "i64", "i32", "i16", "i8",
-                      "bytes", "argument"}))
+  if (!json.onlyKeys({"buffer", "tensor_map", "i64", "i32", "i16", "i8", "f64",
+                      "f32", "f16", "bytes", "argument"}))
     return parameter;
   if (json.size() != 1) {
-    json.fail("expected one of buffer, tensor_map, i64, i32, i16, i8, f32, "
-              "bytes, argument");
+    json.fail("expected one of buffer, tensor_map, i64, i32, i16, i8, f64, "
+              "f32, f16, bytes, argument");
     return parameter;
   }
   if (json.has("buffer")) {
@@ -89,9 +89,6 @@ Parameter EntryReader::readParameter(const Reader &json) {
   } else if (json.has("bytes")) {
     parameter.kind = Parameter::Bytes;
     parameter.data = readBytes(json["bytes"]);
-  } else if (json.has("f32")) {
-    parameter.kind = Parameter::Float;
-    parameter.number = readNumber(json["f32"]);
   } else if (json.has("argument")) {
     parameter.kind = Parameter::Argument;
     parameter.index = unsigned(
@@ -99,13 +96,15 @@ Parameter EntryReader::readParameter(const Reader &json) {
     if (!json.failed() && !entry.arguments[parameter.index].isNumber)
       json["argument"].fail("expected an argument that is a number");
   } else {
-    for (unsigned bytes : {1, 2, 4, 8}) {
-      std::string key = "i" + std::to_string(8 * bytes);
-      if (!json.has(key.c_str()))
-        continue;
-      parameter.bytes = bytes;
-      parameter.number = readNumber(json[key.c_str()]);
-    }
+    for (unsigned bytes : {1, 2, 4, 8})
+      for (const char *kind : {"i", "f"}) {
+        std::string key = kind + std::to_string(8 * bytes);
+        if (!json.has(key.c_str()))
+          continue;
+        parameter.kind = *kind == 'f' ? Parameter::Float : Parameter::Integer;
+        parameter.bytes = bytes;
+        parameter.number = readNumber(json[key.c_str()]);
+      }
   }
   return parameter;
 }

@@ -91,22 +91,39 @@ void EntryReader::readChoose(const Reader &json, Step &step) {
   step.results = std::move(names);
 }
 
+void EntryReader::readTake(const Reader &json, Step &step) {
+  step.bytes = readNumber(json["bytes"]);
+  std::vector<Operand> names = readNames(json["take"]);
+  if (!json.failed() && (names.size() != 1 || !names[0].isBuffer))
+    json["take"].fail("expected the name of one buffer");
+  define(names);
+  step.results = std::move(names);
+}
+
 void EntryReader::readIf(const Reader &json, Step &step) {
   step.condition = readNumber(json["if"]);
   step.results = readNames(json["results"]);
-  // The names are taken already, but mean nothing yet.
-  size_t valueCount = 0, bufferCount = 0;
-  for (const Operand &name : step.results)
-    ++(name.isBuffer ? bufferCount : valueCount);
-  values.resize(values.size() + valueCount);
-  chosen.resize(chosen.size() + bufferCount);
+  reserve(step.results);
   step.blocks = {readBlock(json["then"], step.results),
                  readBlock(json["else"], step.results)};
-  for (const Operand &name : step.results)
-    if (name.isBuffer)
-      chosen[name.buffer.index] = true;
-    else
-      values[size_t(name.number.value)] = true;
+  setKnown(step.results, true);
+}
+
+void EntryReader::readSwitch(const Reader &json, Step &step) {
+  step.condition = readNumber(json["switch"]);
+  step.cases = json["cases"].list<int64_t>([](const Reader &number) {
+    return number.integer(INT64_MIN, INT64_MAX);
+  });
+  step.results = readNames(json["results"]);
+  reserve(step.results);
+  step.blocks = json["do"].list<Block>(
+      [&](const Reader &block) { return readBlock(block, step.results); });
+  setKnown(step.results, true);
+  if (!json.failed() && step.blocks.size() != step.cases.size() + 1)
+    json["do"].fail("expected a block for each of " +
+                    std::to_string(step.cases.size()) +
+                    " cases and one for all others, found " +
+                    std::to_string(step.blocks.size()));
 }
 
 void EntryReader::readFor(const Reader &json, Step &step) {
@@ -120,6 +137,22 @@ void EntryReader::readFor(const Reader &json, Step &step) {
   step.blocks = {readBlock(json["do"], names)};
   if (!json.failed())
     values[size_t(step.induction.value)] = false;
+}
+
+void EntryReader::readWhile(const Reader &json, Step &step) {
+  std::vector<Operand> carries = readNames(json["while"]);
+  step.inits = readOperands(json["init"], carries);
+  define(carries);
+  std::vector<Operand> passes = readNames(json["passes"]);
+  reserve(passes);
+  std::vector<Operand> tested = passes;
+  tested.insert(tested.begin(), Number()); // whether there is another round
+  step.blocks = {readBlock(json["test"], tested)};
+  setKnown(carries, false);
+  setKnown(passes, true);
+  step.blocks.push_back(readBlock(json["do"], carries));
+  step.results = std::move(carries);
+  step.results.insert(step.results.end(), passes.begin(), passes.end());
 }
 
 /// The next value that has no name yet.
@@ -160,6 +193,19 @@ std::vector<Operand> EntryReader::readNames(const Reader &json) {
 void EntryReader::define(const std::vector<Operand> &names) {
   for (const Operand &name : names)
     (name.isBuffer ? chosen : values).push_back(true);
+}
+
+void EntryReader::reserve(const std::vector<Operand> &names) {
+  for (const Operand &name : names)
+    (name.isBuffer ? chosen : values).push_back(false);
+}
+
+void EntryReader::setKnown(const std::vector<Operand> &names, bool areKnown) {
+  for (const Operand &name : names)
+    if (name.isBuffer)
+      chosen[name.buffer.index] = areKnown;
+    else
+      values[size_t(name.number.value)] = areKnown;
 }
 
 std::vector<Operand>
@@ -219,10 +265,17 @@ Step EntryReader::readStep(const Reader &json) {
       {Step::Encode, {"encode", "map"}, &EntryReader::readEncode},
       {Step::Read, {"read", "offset", "dtype", "to"}, &EntryReader::readRead},
       {Step::Choose, {"choose", "among", "besides"}, &EntryReader::readChoose},
+      {Step::Take, {"take", "bytes"}, &EntryReader::readTake},
       {Step::If, {"if", "results", "then", "else"}, &EntryReader::readIf},
+      {Step::Switch,
+       {"switch", "cases", "results", "do"},
+       &EntryReader::readSwitch},
       {Step::For,
        {"for", "from", "to", "step", "carries", "init", "do"},
-       &EntryReader::readFor}};
+       &EntryReader::readFor},
+      {Step::While,
+       {"while", "init", "passes", "test", "do"},
+       &EntryReader::readWhile}};
   Step step;
   std::string names;
   for (const Form &form : kForms) {

@@ -68,6 +68,7 @@ private:
   void write(const Step &step);
   void writeRegions(const Step &step);
   void write(const char *name, const Block &block);
+  void write(const Block &block);
   void names(const char *name, const std::vector<Operand> &operands);
   void buffers(const char *name, const std::vector<Buffer> &buffers);
   void write(const Parameter &parameter);
@@ -103,18 +104,27 @@ void Writer::write(const Result &result) {
   object([&] {
     write(static_cast<const Value &>(result));
     if (result.isNumber)
-      member("value", result.value);
-    else
-      numbers("shape", result.shape);
+      return member("value", result.value);
+    numbers("shape", result.shape);
+    if (result.isTaken)
+      json.member("from", result.buffer.str());
   });
 }
 
 void Writer::write(const Expression &expression) {
   json.line([&] {
     json.beginArray();
-    json.value(getName(expression.op));
+    std::string name = getName(expression.op);
+    unsigned types = getTypeCount(expression.op);
+    if (types >= 1)
+      name += "." + expression.type.str();
+    if (types == 2)
+      name += "." + expression.to.str();
+    json.value(name);
     for (unsigned i = 0; i < getOperandCount(expression.op); ++i)
       number(expression.operands[i]);
+    if (!expression.place.empty())
+      json.value(expression.place);
     json.endArray();
   });
 }
@@ -152,6 +162,10 @@ void Writer::buffers(const char *name, const std::vector<Buffer> &buffers) {
 
 void Writer::write(const char *name, const Block &block) {
   json.key(name);
+  write(block);
+}
+
+void Writer::write(const Block &block) {
   json.beginObject();
   list("steps", block.steps, [&](const Step &step) { write(step); });
   names("yields", block.yields);
@@ -185,7 +199,8 @@ void Writer::write(const Parameter &parameter) {
       json.key("i" + std::to_string(8 * parameter.bytes));
       return number(parameter.number);
     case Parameter::Float:
-      return member("f32", parameter.number);
+      json.key("f" + std::to_string(8 * parameter.bytes));
+      return number(parameter.number);
     case Parameter::Argument:
       return json.member("argument", parameter.index);
     case Parameter::Bytes:
@@ -198,7 +213,7 @@ void Writer::write(const Parameter &parameter) {
 }
 
 void Writer::write(const Step &step) {
-  if (step.kind == Step::If || step.kind == Step::For)
+  if (!step.blocks.empty())
     return writeRegions(step);
   object([&] {
     switch (step.kind) {
@@ -235,8 +250,13 @@ void Writer::write(const Step &step) {
       json.member("choose", step.results[0].buffer.str());
       buffers("among", step.among);
       return buffers("besides", step.besides);
+    case Step::Take:
+      json.member("take", step.results[0].buffer.str());
+      return member("bytes", step.bytes);
     case Step::If:
+    case Step::Switch:
     case Step::For:
+    case Step::While:
       return;
     }
   });
@@ -245,12 +265,21 @@ void Writer::write(const Step &step) {
 /// On several lines: the steps inside have theirs.
 void Writer::writeRegions(const Step &step) {
   json.beginObject();
-  if (step.kind == Step::If) {
+  switch (step.kind) {
+  case Step::If:
     member("if", step.condition);
     names("results", step.results);
     write("then", step.blocks[0]);
     write("else", step.blocks[1]);
-  } else {
+    break;
+  case Step::Switch:
+    member("switch", step.condition);
+    json.key("cases");
+    json.row(step.cases);
+    names("results", step.results);
+    list("do", step.blocks, [&](const Block &block) { write(block); });
+    break;
+  case Step::For:
     json.member("for", step.induction.str());
     member("from", step.range[0]);
     member("to", step.range[1]);
@@ -258,6 +287,15 @@ void Writer::writeRegions(const Step &step) {
     names("carries", step.results);
     names("init", step.inits);
     write("do", step.blocks[0]);
+    break;
+  default: { // While
+    auto middle = step.results.begin() + std::ptrdiff_t(step.inits.size());
+    names("while", {step.results.begin(), middle});
+    names("init", step.inits);
+    names("passes", {middle, step.results.end()});
+    write("test", step.blocks[0]);
+    write("do", step.blocks[1]);
+  }
   }
   json.endObject();
 }

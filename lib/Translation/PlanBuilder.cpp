@@ -80,7 +80,7 @@ LogicalResult PlanBuilder::describeArguments() {
     if (argument.isNumber) {
       if (first.getType().isIntOrIndex())
         numbers.set(first, Number(Number::Argument, index));
-      if (first.getType().isF32())
+      if (isa<FloatType>(first.getType()))
         numbers.set(first, Number(Number::ArgumentBits, index));
       continue;
     }
@@ -109,33 +109,49 @@ unsigned PlanBuilder::argumentOf(BlockArgument value) const {
   return index;
 }
 
+/// Whether numbers follow from the arguments by arithmetic alone, so that they
+/// are known before the steps.
+static bool areKnownBefore(ValueRange values) {
+  SmallVector<Value> rest(values);
+  llvm::DenseSet<Value> seen;
+  while (!rest.empty()) {
+    Value value = rest.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    Operation *op = value.getDefiningOp();
+    bool isArgument =
+        !op && isa<FunctionOpInterface>(value.getParentRegion()->getParentOp());
+    if (isArgument || isa_and_present<mxgpu::SmCountOp>(op))
+      continue;
+    if (!op || !PlanScalars::isArithmetic(op))
+      return false;
+    llvm::append_range(rest, op->getOperands());
+  }
+  return true;
+}
+
 void PlanBuilder::findResults() {
   Operation *end = function.getBody().back().getTerminator();
   ValueRange values = end->getOperands();
   for (auto [index, attribute] :
        llvm::enumerate(getValues(function, mxplan::kResultsAttrName))) {
+    size_t count = mxplan::getPlanTypes(attribute.getType()).size();
     auto alloc = values.front().getDefiningOp<mxplan::AllocOp>();
-    if (alloc && alloc->getBlock() == end->getBlock())
+    if (alloc && alloc->getBlock() == end->getBlock() &&
+        areKnownBefore(values.slice(1, count - 1)) &&
+        areKnownBefore(alloc.getBytes()))
       resultOf.try_emplace(alloc, index);
-    values =
-        values.drop_front(mxplan::getPlanTypes(attribute.getType()).size());
+    values = values.drop_front(count);
   }
 }
 
 LogicalResult PlanBuilder::describeNumber(Value value, plan::Result &result) {
-  std::vector<uint8_t> bytes = getConstantBytes(value);
-  if (numbers.has(value)) {
-    result.value = numbers.get(value);
-  } else if (!bytes.empty()) {
-    int64_t bits = 0;
-    memcpy(&bits, bytes.data(), bytes.size()); // little-endian
-    result.value = bits;
-  } else {
+  if (!numbers.has(value))
     return function.getBody().back().getTerminator()->emitOpError(
-               "expected results that are arrays and integers in a launch "
+               "expected results that are arrays and numbers in a launch "
                "plan, found ")
            << value.getType();
-  }
+  result.value = numbers.get(value);
   return success();
 }
 
@@ -160,13 +176,8 @@ LogicalResult PlanBuilder::describeResults() {
     for (int64_t size : array->shape) {
       Number extent = size;
       if (ShapedType::isDynamic(size)) {
-        if (!isKnown(values.front()) ||
-            !numbers.isSize(numbers.get(values.front())))
-          return end->emitOpError("expected results whose extents follow from "
-                                  "the arguments in a launch plan, found one "
-                                  "that only the run knows in result ")
-                 << index;
         extent = numbers.get(values.front());
+        result.isTaken |= !numbers.isSize(extent);
         values = values.drop_front();
       }
       result.shape.push_back(extent);
@@ -176,7 +187,9 @@ LogicalResult PlanBuilder::describeResults() {
     }
     Buffer own = {Buffer::Result, unsigned(index)};
     Buffer buffer = buffers.find(first)->second;
-    if (buffer == own)
+    if (result.isTaken)
+      result.buffer = buffer;
+    if (result.isTaken || buffer == own)
       continue;
     Step &copy = numbers.addStep(Step::Copy);
     copy.from = buffer;
@@ -214,8 +227,9 @@ LogicalResult PlanBuilder::translateRead(mxplan::ReadOp op) {
   step.offset = numbers.get(op.getOffset());
   // Floats are known by their bits.
   unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  step.dtype = (type.isF32() ? "u" : "i") + std::to_string(bits / 8);
-  step.results = {numbers.define(/*isNonNegative=*/type.isF32())};
+  step.dtype = (isa<FloatType>(type) && bits < 64 ? "u" : "i") +
+               std::to_string(bits / 8);
+  step.results = {numbers.define()};
   set(op, step.results[0]);
   numbers.addStep(Step::Read) = std::move(step);
   return success();
@@ -273,9 +287,9 @@ LogicalResult PlanBuilder::translate(Operation *op) {
     return numbers.translate(op);
   // What a launch passes on it looks at itself, and what has no place in a plan
   // is refused below.
-  bool isPlanned =
-      isa<scf::IfOp, scf::ForOp, func::CallOp, mxgpu::RequireOp>(op) ||
-      isa<mxplan::MXPlanDialect>(op->getDialect());
+  bool isPlanned = isa<scf::SCFDialect>(op->getDialect()) ||
+                   isa<func::CallOp, mxgpu::RequireOp>(op) ||
+                   isa<mxplan::MXPlanDialect>(op->getDialect());
   bool isLaunch = isa<mxplan::LaunchOp>(op);
   for (Value operand : op->getOperands())
     if (isPlanned && !isKnown(operand) &&
@@ -298,13 +312,16 @@ LogicalResult PlanBuilder::translate(Operation *op) {
       })
       .Case([&](mxgpu::RequireOp op) { return translateRequire(op); })
       .Case([&](scf::IfOp op) { return translateIf(op); })
+      .Case([&](scf::IndexSwitchOp op) { return translateSwitch(op); })
       .Case([&](scf::ForOp op) { return translateFor(op); })
+      .Case([&](scf::WhileOp op) { return translateWhile(op); })
+      .Case([&](scf::ExecuteRegionOp op) { return translateExecute(op); })
       .Case([&](func::CallOp op) { return translateCall(op); })
       .Default([](Operation *op) {
         return op->emitOpError(
-            "expected arithmetic on sizes, allocations, copies, launches, "
-            "scf.if, scf.for and calls in a launch plan, found another "
-            "operation");
+            "expected arithmetic on numbers of up to 64 bits, allocations, "
+            "copies, launches, control flow of scf and calls in a launch "
+            "plan, found another operation");
       });
 }
 

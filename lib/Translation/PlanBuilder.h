@@ -44,10 +44,20 @@ private:
 
   // Control flow (PlanRegions.cpp).
   mlir::LogicalResult translateIf(mlir::scf::IfOp op);
+  mlir::LogicalResult translateSwitch(mlir::scf::IndexSwitchOp op);
   mlir::LogicalResult translateFor(mlir::scf::ForOp op);
+  mlir::LogicalResult translateWhile(mlir::scf::WhileOp op);
+  mlir::LogicalResult translateExecute(mlir::scf::ExecuteRegionOp op);
   mlir::LogicalResult translateCall(mlir::func::CallOp op);
   void translateSelect(mlir::arith::SelectOp op);
-  mlir::FailureOr<plan::Block> translateRegion(mlir::Region &region);
+  /// `atStart` adds what the block begins with.
+  mlir::FailureOr<plan::Block>
+  translateRegion(mlir::Region &region,
+                  llvm::function_ref<void()> atStart = {});
+  /// One of a loop, which carries `names` from round to round.
+  mlir::FailureOr<plan::Block>
+  translateRound(mlir::Region &region, llvm::ArrayRef<plan::Operand> names,
+                 llvm::function_ref<void()> atStart = {});
   /// Names for values that a step defines.
   mlir::FailureOr<std::vector<plan::Operand>> define(mlir::Operation *op,
                                                      mlir::ValueRange values);

@@ -25,6 +25,7 @@ bool PlanScalars::isNonNegative(Number number) const {
   case Number::Value:
     return definitions[number.value].isNonNegative;
   case Number::Argument:
+  case Number::ArgumentBits:
     return false;
   default:
     return true;
@@ -52,8 +53,12 @@ bool PlanScalars::isNonNegative(const plan::Expression &expression) const {
   case Operator::CeilDiv:
   case Operator::Min:
     return isNonNegative(a) && isNonNegative(b);
-  default: // bits of floats
-    return true;
+  case Operator::ExtUI:
+    return expression.type.width < 64;
+  case Operator::AndI:
+    return isNonNegative(a) || isNonNegative(b);
+  default: // numbers of other types are compared in those
+    return false;
   }
 }
 
@@ -78,12 +83,14 @@ bool PlanScalars::isSize(Number number) const {
   }
 }
 
-std::optional<Number> PlanScalars::simplify(Operator op, Number a, Number b,
-                                            Number c) const {
+std::optional<Number>
+PlanScalars::simplify(const plan::Expression &expression) const {
+  Operator op = expression.op;
+  auto [a, b, c] = expression.operands;
   if (a.isConstant() && b.isConstant() && c.isConstant()) {
     std::string ignored; // an error must wait until the program is called
     if (std::optional<int64_t> value =
-            plan::apply(op, {a.value, b.value, c.value}, ignored))
+            plan::apply(expression, {a.value, b.value, c.value}, ignored))
       return Number(*value);
   }
   bool areSame = a == b;
@@ -117,7 +124,7 @@ std::optional<Number> PlanScalars::simplify(Operator op, Number a, Number b,
   case Operator::Ne:
   case Operator::Lt:
     return areSame ? std::optional(zero) : std::nullopt;
-  default: // floats
+  default: // of other types
     return std::nullopt;
   }
   return std::nullopt;
@@ -145,7 +152,9 @@ static bool isInOrder(Number a, Number b) {
   return std::tie(a.kind, a.value, a.dim) <= std::tie(b.kind, b.value, b.dim);
 }
 
-Number PlanScalars::apply(Operator op, Number a, Number b, Number c) {
+Number PlanScalars::apply(plan::Expression expression) {
+  Operator op = expression.op;
+  auto &[a, b, c] = expression.operands;
   if (isCommutative(op) && !isInOrder(a, b))
     std::swap(a, b);
   // x * 32 * 4
@@ -157,9 +166,8 @@ Number PlanScalars::apply(Operator op, Number a, Number b, Number c) {
         !llvm::MulOverflow(inner.operands[1].value, b.value, product))
       return apply(op, inner.operands[0], product);
   }
-  if (std::optional<Number> simple = simplify(op, a, b, c))
+  if (std::optional<Number> simple = simplify(expression))
     return *simple;
-  plan::Expression expression = {op, {a, b, c}};
   if (std::optional<Number> known = find(expression))
     return *known;
   Number value = define(isNonNegative(expression));
@@ -200,11 +208,8 @@ bool PlanScalars::mayPrecede(const plan::Expression &expression) const {
   if (!llvm::all_of(expression.operands,
                     [&](Number operand) { return isKnown(operand); }))
     return false;
-  bool divides = expression.op == Operator::FloorDiv ||
-                 expression.op == Operator::CeilDiv ||
-                 expression.op == Operator::Mod;
   Number divisor = expression.operands[1];
-  return !isInBlock() || !divides ||
+  return !isInBlock() || !plan::isDivision(expression.op) ||
          (divisor.isConstant() && divisor.value > 0);
 }
 

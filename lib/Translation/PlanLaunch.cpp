@@ -101,9 +101,11 @@ LogicalResult PlanBuilder::addParameter(Operation *op, Value value,
     parameter.index = argumentOf(cast<BlockArgument>(value));
     return success();
   }
-  if (type.isF32() && numbers.has(value) && !numbers.get(value).isConstant()) {
+  if (isa<FloatType>(type) && numbers.has(value) &&
+      !numbers.get(value).isConstant()) {
     parameter.kind = Parameter::Float;
     parameter.number = numbers.get(value);
+    parameter.bytes = type.getIntOrFloatBitWidth() / 8;
     return success();
   }
   parameter.kind = Parameter::Bytes;

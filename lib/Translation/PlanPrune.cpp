@@ -84,6 +84,7 @@ void forEachStep(std::vector<Step> &steps,
 void visit(plan::Entry &entry, const References &of) {
   for (plan::Result &result : entry.results) {
     llvm::for_each(result.shape, of.number);
+    of.buffer(result.buffer);
     of.number(result.value);
   }
   for (plan::Requirement &requirement : entry.requirements)

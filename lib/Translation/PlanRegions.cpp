@@ -49,12 +49,11 @@ FailureOr<std::vector<Operand>> PlanBuilder::define(Operation *op,
   for (Value value : values) {
     if (isa<mxplan::BufferType>(value.getType())) {
       names.push_back(defineBuffer());
-    } else if (value.getType().isIntOrIndex() || value.getType().isF32()) {
-      names.push_back(
-          numbers.define(/*isNonNegative=*/value.getType().isF32()));
+    } else if (PlanScalars::isNumber(value.getType())) {
+      names.push_back(numbers.define());
     } else {
-      op->emitOpError("expected control flow that gives arrays, integers and "
-                      "f32 in a launch plan, found one that gives ")
+      op->emitOpError("expected control flow that gives arrays and numbers of "
+                      "up to 64 bits in a launch plan, found one that gives ")
           << value.getType();
       return failure();
     }
@@ -63,7 +62,9 @@ FailureOr<std::vector<Operand>> PlanBuilder::define(Operation *op,
   return names;
 }
 
-FailureOr<plan::Block> PlanBuilder::translateRegion(Region &region) {
+FailureOr<plan::Block>
+PlanBuilder::translateRegion(Region &region,
+                             llvm::function_ref<void()> atStart) {
   plan::Block block;
   if (region.empty()) // an else that is not there
     return block;
@@ -74,6 +75,8 @@ FailureOr<plan::Block> PlanBuilder::translateRegion(Region &region) {
               "more";
   numbers.open(block.steps);
   auto closer = llvm::make_scope_exit([&] { numbers.close(); });
+  if (atStart)
+    atStart();
   if (failed(translate(region.front())))
     return failure();
   Operation *end = region.front().getTerminator();
@@ -102,30 +105,113 @@ LogicalResult PlanBuilder::translateIf(scf::IfOp op) {
   return success();
 }
 
+LogicalResult PlanBuilder::translateSwitch(scf::IndexSwitchOp op) {
+  Step step;
+  step.kind = Step::Switch;
+  step.condition = numbers.get(op.getArg());
+  step.cases.assign(op.getCases().begin(), op.getCases().end());
+  FailureOr<std::vector<Operand>> results = define(op, op.getResults());
+  if (failed(results))
+    return failure();
+  step.results = std::move(*results);
+  SmallVector<Region *> regions = llvm::map_to_vector(
+      op.getCaseRegions(), [](Region &region) { return &region; });
+  regions.push_back(&op.getDefaultRegion());
+  for (Region *region : regions) {
+    FailureOr<plan::Block> block = translateRegion(*region);
+    if (failed(block))
+      return failure();
+    step.blocks.push_back(std::move(*block));
+  }
+  numbers.addStep(Step::Switch) = std::move(step);
+  return success();
+}
+
+FailureOr<plan::Block>
+PlanBuilder::translateRound(Region &region, ArrayRef<Operand> names,
+                            llvm::function_ref<void()> atStart) {
+  size_t outer = carried.size();
+  for (const Operand &name : names)
+    if (name.isBuffer)
+      carried.push_back(name.buffer);
+  FailureOr<plan::Block> block = translateRegion(region, atStart);
+  carried.resize(outer);
+  return block;
+}
+
 LogicalResult PlanBuilder::translateFor(scf::ForOp op) {
   Step step;
   step.kind = Step::For;
-  step.range = {numbers.get(op.getLowerBound()),
-                numbers.get(op.getUpperBound()), numbers.get(op.getStep())};
-  step.inits = getOperands(op.getInitArgs());
+  // A step counts in signed numbers; unsigned ones are the same once wider.
+  Type type = op.getInductionVar().getType();
+  bool isWidened =
+      op.getUnsignedCmp() && type.isInteger() && !type.isInteger(64);
+  for (auto [bound, value] : llvm::zip_equal(
+           step.range,
+           ValueRange{op.getLowerBound(), op.getUpperBound(), op.getStep()})) {
+    bound = isWidened ? numbers.widen(op, value) : numbers.get(value);
+    if (op.getUnsignedCmp())
+      numbers.requireNonNegative(op, bound);
+  }
   FailureOr<std::vector<Operand>> names = define(op, op.getRegionIterArgs());
   if (failed(names))
     return failure();
+  step.inits = getOperands(op.getInitArgs());
   step.results = std::move(*names);
   step.induction = numbers.define(numbers.isNonNegative(step.range[0]));
-  numbers.set(op.getInductionVar(), step.induction);
-  size_t outer = carried.size();
-  for (const Operand &name : step.results)
-    if (name.isBuffer)
-      carried.push_back(name.buffer);
-  FailureOr<plan::Block> block = translateRegion(op.getRegion());
-  carried.resize(outer);
+  FailureOr<plan::Block> block =
+      translateRound(op.getRegion(), step.results, [&] {
+        numbers.set(op.getInductionVar(),
+                    isWidened ? numbers.narrow(op, step.induction, type)
+                              : step.induction);
+      });
   if (failed(block))
     return failure();
   step.blocks.push_back(std::move(*block));
   for (auto [result, name] : llvm::zip_equal(op.getResults(), step.results))
     set(result, name);
   numbers.addStep(Step::For) = std::move(step);
+  return success();
+}
+
+LogicalResult PlanBuilder::translateWhile(scf::WhileOp op) {
+  Step step;
+  step.kind = Step::While;
+  step.inits = getOperands(op.getInits());
+  FailureOr<std::vector<Operand>> carries = define(op, op.getBeforeArguments());
+  FailureOr<std::vector<Operand>> passes = define(op, op.getAfterArguments());
+  if (failed(carries) || failed(passes))
+    return failure();
+  for (auto [result, name] : llvm::zip_equal(op.getResults(), *passes))
+    set(result, name);
+  FailureOr<plan::Block> test = translateRound(op.getBefore(), *carries);
+  if (failed(test))
+    return failure();
+  FailureOr<plan::Block> body = translateRound(op.getAfter(), *passes);
+  if (failed(body))
+    return failure();
+  step.blocks = {std::move(*test), std::move(*body)};
+  step.results = std::move(*carries);
+  llvm::append_range(step.results, *passes);
+  numbers.addStep(Step::While) = std::move(step);
+  return success();
+}
+
+/// Stands where it is.
+LogicalResult PlanBuilder::translateExecute(scf::ExecuteRegionOp op) {
+  if (!llvm::hasSingleElement(op.getRegion()))
+    return op.emitOpError("expected one block in a launch plan, found ")
+           << op.getRegion().getBlocks().size();
+  Block &block = op.getRegion().front();
+  if (failed(translate(block)))
+    return failure();
+  for (auto [result, value] :
+       llvm::zip_equal(op.getResults(), block.getTerminator()->getOperands())) {
+    if (!isKnown(value))
+      return block.getTerminator()->emitOpError(
+          "expected operands that a launch plan knows");
+    set(result, getOperand(value));
+  }
   return success();
 }
 
@@ -180,8 +266,8 @@ void PlanBuilder::translateSelect(arith::SelectOp op) {
 /// under another name, which the loop yields.
 static bool mayOutliveRound(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
-    return isa<scf::YieldOp, scf::ForOp, arith::SelectOp, func::CallOp,
-               func::ReturnOp>(user);
+    return isa<scf::YieldOp, scf::ConditionOp, scf::ForOp, scf::WhileOp,
+               arith::SelectOp, func::CallOp, func::ReturnOp>(user);
   });
 }
 
@@ -191,11 +277,13 @@ LogicalResult PlanBuilder::translateAlloc(mxplan::AllocOp op) {
     return success();
   }
   Number bytes = numbers.get(op.getBytes());
-  if (!numbers.isSize(bytes))
-    return op.emitOpError(
-        "expected memory whose size follows from the arguments in a launch "
-        "plan, found one that only the run knows: give it the largest size "
-        "that it may have");
+  if (!numbers.isSize(bytes)) {
+    Step &step = numbers.addStep(Step::Take);
+    step.bytes = bytes;
+    step.results = {defineBuffer()};
+    set(op, step.results[0]);
+    return success();
+  }
   auto add = [&] {
     entry.workBuffers.push_back({0, bytes});
     return Buffer{Buffer::Work, unsigned(entry.workBuffers.size()) - 1};

@@ -2,17 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Sizes are numbers of 64 bits (index, i64); narrower integers come as
-// arguments and go to kernels, but are not computed with.
+// An `index` is a size: a number of 64 bits whose arithmetic must not overflow,
+// and about which more is known. Other numbers are computed in the types that
+// they have, as arith and math say.
 //
 //===----------------------------------------------------------------------===//
 
 #include "PlanScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/Index/IR/IndexOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Dialect/MX/IR/Place.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -20,106 +25,34 @@ using namespace mx;
 using plan::Number;
 using plan::Operator;
 
-/// The operator of an operation on two numbers.
-static std::optional<Operator> getOperator(Operation *op) {
-  if (!isa<arith::ArithDialect>(op->getDialect()))
-    return std::nullopt;
-  return llvm::StringSwitch<std::optional<Operator>>(
-             op->getName().stripDialect())
-      .Case("addi", Operator::Add)
-      .Case("subi", Operator::Sub)
-      .Case("muli", Operator::Mul)
-      .Cases({"divui", "divsi", "floordivsi"}, Operator::FloorDiv)
-      .Cases({"ceildivui", "ceildivsi"}, Operator::CeilDiv)
-      .Cases({"remui", "remsi"}, Operator::Mod)
-      .Cases({"minui", "minsi"}, Operator::Min)
-      .Cases({"maxui", "maxsi"}, Operator::Max)
-      .Case("addf", Operator::AddF)
-      .Case("subf", Operator::SubF)
-      .Case("mulf", Operator::MulF)
-      .Case("divf", Operator::DivF)
-      .Case("sitofp", Operator::IntToF)
-      .Default(std::nullopt);
+static plan::NumberType getNumberType(Type type) {
+  using plan::NumberType;
+  if (type.isIndex())
+    return {NumberType::Integer, 64};
+  if (type.isInteger())
+    return {NumberType::Integer, uint8_t(type.getIntOrFloatBitWidth())};
+  return {type.isF16()    ? NumberType::F16
+          : type.isBF16() ? NumberType::BF16
+          : type.isF32()  ? NumberType::F32
+          : type.isF64()  ? NumberType::F64
+                          : NumberType::None,
+          0};
 }
 
-/// Operations whose result for numbers below 0 is not that of the operator.
-static bool isUnsigned(Operation *op) {
-  if (auto compare = dyn_cast<arith::CmpIOp>(op))
-    return compare.getPredicate() >= arith::CmpIPredicate::ult;
-  return isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp, arith::RemUIOp,
-             arith::RemSIOp, arith::MinUIOp, arith::MaxUIOp,
-             arith::IndexCastUIOp, arith::ExtUIOp>(op);
-}
-
-/// Integers of at least 8 and at most 64 bits.
-static bool isIntegerType(Type type) {
+bool PlanScalars::isNumber(Type type) {
   return type.isIndex() ||
-         (type.isSignlessInteger() && type.getIntOrFloatBitWidth() >= 8 &&
-          type.getIntOrFloatBitWidth() <= 64);
-}
-
-/// Comparisons of floats that a plan has, and whether the operands change
-/// places.
-static std::optional<std::pair<Operator, bool>>
-getComparison(arith::CmpFPredicate predicate) {
-  switch (predicate) {
-  case arith::CmpFPredicate::OEQ:
-    return std::pair(Operator::EqF, false);
-  case arith::CmpFPredicate::OLT:
-    return std::pair(Operator::LtF, false);
-  case arith::CmpFPredicate::OLE:
-    return std::pair(Operator::LeF, false);
-  case arith::CmpFPredicate::OGT:
-    return std::pair(Operator::LtF, true);
-  case arith::CmpFPredicate::OGE:
-    return std::pair(Operator::LeF, true);
-  default:
-    return std::nullopt;
-  }
-}
-
-/// Whether a value is an argument of the function, whose bits are known.
-static bool isArgument(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  return argument &&
-         isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
+         (type.isSignlessInteger() && type.getIntOrFloatBitWidth() >= 1 &&
+          type.getIntOrFloatBitWidth() <= 64) ||
+         (isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 64);
 }
 
 bool PlanScalars::isArithmetic(Operation *op) {
-  auto areAll = [&](auto isRight) {
-    return llvm::all_of(op->getOperandTypes(), isRight) &&
-           llvm::all_of(op->getResultTypes(), isRight);
-  };
-  auto isBit = [](Type type) { return type.isInteger(1); };
-  auto isInteger = [](Type type) {
-    return type.isIndex() || type.isSignlessInteger();
-  };
   if (isa<arith::ConstantOp>(op))
     return true; // of which type it may be is up to its users
-  if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
-    return areAll(isBit);
-  if (auto compare = dyn_cast<arith::CmpIOp>(op))
-    return isIntegerType(compare.getLhs().getType());
-  auto isFloat = [](Type type) { return type.isF32(); };
-  if (auto compare = dyn_cast<arith::CmpFOp>(op))
-    return isFloat(compare.getLhs().getType()) &&
-           getComparison(compare.getPredicate());
-  if (auto convert = dyn_cast<arith::SIToFPOp>(op))
-    return isIntegerType(convert.getIn().getType()) &&
-           isFloat(convert.getType());
-  if (isa<arith::NegFOp>(op))
-    return areAll(isFloat);
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return select.getCondition().getType().isInteger(1) &&
-           (isIntegerType(select.getType()) || isBit(select.getType()) ||
-            isFloat(select.getType()));
-  // The bits of an argument, to look at its sign or whether it is NaN.
-  if (isa<arith::BitcastOp>(op))
-    return isArgument(op->getOperand(0)) && op->getOperand(0).getType().isF32();
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp, arith::TruncIOp>(op))
-    return areAll(isInteger);
-  return getOperator(op) && (areAll(isIntegerType) || areAll(isFloat));
+  return isa_and_present<arith::ArithDialect, index::IndexDialect,
+                         math::MathDialect, ub::UBDialect>(op->getDialect()) &&
+         llvm::all_of(op->getOperandTypes(), isNumber) &&
+         llvm::all_of(op->getResultTypes(), isNumber);
 }
 
 Number PlanScalars::get(Value value) const {
@@ -148,64 +81,28 @@ void PlanScalars::require(Number condition, std::string message,
     entry.requirements.push_back(std::move(requirement));
 }
 
-void PlanScalars::requireNonNegative(Operation *op) {
-  if (!isUnsigned(op))
+void PlanScalars::requireNonNegative(Operation *at, Number number) {
+  if (isNonNegative(number))
     return;
-  for (Value operand : op->getOperands()) {
-    Number number = get(operand);
-    if (isNonNegative(number))
-      continue;
-    require(apply(Operator::Le, 0, number),
-            getPlace(op->getLoc()) +
-                "expected a number of at least 0, found {}",
-            {number});
-    requiredNonNegative.push_back(number);
-  }
+  require(apply(Operator::Le, 0, number),
+          getPlace(at->getLoc()) + "expected a number of at least 0, found {}",
+          {number});
+  requiredNonNegative.push_back(number);
 }
 
-LogicalResult PlanScalars::translateBinary(Operation *op) {
-  Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
-  auto set = [&](Number number) {
-    this->set(op->getResult(0), number);
-    return success();
-  };
-  if (isa<arith::AndIOp>(op))
-    return set(apply(Operator::Min, a, b));
-  if (isa<arith::OrIOp>(op))
-    return set(apply(Operator::Max, a, b));
-  if (isa<arith::XOrIOp>(op))
-    return set(apply(Operator::Ne, a, b));
-  if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
-    auto [comparison, isSwapped] = *getComparison(compare.getPredicate());
-    return set(isSwapped ? apply(comparison, b, a) : apply(comparison, a, b));
-  }
-  auto compare = dyn_cast<arith::CmpIOp>(op);
-  if (!compare) {
-    Number result = apply(*getOperator(op), a, b);
-    if (op->getResult(0).getType().isIntOrIndex())
-      requireFits(op, result);
-    return set(result);
-  }
-  switch (compare.getPredicate()) {
-  case arith::CmpIPredicate::eq:
-    return set(apply(Operator::Eq, a, b));
-  case arith::CmpIPredicate::ne:
-    return set(apply(Operator::Ne, a, b));
-  case arith::CmpIPredicate::slt:
-  case arith::CmpIPredicate::ult:
-    return set(apply(Operator::Lt, a, b));
-  case arith::CmpIPredicate::sle:
-  case arith::CmpIPredicate::ule:
-    return set(apply(Operator::Le, a, b));
-  case arith::CmpIPredicate::sgt:
-  case arith::CmpIPredicate::ugt:
-    return set(apply(Operator::Lt, b, a));
-  case arith::CmpIPredicate::sge:
-  case arith::CmpIPredicate::uge:
-    return set(apply(Operator::Le, b, a));
-  }
-  llvm_unreachable("all predicates are listed");
+Number PlanScalars::widen(Operation *at, Value value) {
+  Type i64 = IntegerType::get(at->getContext(), 64);
+  return applyTyped(Operator::ExtUI, at, get(value), value.getType(), i64);
 }
+
+Number PlanScalars::narrow(Operation *at, Number number, Type type) {
+  Type i64 = IntegerType::get(at->getContext(), 64);
+  return applyTyped(Operator::TruncI, at, number, i64, type);
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
 
 /// Requires a number to fit into the result of `op`, as plans know none that
 /// wrap around.
@@ -224,28 +121,270 @@ void PlanScalars::requireFits(Operation *op, Number number) {
           {number});
 }
 
-/// Widening keeps the number; narrowing must.
-LogicalResult PlanScalars::translateCast(Operation *op) {
+/// A division of sizes, where neither is below 0; otherwise as arith says.
+std::optional<Number> PlanScalars::divide(Operation *op) {
+  auto kind = llvm::TypeSwitch<Operation *, std::optional<Operator>>(op)
+                  .Case<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(
+                      [](auto) { return Operator::FloorDiv; })
+                  .Case<arith::CeilDivUIOp, arith::CeilDivSIOp>(
+                      [](auto) { return Operator::CeilDiv; })
+                  .Case<arith::RemUIOp, arith::RemSIOp>(
+                      [](auto) { return Operator::Mod; })
+                  .Default([](auto) { return std::nullopt; });
+  if (!kind)
+    return std::nullopt;
+  Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
+  // A size below 0 is a mistake, and no large number.
+  if (isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(op)) {
+    requireNonNegative(op, a);
+    requireNonNegative(op, b);
+  }
+  bool isRounded = isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op) &&
+                   b.isConstant() && b.value > 0;
+  if (!isRounded && !(isNonNegative(a) && isNonNegative(b)))
+    return std::nullopt;
+  bool mayFail = !b.isConstant() || b.value < 1;
+  return apply({*kind, {a, b}, {}, {}, mayFail ? getPlace(op->getLoc()) : ""});
+}
+
+/// Arithmetic on sizes that a plan knows as such.
+bool PlanScalars::translateSizes(Operation *op) {
+  if (op->getNumOperands() != 2 || op->getNumResults() != 1)
+    return false;
+  Type type = op->getOperand(0).getType();
+  Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
+  auto set = [&](Operator kind) {
+    this->set(op->getResult(0), apply(kind, a, b));
+    return true;
+  };
+  if (type.isInteger(1)) {
+    if (isa<arith::AndIOp>(op))
+      return set(Operator::Min);
+    if (isa<arith::OrIOp>(op))
+      return set(Operator::Max);
+    return isa<arith::XOrIOp>(op) && set(Operator::Ne);
+  }
+  if (!type.isIndex())
+    return false;
+  if (isa<arith::AddIOp>(op))
+    return set(Operator::Add);
+  if (isa<arith::SubIOp>(op))
+    return set(Operator::Sub);
+  if (isa<arith::MulIOp>(op))
+    return set(Operator::Mul);
+  bool areNonNegative = isNonNegative(a) && isNonNegative(b);
+  if (isa<arith::MinSIOp>(op) || (isa<arith::MinUIOp>(op) && areNonNegative))
+    return set(Operator::Min);
+  if (isa<arith::MaxSIOp>(op) || (isa<arith::MaxUIOp>(op) && areNonNegative))
+    return set(Operator::Max);
+  if (std::optional<Number> quotient = divide(op)) {
+    this->set(op->getResult(0), *quotient);
+    return true;
+  }
+  return false;
+}
+
+/// From or to a size. What becomes narrower must fit.
+Number PlanScalars::castIndex(Operation *op, bool isSigned) {
   Number number = get(op->getOperand(0));
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
-  auto widthOf = [](Type type) {
-    return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  };
-  if (widthOf(to) < widthOf(from))
+  if (from.isIndex()) {
+    if (to.isInteger(1))
+      return applyTyped(Operator::TruncI, op, number, from, to);
     requireFits(op, number);
-  set(op->getResult(0), number);
-  return success();
+    return number;
+  }
+  bool isWider = from.getIntOrFloatBitWidth() < 64;
+  bool keepsNumber = isSigned ? !from.isInteger(1) : isNonNegative(number);
+  if (!isWider || keepsNumber)
+    return number;
+  return applyTyped(isSigned ? Operator::ExtSI : Operator::ExtUI, op, number,
+                    from, to);
+}
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+Number PlanScalars::compare(Operation *op, arith::CmpIPredicate predicate) {
+  Value lhs = op->getOperand(0);
+  Number a = get(lhs), b = get(op->getOperand(1));
+  bool isSwapped = false, isEqual = false, isUnsigned = false;
+  switch (predicate) {
+  case arith::CmpIPredicate::eq:
+    return apply(Operator::Eq, a, b);
+  case arith::CmpIPredicate::ne:
+    return apply(Operator::Ne, a, b);
+  case arith::CmpIPredicate::slt:
+    break;
+  case arith::CmpIPredicate::sle:
+    isEqual = true;
+    break;
+  case arith::CmpIPredicate::sgt:
+    isSwapped = true;
+    break;
+  case arith::CmpIPredicate::sge:
+    isSwapped = isEqual = true;
+    break;
+  case arith::CmpIPredicate::ult:
+    isUnsigned = true;
+    break;
+  case arith::CmpIPredicate::ule:
+    isUnsigned = isEqual = true;
+    break;
+  case arith::CmpIPredicate::ugt:
+    isUnsigned = isSwapped = true;
+    break;
+  case arith::CmpIPredicate::uge:
+    isUnsigned = isSwapped = isEqual = true;
+    break;
+  }
+  if (isSwapped)
+    std::swap(a, b);
+  // A bit is 0 or 1, and as a signed number 0 or -1.
+  bool areAsHeld = isUnsigned ? isNonNegative(a) && isNonNegative(b)
+                              : !lhs.getType().isInteger(1);
+  if (areAsHeld)
+    return apply(isEqual ? Operator::Le : Operator::Lt, a, b);
+  Operator kind = isUnsigned ? (isEqual ? Operator::ULe : Operator::ULt)
+                             : (isEqual ? Operator::SLe : Operator::SLt);
+  return applyTyped(kind, op, {a, b}, lhs.getType());
+}
+
+Number PlanScalars::compareFloats(arith::CmpFOp op) {
+  Number a = get(op.getLhs()), b = get(op.getRhs());
+  auto apply = [&](Operator kind, Number x, Number y) {
+    return applyTyped(kind, op, {x, y}, op.getLhs().getType());
+  };
+  switch (op.getPredicate()) {
+  case arith::CmpFPredicate::AlwaysFalse:
+    return 0;
+  case arith::CmpFPredicate::OEQ:
+    return apply(Operator::OEq, a, b);
+  case arith::CmpFPredicate::OGT:
+    return apply(Operator::OLt, b, a);
+  case arith::CmpFPredicate::OGE:
+    return apply(Operator::OLe, b, a);
+  case arith::CmpFPredicate::OLT:
+    return apply(Operator::OLt, a, b);
+  case arith::CmpFPredicate::OLE:
+    return apply(Operator::OLe, a, b);
+  case arith::CmpFPredicate::ONE:
+    return apply(Operator::ONe, a, b);
+  case arith::CmpFPredicate::ORD:
+    return apply(Operator::Ord, a, b);
+  case arith::CmpFPredicate::UEQ:
+    return apply(Operator::UEq, a, b);
+  case arith::CmpFPredicate::UGT:
+    return apply(Operator::ULt, b, a);
+  case arith::CmpFPredicate::UGE:
+    return apply(Operator::ULe, b, a);
+  case arith::CmpFPredicate::ULT:
+    return apply(Operator::ULt, a, b);
+  case arith::CmpFPredicate::ULE:
+    return apply(Operator::ULe, a, b);
+  case arith::CmpFPredicate::UNE:
+    return apply(Operator::UNe, a, b);
+  case arith::CmpFPredicate::UNO:
+    return apply(Operator::Uno, a, b);
+  case arith::CmpFPredicate::AlwaysTrue:
+    return 1;
+  }
+  llvm_unreachable("all predicates are listed");
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+Number PlanScalars::applyTyped(Operator op, Operation *at,
+                               ArrayRef<Number> operands, Type type, Type to) {
+  plan::Expression expression;
+  expression.op = op;
+  llvm::copy(operands, expression.operands.begin());
+  expression.type = getNumberType(type);
+  if (to)
+    expression.to = getNumberType(to);
+  Number divisor = expression.operands[1];
+  if (plan::isDivision(op) && (!divisor.isConstant() || divisor.value == 0))
+    expression.place = getPlace(at->getLoc());
+  return apply(std::move(expression));
+}
+
+/// Bits of more than 64 have no number: who uses them says so.
+void PlanScalars::translateConstant(Operation *op, Attribute value) {
+  APInt bits;
+  if (auto integer = dyn_cast<IntegerAttr>(value))
+    bits = integer.getValue();
+  else if (auto number = dyn_cast<FloatAttr>(value))
+    bits = number.getValue().bitcastToAPInt();
+  else
+    return;
+  bool isBits = isa<FloatAttr>(value) || bits.getBitWidth() == 1;
+  if (bits.getBitWidth() >= 1 && bits.getBitWidth() <= 64)
+    set(op->getResult(0),
+        isBits ? int64_t(bits.getZExtValue()) : bits.getSExtValue());
+}
+
+static LogicalResult refuse(Operation *op) {
+  return op->emitOpError(
+      "expected arithmetic of arith or math on integers of "
+      "up to 64 bits, f16, bf16, f32 and f64 that a launch "
+      "plan has (docs/Manifest.md), found another operation");
+}
+
+/// The index dialect: arith on index by other names.
+LogicalResult PlanScalars::translateIndex(Operation *op) {
+  auto set = [&](Number number) {
+    this->set(op->getResult(0), number);
+    return success();
+  };
+  if (auto constant = dyn_cast<index::ConstantOp>(op))
+    return set(constant.getValue().getSExtValue());
+  if (auto constant = dyn_cast<index::BoolConstantOp>(op))
+    return set(int64_t(constant.getValue()));
+  if (isa<index::CastSOp, index::CastUOp>(op))
+    return set(castIndex(op, /*isSigned=*/isa<index::CastSOp>(op)));
+  if (auto comparison = dyn_cast<index::CmpOp>(op))
+    return set(compare(op, arith::CmpIPredicate(comparison.getPred())));
+  auto kind =
+      llvm::StringSwitch<std::optional<Operator>>(op->getName().stripDialect())
+          .Case("add", Operator::Add)
+          .Case("sub", Operator::Sub)
+          .Case("mul", Operator::Mul)
+          .Case("divs", Operator::DivSI)
+          .Case("divu", Operator::DivUI)
+          .Case("ceildivs", Operator::CeilDivSI)
+          .Case("ceildivu", Operator::CeilDivUI)
+          .Case("floordivs", Operator::FloorDivSI)
+          .Case("rems", Operator::RemSI)
+          .Case("remu", Operator::RemUI)
+          .Case("maxs", Operator::Max)
+          .Case("maxu", Operator::MaxUI)
+          .Case("mins", Operator::Min)
+          .Case("minu", Operator::MinUI)
+          .Case("shl", Operator::ShLI)
+          .Case("shrs", Operator::ShRSI)
+          .Case("shru", Operator::ShRUI)
+          .Case("and", Operator::AndI)
+          .Case("or", Operator::OrI)
+          .Case("xor", Operator::XOrI)
+          .Default(std::nullopt);
+  if (!kind)
+    return refuse(op);
+  Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
+  return set(plan::getTypeCount(*kind)
+                 ? applyTyped(*kind, op, {a, b}, op->getOperand(0).getType())
+                 : apply(*kind, a, b));
 }
 
 LogicalResult PlanScalars::translate(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
-      set(constant, integer.getType().isInteger(1)
-                        ? int64_t(!integer.getValue().isZero())
-                        : integer.getValue().getSExtValue());
-    else if (auto number = dyn_cast<FloatAttr>(constant.getValue());
-             number && number.getType().isF32())
-      set(constant, int64_t(number.getValue().bitcastToAPInt().getZExtValue()));
+    translateConstant(op, constant.getValue());
+    return success();
+  }
+  if (isa<ub::PoisonOp>(op)) { // any number will do
+    set(op->getResult(0), 0);
     return success();
   }
   for (Value operand : op->getOperands())
@@ -253,24 +392,50 @@ LogicalResult PlanScalars::translate(Operation *op) {
       return op->emitOpError("expected operands that are sizes, found one of ")
              << "type " << operand.getType()
              << " that a launch plan does not know";
-  requireNonNegative(op);
-  if (auto select = dyn_cast<arith::SelectOp>(op)) {
-    set(select, apply(Operator::Select, get(select.getCondition()),
-                      get(select.getTrueValue()), get(select.getFalseValue())));
+  if (isa<index::IndexDialect>(op->getDialect()))
+    return translateIndex(op);
+  auto set = [&](Number number) {
+    this->set(op->getResult(0), number);
+    return success();
+  };
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return set(apply(Operator::Select, get(select.getCondition()),
+                     get(select.getTrueValue()), get(select.getFalseValue())));
+  if (auto comparison = dyn_cast<arith::CmpIOp>(op))
+    return set(compare(op, comparison.getPredicate()));
+  if (auto comparison = dyn_cast<arith::CmpFOp>(op))
+    return set(compareFloats(comparison));
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return set(castIndex(op, /*isSigned=*/isa<arith::IndexCastOp>(op)));
+  if (translateSizes(op))
+    return success();
+
+  Type type = op->getOperand(0).getType();
+  SmallVector<Number> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(get(operand));
+  // Two numbers: the low half, and the high half or what is carried.
+  if (isa<arith::MulSIExtendedOp, arith::MulUIExtendedOp,
+          arith::AddUIExtendedOp>(op)) {
+    bool isSum = isa<arith::AddUIExtendedOp>(op);
+    Operator high = isSum                             ? Operator::AddUICarry
+                    : isa<arith::MulSIExtendedOp>(op) ? Operator::MulSIHigh
+                                                      : Operator::MulUIHigh;
+    this->set(op->getResult(0),
+              applyTyped(isSum ? Operator::AddI : Operator::MulI, op, operands,
+                         type));
+    this->set(op->getResult(1), applyTyped(high, op, operands, type));
     return success();
   }
-  if (isa<arith::BitcastOp>(op)) { // floats are known by their bits
-    set(op->getResult(0), get(op->getOperand(0)));
-    return success();
-  }
-  if (isa<arith::NegFOp>(op)) { // -0.0 - x
-    set(op->getResult(0),
-        apply(Operator::SubF, int64_t(0x80000000), get(op->getOperand(0))));
-    return success();
-  }
-  if (isa<arith::SIToFPOp>(op)) {
-    set(op->getResult(0), apply(Operator::IntToF, get(op->getOperand(0)), {}));
-    return success();
-  }
-  return op->getNumOperands() == 1 ? translateCast(op) : translateBinary(op);
+  // Whatever else there is has the name that it has in arith and math.
+  std::optional<Operator> kind =
+      plan::parseOperator(op->getName().stripDialect());
+  unsigned types = kind ? plan::getTypeCount(*kind) : 0;
+  bool isTyped = types != 0 && op->getNumResults() == 1 &&
+                 operands.size() == plan::getOperandCount(*kind);
+  Type to = types == 2 ? op->getResult(0).getType() : Type();
+  if (isTyped && plan::takesTypes(*kind, getNumberType(type),
+                                  to ? getNumberType(to) : plan::NumberType()))
+    return set(applyTyped(*kind, op, operands, type, to));
+  return refuse(op);
 }

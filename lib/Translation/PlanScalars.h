@@ -14,6 +14,7 @@
 #ifndef MX_LIB_TRANSLATION_PLANSCALARS_H
 #define MX_LIB_TRANSLATION_PLANSCALARS_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Operation.h"
 #include "mx/Plan/Plan.h"
 #include "llvm/ADT/DenseMap.h"
@@ -24,10 +25,13 @@ class PlanScalars {
 public:
   explicit PlanScalars(plan::Entry &entry) : entry(entry) { open(entry.steps); }
 
-  /// The number that `op` gives for the operands: a constant, one of them, or
-  /// an expression.
+  /// The number that an expression gives: a constant, one of its operands, or
+  /// a value.
+  plan::Number apply(plan::Expression expression);
   plan::Number apply(plan::Operator op, plan::Number a, plan::Number b,
-                     plan::Number c = {});
+                     plan::Number c = {}) {
+    return apply(plan::Expression{op, {a, b, c}, {}, {}, {}});
+  }
   plan::Number mul(plan::Number a, plan::Number b) {
     return apply(plan::Operator::Mul, a, b);
   }
@@ -43,9 +47,18 @@ public:
   plan::Number get(mlir::Value value) const;
   bool has(mlir::Value value) const { return numbers.count(value); }
 
-  /// Whether `op` is arithmetic that a plan can express.
+  /// Whether a plan has numbers of the type: it knows integers and floats of up
+  /// to 64 bits.
+  static bool isNumber(mlir::Type type);
+  /// Whether `op` is arithmetic on such numbers. A plan may still lack it.
   static bool isArithmetic(mlir::Operation *op);
   mlir::LogicalResult translate(mlir::Operation *op);
+
+  /// An unsigned integer in 64 bits, and the low bits of such a number.
+  plan::Number widen(mlir::Operation *at, mlir::Value value);
+  plan::Number narrow(mlir::Operation *at, plan::Number number,
+                      mlir::Type type);
+  void requireNonNegative(mlir::Operation *at, plan::Number number);
 
   /// Requires `condition` unless it is known to hold.
   void require(plan::Number condition, std::string message,
@@ -88,18 +101,26 @@ private:
     size_t computed, requiredNonNegative;
   };
 
-  mlir::LogicalResult translateBinary(mlir::Operation *op);
-  mlir::LogicalResult translateCast(mlir::Operation *op);
-  std::optional<plan::Number> simplify(plan::Operator op, plan::Number a,
-                                       plan::Number b, plan::Number c) const;
+  // PlanScalars.cpp
+  void translateConstant(mlir::Operation *op, mlir::Attribute value);
+  bool translateSizes(mlir::Operation *op);
+  mlir::LogicalResult translateIndex(mlir::Operation *op);
+  plan::Number castIndex(mlir::Operation *op, bool isSigned);
+  plan::Number compare(mlir::Operation *op,
+                       mlir::arith::CmpIPredicate predicate);
+  plan::Number compareFloats(mlir::arith::CmpFOp op);
+  std::optional<plan::Number> divide(mlir::Operation *op);
+  /// An operation of arith or math in the types that it has.
+  plan::Number applyTyped(plan::Operator op, mlir::Operation *at,
+                          llvm::ArrayRef<plan::Number> operands,
+                          mlir::Type type, mlir::Type to = {});
+  std::optional<plan::Number>
+  simplify(const plan::Expression &expression) const;
   std::optional<plan::Number> find(const plan::Expression &expression) const;
   bool isNonNegative(const plan::Expression &expression) const;
   /// Whether an expression may be computed before the steps.
   bool mayPrecede(const plan::Expression &expression) const;
   void requireFits(mlir::Operation *op, plan::Number number);
-  /// Plans know signed numbers only: requires those of unsigned arithmetic to
-  /// be at least 0, where they are the same.
-  void requireNonNegative(mlir::Operation *op);
 
   plan::Entry &entry;
   std::vector<Definition> definitions;

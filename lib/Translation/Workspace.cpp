@@ -49,6 +49,9 @@ public:
   std::vector<Lifetime> run() {
     for (; time < entry.steps.size(); ++time)
       visit(entry.steps[time]);
+    for (const plan::Result &result : entry.results)
+      if (result.isTaken)
+        use(result.buffer);
     return std::move(lifetimes);
   }
 

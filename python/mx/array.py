@@ -34,6 +34,13 @@ class DeviceArray:
         array._pointer = int(pointer)
         return array
 
+    @staticmethod
+    def adopt(pointer, shape, dtype):
+        """Memory that the runtime allocated, which the array then owns."""
+        array = DeviceArray.from_pointer(pointer, shape, dtype)
+        array._owned = True
+        return array
+
     @property
     def size(self):
         return math.prod(self.shape)

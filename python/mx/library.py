@@ -22,7 +22,12 @@ class EntryInfo(Structure):
 class ValueInfo(Structure):
     _fields_ = [("name", c_char_p), ("type", c_char_p), ("dtype", c_char_p),
                 ("item_bytes", c_int32), ("is_number", c_int32),
-                ("rank", c_int32), ("shape", POINTER(c_int64))]
+                ("rank", c_int32), ("shape", POINTER(c_int64)),
+                ("is_taken", c_int32)]
+
+
+class TakenMemory(Structure):
+    _fields_ = [("data", c_void_p), ("shape", POINTER(c_int64))]
 
 
 class Argument(Structure):

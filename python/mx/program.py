@@ -27,6 +27,7 @@ class Value:
     type: str  # in MLIR
     dtype: np.dtype  # numbers that NumPy lacks as bits
     shape: tuple  # None where the call decides; of a number: None
+    is_taken: bool = False  # the launch takes its memory, and knows its shape
 
     @property
     def is_number(self):
@@ -48,7 +49,7 @@ def _read_value(info):
                   for extent in info.shape[:info.rank])
     return Value(info.name.decode(), info.type.decode(),
                  np.dtype(info.dtype.decode()),
-                 None if info.is_number else shape)
+                 None if info.is_number else shape, bool(info.is_taken))
 
 
 class Entry:
@@ -73,11 +74,14 @@ class Entry:
 
     def result_shapes(self, *arguments):
         """The shape of each result of a call with such arguments; () of a
-        number."""
+        number, None where only the run knows it."""
         with self._program._use():
             packed = self._pack(arguments)
             shapes = []
             for index, result in enumerate(self.results):
+                if result.is_taken:
+                    shapes.append(None)
+                    continue
                 rank = len(result.shape or ())
                 shape = (ctypes.c_int64 * max(rank, 1))()
                 call("mxEntryGetResultShape", self._handle, packed,
@@ -95,8 +99,10 @@ class Entry:
 
     def make_results(self, *arguments):
         """Device memory for the results of a call with such arguments; for
-        numbers NumPy arrays without dimensions."""
+        numbers NumPy arrays without dimensions, and None where the launch takes
+        the memory."""
         return [np.zeros((), result.dtype) if result.is_number
+                else None if result.is_taken
                 else empty(shape, result.dtype) for shape, result in zip(
                     self.result_shapes(*arguments), self.results)]
 
@@ -106,7 +112,9 @@ class Entry:
     def launch(self, arguments, results, workspace=None, stream=None):
         """Launches everything the entry does on the stream, into `results`. It
         neither allocates device memory nor waits, unless the entry reads numbers
-        from the device. Results that are numbers are known when it returns."""
+        from the device. Results that are numbers are known when it returns.
+        Where only the run knows the shape of a result, None in the list becomes a
+        DeviceArray, which then owns its memory."""
         with self._program._use():
             packed = self._pack(arguments)
             shapes = self.result_shapes(*arguments)
@@ -115,6 +123,13 @@ class Entry:
                                  f"{len(self.results)} results, found "
                                  f"{len(results)}")
             for index, (value, shape) in enumerate(zip(self.results, shapes)):
+                if value.is_taken:
+                    if results[index] is not None:
+                        raise TypeError(
+                            f"{self._where(value, f'result {index}')}: expected "
+                            "None, as only the run knows its shape, found "
+                            f"{results[index]!r}")
+                    continue
                 if value.is_number:
                     self._check_number(results[index], value, f"result {index}")
                     continue
@@ -127,14 +142,25 @@ class Entry:
                 raise TypeError(f"entry '{self.name}': expected the workspace "
                                 "to be a mx.DeviceArray, found "
                                 f"{type(workspace).__name__}")
+            taken = {}
+            for index, value in enumerate(self.results):
+                if value.is_taken:
+                    shape = (ctypes.c_int64 * max(len(value.shape), 1))()
+                    taken[index] = library.TakenMemory(None, shape)
             pointers = (ctypes.c_void_p * max(len(results), 1))(
-                *[result.ctypes.data if value.is_number else result.pointer
-                  for value, result in zip(self.results, results)])
+                *[ctypes.addressof(taken[index]) if value.is_taken
+                  else result.ctypes.data if value.is_number else result.pointer
+                  for index, (value, result) in enumerate(
+                      zip(self.results, results))])
             call("mxEntryLaunch", self._handle, packed, len(arguments),
                  pointers, len(results),
                  workspace.pointer if workspace is not None else None,
                  workspace.nbytes if workspace is not None else 0,
                  stream_handle(stream))
+            for index, memory in taken.items():
+                value = self.results[index]
+                results[index] = DeviceArray.adopt(
+                    memory.data, memory.shape[:len(value.shape)], value.dtype)
 
     def __call__(self, *arguments):
         """Calls the entry on NumPy arrays: copies them to the device, allocates
@@ -154,6 +180,9 @@ class Entry:
             results = [own(r) if isinstance(r, DeviceArray) else r
                        for r in self.make_results(*on_device)]
             self.launch(on_device, results, own(self.make_workspace(*on_device)))
+            for result, value in zip(results, self.results):
+                if value.is_taken:
+                    own(result)
             return [result.numpy() if isinstance(result, DeviceArray)
                     else result[()] for result in results]
 

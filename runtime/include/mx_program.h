@@ -4,10 +4,10 @@
 |* mx-compile writes a directory: kernels, and for each entry a plan of what  *|
 |* the host does (docs/Manifest.md). These functions load such a directory    *|
 |* and launch its entries on device memory. Launching neither allocates       *|
-|* device memory nor waits for the device, so it may be captured in a CUDA    *|
-|* graph. Every function may be called from any thread; errors are those of   *|
-|* mx_runtime.h. The header that mx-compile writes has a typed function for   *|
-|* each entry.                                                                *|
+|* device memory nor waits for the device, unless the program reads numbers   *|
+|* from it, so it may be captured in a CUDA graph. Every function may be      *|
+|* called from any thread; errors are those of mx_runtime.h. The header that  *|
+|* mx-compile writes has a typed function for each entry.                     *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef MX_PROGRAM_H
@@ -59,6 +59,8 @@ typedef struct mxValueInfo {
   int32_t isNumber;     /* rather than an array */
   int32_t rank;         /* of an array of that dtype */
   const int64_t *shape; /* -1 where the call decides */
+  int32_t isTaken;      /* a result whose shape only the run knows: the launch
+                           takes its memory, and fills in an mxTakenMemory */
 } mxValueInfo;
 MX_API int mxEntryGetArgument(mxEntry entry, int32_t index, mxValueInfo *info);
 MX_API int mxEntryGetResult(mxEntry entry, int32_t index, mxValueInfo *info);
@@ -69,9 +71,17 @@ typedef struct mxArgument {
   const int64_t *shape; /* of an array: its extents, as many as its rank */
 } mxArgument;
 
+/* A result whose shape only the run knows. `data` becomes device memory that is
+ * the caller's from then on (mxMemFree), `shape` has room for the rank. */
+typedef struct mxTakenMemory {
+  void *data;
+  int64_t *shape;
+} mxTakenMemory;
+
 /* Sizes that follow from the arguments' shapes and numbers; the addresses of
  * arrays are not looked at and may be null. They fail where a launch with such
- * arguments would. `shape` has room for the rank of the result. */
+ * arguments would, and for a result that is taken. `shape` has room for the
+ * rank of the result. */
 MX_API int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
                                  int32_t argumentCount, int32_t result,
                                  int64_t *shape);
@@ -84,12 +94,15 @@ MX_API int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
  * Results, workspace and arguments must not overlap, but a result may be the
  * argument that the function updates in place and returns; such arguments are
  * written. A result that is a number lies in host memory and is known when the
- * call returns.
+ * call returns. Of a result that is taken, `results` has the address of an
+ * mxTakenMemory, which is known then too; its contents are there in the order
+ * of the stream.
  *
  * Everything that the plan requires of the arguments is checked before the
  * first launch. A plan that reads a number from the device waits for the stream
- * there, and cannot be captured in a CUDA graph; what it finds wrong after that
- * comes when earlier launches have been made. */
+ * there, one that takes memory at its end; neither can be captured in a CUDA
+ * graph. What is found wrong after a number was read comes when earlier
+ * launches have been made. */
 MX_API int mxEntryLaunch(mxEntry entry, const mxArgument *arguments,
                          int32_t argumentCount, void *const *results,
                          int32_t resultCount, void *workspace,

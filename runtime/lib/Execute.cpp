@@ -109,10 +109,13 @@ Error Execution::checkMemory() {
       return invalid(describe("argument", i, plan.arguments[i]) +
                      ": expected device memory, found a null pointer");
   for (unsigned i = 0; i < plan.results.size(); ++i) {
-    bool isNumber = plan.results[i].isNumber;
-    if (isNumber ? !call.results[i] : isMissing({plan::Buffer::Result, i}))
-      return invalid(describe("result", i, plan.results[i]) + ": expected " +
-                     (isNumber ? "a place for the number" : "device memory") +
+    const plan::Result &result = plan.results[i];
+    bool isOnHost = result.isNumber || result.isTaken;
+    if (isOnHost ? !call.results[i] : isMissing({plan::Buffer::Result, i}))
+      return invalid(describe("result", i, result) + ": expected " +
+                     (result.isNumber  ? "a place for the number"
+                      : result.isTaken ? "an mxTakenMemory"
+                                       : "device memory") +
                      ", found a null pointer");
   }
   int64_t bytes = numbers.get(plan.workspaceBytes);
@@ -140,6 +143,8 @@ int64_t Execution::getAddress(const plan::Buffer &of) const {
   case plan::Buffer::Work:
     return toInteger(call.workspace) +
            numbers.get(plan.workBuffers[buffer.index].offset);
+  case plan::Buffer::Taken:
+    return numbers.taken[buffer.index].address;
   case plan::Buffer::Chosen: // none is, once it is resolved
     break;
   }
@@ -147,8 +152,11 @@ int64_t Execution::getAddress(const plan::Buffer &of) const {
 }
 
 Error Execution::encode(size_t index, const plan::TensorMap &map) {
-  if (index >= maps.size())
+  if (index >= maps.size()) {
     maps.resize(index + 1);
+    mapBuffers.resize(index + 1);
+  }
+  mapBuffers[index] = numbers.resolve(map.buffer);
   std::vector<int64_t> dims, strides;
   for (const plan::Number &dim : map.dims)
     dims.push_back(numbers.get(dim));
@@ -196,6 +204,8 @@ Error Execution::run() {
     return error;
   if (Error error = submit())
     return error;
+  if (Error error = giveResults())
+    return error;
   writeNumbers();
   return {};
 }
@@ -213,6 +223,11 @@ Error mx::runtime::getResultShape(const mxEntryImpl &entry, const Call &call,
     return inEntry(plan, invalid("expected a result below " +
                                  std::to_string(plan.results.size()) +
                                  ", found " + std::to_string(index)));
+  if (plan.results[size_t(index)].isTaken)
+    return inEntry(plan, invalid(describe("result", size_t(index),
+                                          plan.results[size_t(index)]) +
+                                 ": expected a shape that is known before the "
+                                 "call, found one that only the run knows"));
   Execution execution(entry, call);
   if (Error error = execution.prepare(/*withAddresses=*/false))
     return inEntry(plan, error);

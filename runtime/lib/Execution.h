@@ -5,6 +5,10 @@
 // is launched. Then the steps are taken in order. What they put on the stream
 // is kept back until the plan has ended, or must wait for a number from the
 // device: a call that is refused before that has launched nothing.
+//
+// Memory whose size only the run knows is taken on the way. What no name shows
+// any more is taken again; all but what becomes a result is given back when the
+// device has done the call.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_EXECUTION_H
@@ -18,6 +22,9 @@ class Execution {
 public:
   Execution(const mxEntryImpl &entry, const Call &call)
       : entry(entry), plan(*entry.plan), call(call) {}
+  ~Execution();
+  Execution(const Execution &) = delete;
+  Execution &operator=(const Execution &) = delete;
 
   /// Computes all numbers that are known before the steps; with addresses those
   /// of the call must be there.
@@ -46,6 +53,16 @@ private:
   int64_t getAddress(const plan::Buffer &buffer) const;
   void writeNumbers();
 
+  // Memory.cpp
+  Error getMemory(int64_t bytes, plan::Buffer &buffer);
+  /// The memory of a new or an unused allocation of at least `bytes`.
+  Error findMemory(int64_t bytes, size_t &index);
+  Error allocate(int64_t bytes, void *&memory);
+  /// Gives back, once the device has done its work, what nothing shows.
+  Error release();
+  std::vector<bool> findShown() const;
+  Error giveResults();
+
   // Steps.cpp
   Error take(const std::vector<plan::Step> &steps);
   Error take(const plan::Step &step);
@@ -54,8 +71,13 @@ private:
   Error takeCompute(const plan::Step &step);
   Error takeRead(const plan::Step &step);
   void takeChoose(const plan::Step &step);
+  Error takeMemory(const plan::Step &step);
   Error takeIf(const plan::Step &step);
+  Error takeSwitch(const plan::Step &step);
   Error takeFor(const plan::Step &step);
+  Error takeWhile(const plan::Step &step);
+  Error takeBlock(const plan::Block &block,
+                  const std::vector<plan::Operand> &names);
   void assign(const std::vector<plan::Operand> &names,
               const std::vector<plan::Operand> &values);
   void store(const plan::Parameter &parameter, uint8_t *place) const;
@@ -73,6 +95,10 @@ private:
   plan::Inputs inputs;
   plan::Numbers numbers;
   std::vector<std::array<uint8_t, target::kTensorMapBytes>> maps;
+  /// What the maps show.
+  std::vector<plan::Buffer> mapBuffers;
+  /// Bytes of each allocation of `numbers.taken`; 0 where it was given away.
+  std::vector<int64_t> capacities;
   std::vector<Command> commands;
   /// Of the step that is being taken, in each block around it.
   std::vector<size_t> position;

@@ -80,6 +80,9 @@ int mxEntryGetInfo(mxEntry entry, mxEntryInfo *info) {
   });
 }
 
+static int32_t isTaken(const plan::Result &result) { return result.isTaken; }
+static int32_t isTaken(const plan::Argument &) { return 0; }
+
 /// Answers for value `index` of `values`; `shapeOf` gives its shape.
 template <class T, class F>
 static int getValue(const char *function, mxEntry entry, int32_t index,
@@ -99,7 +102,7 @@ static int getValue(const char *function, mxEntry entry, int32_t index,
     *info = {value.name.c_str(),  value.type.c_str(),
              value.dtype.c_str(), int32_t(plan::getItemBytes(value.dtype)),
              value.isNumber,      int32_t(shape.size()),
-             shape.data()};
+             shape.data(),        isTaken(value)};
     return {};
   };
   return onEntry(entry, answer, function);

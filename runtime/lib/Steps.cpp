@@ -1,8 +1,8 @@
 //===- Steps.cpp - What a plan does, in order -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nothing here allocates on the device, and only a step that reads a number
-// waits for it. However a file was made, the number of steps is bounded.
+// Only a step that reads a number waits for the device. However a file was
+// made, the number of steps is bounded.
 //===----------------------------------------------------------------------===//
 
 #include "Execution.h"
@@ -65,7 +65,7 @@ void Execution::store(const Parameter &parameter, uint8_t *place) const {
   }
   case Parameter::Float: {
     int64_t bits = numbers.get(parameter.number); // little-endian
-    return put(&bits, 4);
+    return put(&bits, parameter.bytes);
   }
   case Parameter::Argument:
     return put(
@@ -150,8 +150,9 @@ Error Execution::takeCompute(const Step &step) {
   std::string why;
   std::optional<int64_t> value = numbers.compute(step.expression, why);
   const plan::Number &name = step.results[0].number;
-  if (!value)
-    return atStep(name.str() + " = " + why);
+  if (!value) // a place says more than the number of a step
+    return step.expression.place.empty() ? atStep(name.str() + " = " + why)
+                                         : Error(MX_ERROR_INVALID_VALUE, why);
   numbers.set(name, *value);
   return {};
 }
@@ -205,12 +206,23 @@ void Execution::assign(const std::vector<Operand> &names,
 // Control flow
 //===----------------------------------------------------------------------===//
 
-Error Execution::takeIf(const Step &step) {
-  const plan::Block &block = step.blocks[numbers.get(step.condition) == 0];
+Error Execution::takeBlock(const plan::Block &block,
+                           const std::vector<Operand> &names) {
   if (Error error = take(block.steps))
     return error;
-  assign(step.results, block.yields);
+  assign(names, block.yields);
   return {};
+}
+
+Error Execution::takeIf(const Step &step) {
+  return takeBlock(step.blocks[numbers.get(step.condition) == 0], step.results);
+}
+
+Error Execution::takeSwitch(const Step &step) {
+  auto found = std::find(step.cases.begin(), step.cases.end(),
+                         numbers.get(step.condition));
+  return takeBlock(step.blocks[size_t(found - step.cases.begin())],
+                   step.results);
 }
 
 Error Execution::takeFor(const Step &step) {
@@ -225,13 +237,33 @@ Error Execution::takeFor(const Step &step) {
     if (Error error = count())
       return error;
     numbers.set(step.induction, i);
-    if (Error error = take(block.steps))
+    if (Error error = takeBlock(block, step.results))
       return error;
-    assign(step.results, block.yields);
     if (__builtin_add_overflow(i, by, &i))
       break;
   }
   return {};
+}
+
+Error Execution::takeWhile(const Step &step) {
+  auto middle = step.results.begin() + std::ptrdiff_t(step.inits.size());
+  std::vector<Operand> carries(step.results.begin(), middle),
+      passes(middle, step.results.end());
+  const plan::Block &test = step.blocks[0], &body = step.blocks[1];
+  std::vector<Operand> passed(test.yields.begin() + 1, test.yields.end());
+  assign(carries, step.inits);
+  while (true) {
+    if (Error error = count())
+      return error;
+    if (Error error = take(test.steps))
+      return error;
+    bool isDone = numbers.get(test.yields[0].number) == 0;
+    assign(passes, passed);
+    if (isDone)
+      return {};
+    if (Error error = takeBlock(body, carries))
+      return error;
+  }
 }
 
 Error Execution::take(const Step &step) {
@@ -257,10 +289,16 @@ Error Execution::take(const Step &step) {
   case Step::Choose:
     takeChoose(step);
     return {};
+  case Step::Take:
+    return takeMemory(step);
   case Step::If:
     return takeIf(step);
+  case Step::Switch:
+    return takeSwitch(step);
   case Step::For:
     return takeFor(step);
+  case Step::While:
+    return takeWhile(step);
   }
   return {};
 }

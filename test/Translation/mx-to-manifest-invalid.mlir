@@ -19,22 +19,25 @@ func.func @blocks() attributes {mxplan.arguments = [], mxplan.results = []} {
 
 // -----
 
-func.func @floats(%f: f64) attributes {mxplan.arguments = [#mxplan.value<"f", f64, f64>], mxplan.results = []} {
-  // expected-error @below {{'arith.mulf' op expected arithmetic on sizes, allocations, copies, launches, scf.if, scf.for and calls in a launch plan, found another operation}}
-  %0 = arith.mulf %f, %f : f64
+func.func @floats(%n: i64) attributes {mxplan.arguments = [#mxplan.value<"n", i64, i64>], mxplan.results = []} {
+  // expected-error @below {{'arith.sitofp' op expected arithmetic on numbers of up to 64 bits, allocations, copies, launches, control flow of scf and calls in a launch plan, found another operation}}
+  %0 = arith.sitofp %n : i64 to f80
   return
 }
 
 // -----
 
-func.func @while(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
-  // expected-error @below {{'scf.while' op expected arithmetic on sizes, allocations, copies, launches, scf.if, scf.for and calls in a launch plan, found another operation}}
-  scf.while : () -> () {
-    %true = arith.constant true
-    scf.condition(%true)
-  } do {
-    scf.yield
-  }
+func.func @power(%n: i64) attributes {mxplan.arguments = [#mxplan.value<"n", i64, i64>], mxplan.results = []} {
+  // expected-error @below {{'math.ipowi' op expected arithmetic of arith or math on integers of up to 64 bits, f16, bf16, f32 and f64 that a launch plan has (docs/Manifest.md), found another operation}}
+  %0 = math.ipowi %n, %n : i64
+  return
+}
+
+// -----
+
+func.func @vectors(%n: i64) attributes {mxplan.arguments = [#mxplan.value<"n", i64, i64>], mxplan.results = []} {
+  // expected-error @below {{'vector.broadcast' op expected arithmetic on numbers of up to 64 bits, allocations, copies, launches, control flow of scf and calls in a launch plan, found another operation}}
+  %0 = vector.broadcast %n : i64 to vector<4xi64>
   return
 }
 
@@ -47,31 +50,11 @@ func.func @strided(%x: !mxplan.buffer) attributes {mxplan.arguments = [#mxplan.v
 
 // -----
 
-func.func @results(%x: !mxplan.buffer, %at: index) -> (!mxplan.buffer, index)
-    attributes {mxplan.arguments = [#mxplan.value<"x", memref<4xf32>, memref<4xf32>>, #mxplan.value<"at", index, index>],
-                mxplan.results = [#mxplan.value<"y", memref<?xf32>, memref<?xf32>>]} {
-  %n = mxplan.read %x[%at] : index
-  // expected-error @below {{'func.return' op expected results whose extents follow from the arguments in a launch plan, found one that only the run knows in result 0}}
-  return %x, %n : !mxplan.buffer, index
-}
-
-// -----
-
-func.func @memory(%x: !mxplan.buffer, %at: index)
-    attributes {mxplan.arguments = [#mxplan.value<"x", memref<4xf32>, memref<4xf32>>, #mxplan.value<"at", index, index>],
-                mxplan.results = []} {
-  %n = mxplan.read %x[%at] : index
-  // expected-error @below {{'mxplan.alloc' op expected memory whose size follows from the arguments in a launch plan, found one that only the run knows: give it the largest size that it may have}}
-  %y = mxplan.alloc %n
-  return
-}
-
-// -----
-
-func.func @carried(%n: index, %f: f64) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>, #mxplan.value<"f", f64, f64>], mxplan.results = []} {
+func.func @carried(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
+  %wide = arith.constant 1 : i128
   // expected-error @below {{'scf.for' op expected operands that a launch plan knows}}
-  %r = scf.for %i = %n to %n step %n iter_args(%g = %f) -> f64 {
-    scf.yield %g : f64
+  %r = scf.for %i = %n to %n step %n iter_args(%g = %wide) -> i128 {
+    scf.yield %g : i128
   }
   return
 }
@@ -80,23 +63,27 @@ func.func @carried(%n: index, %f: f64) attributes {mxplan.arguments = [#mxplan.v
 
 func.func @chosen(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
   %c = arith.cmpi eq, %n, %n : index
-  // expected-error @below {{'scf.if' op expected control flow that gives arrays, integers and f32 in a launch plan, found one that gives 'f64'}}
-  %r = scf.if %c -> f64 {
-    %0 = arith.constant 0.0 : f64
-    scf.yield %0 : f64
+  // expected-error @below {{'scf.if' op expected control flow that gives arrays and numbers of up to 64 bits in a launch plan, found one that gives 'i128'}}
+  %r = scf.if %c -> i128 {
+    %0 = arith.constant 0 : i128
+    scf.yield %0 : i128
   } else {
-    %1 = arith.constant 1.0 : f64
-    scf.yield %1 : f64
+    %1 = arith.constant 1 : i128
+    scf.yield %1 : i128
   }
   return
 }
 
 // -----
 
-func.func @number(%f: f64) -> f64
-    attributes {mxplan.arguments = [#mxplan.value<"f", f64, f64>], mxplan.results = [#mxplan.value<"g", f64, f64>]} {
-  // expected-error @below {{'func.return' op expected results that are arrays and integers in a launch plan, found 'f64'}}
-  return %f : f64
+func.func @blocks_within(%n: index) attributes {mxplan.arguments = [#mxplan.value<"n", index, index>], mxplan.results = []} {
+  // expected-error @below {{'scf.execute_region' op expected one block in a launch plan, found 2}}
+  scf.execute_region {
+    llvm.br ^a
+  ^a:
+    scf.yield
+  }
+  return
 }
 
 // -----

@@ -202,7 +202,7 @@ func.func @calls(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
 // CHECK-NEXT:   ["lt", 0, "arg1"]
 // CHECK-NEXT: ],
 // CHECK:      "if": "v0",
-// CHECK:      {"compute": "v1", "as": ["floordiv", 64, "arg1"]},
+// CHECK:      {"compute": "v1", "as": ["floordivsi.i64", 64, "arg1", "{{.*}}"]},
 // CHECK-NEXT: {"memset": "arg0", "byte": 0, "bytes": "v1"}
 func.func @guarded(%x: !mxplan.buffer, %n: index)
     attributes {mxplan.arguments = [#mxplan.value<"x", memref<16xf32>, memref<16xf32>>, #mxplan.value<"n", index, index>],
@@ -219,24 +219,22 @@ func.func @guarded(%x: !mxplan.buffer, %n: index)
 
 // -----
 
-// f32s are known by their bits. Narrow integers must not wrap around.
+// Other numbers than sizes are computed in their types; floats are known by
+// their bits.
 
 // CHECK:      "name": "floats",
 // CHECK:      {"name": "g", "type": "f32", "dtype": "f4", "value": "v[[G:[0-9]+]]"}
 // CHECK:      "values": [
-// CHECK-NEXT:   ["add", "arg1", "arg1"],
-// CHECK-NEXT:   ["le", -2147483648, "v0"],
-// CHECK-NEXT:   ["le", "v0", 2147483647],
-// CHECK-NEXT:   ["min", "v1", "v2"],
-// CHECK-NEXT:   ["itof", "v0"],
-// CHECK-NEXT:   ["divf", 1065353216, "arg0.bits"],
-// CHECK-NEXT:   ["subf", 2147483648, "v5"],
-// CHECK-NEXT:   ["ltf", "v6", "v4"],
-// CHECK-NEXT:   ["select", "v7", "v4", "v6"],
-// CHECK-NEXT:   ["mulf", "v8", "v4"]
+// CHECK-NEXT:   ["addi.i32", "arg1", "arg1"],
+// CHECK-NEXT:   ["sitofp.i32.f32", "v0"],
+// CHECK-NEXT:   ["divf.f32", 1065353216, "arg0.bits"],
+// CHECK-NEXT:   ["negf.f32", "v2"],
+// CHECK-NEXT:   ["olt.f32", "v3", "v1"],
+// CHECK-NEXT:   ["select", "v4", "v1", "v3"],
+// CHECK-NEXT:   ["mulf.f32", "v5", "v1"]
 // CHECK-NEXT: ],
-// CHECK:      {"condition": "v3", "message": "{{.*}}expected a number of 32 bits, found {}", "values": ["v0"]}
-// CHECK:      "args": [{"f32": "v9"}, {"argument": 0}, {"bytes": "0000803f"}, {"i8": "v7"}]
+// CHECK:      "requires": [],
+// CHECK:      "args": [{"f32": "v6"}, {"argument": 0}, {"bytes": "0000803f"}, {"i8": "v4"}]
 module attributes {gpu.container_module} {
   func.func @floats(%f: f32, %n: i32) -> f32
       attributes {mxplan.arguments = [#mxplan.value<"f", f32, f32>, #mxplan.value<"n", i32, i32>],
@@ -259,4 +257,91 @@ module attributes {gpu.container_module} {
       }
     }
   }
+}
+
+// -----
+
+// Loops until something holds, and one block of several. The test of a loop
+// gives what the body and what comes after it get.
+
+// CHECK:      "name": "until",
+// CHECK:      "steps": [
+// CHECK-NEXT:   {
+// CHECK-NEXT:     "while": ["buf0", "v0"],
+// CHECK-NEXT:     "init": ["arg0", "arg1"],
+// CHECK-NEXT:     "passes": ["v1", "buf1"],
+// CHECK-NEXT:     "test": {
+// CHECK-NEXT:       "steps": [
+// CHECK-NEXT:         {"read": "buf0", "offset": 0, "dtype": "u2", "to": "v2"},
+// CHECK-NEXT:         {"compute": "v3", "as": ["olt.bf16", "v2", 16256]}
+// CHECK-NEXT:       ],
+// CHECK-NEXT:       "yields": ["v3", "v0", "buf0"]
+// CHECK-NEXT:     },
+// CHECK-NEXT:     "do": {
+// CHECK-NEXT:       "steps": [
+// CHECK-NEXT:         {"choose": "buf2", "among": ["work0", "work1"], "besides": ["buf1"]},
+// CHECK-NEXT:         {"copy": "buf1", "to": "buf2", "bytes": 64},
+// CHECK-NEXT:         {
+// CHECK-NEXT:           "switch": "v1",
+// CHECK-NEXT:           "cases": [1, 5],
+// CHECK-NEXT:           "results": ["v4"],
+// CHECK-NEXT:           "do": [
+// CHECK:                  "yields": [7]
+// CHECK:                  "yields": ["v1"]
+// CHECK:                  "yields": [0]
+// CHECK:            "yields": ["buf2", "v4"]
+func.func @until(%x: !mxplan.buffer, %n: index) -> !mxplan.buffer
+    attributes {mxplan.arguments = [#mxplan.value<"x", memref<32xbf16>, memref<32xbf16>>, #mxplan.value<"n", index, index>],
+                mxplan.results = [#mxplan.value<"y", memref<32xbf16>, memref<32xbf16>>]} {
+  %c0 = arith.constant 0 : index
+  %c7 = arith.constant 7 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant 1.0 : bf16
+  %k, %y = scf.while (%a = %x, %i = %n) : (!mxplan.buffer, index) -> (index, !mxplan.buffer) {
+    %first = mxplan.read %a[%c0] : bf16
+    %more = arith.cmpf olt, %first, %one : bf16
+    scf.condition(%more) %i, %a : index, !mxplan.buffer
+  } do {
+  ^bb0(%i: index, %a: !mxplan.buffer):
+    %b = mxplan.alloc %c64
+    mxplan.copy %a to %b bytes(%c64)
+    %j = scf.index_switch %i -> index
+    case 1 {
+      scf.yield %c7 : index
+    }
+    case 5 {
+      scf.yield %i : index
+    }
+    default {
+      scf.yield %c0 : index
+    }
+    scf.yield %b, %j : !mxplan.buffer, index
+  }
+  return %y : !mxplan.buffer
+}
+
+// -----
+
+// Memory whose size a number of the device decides is taken on the way, and a
+// result of such a size keeps it.
+
+// CHECK:      "name": "taken",
+// CHECK:      {"name": "y", "type": "memref<?xf32>", "dtype": "f4", "shape": ["v0"], "from": "buf0"}
+// CHECK:      "workspace": 0,
+// CHECK:      "steps": [
+// CHECK-NEXT:   {"read": "arg0", "offset": 0, "dtype": "i8", "to": "v0"},
+// CHECK-NEXT:   {"compute": "v1", "as": ["mul", "v0", 4]},
+// CHECK-NEXT:   {"take": "buf0", "bytes": "v1"},
+// CHECK-NEXT:   {"memset": "buf0", "byte": 0, "bytes": "v1"}
+// CHECK-NEXT: ]
+func.func @taken(%x: !mxplan.buffer) -> (!mxplan.buffer, index)
+    attributes {mxplan.arguments = [#mxplan.value<"x", memref<4xindex>, memref<4xindex>>],
+                mxplan.results = [#mxplan.value<"y", memref<?xf32>, memref<?xf32>>]} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %n = mxplan.read %x[%c0] : index
+  %bytes = arith.muli %n, %c4 : index
+  %y = mxplan.alloc %bytes
+  mxplan.fill %y, 0 bytes(%bytes)
+  return %y, %n : !mxplan.buffer, index
 }

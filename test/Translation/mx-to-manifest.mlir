@@ -217,10 +217,12 @@ module attributes {gpu.container_module} {
 
 // CHECK:      "name": "bits",
 // CHECK:      "values": [
-// CHECK-NEXT:   ["lt", 0, "arg0.bits"]
+// CHECK-NEXT:   ["bitcast.f32.i32", "arg0.bits"],
+// CHECK-NEXT:   ["extui.i32.i64", "v0"],
+// CHECK-NEXT:   ["lt", 0, "v1"]
 // CHECK-NEXT: ],
 // CHECK-NEXT: "requires": [
-// CHECK-NEXT:   {"condition": "v0", "message": "{{.*}}: expected another number than 0, found {}", "values": ["arg0.bits"]}
+// CHECK-NEXT:   {"condition": "v2", "message": "{{.*}}: expected another number than 0, found {}", "values": ["v1"]}
 // CHECK-NEXT: ],
 func.func @bits(%f: f32) {
   %c0 = arith.constant 0 : index

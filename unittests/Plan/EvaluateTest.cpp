@@ -43,7 +43,7 @@ TEST_F(Evaluate, Values) {
 TEST_F(Evaluate, Bits) {
   inputs.integers[2] = 0x3F800000;
   entry().values.push_back(
-      {Operator::Add, {Number(Number::ArgumentBits, 2), 1, 0}});
+      {Operator::Add, {Number(Number::ArgumentBits, 2), 1, 0}, {}, {}, {}});
   ASSERT_EQ(run(), "");
   EXPECT_EQ(numbers.values.back(), 0x3F800001);
 }
@@ -67,11 +67,16 @@ TEST_F(Evaluate, Requirement) {
 }
 
 TEST_F(Evaluate, ArithmeticErrors) {
-  entry().values[0] = {Operator::CeilDiv, {Number(Number::Extent, 0, 0), 0, 0}};
-  EXPECT_EQ(run(), "a size computed from the arguments: ceildiv(300, 0): "
-                   "expected a divisor of at least 1");
-  entry().values[0] = {Operator::Mul,
-                       {Number(Number::Extent, 0, 0), INT64_MAX, 0}};
+  Expression &value = entry().values[0];
+  value.op = Operator::CeilDiv;
+  value.operands = {Number(Number::Extent, 0, 0), 0, 0};
+  EXPECT_EQ(run(), "a size computed from the arguments: expected a divisor of "
+                   "at least 1, found 0");
+  value.place = "x.mlir:3:5: ";
+  EXPECT_EQ(run(), "x.mlir:3:5: expected a divisor of at least 1, found 0");
+  value.place.clear();
+  value.op = Operator::Mul;
+  value.operands[1] = INT64_MAX;
   EXPECT_EQ(run(), "a size computed from the arguments: 300 * "
                    "9223372036854775807 does not fit into 64 bits");
 }

@@ -70,11 +70,20 @@ TEST(Manifest, Refused) {
        "14:77: entries[0].arguments[0].shape[0]: expected an integer, found a "
        "string"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"div\", \"arg0[0]\", 128]",
-       "22:10: entries[0].values[0][0]: expected one of add, sub, mul, "
-       "floordiv, ceildiv, mod, min, max, select, eq, ne, lt, le, addf, "
-       "subf, mulf, divf, eqf, ltf, lef, itof, found 'div'"},
+       "22:10: entries[0].values[0][0]: expected an operator such as add, "
+       "addi.i32 or truncf.f64.bf16, found 'div'"},
+      {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"addi\", \"arg0[0]\", 128]",
+       "22:10: entries[0].values[0][0]: expected an operator such as add, "
+       "addi.i32 or truncf.f64.bf16, found 'addi'"},
+      {"[\"ceildiv\", \"arg0[0]\", 128]",
+       "[\"truncf.f16.f32\", \"arg0[0]\", 128]",
+       "22:10: entries[0].values[0][0]: expected an operator such as add, "
+       "addi.i32 or truncf.f64.bf16, found 'truncf.f16.f32'"},
+      {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\", 128, 5]",
+       "22:37: entries[0].values[0][3]: expected a string, found an integer"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\"]",
-       "22:9: entries[0].values[0]: expected 2 operands of ceildiv, found 1"},
+       "22:9: entries[0].values[0]: expected 2 operands of ceildiv and "
+       "perhaps a place, found 1"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[]",
        "22:9: entries[0].values[0]: expected an operator and its operands"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"v1\", 512]",
@@ -97,7 +106,7 @@ TEST(Manifest, Refused) {
        "arg0, arg0[1], arg0.bits, arg0.address, result0.address, "
        "work0.address or sm_count, found 'm'"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg1.bits\", 512]",
-       "23:17: entries[0].values[1][1]: expected an argument that is an f32, "
+       "23:17: entries[0].values[1][1]: expected an argument that is a float, "
        "found 'arg1.bits'"},
       {"\"workspace\": \"v1\"", "\"workspace\": \"v3\"",
        "33:20: entries[0].workspace: expected a size that follows from no "
@@ -133,7 +142,7 @@ TEST(Manifest, Refused) {
        "41:37: entries[0].steps[0].byte: expected 0 to 255, found 256"},
       {"{\"buffer\": \"work0\"}, ", "{}, ",
        "42:79: entries[0].steps[1].args[1]: expected one of buffer, "
-       "tensor_map, i64, i32, i16, i8, f32, bytes, argument"},
+       "tensor_map, i64, i32, i16, i8, f64, f32, f16, bytes, argument"},
   };
   for (auto [from, to, error] : cases)
     EXPECT_EQ(refuse(from, to), error) << to;

@@ -146,7 +146,7 @@ TEST_F(Flow, RefusesLoopsThatDoNotEnd) {
       << mxGetLastError();
   EXPECT_EQ(launch(INT64_MAX, 3), MX_ERROR_INVALID_VALUE);
   EXPECT_NE(std::string(mxGetLastError())
-                .find("expected at most 1048576 steps in a call, found more"),
+                .find("expected at most 33554432 steps in a call, found more"),
             std::string::npos)
       << mxGetLastError();
   mxClearError();

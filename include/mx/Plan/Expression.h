@@ -3,9 +3,9 @@
 //
 // Grids, sizes and extents are not known when a program is compiled, but how
 // they follow from the arguments is. A plan lists the operations in order, so
-// that each is computed once and nothing recurses. Arithmetic is that of 64-bit
-// integers; what does not fit, and a division by zero, is an error with the
-// operands in it.
+// that each is computed once and nothing recurses. Arithmetic on sizes is that
+// of 64-bit integers; what does not fit, and a division by zero, is an error.
+// What else a program computes on the host is done in the types it names.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_PLAN_EXPRESSION_H
@@ -26,7 +26,7 @@ struct Number {
     Value,           ///< "v3": what expression 3 gives
     Extent,          ///< "arg0[1]": a dimension of an array argument
     Argument,        ///< "arg2": an argument that is an integer
-    ArgumentBits,    ///< "arg2.bits": those of an argument that is an f32
+    ArgumentBits,    ///< "arg2.bits": those of an argument that is a float
     ArgumentAddress, ///< "arg0.address"
     ResultAddress,   ///< "result0.address"
     WorkAddress,     ///< "work0.address"
@@ -53,6 +53,26 @@ struct Number {
   static std::optional<Number> parse(std::string_view text);
 };
 
+/// What arithmetic is done in. Every number is held as 64 bits: an integer
+/// with its sign, an i1 as 0 or 1, a float as its bits, with zeros above.
+struct NumberType {
+  enum Kind : uint8_t { None, Integer, F16, BF16, F32, F64 };
+  Kind kind = None;
+  /// Bits of an integer, 1 to 64.
+  uint8_t width = 0;
+
+  bool isFloat() const { return kind >= F16; }
+  bool operator==(const NumberType &other) const {
+    return kind == other.kind && width == other.width;
+  }
+  /// As in MLIR: "i32", "bf16".
+  std::string str() const;
+  static std::optional<NumberType> parse(std::string_view text);
+};
+
+/// Those of sizes first, which have no type: 64 bits, and what does not fit is
+/// an error. The others are operations of the arith and math dialects in one
+/// type; conversions name two.
 enum class Operator : uint8_t {
   Add,
   Sub,
@@ -67,39 +87,118 @@ enum class Operator : uint8_t {
   Ne,
   Lt,
   Le,
-  // Of f32s, by their bits; each is rounded to nearest even.
+  // Integers.
+  AddI,
+  SubI,
+  MulI,
+  DivSI,
+  DivUI,
+  RemSI,
+  RemUI,
+  FloorDivSI,
+  CeilDivSI,
+  CeilDivUI,
+  AndI,
+  OrI,
+  XOrI,
+  ShLI,
+  ShRSI,
+  ShRUI,
+  MinSI,
+  MaxSI,
+  MinUI,
+  MaxUI,
+  MulSIHigh,
+  MulUIHigh,
+  AddUICarry,
+  AbsI,
+  CtLZ,
+  CtTZ,
+  CtPop,
+  SLt,
+  SLe,
+  ULt, // of floats: less or unordered
+  ULe,
+  // Floats.
   AddF,
   SubF,
   MulF,
   DivF,
-  EqF,
-  LtF,
-  LeF,
-  IntToF
+  RemF,
+  NegF,
+  AbsF,
+  CopySign,
+  Fma,
+  Sqrt,
+  Floor,
+  Ceil,
+  Trunc,
+  Round,
+  RoundEven,
+  MinimumF,
+  MaximumF,
+  MinNumF,
+  MaxNumF,
+  OEq,
+  OLt,
+  OLe,
+  ONe,
+  Ord,
+  UEq,
+  UNe,
+  Uno,
+  IsFinite,
+  IsInf,
+  IsNaN,
+  IsNormal,
+  // From one type to another.
+  ExtSI,
+  ExtUI,
+  TruncI,
+  SIToFP,
+  UIToFP,
+  FPToSI,
+  FPToUI,
+  ExtF,
+  TruncF,
+  Bitcast
 };
-inline constexpr unsigned kNumOperators = 21;
+inline constexpr unsigned kNumOperators = unsigned(Operator::Bitcast) + 1;
 
 const char *getName(Operator op);
 std::optional<Operator> parseOperator(std::string_view name);
 unsigned getOperandCount(Operator op);
+/// How many types it names: 0, 1 or 2.
+unsigned getTypeCount(Operator op);
+/// Whether it may be done in these types.
+bool takesTypes(Operator op, NumberType type, NumberType to);
+/// Whether it fails for a divisor that is 0 (or, of sizes, below 1).
+bool isDivision(Operator op);
 
 using Operands = std::array<int64_t, 3>;
 
-/// The result, or nothing and why. Divisors must be at least 1; quotients are
-/// rounded down or up and remainders are not negative; comparisons give 1 or 0;
-/// `select` gives its second operand unless the first is 0. Of f32s the low 32
-/// bits of a number count, and the others of a result are 0.
-std::optional<int64_t> apply(Operator op, const Operands &operands,
-                             std::string &error);
-
+/// An operator, its types and what it is applied to.
 struct Expression {
   Operator op = Operator::Add;
   std::array<Number, 3> operands;
+  NumberType type, to;
+  /// Where it stands in the program, for messages: "x.mlir:3:5: " or nothing.
+  std::string place;
 
   bool operator==(const Expression &other) const {
-    return op == other.op && operands == other.operands;
+    return op == other.op && operands == other.operands && type == other.type &&
+           to == other.to;
   }
 };
+
+/// The result, or nothing and why.
+///
+/// Of sizes: divisors must be at least 1; quotients are rounded down or up and
+/// remainders are not negative; comparisons give 1 or 0; `select` gives its
+/// second operand unless the first is 0. Of the others docs/Spec.md says what
+/// they give; only a division by 0 has no result.
+std::optional<int64_t> apply(const Expression &expression,
+                             const Operands &operands, std::string &error);
 
 } // namespace mx::plan
 

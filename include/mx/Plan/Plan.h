@@ -28,16 +28,16 @@ inline constexpr int64_t kWorkspaceAlignment = 256;
 inline constexpr int64_t kDynamic = -1;
 
 /// Steps that one call may take, each round of a loop included: what a file
-/// asks for must end.
-inline constexpr int64_t kMaxSteps = int64_t(1) << 20;
+/// asks for must end. That is about a second of arithmetic.
+inline constexpr int64_t kMaxSteps = int64_t(1) << 25;
 
 /// Blocks within one another: a file is nested no deeper than Json.cpp reads.
 inline constexpr size_t kMaxDepth = 32;
 
-/// Device memory: brought by the caller, a part of the workspace, or one of
-/// those that a step chose.
+/// Device memory: brought by the caller, a part of the workspace, one of those
+/// that a step chose, or, once that is known, memory that a step took.
 struct Buffer {
-  enum Kind : uint8_t { Argument, Result, Work, Chosen };
+  enum Kind : uint8_t { Argument, Result, Work, Chosen, Taken };
   Kind kind = Argument;
   unsigned index = 0;
 
@@ -68,6 +68,10 @@ struct Result : Value {
   std::vector<Number> shape;
   /// Of a number.
   Number value;
+  /// Whether only the run knows the shape: the call takes the memory, and gives
+  /// what `buffer` is at the end.
+  bool isTaken = false;
+  Buffer buffer;
 };
 
 /// Checked before anything is launched. In `message` each "{}" stands for one
@@ -103,7 +107,7 @@ struct Parameter {
     Pointer,   ///< the address of `buffer`
     TensorMap, ///< 128 bytes of tensor map `index`
     Integer,   ///< `number` in `bytes` bytes
-    Float,     ///< the f32 whose bits `number` are
+    Float,     ///< the float of `bytes` bytes whose bits `number` are
     Argument,  ///< the number that is argument `index`
     Bytes      ///< `data`
   };
@@ -143,8 +147,11 @@ struct Step {
     Encode,  ///< tensor map `index`
     Read,    ///< waits; `results[0]` is the number at `offset` of `from`
     Choose,  ///< `results[0]` is the first of `among` that is not in `besides`
+    Take,    ///< `results[0]` is memory of `bytes`
     If,      ///< block 0 unless the condition is 0, else block 1
-    For      ///< block 0 for each number of a range
+    Switch,  ///< the block whose case the condition is, else the last
+    For,     ///< block 0 for each number of a range
+    While    ///< block 1 as long as block 0 first yields another number than 0
   };
   Kind kind = Launch;
   // Launch
@@ -164,14 +171,17 @@ struct Step {
   unsigned index = 0;
   // Choose
   std::vector<Buffer> among, besides;
-  // If and For
+  // If, Switch, For and While
   Number condition;
+  std::vector<int64_t> cases;
   /// From, to and by how much.
   std::array<Number, 3> range = {0, 0, 1};
   /// The number of a round.
   Number induction;
   /// Values ("v7") and buffers ("buf0") that this step defines. Of a loop those
   /// that it carries: they begin as `inits`, and become what a round yields.
+  /// While: followed by what block 0 yields to block 1, and the last time to
+  /// what comes after the loop.
   std::vector<Operand> results, inits;
   std::vector<Block> blocks;
 };
@@ -244,6 +254,11 @@ struct Numbers {
   std::vector<int64_t> values;
   /// What "buf0" and so on are.
   std::vector<Buffer> chosen;
+  /// Memory that steps took.
+  struct Memory {
+    int64_t address, bytes;
+  };
+  std::vector<Memory> taken;
 
   int64_t get(const Number &number) const;
   /// Defines a value, or changes one that a loop carries.

@@ -10,11 +10,14 @@
 #include "../Utils/ByteCounts.h"
 #include "../Utils/MapNumbers.h"
 #include "Views.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -99,12 +102,12 @@ static LogicalResult verifyDim(memref::DimOp op) {
 
 static LogicalResult verifyLoad(memref::LoadOp op) {
   Type type = op.getType();
-  if (type.isIndex() || type.isF32() ||
-      (type.isSignlessInteger() && type.getIntOrFloatBitWidth() % 8 == 0 &&
-       type.getIntOrFloatBitWidth() <= 64))
+  if (type.isIndex() || type.isInteger(1) ||
+      (type.isIntOrFloat() && !type.isUnsignedInteger() &&
+       llvm::is_contained({8u, 16u, 32u, 64u}, type.getIntOrFloatBitWidth())))
     return success();
-  return op.emitOpError("expected i8, i16, i32, i64, index or f32 where the "
-                        "host reads a number, found ")
+  return op.emitOpError("expected integers and floats of 8, 16, 32 or 64 bits, "
+                        "i1 or index where the host reads a number, found ")
          << type;
 }
 
@@ -125,8 +128,9 @@ static LogicalResult verifySupport(Operation *op) {
       .Case<memref::DeallocOp, memref::SubViewOp,
             memref::ExtractStridedMetadataOp,
             memref::ExtractAlignedPointerAsIndexOp, LaunchOp, scf::IfOp,
-            scf::ForOp, scf::YieldOp, func::CallOp, func::ReturnOp,
-            arith::SelectOp>([](auto) { return success(); })
+            scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ConditionOp,
+            scf::ExecuteRegionOp, scf::YieldOp, func::CallOp, func::ReturnOp,
+            arith::SelectOp, ub::PoisonOp>([](auto) { return success(); })
       .Default([](Operation *op) {
         return op->emitOpError(
             "expected arithmetic on sizes, allocations, copies and launches in "
@@ -186,6 +190,27 @@ static Signature takeSignature(func::FuncOp function) {
 }
 
 //===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// The host reads no elements that there are not. The words are those of the
+/// CPU path.
+static void checkReads(func::FuncOp function) {
+  function.walk([](memref::LoadOp load) {
+    auto op = dyn_cast<RuntimeVerifiableOpInterface>(load.getOperation());
+    if (!op)
+      return;
+    OpBuilder builder(load);
+    op.generateRuntimeVerification(
+        builder, load.getLoc(), [](Operation *op, StringRef message) {
+          return ("'" + op->getName().getStringRef() +
+                  "' op expected an access inside of its array: " + message)
+              .str();
+        });
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -222,6 +247,8 @@ struct ConvertMXGPUHostToPlanPass final
     }
     SmallVector<Signature> signatures;
     for (Operation *function : functions)
+      checkReads(cast<func::FuncOp>(function));
+    for (Operation *function : functions)
       signatures.push_back(takeSignature(cast<func::FuncOp>(function)));
 
     TypeConverter converter;
@@ -233,7 +260,8 @@ struct ConvertMXGPUHostToPlanPass final
     });
     ConversionTarget target(*context);
     target.addIllegalDialect<memref::MemRefDialect>();
-    target.addIllegalOp<gpu::MemsetOp, EncodeTensorMapOp, LaunchOp>();
+    target.addIllegalOp<gpu::MemsetOp, EncodeTensorMapOp, LaunchOp,
+                        cf::AssertOp>();
     target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp function) {
       return converter.isSignatureLegal(function.getFunctionType());
     });

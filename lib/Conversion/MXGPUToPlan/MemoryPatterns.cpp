@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Views.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -101,11 +103,59 @@ struct LoadPattern final : OpConversionPattern<memref::LoadOp> {
     for (auto [index, stride] :
          llvm::zip_equal(getSingles(operands.getIndices()), view.strides))
       element = builder.add(element, builder.mul(index, stride));
-    int64_t bits =
-        op.getType().isIndex() ? 64 : op.getType().getIntOrFloatBitWidth();
-    rewriter.replaceOpWithNewOp<mxplan::ReadOp>(
-        op, op.getType(), view.buffer,
+    // A bit has a byte of its own.
+    bool isBit = op.getType().isInteger(1);
+    Type stored = isBit ? rewriter.getI8Type() : op.getType();
+    int64_t bits = stored.isIndex() ? 64 : stored.getIntOrFloatBitWidth();
+    Value number = mxplan::ReadOp::create(
+        rewriter, op.getLoc(), stored, view.buffer,
         builder.mul(element, builder.constant(bits / 8)));
+    if (isBit)
+      number =
+          arith::TruncIOp::create(rewriter, op.getLoc(), op.getType(), number);
+    rewriter.replaceOp(op, number);
+    return success();
+  }
+};
+
+struct AssertPattern final : OpConversionPattern<cf::AssertOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(cf::AssertOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    // The message of a requirement is a format.
+    std::string text = op.getMsg().str();
+    for (size_t at = 0; (at = text.find('%', at)) != std::string::npos; at += 2)
+      text.insert(at, "%");
+    RequireOp::create(rewriter, op.getLoc(),
+                      llvm::getSingleElement(operands.getArg()), text,
+                      ValueRange());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Memory that nothing looks at: none.
+struct PoisonPattern final : OpConversionPattern<ub::PoisonOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ub::PoisonOp op, OneToNOpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast<MemRefType>(op.getType());
+    if (!type)
+      return failure();
+    IndexBuilder builder(rewriter, op.getLoc());
+    Value zero = builder.constant(0);
+    View view;
+    view.sizes.assign(type.getRank(), zero);
+    view.strides = view.sizes;
+    view.offset = zero;
+    view.buffer = mxplan::AllocOp::create(
+        rewriter, op.getLoc(), mxplan::BufferType::get(getContext()), zero);
+    rewriter.replaceOpWithMultiple(
+        op, SmallVector<SmallVector<Value>>{getParts(type, view)});
     return success();
   }
 };
@@ -115,5 +165,6 @@ struct LoadPattern final : OpConversionPattern<memref::LoadOp> {
 void mx::mxgpu::addMemoryPatterns(const TypeConverter &converter,
                                   RewritePatternSet &patterns) {
   patterns.add<AllocPattern, DeallocPattern, CopyPattern, MemsetPattern,
-               LoadPattern>(converter, patterns.getContext());
+               LoadPattern, AssertPattern, PoisonPattern>(
+      converter, patterns.getContext());
 }

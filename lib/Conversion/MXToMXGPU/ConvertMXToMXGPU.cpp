@@ -44,9 +44,10 @@ static gpu::GPUModuleOp createKernelModule(ModuleOp module,
   return kernels;
 }
 
-/// The host cannot read or write device memory: refuses operations that would.
-static LogicalResult verifyHost(ModuleOp module) {
-  WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) {
+/// The host cannot write device memory, nor read it unless it is a launch plan
+/// that does: refuses operations that would.
+static LogicalResult verifyHost(ModuleOp module, bool hostReads) {
+  WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<gpu::GPUModuleOp>(op))
       return WalkResult::skip();
     if (isa<memref::GetGlobalOp, memref::AllocaOp>(op)) {
@@ -68,7 +69,7 @@ static LogicalResult verifyHost(ModuleOp module) {
     }
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
     // Copies and fills become the runtime's.
-    if (!effects ||
+    if (!effects || (hostReads && isa<memref::LoadOp>(op)) ||
         isa<LaunchOp, EncodeTensorMapOp, memref::CopyOp, gpu::MemsetOp>(op))
       return WalkResult::advance();
     for (Value operand : op->getOperands())
@@ -153,7 +154,7 @@ struct ConvertMXToMXGPUPass final
       if (failed(convert(op, module, *target)))
         return signalPassFailure();
     }
-    if (failed(verifyHost(getOperation())))
+    if (failed(verifyHost(getOperation(), hostReads)))
       signalPassFailure();
   }
 

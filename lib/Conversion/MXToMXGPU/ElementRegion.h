@@ -11,42 +11,12 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H
 
-#include "KernelBuilder.h"
+#include "ElementLoads.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace mx::mxgpu {
-
-/// Consecutive columns of a matrix that one thread has in hand.
-struct Columns {
-  mlir::Value first;
-  int64_t count;
-  /// The last column that exists. Null: all of them do, and vectors of the
-  /// memory that is read start where `isAligned` holds.
-  mlir::Value last;
-  /// Whether the thread's row exists; null if it does.
-  mlir::Value isPresent;
-
-  bool areWhole() const { return !last; }
-};
-
-/// Reads the elements of `source` in a row, given by its leading `indices`, at
-/// `columns` plus `offset` (index; null for none). A column that does not exist
-/// gives the element of the last that does. Of a row that does not, nothing is
-/// read: the row that stands for it may be another thread's, who writes it.
-mlir::Value loadColumns(KernelBuilder &builder, mlir::Value source,
-                        mlir::ValueRange indices, const Columns &columns,
-                        mlir::Value offset = {});
-
-/// The bytes, 16 or 32, at a multiple of which every row of a matrix starts if
-/// its data do, as far as the type says; 0 if rows do not. Rows of unknown
-/// length give `dynamic`.
-int64_t getRowAlignment(mlir::MemRefType type, int64_t dynamic);
-
-/// Whether rows of `memref` start at multiples of `alignment` bytes.
-mlir::Value isAligned(KernelBuilder &builder, mlir::Value memref,
-                      int64_t alignment, mlir::Value offset = {});
 
 class ElementRegion {
 public:

@@ -94,6 +94,54 @@ void KernelBuilder::requireMultiple(Value found, int64_t factor,
                     ValueRange{found, below, add(below, factor)});
 }
 
+void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
+                                  Value columns, int64_t block, Value rowTiles,
+                                  StringRef name, int64_t batch) {
+  if (cast<MemRefType>(scales.getType()).getRank() == batch + 2) {
+    host.requireSize(host.dim(scales, batch), rows,
+                     "dimension " + Twine(batch) + " of " + name);
+    host.requireSize(host.dim(scales, batch + 1), host.div(columns, block),
+                     "dimension " + Twine(batch + 1) + " of " + name);
+    return;
+  }
+  if (!rowTiles)
+    rowTiles = host.ceilDiv(rows, kScaleTileRows);
+  host.requireSize(host.dim(scales, batch), rowTiles,
+                   "tiles of rows of " + name);
+  host.requireSize(host.dim(scales, batch + 1),
+                   host.ceilDiv(columns, kScaleTileBlocks * block),
+                   "tiles of blocks of " + name);
+}
+
+/// By their bits, zero, negative numbers and NaN are refused alike.
+void mx::mxgpu::requirePositive(KernelBuilder &host, Value scale) {
+  Value bits = arith::BitcastOp::create(host, host.getI32Type(), scale);
+  Value shown = arith::IndexCastUIOp::create(host, host.getIndexType(), bits);
+  auto isAtMost = [&](Value a, Value b) -> Value {
+    return arith::CmpIOp::create(host, arith::CmpIPredicate::ule, a, b);
+  };
+  Value isAboveZero = isAtMost(host.index(1), shown);
+  Value isPositive = arith::AndIOp::create(
+      host, isAboveZero, isAtMost(shown, host.index(0x7F800000)));
+  RequireOp::create(host, isPositive,
+                    "expected a global_scale greater than 0, found the "
+                    "bits %lld",
+                    ValueRange(shown));
+}
+
+Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {
+  auto type = cast<MemRefType>(elements.getType());
+  Type element = type.getElementType();
+  if (element.getIntOrFloatBitWidth() >= 8)
+    return elements;
+  SmallVector<int64_t> shape(type.getShape());
+  if (isa<Float4E2M1FNType>(element) && !ShapedType::isDynamic(shape.back()))
+    shape.back() /= 2;
+  return UnrealizedConversionCastOp::create(
+             host, MemRefType::get(shape, host.getI8Type()), elements)
+      .getResult(0);
+}
+
 KernelOp KernelBuilder::kernel(gpu::GPUModuleOp module, StringRef what,
                                TypeRange arguments, ScheduleAttr schedule) {
   auto function =
@@ -118,6 +166,11 @@ void KernelBuilder::launch(KernelOp kernel, Value grid, ValueRange arguments) {
   auto symbol = SymbolRefAttr::get(
       module.getNameAttr(), {SymbolRefAttr::get(kernel.getSymNameAttr())});
   LaunchOp::create(*this, symbol, grid, arguments);
+}
+
+Value KernelBuilder::ring(RingType type, StringRef name) {
+  return RingOp::create(*this, type, name, DenseI64ArrayAttr(), IntegerAttr(),
+                        IntegerAttr());
 }
 
 RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,

@@ -66,6 +66,8 @@ public:
   /// the device runs at once where the kernel fills an SM.
   void launch(KernelOp kernel, mlir::Value grid, mlir::ValueRange arguments);
 
+  /// A ring whose place in memory is not chosen yet.
+  mlir::Value ring(RingType type, llvm::StringRef name);
   /// Operations with one block as a body; the insertion point moves into it.
   RoleOp role(llvm::StringRef name, int64_t warps, bool elected,
               bool onLeader = false);

@@ -38,9 +38,9 @@ func.func @store(%x: memref<4xi32>, %i: index, %n: i32) {
 
 // -----
 
-func.func @half(%x: memref<4xf16>, %i: index) {
-  // expected-error @below {{'memref.load' op expected i8, i16, i32, i64, index or f32 where the host reads a number, found 'f16'}}
-  %0 = memref.load %x[%i] : memref<4xf16>
+func.func @odd(%x: memref<4xi12>, %i: index) {
+  // expected-error @below {{'memref.load' op expected integers and floats of 8, 16, 32 or 64 bits, i1 or index where the host reads a number, found 'i12'}}
+  %0 = memref.load %x[%i] : memref<4xi12>
   return
 }
 

@@ -49,7 +49,11 @@ def ConvertMXToMXGPUPass
     `linalg` operations that reduce rows of matrices (docs/Reductions.md).
     Anything else is an error that says what is supported.
   }];
-  let options = [MX_ChipOption];
+  let options = [
+    MX_ChipOption,
+    Option<"hostReads", "host-reads", "bool", /*default=*/"false",
+           "The host can read numbers from device memory, as a launch plan does">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MatmulBuilder.h"
+#include "MatmulKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

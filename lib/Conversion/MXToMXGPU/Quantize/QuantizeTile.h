@@ -106,7 +106,6 @@ private:
   void storeScaleTiles(const Destination &dest, ProducerAcquireOp staged);
   mlir::Value forEachUnit();
   RingType getInputRing();
-  mlir::Value createRing(RingType type, llvm::StringRef name);
   mlir::Value createOutputRing(int64_t axis, bool ofUnits);
   RingType getCounterRing();
 

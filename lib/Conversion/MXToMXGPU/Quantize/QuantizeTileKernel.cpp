@@ -94,7 +94,7 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
     return Value();
   RingType type = getRing(names, buffers, /*stages=*/1, AsyncKind::Threads,
                           getAxisThreads(), AsyncKind::TmaStore, 1);
-  return createRing(type, ofUnits ? "units" : axis ? "rows" : "columns");
+  return body.ring(type, ofUnits ? "units" : axis ? "rows" : "columns");
 }
 
 RingType QuantizeTileBuilder::getCounterRing() {
@@ -233,45 +233,6 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
   return x;
 }
 
-/// A scale of a square, or 0 for a line of it that the input does not have:
-/// what is behind the last row of a layout's tile is 0.
-Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
-  Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
-                                       body.add(getInputRow(tile), row), rows);
-  Value byte = arith::BitcastOp::create(body, body.getI8Type(), scale);
-  Value none = arith::ConstantOp::create(body, body.getI8IntegerAttr(0));
-  byte = arith::SelectOp::create(body, exists, byte, none);
-  return arith::BitcastOp::create(body, scale.getType(), byte);
-}
-
-/// The scale of row `row` and block `block` of what the tile gives.
-void QuantizeTileBuilder::storeScale(const Destination &dest, Unit unit,
-                                     Value scale, Value row, Value block) {
-  if (dest.isTiled()) {
-    StoreScaleOp::create(
-        body, scale, unit.scales.getBuffer(dest.getScaleBuffer()), row, block);
-    return;
-  }
-  auto [firstRow, firstColumn] = getStart(dest);
-  row = body.add(firstRow, row);
-  block = body.add(body.div(firstColumn, getBlock()), block);
-  auto isBelow = [&](Value place, Value end) -> Value {
-    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
-  };
-  Value lines = dest.axis ? rows : columns;
-  Value endRow = writesRows(dest) ? tile.getEnd()
-                 : batch          ? lines
-                                  : body.dim(dest.kernelScales, 0);
-  Value isInside =
-      arith::AndIOp::create(body, isBelow(row, endRow),
-                            isBelow(block, body.dim(dest.kernelScales, 1)));
-  auto ifOp = scf::IfOp::create(body, isInside, /*withElse=*/false);
-  OpBuilder::InsertionGuard guard(body);
-  body.setInsertionPointToStart(ifOp.thenBlock());
-  memref::StoreOp::create(body, scale, dest.kernelScales,
-                          ValueRange{getLine(row, lines), block});
-}
-
 /// All fragments of a unit, shared out among the threads.
 void QuantizeTileBuilder::buildPass(const Destination &dest, Unit unit) {
   Value thread = ThreadIdOp::create(body);
@@ -317,73 +278,6 @@ void QuantizeTileBuilder::raiseAmax() {
   }
   maxima.clear();
   known.clear();
-}
-
-/// Of a group's last tile only the rows that it has.
-void QuantizeTileBuilder::storeElements(const Destination &dest,
-                                        ProducerAcquireOp staged, Unit unit) {
-  auto [row, column] = getStart(dest);
-  if (dest.axis == 1)
-    row = body.add(row, unit.first);
-  if (dest.getPacking() > 1)
-    column = body.div(column, dest.getPacking());
-  Value isWhole, isPart;
-  if (writesRows(dest)) {
-    Value all = body.index(getRows());
-    isWhole =
-        arith::CmpIOp::create(body, arith::CmpIPredicate::eq, unit.rows, all);
-    isPart =
-        arith::CmpIOp::create(body, arith::CmpIPredicate::ult, unit.rows, all);
-  }
-  int64_t boxColumns = cast<TensorMapType>(dest.map.getType()).getBox().back();
-  int64_t strips = dest.rows / dest.boxRows;
-  for (int64_t strip = 0; strip < strips; ++strip)
-    for (int64_t panel = 0; panel < dest.panels; ++panel) {
-      IntegerAttr part;
-      if (dest.panels > 1)
-        part = body.getI64IntegerAttr(panel * strips + strip);
-      TmaStoreOp::create(body, staged.getBuffer(dest.getElementBuffer()),
-                         dest.kernelMap,
-                         getCoords(body.add(row, strip * dest.boxRows),
-                                   body.add(column, panel * boxColumns)),
-                         isWhole, /*add=*/false, part);
-    }
-  if (isPart)
-    StoreRowsOp::create(body, staged.getBuffer(dest.getElementBuffer()),
-                        dest.kernelElements, row, column, unit.rows, isPart);
-}
-
-/// Tiles of scales; the first of them exists.
-void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
-                                          ProducerAcquireOp staged) {
-  auto [row, column] = getStart(dest);
-  Value rowTile = body.div(row, kScaleTileRows);
-  if (writesRows(dest))
-    rowTile = body.add(rowTile, tile.getGroup());
-  Value columnTile = body.div(column, kScaleTileBlocks * getBlock());
-  auto isBelow = [&](Value place, Value end) -> Value {
-    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
-  };
-  Value rowTiles =
-      batch ? body.ceilDiv(dest.axis ? rows : columns, kScaleTileRows)
-            : body.dim(dest.kernelScales, 0);
-  Value columnTiles = body.dim(dest.kernelScales, 1);
-  for (int64_t i = 0; i < dest.scaleTileRows; ++i)
-    for (int64_t j = 0; j < dest.scaleTileColumns; ++j) {
-      Value r = i ? body.add(rowTile, i) : rowTile;
-      Value c = j ? body.add(columnTile, j) : columnTile;
-      Value exists = i ? isBelow(r, rowTiles) : Value();
-      r = getLine(r, rowTiles);
-      if (j) {
-        Value also = isBelow(c, columnTiles);
-        exists = exists ? arith::AndIOp::create(body, exists, also).getResult()
-                        : also;
-      }
-      BulkStoreOp::create(
-          body, staged.getBuffer(dest.getScaleBuffer()), dest.kernelScales,
-          ValueRange{r, c}, exists,
-          body.getI64IntegerAttr(i * dest.scaleTileColumns + j));
-    }
 }
 
 /// The pass over one stage of the input.
@@ -441,23 +335,18 @@ void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   raiseAmax();
 }
 
-Value QuantizeTileBuilder::createRing(RingType type, StringRef name) {
-  return RingOp::create(body, type, name, DenseI64ArrayAttr(), IntegerAttr(),
-                        IntegerAttr());
-}
-
 void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
                                       Value counter) {
   this->rows = rows;
   this->columns = columns;
   if (isProduced())
     pieces.begin();
-  inputs = createRing(getInputRing(), "in");
+  inputs = body.ring(getInputRing(), "in");
   for (int64_t axis : op.getAxes())
     outputs[axis] = {createOutputRing(axis, /*ofUnits=*/false),
                      createOutputRing(axis, /*ofUnits=*/true)};
   if (counter)
-    numbers = createRing(getCounterRing(), "numbers");
+    numbers = body.ring(getCounterRing(), "numbers");
   Value workRows = rows;
   if (batches) {
     paddedRows = body.mul(body.ceilDiv(rows, getRows()), body.index(getRows()));

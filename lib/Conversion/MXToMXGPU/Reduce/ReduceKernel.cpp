@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../ElementRegion.h"
+#include "RowReduction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -18,40 +19,12 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Target/Descriptors.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
 static constexpr int64_t kWarps = 8; // of a CTA, each with a row
-
-//===----------------------------------------------------------------------===//
-// What is supported
-//===----------------------------------------------------------------------===//
-
-/// The operation that adds an element to the accumulator, if the body ends in
-/// one of the kinds that there are.
-static Operation *findCombiner(linalg::GenericOp op) {
-  BlockArgument accumulator = op.getRegionOutputArgs()[0];
-  Operation *combiner =
-      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
-  bool isKnown =
-      isa_and_present<arith::AddFOp, arith::MaximumFOp, arith::MinimumFOp>(
-          combiner);
-  if (!isKnown || combiner->getBlock() != op.getBody() ||
-      !combiner->hasOneUse() || !accumulator.hasOneUse() ||
-      *accumulator.getUsers().begin() != combiner)
-    return nullptr;
-  return combiner;
-}
-
-static ReduceKind getKind(Operation *combiner) {
-  return llvm::TypeSwitch<Operation *, ReduceKind>(combiner)
-      .Case([](arith::AddFOp) { return ReduceKind::Add; })
-      .Case([](arith::MaximumFOp) { return ReduceKind::Maximum; })
-      .Case([](arith::MinimumFOp) { return ReduceKind::Minimum; });
-}
 
 /// The number that changes nothing. That of a sum is -0.0.
 static float getNeutral(ReduceKind kind) {
@@ -65,124 +38,6 @@ static float getNeutral(ReduceKind kind) {
   }
   llvm_unreachable("all kinds are listed");
 }
-
-static bool isMatrixMap(AffineMap map) {
-  return map.getNumDims() == 2 && map.isIdentity();
-}
-
-static LogicalResult verifyInput(linalg::GenericOp op, OpOperand &operand) {
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  auto type = dyn_cast<MemRefType>(operand.get().getType());
-  auto fail = [&] {
-    return op.emitOpError(
-               "expected reductions on the GPU of matrices of bf16, "
-               "f16 or f32 whose rows are contiguous, and of numbers "
-               "by row, by column or alone; found ")
-           << operand.get().getType() << " indexed by "
-           << AffineMapAttr::get(map) << " as input "
-           << operand.getOperandNumber();
-  };
-  if (!type || !isMatrixMap(map))
-    return map.getNumResults() <= 1 && map.isProjectedPermutation()
-               ? success()
-               : LogicalResult(fail());
-  if (!isa<BFloat16Type, Float16Type, Float32Type>(type.getElementType()) ||
-      !mayHaveStride(type))
-    return fail();
-  return success();
-}
-
-static LogicalResult verifySupport(linalg::GenericOp op) {
-  SmallVector<utils::IteratorType> expected = {utils::IteratorType::parallel,
-                                               utils::IteratorType::reduction};
-  if (op.getIteratorTypesArray() != expected || op.getNumDpsInits() != 1)
-    return op.emitOpError(
-               "expected iterator types parallel, reduction and one "
-               "result on the GPU, where linalg operations other than fills "
-               "reduce rows of matrices, found ")
-           << llvm::map_range(op.getIteratorTypesArray(),
-                              utils::stringifyIteratorType)
-           << " and " << op.getNumDpsInits()
-           << (op.getNumParallelLoops() == op.getNumLoops()
-                   ? "; elementwise operations become part of products and "
-                     "quantizations by mx-fuse-epilogues and "
-                     "mx-fuse-prologues"
-                   : "");
-  auto out = cast<MemRefType>(op.getDpsInits()[0].getType());
-  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  if (!out.getElementType().isF32() || !out.getLayout().isIdentity() ||
-      out.getRank() != 1 || outMap.getDimPosition(0) != 0)
-    return op.emitOpError("expected a result of f32 with identity layout, a "
-                          "number for each row, on the GPU, found ")
-           << out << " indexed by " << AffineMapAttr::get(outMap);
-  if (!findCombiner(op))
-    return op.emitOpError("expected a reduction on the GPU that ends in "
-                          "arith.addf, arith.maximumf or arith.minimumf of the "
-                          "result, used nowhere else, and something");
-  bool hasMatrix = false;
-  for (OpOperand *operand : op.getDpsInputOperands()) {
-    if (failed(verifyInput(op, *operand)))
-      return failure();
-    hasMatrix |= isMatrixMap(op.getMatchingIndexingMap(operand));
-  }
-  if (!hasMatrix)
-    return op.emitOpError("expected a matrix as input of a reduction on the "
-                          "GPU, found none");
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// The body as a region on elements
-//===----------------------------------------------------------------------===//
-
-/// Makes of the operation's body, in place, a region whose arguments are the
-/// elements of matrices, the row and the column, and which yields what is
-/// combined. Returns the matrices.
-static SmallVector<Value> makeElementRegion(linalg::GenericOp op) {
-  Block *block = op.getBody();
-  BlockArgument accumulator = op.getRegionOutputArgs()[0];
-  Operation *combiner = findCombiner(op);
-  bool isFirst = combiner->getOperand(0) == accumulator;
-  block->getTerminator()->setOperand(0, combiner->getOperand(isFirst));
-  combiner->erase();
-
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  Value places[] = {block->addArgument(builder.getIndexType(), loc),
-                    block->addArgument(builder.getIndexType(), loc)};
-  for (auto index :
-       llvm::make_early_inc_range(block->getOps<linalg::IndexOp>())) {
-    index.replaceAllUsesWith(places[index.getDim()]);
-    index.erase();
-  }
-  builder.setInsertionPointToStart(block);
-  SmallVector<Value> matrices;
-  llvm::BitVector elsewhere(block->getNumArguments());
-  elsewhere.set(accumulator.getArgNumber());
-  for (OpOperand *operand : op.getDpsInputOperands()) {
-    BlockArgument argument = op.getMatchingBlockArgument(operand);
-    Value source = operand->get();
-    AffineMap map = op.getMatchingIndexingMap(operand);
-    if (isMatrixMap(map)) {
-      matrices.push_back(source);
-      continue;
-    }
-    elsewhere.set(argument.getArgNumber());
-    if (isa<MemRefType>(source.getType())) {
-      SmallVector<Value> indices;
-      for (unsigned i = 0; i < map.getNumResults(); ++i)
-        indices.push_back(places[map.getDimPosition(i)]);
-      source = memref::LoadOp::create(builder, loc, source, indices);
-    }
-    argument.replaceAllUsesWith(source);
-  }
-  block->eraseArguments(elsewhere);
-  return matrices;
-}
-
-//===----------------------------------------------------------------------===//
-// The kernel
-//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -443,9 +298,9 @@ LogicalResult mx::mxgpu::convertReduction(linalg::LinalgOp op,
     return op.emitOpError("expected linalg.fill, linalg.generic or "
                           "linalg.reduce on the GPU, where linalg operations "
                           "fill memory with zeros or reduce rows of matrices");
-  if (failed(verifySupport(generic)))
+  if (failed(verifyRowReduction(generic)))
     return failure();
-  ReduceKind kind = getKind(findCombiner(generic));
-  SmallVector<Value> matrices = makeElementRegion(generic);
-  return ReduceBuilder(generic, kind, matrices, module).build();
+  RowReduction reduction = makeRowReduction(generic);
+  return ReduceBuilder(generic, reduction.kind, reduction.matrices, module)
+      .build();
 }

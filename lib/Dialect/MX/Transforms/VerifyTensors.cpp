@@ -110,8 +110,17 @@ static LogicalResult verifyLinalg(linalg::LinalgOp op) {
   return success();
 }
 
+/// A number of 8, 16, 32 or 64 bits that lies in bytes of its own.
+static bool isReadable(Type type) {
+  if (type.isIndex() || type.isInteger(1))
+    return true;
+  unsigned bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+  return llvm::is_contained({8u, 16u, 32u, 64u}, bits) &&
+         !(isa<FloatType>(type) && bits == 8);
+}
+
 /// Device memory is the kernels', and no kernel does these.
-static LogicalResult verifyOnDevice(Operation *op) {
+static LogicalResult verifyOnDevice(Operation *op, bool hostReads) {
   auto refuse = [&](StringRef why) -> LogicalResult {
     return op->emitOpError("expected tensors to stay in device memory, ")
            << why;
@@ -124,7 +133,15 @@ static LogicalResult verifyOnDevice(Operation *op) {
         return refuse("where constants are not: make it an argument of the "
                       "function");
       })
-      .Case([&](tensor::ExtractOp) {
+      .Case([&](tensor::ExtractOp extract) -> LogicalResult {
+        Type type = extract.getType();
+        if (hostReads && isReadable(type))
+          return success();
+        if (hostReads)
+          return op->emitOpError("expected an integer, f16, bf16, f32 or f64 "
+                                 "where the host reads an element from device "
+                                 "memory, found ")
+                 << type;
         return refuse("where the host cannot read an element: return the "
                       "tensor, and give what depends on it to another function "
                       "as an argument");
@@ -170,7 +187,7 @@ struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
     });
     for (Operation *op : ops)
       if (failed(verifyLowering(op)) ||
-          (onDevice && failed(verifyOnDevice(op))))
+          (onDevice && failed(verifyOnDevice(op, hostReads))))
         return signalPassFailure();
   }
 };

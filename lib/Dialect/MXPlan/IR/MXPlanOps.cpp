@@ -22,10 +22,11 @@ using namespace mx::mxplan;
 
 LogicalResult ReadOp::verify() {
   Type type = getResult().getType();
-  if (type.isIndex() || type.isF32() || type.isInteger(8) ||
-      type.isInteger(16) || type.isInteger(32) || type.isInteger(64))
+  if (type.isIndex() ||
+      llvm::is_contained({8u, 16u, 32u, 64u}, type.getIntOrFloatBitWidth()))
     return success();
-  return emitOpError("expected i8, i16, i32, i64, index or f32, found ")
+  return emitOpError("expected index, or an integer or float of 8, 16, 32 or "
+                     "64 bits, found ")
          << type;
 }
 

@@ -151,12 +151,15 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
     still what was written, and says what to do instead: operations that do not
     bufferize, and with `on-device` what the host would do with tensors in
     device memory, products of `linalg`, and elementwise operations that became
-    part of nothing, with what kept them apart. It runs after fusion and changes
+    part of nothing, with what kept them apart. With `host-reads` the host may read
+    elements of whole bytes (`tensor.extract`). It runs after fusion and changes
     nothing.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
-           "Tensors lie in device memory">
+           "Tensors lie in device memory">,
+    Option<"hostReads", "host-reads", "bool", /*default=*/"false",
+           "The host can read numbers from device memory">
   ];
 }
 
@@ -230,6 +233,17 @@ def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
     functions by them. An attribute `mx.name` of an argument or result gives it
     a name in manifests and headers.
   }];
+}
+
+def MXReplacePoison : Pass<"mx-replace-poison"> {
+  let summary = "Give tensors that nothing looks at contents";
+  let description = [{
+    `lift-cf-to-scf` passes `ub.poison` on where a path has no value for what
+    another one needs. As a tensor it becomes a `tensor.empty` without elements
+    where the type leaves that open, since poison does not bufferize.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def MXExpandMath : Pass<"mx-expand-math"> {

@@ -20,8 +20,10 @@ def MXPlan_Dialect : Dialect {
   let description = [{
     The `mxplan` dialect says what the host does: which kernels are launched in
     which order, on which memory. A plan is a `func.func`; sizes are `arith` on
-    `index`, control flow is `scf.if`, `scf.for` and `func.call`, and checks are
-    `mxgpu.require`. The dialect adds what upstream has no words for: device
+    `index`, other numbers are `arith` and `math` on integers of up to 64 bits,
+    f16, bf16, f32 and f64, control flow is `scf.if`, `scf.index_switch`,
+    `scf.for`, `scf.while` and `func.call`, and checks are `mxgpu.require`. The
+    dialect adds what upstream has no words for: device
     memory without a shape, launches with the parameters that the kernel takes,
     and numbers that are read from the device.
 
@@ -90,7 +92,8 @@ def MXPlan_AllocOp : MXPlan_Op<"alloc"> {
   let summary = "take memory for an intermediate result";
   let description = [{
     The memory is there until no value can show it any more: there is nothing to
-    free. Each execution in a loop gives memory that none of the values that the
+    free. It is a part of the caller's workspace where its size follows from the
+    arguments, and is taken on the way where only the run knows it. Each execution in a loop gives memory that none of the values that the
     loop carries shows.
   }];
   let arguments = (ins Index:$bytes);
@@ -130,7 +133,7 @@ def MXPlan_ReadOp : MXPlan_Op<"read"> {
     found wrong after it.
   }];
   let arguments = (ins Arg<MXPlan_Buffer, "", [MemRead]>:$buffer, Index:$offset);
-  let results = (outs AnyTypeOf<[AnySignlessInteger, Index, F32]>:$result);
+  let results = (outs AnyTypeOf<[AnySignlessInteger, Index, AnyFloat]>:$result);
   let assemblyFormat = "$buffer `[` $offset `]` attr-dict `:` type($result)";
   let hasVerifier = 1;
 }

@@ -1,0 +1,153 @@
+//===- QuantizedEpilogue.cpp - Results that are quantized -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "QuantizedEpilogue.h"
+#include "ThreadRows.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+void QuantizedEpilogue::viewResult() {
+  matrices.out = toBytes(host, matrices.out);
+}
+
+void QuantizedEpilogue::checkColumns(Value columns) {
+  host.requireMultiple(columns, kQuantizedColumns, "columns of the result");
+}
+
+void QuantizedEpilogue::checkScales(Value rows, Value columns) {
+  requireScaleSizes(host, matrices.outScales, rows, columns, kQuantizedBlock,
+                    work.getRowTiles(rows), "the scales of the result");
+}
+
+void QuantizedEpilogue::begin() {
+  elements.enter(arguments, body.getF32Type());
+}
+
+/// Two elements of 4 bits are a byte of the result.
+Value QuantizedEpilogue::getColumns() {
+  Value columns = body.dim(getResult(), 1);
+  if (!isa<Float4E2M1FNType>(getElementType()))
+    return columns;
+  return body.mul(columns, body.index(2));
+}
+
+QuantizedEpilogue::PackedRegs
+QuantizedEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
+                                const ResultRow &row, int64_t begin,
+                                int64_t end, const PackedRegs &words) {
+  OpBuilder::InsertionGuard guard(body);
+  auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
+                                 body.index(kQuantizedBlock), words);
+  body.setInsertionPointToStart(loop.getBody());
+  Value place = loop.getInductionVar(), inTile = sums.getColumn(place);
+  // What a region reads of columns need not be aligned, nor exist.
+  Value last;
+  if (elements.region.usesColumns())
+    last = arith::SubIOp::create(body, getColumns(), body.index(1));
+  Columns columns = {body.add(unit.getColumn(), inTile), kQuantizedBlock, last,
+                     row.isPresent};
+  Value values = elements.finish(sums.load(place, kQuantizedBlock), columns);
+  Type types[] = {VectorType::get({kQuantizedBlock}, getElementType()),
+                  getScaleType()};
+  auto block = QuantizeBlockOp::create(body, TypeRange(types), values,
+                                       op.getResultScaleRounding());
+  {
+    OpBuilder::InsertionGuard guard(body);
+    auto ifOp = scf::IfOp::create(body, row.isPresent, /*withElse=*/false);
+    body.setInsertionPointToStart(ifOp.thenBlock());
+    StoreBlockOp::create(body, block.getElements(), getResult(), row.own,
+                         columns.first);
+  }
+  scf::YieldOp::create(
+      body, addScale(loop.getRegionIterArgs(), block.getScale(), inTile));
+  return llvm::to_vector(ValueRange(loop.getResults()));
+}
+
+QuantizedEpilogue::PackedRegs
+QuantizedEpilogue::addScale(ValueRange words, Value scale, Value inTile) {
+  Value byte = arith::ExtUIOp::create(
+      body, body.getI32Type(),
+      arith::BitcastOp::create(body, body.getI8Type(), scale));
+  Value number = body.div(inTile, kQuantizedBlock);
+  Value inWord = arith::RemUIOp::create(body, number, body.index(4));
+  Value shift = arith::IndexCastOp::create(body, body.getI32Type(),
+                                           body.mul(inWord, body.index(8)));
+  Value wordNumber = body.div(number, 4);
+  Value shifted = arith::ShLIOp::create(body, byte, shift);
+  Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
+  PackedRegs next;
+  for (auto [i, word] : llvm::enumerate(words)) {
+    Value own = shifted;
+    if (words.size() > 1) {
+      Value isHere = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                                           wordNumber, body.index(i));
+      own = arith::SelectOp::create(body, isHere, shifted, zero);
+    }
+    next.push_back(arith::OrIOp::create(body, word, own));
+  }
+  return next;
+}
+
+/// Four scales of a word.
+static Value unpackScales(KernelBuilder &body, Value word, Type scale) {
+  auto one = VectorType::get({1}, body.getI32Type());
+  auto bytes = VectorType::get({4}, body.getI8Type());
+  Value vector = vector::BitCastOp::create(
+      body, bytes, vector::BroadcastOp::create(body, one, word));
+  return arith::BitcastOp::create(body, VectorType::get({4}, scale), vector);
+}
+
+/// The tile of scales is the group's if its first row is.
+void QuantizedEpilogue::storeScales(ForEachWorkTileOp unit,
+                                    const ResultRow &row,
+                                    const PackedRegs &words) {
+  OpBuilder::InsertionGuard guard(body);
+  Value first = work.getFirstRow(unit);
+  Value isOurs = arith::CmpIOp::create(body, arith::CmpIPredicate::ult, first,
+                                       work.getRowEnd(unit));
+  Value tile = work.getRowTile(unit);
+  ScaleWordPlace place = getScaleWordOfThread(body);
+  Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
+  auto ifOp = scf::IfOp::create(body, isOurs, /*withElse=*/false);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  Value blockTile = body.div(unit.getColumn(), kQuantizedColumns);
+  for (auto [i, word] : llvm::enumerate(words)) {
+    Value present = arith::SelectOp::create(body, row.isPresent, word, zero);
+    Value scales = unpackScales(body, present, getScaleType());
+    Value column = body.add(blockTile, int64_t(i));
+    OpBuilder::InsertionGuard guard(body);
+    // The last tile may have fewer columns.
+    if (words.size() > 1) {
+      Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
+                                           column, body.dim(getScales(), 1));
+      auto ifExists = scf::IfOp::create(body, exists, /*withElse=*/false);
+      body.setInsertionPointToStart(ifExists.thenBlock());
+    }
+    vector::StoreOp::create(
+        body, scales, getScales(),
+        ValueRange{tile, column, place.inQuarter, place.quarter, body.index(0)},
+        /*nontemporal=*/false, llvm::MaybeAlign(4));
+  }
+}
+
+void QuantizedEpilogue::store(ForEachWorkTileOp unit, Sums &sums) {
+  ResultRow row = getRow(unit);
+  elements.region.emitScalars(body, row.inMatrix);
+  sums.wait();
+  Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
+  PackedRegs words(product.getTileColumns() / kQuantizedColumns, zero);
+  drain(sums, [&](int64_t begin, int64_t end) {
+    words = storeColumns(unit, sums, row, begin, end, words);
+  });
+  storeScales(unit, row, words);
+}

@@ -1,0 +1,57 @@
+//===- QuantizedEpilogue.h - Results that are quantized ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A thread has 32 columns of a row in registers: a block, whose scale is its
+// own business. Four of them, of 128 columns, are one word of a tile of scales.
+// All rows of the tiles that a group has are written, with 0 behind its last.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_QUANTIZEDEPILOGUE_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_QUANTIZEDEPILOGUE_H
+
+#include "EpiloguePolicy.h"
+
+namespace mx::mxgpu {
+
+class QuantizedEpilogue final : public EpiloguePolicy {
+public:
+  QuantizedEpilogue(ProductKernel &kernel, WorkPolicy &work)
+      : EpiloguePolicy(kernel, work) {}
+
+  void viewResult() override;
+  void checkColumns(mlir::Value columns) override;
+  void begin() override;
+  mlir::Value getColumns() override;
+  void store(ForEachWorkTileOp unit, Sums &sums) override;
+
+private:
+  /// Scales of the thread's row, a word for each 128 columns.
+  using PackedRegs = llvm::SmallVector<mlir::Value>;
+
+  void checkScales(mlir::Value rows, mlir::Value columns) override;
+  mlir::Type getElementType() {
+    return llvm::cast<mlir::MemRefType>(op.getResultTensor().getType())
+        .getElementType();
+  }
+  mlir::Value getScales() const { return arguments.get(Arg::ResultScales); }
+  mlir::Type getScaleType() const {
+    return llvm::cast<mlir::MemRefType>(getScales().getType()).getElementType();
+  }
+
+  /// Quantizes and stores columns `begin` to `end`, and adds their scales to
+  /// the words of the row.
+  PackedRegs storeColumns(ForEachWorkTileOp unit, Sums &sums,
+                          const ResultRow &row, int64_t begin, int64_t end,
+                          const PackedRegs &words);
+  /// Adds the scale of the block that begins in a column to one of the words.
+  PackedRegs addScale(mlir::ValueRange words, mlir::Value scale,
+                      mlir::Value inTile);
+  void storeScales(ForEachWorkTileOp unit, const ResultRow &row,
+                   const PackedRegs &words);
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_QUANTIZEDEPILOGUE_H

@@ -1,0 +1,52 @@
+//===- BlockScaledMainLoop.h - Products by tcgen05.mma ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// One thread loads tiles and scales by bulk tensor copies, one issues scale
+// copies and MMAs, four warps read finished sums from tensor memory. Two rings
+// join them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_BLOCKSCALEDMAINLOOP_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_BLOCKSCALEDMAINLOOP_H
+
+#include "MainLoop.h"
+#include "OperandB.h"
+
+namespace mx::mxgpu {
+
+class BlockScaledMainLoop final : public MainLoop {
+public:
+  BlockScaledMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : MainLoop(kernel, work), b(b) {}
+
+  // BlockScaledOperands.cpp
+  void checkSizes() override;
+  void addOperands(KernelArguments &signature) override;
+  void freeTemporaries() override;
+
+  // BlockScaledMainLoop.cpp
+  void createRings() override;
+  void buildRoles(EpiloguePolicy &epilogue) override;
+
+private:
+  BufferType getInput(llvm::StringRef field) const;
+  mlir::Value encodeElements(mlir::Value operand,
+                             const target::OperandForm &form,
+                             llvm::StringRef field, int64_t rows);
+  mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
+
+  void buildEpilogue(EpiloguePolicy &epilogue);
+  void buildLoad();
+  void buildMma();
+
+  OperandB &b;
+  /// Device memory that only this product needs.
+  llvm::SmallVector<mlir::Value> temporaries;
+  mlir::Value inputs, accumulators;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_BLOCKSCALEDMAINLOOP_H

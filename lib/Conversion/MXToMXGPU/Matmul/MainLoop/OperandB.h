@@ -1,0 +1,90 @@
+//===- OperandB.h - How tiles of B are loaded -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A tile has consecutive rows of B (WholeB), or as many of each of several
+// parts, which lie one below the other (PartsB).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_OPERANDB_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_OPERANDB_H
+
+#include "../Work/WorkPolicy.h"
+
+namespace mx::mxgpu {
+
+class OperandB : public KernelPart {
+public:
+  // On the host.
+
+  /// Columns of the result for `rows` of a matrix of B, after checks.
+  virtual mlir::Value getResultColumns(mlir::Value rows) = 0;
+  /// Rows that one box of elements has.
+  virtual int64_t getBoxRows() = 0;
+  /// Shape of the box by which a CTA loads scales, of a stage's field "sfb":
+  /// tiles of rows and of blocks, and what of a tile of two rows of 256 bytes.
+  virtual llvm::SmallVector<int64_t> getScaleBox() = 0;
+
+  // In the kernel.
+
+  /// Before the loop over the reduction.
+  virtual void begin(ForEachWorkTileOp unit, const OperandOrigin &origin) = 0;
+  /// Loads the elements of a stage, from `k` on.
+  virtual void loadElements(ProducerAcquireOp stage, mlir::Value k) = 0;
+  /// And its scales.
+  virtual void loadScales(ProducerAcquireOp stage, mlir::Value kTile) = 0;
+
+protected:
+  OperandB(ProductKernel &kernel, WorkPolicy &work)
+      : KernelPart(kernel), work(work) {}
+  llvm::SmallVector<int64_t> getScaleShape() const;
+
+  WorkPolicy &work;
+};
+
+class WholeB final : public OperandB {
+public:
+  WholeB(ProductKernel &kernel, WorkPolicy &work) : OperandB(kernel, work) {}
+
+  mlir::Value getResultColumns(mlir::Value rows) override { return rows; }
+  int64_t getBoxRows() override { return product.getBRows(); }
+  llvm::SmallVector<int64_t> getScaleBox() override;
+  void begin(ForEachWorkTileOp unit, const OperandOrigin &origin) override;
+  void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
+  void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
+
+private:
+  mlir::Value column, columnTile;
+};
+
+class PartsB final : public OperandB {
+public:
+  PartsB(ProductKernel &kernel, WorkPolicy &work) : OperandB(kernel, work) {}
+
+  mlir::Value getResultColumns(mlir::Value rows) override;
+  int64_t getBoxRows() override;
+  llvm::SmallVector<int64_t> getScaleBox() override;
+  void begin(ForEachWorkTileOp begun, const OperandOrigin &) override {
+    unit = begun;
+  }
+  void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
+  void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
+
+private:
+  /// Calls `load` with each part of B that this CTA loads, and where it lies
+  /// among those.
+  void
+  forEachPart(llvm::function_ref<void(mlir::Value part, int64_t place)> load);
+
+  ForEachWorkTileOp unit;
+};
+
+/// Loads the panels of an operand into the field of a stage, a box each.
+void loadPanels(KernelBuilder &body, mlir::Value map, mlir::Value row,
+                mlir::Value k, int64_t tileK, ProducerAcquireOp stage,
+                llvm::StringRef field, CacheHint cache);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_OPERANDB_H

@@ -1,0 +1,79 @@
+//===- WholeB.cpp - Tiles of consecutive rows of B ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See OperandB.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OperandB.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+SmallVector<int64_t> OperandB::getScaleShape() const {
+  RingType inputs = product.buffers.inputs;
+  BufferType scales = inputs.getBuffers()[inputs.getFieldIndex("sfb")];
+  return SmallVector<int64_t>(scales.getShape());
+}
+
+void mx::mxgpu::loadPanels(KernelBuilder &body, Value map, Value row, Value k,
+                           int64_t tileK, ProducerAcquireOp stage,
+                           StringRef field, CacheHint cache) {
+  int64_t elements = cast<TensorMapType>(map.getType()).getBox().back();
+  int64_t panels = tileK / elements;
+  for (int64_t panel = 0; panel < panels; ++panel)
+    TmaLoadOp::create(
+        body, map, ValueRange{row, panel ? body.add(k, panel * elements) : k},
+        stage.getBuffer(field), stage.getStage(),
+        panels > 1 ? body.index(panel) : Value(),
+        /*multicast=*/false, cache);
+}
+
+/// Of a pair, each CTA loads half of the scales of B for both.
+SmallVector<int64_t> WholeB::getScaleBox() {
+  SmallVector<int64_t> box = getScaleShape();
+  if (!schedule.getCtaPair())
+    return box;
+  // The first half must lie before the second in shared memory.
+  for (int64_t &size : box)
+    if (size > 1) {
+      size /= 2;
+      break;
+    }
+  return box;
+}
+
+void WholeB::begin(ForEachWorkTileOp, const OperandOrigin &origin) {
+  column = origin.column;
+  columnTile = origin.columnTile;
+  if (kernel.rank)
+    column =
+        body.add(column, body.mul(kernel.rank, body.index(product.getBRows())));
+}
+
+void WholeB::loadElements(ProducerAcquireOp stage, Value k) {
+  loadPanels(body, arguments.get(Arg::BMap), column, k, schedule.getTileK(),
+             stage, "b", schedule.getL2B());
+}
+
+void WholeB::loadScales(ProducerAcquireOp stage, Value kTile) {
+  Value map = arguments.get(Arg::BScalesMap), rank = kernel.rank;
+  SmallVector<Value> coords = {columnTile, kTile};
+  if (!rank) {
+    TmaLoadOp::create(body, map, coords, stage.getBuffer("sfb"),
+                      stage.getStage());
+    return;
+  }
+  // The dimension that the box halves says which half this CTA has.
+  SmallVector<int64_t> stageShape = getScaleShape(), box = getScaleBox();
+  if (box[0] < stageShape[0])
+    coords[0] = body.add(columnTile, rank);
+  else if (box[1] < stageShape[1])
+    coords[1] = body.add(kTile, body.mul(rank, body.index(box[1])));
+  else
+    coords.push_back(rank);
+  TmaLoadOp::create(body, map, coords, stage.getBuffer("sfb"), stage.getStage(),
+                    rank, /*multicast=*/true, CacheHint::None);
+}

@@ -1,0 +1,30 @@
+//===- SplitReduction.h - A reduction in parts, and their sum ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// With few tiles most multiprocessors would stand idle, so several share one:
+// each multiplies a part of the reduction. The parts go to device memory as
+// f32, in whole tiles, so that the product has no tails to look after. A second
+// kernel adds them, always in the same order, and does what else the operation
+// asks for: its result is rounded once and is the same every time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_SPLITREDUCTION_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_SPLITREDUCTION_H
+
+#include "Kernel/ProductKernel.h"
+
+namespace mx::mxgpu {
+
+/// Checks a product whose schedule splits the reduction, and launches both
+/// kernels.
+void buildSplit(const Product &product, mlir::gpu::GPUModuleOp module);
+
+/// Builds and launches the kernel that adds `parts`.
+void buildSum(const Product &product, mlir::gpu::GPUModuleOp module,
+              mlir::Value parts);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_SPLITREDUCTION_H

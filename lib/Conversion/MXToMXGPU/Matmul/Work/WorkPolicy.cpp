@@ -1,0 +1,55 @@
+//===- WorkPolicy.cpp - How a product is divided into units ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What all kinds of work have in common. See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WorkPolicy.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+Value mx::mxgpu::stackRows(KernelBuilder &host, Value batch) {
+  SmallVector<ReassociationIndices> dims{{0, 1}};
+  int64_t rank = cast<MemRefType>(batch.getType()).getRank();
+  for (int64_t dim = 2; dim < rank; ++dim)
+    dims.push_back({dim});
+  return memref::CollapseShapeOp::create(host, batch, dims);
+}
+
+Value WorkPolicy::getUnits() {
+  Value rowTiles = getUnitRowTiles();
+  Value out = op.getResultTensor();
+  Value columns = host.dim(out, cast<MemRefType>(out.getType()).getRank() - 1);
+  return host.mul(rowTiles, host.ceilDiv(columns, product.getTileColumns()));
+}
+
+Value WorkPolicy::getFirstRow(ForEachWorkTileOp unit) {
+  if (!kernel.rank)
+    return unit.getRow();
+  return body.add(unit.getRow(),
+                  body.mul(kernel.rank, body.index(product.getARows())));
+}
+
+Value WorkPolicy::getRowTile(ForEachWorkTileOp unit) {
+  return body.div(getFirstRow(unit), kScaleTileRows);
+}
+
+Value WorkPolicy::isEmpty(ForEachWorkTileOp unit) {
+  auto [start, end] = getReduction(unit);
+  return arith::CmpIOp::create(body, arith::CmpIPredicate::eq, start, end);
+}
+
+Value WorkPolicy::isBelow(Value row, Value end) {
+  return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, row, end);
+}
+
+Value WorkPolicy::clamp(Value row, Value end) {
+  return arith::MinUIOp::create(
+      body, row, arith::SubIOp::create(body, end, body.index(1)));
+}

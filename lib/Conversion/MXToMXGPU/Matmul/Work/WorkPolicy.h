@@ -1,0 +1,123 @@
+//===- WorkPolicy.h - How a product is divided into units -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A unit of work is a tile of a result with a part of the reduction. What kinds
+// of work differ in is where the operands, the scales and the result of a unit
+// begin, and which rows of it exist. Each kind is a file:
+//
+//   DenseWork      one matrix
+//   SplitWork      one matrix; several units share a tile, each has a part of
+//                  the reduction
+//   RowsWork       groups of rows, each with a matrix b of its own
+//   MaskedWork     groups that have the first rows of matrices
+//   ReductionWork  groups of the reduction, each with a result of its own
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORKPOLICY_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORKPOLICY_H
+
+#include "../Kernel/ProductKernel.h"
+
+namespace mx::mxgpu {
+
+/// A row of the result that a thread of the epilogue has.
+struct ResultRow {
+  /// Its number, and that of the nearest row that exists.
+  mlir::Value own, clamped;
+  /// Its number in the matrix that the epilogue region sees.
+  mlir::Value inMatrix;
+  mlir::Value isPresent;
+};
+
+/// Where what this CTA loads of a unit begins: rows of A and of B, and the
+/// tiles of their scales.
+struct OperandOrigin {
+  mlir::Value row, rowTile, column, columnTile;
+};
+
+/// Where rows of a unit begin in the result's tensor map.
+struct StoreOrigin {
+  llvm::SmallVector<mlir::Value> coordinates;
+  /// Whether all rows of a staged tile are the unit's; null if what is beyond
+  /// them lies outside the map.
+  mlir::Value hasAllRows;
+};
+
+class WorkPolicy : public KernelPart {
+public:
+  // On the host.
+
+  virtual llvm::StringRef getKernelName() const = 0;
+  /// Sees batches of matrices as one.
+  virtual void viewMatrices() {}
+  /// Requires sizes of groups.
+  virtual void checkGroups() {}
+  /// Tiles of scales of rows of A and of the result, and of B; null where the
+  /// rows of one matrix say it.
+  virtual mlir::Value getRowTiles(mlir::Value rows) { return {}; }
+  virtual mlir::Value getColumnTiles(mlir::Value columns) { return {}; }
+  /// Rows of a matrix of A where the kernel must know them, or null.
+  virtual mlir::OpFoldResult getMatrixRows() { return {}; }
+  /// The result as bulk stores see it.
+  virtual mlir::Value getStoredTensor() { return matrices.out; }
+  /// As many units as there are, or may be.
+  mlir::Value getUnits();
+
+  // In the kernel.
+
+  /// Makes the work scheduler. The result has so many rows and columns before
+  /// rows are scattered; `units` is the ring by which units come, or null.
+  virtual void createScheduler(mlir::Value rows, mlir::Value columns,
+                               mlir::Value units) = 0;
+  TileSchedulerOp getScheduler() const { return scheduler; }
+
+  /// The first row of a unit, and of A, that this CTA computes.
+  mlir::Value getFirstRow(ForEachWorkTileOp unit);
+  virtual OperandOrigin getOperands(ForEachWorkTileOp unit) = 0;
+  /// The tile of scales where those rows begin.
+  virtual mlir::Value getRowTile(ForEachWorkTileOp unit);
+  /// The part of the reduction that a unit has.
+  virtual std::pair<mlir::Value, mlir::Value>
+  getReduction(ForEachWorkTileOp unit) {
+    return {unit.getStart(), unit.getEnd()};
+  }
+  /// Whether it has nothing to multiply.
+  mlir::Value isEmpty(ForEachWorkTileOp unit);
+  /// What all parts of the reduction are a multiple of, or kDynamic.
+  virtual int64_t getReductionMultiple() {
+    return llvm::cast<mlir::MemRefType>(matrices.a.getType()).getDimSize(1);
+  }
+
+  /// The row of the result that is row `inTile` of what this CTA has of a unit.
+  /// A row that does not exist counts as the last one, so that whatever is read
+  /// exists.
+  virtual ResultRow getRow(ForEachWorkTileOp unit, mlir::Value inTile) = 0;
+  /// The end of the rows that a unit may write, as its first row is counted.
+  virtual mlir::Value getRowEnd(ForEachWorkTileOp unit) = 0;
+  /// For rows from `inTile` on.
+  virtual StoreOrigin getStoreOrigin(ForEachWorkTileOp unit, mlir::Value inTile,
+                                     mlir::Value column) = 0;
+
+protected:
+  using KernelPart::KernelPart;
+
+  /// Tiles of rows that units have, or may have.
+  virtual mlir::Value getUnitRowTiles() = 0;
+  mlir::Value isBelow(mlir::Value row, mlir::Value end);
+  /// `row`, or the last one before `end`.
+  mlir::Value clamp(mlir::Value row, mlir::Value end);
+  llvm::SmallVector<int64_t> getTile() const {
+    return {schedule.getTileM(), product.getTileColumns()};
+  }
+
+  TileSchedulerOp scheduler;
+};
+
+/// A batch of matrices as one, whose rows lie one below the other.
+mlir::Value stackRows(KernelBuilder &host, mlir::Value batch);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORKPOLICY_H

@@ -1,0 +1,125 @@
+//===- QuantizeTileStore.cpp - What the tiles of a quantizer give ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Scales go to memory, or to the tile of scales that is staged; staged tiles of
+// elements and of scales go to memory by bulk copies. See
+// QuantizeTileKernel.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "QuantizeTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// A scale of a square, or 0 for a line of it that the input does not have:
+/// what is behind the last row of a layout's tile is 0.
+Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
+  Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
+                                       body.add(getInputRow(tile), row), rows);
+  Value byte = arith::BitcastOp::create(body, body.getI8Type(), scale);
+  Value none = arith::ConstantOp::create(body, body.getI8IntegerAttr(0));
+  byte = arith::SelectOp::create(body, exists, byte, none);
+  return arith::BitcastOp::create(body, scale.getType(), byte);
+}
+
+/// The scale of row `row` and block `block` of what the tile gives.
+void QuantizeTileBuilder::storeScale(const Destination &dest, Unit unit,
+                                     Value scale, Value row, Value block) {
+  if (dest.isTiled()) {
+    StoreScaleOp::create(
+        body, scale, unit.scales.getBuffer(dest.getScaleBuffer()), row, block);
+    return;
+  }
+  auto [firstRow, firstColumn] = getStart(dest);
+  row = body.add(firstRow, row);
+  block = body.add(body.div(firstColumn, getBlock()), block);
+  auto isBelow = [&](Value place, Value end) -> Value {
+    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
+  };
+  Value lines = dest.axis ? rows : columns;
+  Value endRow = writesRows(dest) ? tile.getEnd()
+                 : batch          ? lines
+                                  : body.dim(dest.kernelScales, 0);
+  Value isInside =
+      arith::AndIOp::create(body, isBelow(row, endRow),
+                            isBelow(block, body.dim(dest.kernelScales, 1)));
+  auto ifOp = scf::IfOp::create(body, isInside, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  memref::StoreOp::create(body, scale, dest.kernelScales,
+                          ValueRange{getLine(row, lines), block});
+}
+
+/// Of a group's last tile only the rows that it has.
+void QuantizeTileBuilder::storeElements(const Destination &dest,
+                                        ProducerAcquireOp staged, Unit unit) {
+  auto [row, column] = getStart(dest);
+  if (dest.axis == 1)
+    row = body.add(row, unit.first);
+  if (dest.getPacking() > 1)
+    column = body.div(column, dest.getPacking());
+  Value isWhole, isPart;
+  if (writesRows(dest)) {
+    Value all = body.index(getRows());
+    isWhole =
+        arith::CmpIOp::create(body, arith::CmpIPredicate::eq, unit.rows, all);
+    isPart =
+        arith::CmpIOp::create(body, arith::CmpIPredicate::ult, unit.rows, all);
+  }
+  int64_t boxColumns = cast<TensorMapType>(dest.map.getType()).getBox().back();
+  int64_t strips = dest.rows / dest.boxRows;
+  for (int64_t strip = 0; strip < strips; ++strip)
+    for (int64_t panel = 0; panel < dest.panels; ++panel) {
+      IntegerAttr part;
+      if (dest.panels > 1)
+        part = body.getI64IntegerAttr(panel * strips + strip);
+      TmaStoreOp::create(body, staged.getBuffer(dest.getElementBuffer()),
+                         dest.kernelMap,
+                         getCoords(body.add(row, strip * dest.boxRows),
+                                   body.add(column, panel * boxColumns)),
+                         isWhole, /*add=*/false, part);
+    }
+  if (isPart)
+    StoreRowsOp::create(body, staged.getBuffer(dest.getElementBuffer()),
+                        dest.kernelElements, row, column, unit.rows, isPart);
+}
+
+/// Tiles of scales; the first of them exists.
+void QuantizeTileBuilder::storeScaleTiles(const Destination &dest,
+                                          ProducerAcquireOp staged) {
+  auto [row, column] = getStart(dest);
+  Value rowTile = body.div(row, kScaleTileRows);
+  if (writesRows(dest))
+    rowTile = body.add(rowTile, tile.getGroup());
+  Value columnTile = body.div(column, kScaleTileBlocks * getBlock());
+  auto isBelow = [&](Value place, Value end) -> Value {
+    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, place, end);
+  };
+  Value rowTiles =
+      batch ? body.ceilDiv(dest.axis ? rows : columns, kScaleTileRows)
+            : body.dim(dest.kernelScales, 0);
+  Value columnTiles = body.dim(dest.kernelScales, 1);
+  for (int64_t i = 0; i < dest.scaleTileRows; ++i)
+    for (int64_t j = 0; j < dest.scaleTileColumns; ++j) {
+      Value r = i ? body.add(rowTile, i) : rowTile;
+      Value c = j ? body.add(columnTile, j) : columnTile;
+      Value exists = i ? isBelow(r, rowTiles) : Value();
+      r = getLine(r, rowTiles);
+      if (j) {
+        Value also = isBelow(c, columnTiles);
+        exists = exists ? arith::AndIOp::create(body, exists, also).getResult()
+                        : also;
+      }
+      BulkStoreOp::create(
+          body, staged.getBuffer(dest.getScaleBuffer()), dest.kernelScales,
+          ValueRange{r, c}, exists,
+          body.getI64IntegerAttr(i * dest.scaleTileColumns + j));
+    }
+}

@@ -1,0 +1,188 @@
+//===- ScheduleCandidates.cpp - Schedules worth considering ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Legal schedules in the order of what they are modelled to cost.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleGrid.h"
+#include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
+#include <tuple>
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Fewer cycles, then less traffic, then fewer cycles in any term, then the
+/// simpler kernel: a total order, so that the choice does not depend on how
+/// candidates are listed.
+static auto getRank(const Candidate &candidate) {
+  const ScheduleFields &fields = candidate.fields;
+  const ModelledCost &cost = candidate.cost;
+  int64_t terms = cost.mma + cost.port + cost.fill + cost.ring + cost.steps +
+                  cost.epilogue + cost.exposed + cost.units + cost.waves +
+                  cost.period + cost.ends + cost.sum;
+  return std::make_tuple(cost.total, cost.hbm, cost.l2, terms, fields.splitK,
+                         fields.ctaPair, fields.tileLoop, fields.rasterOrder,
+                         fields.rasterGroup, fields.epilogue, fields.tile[1],
+                         fields.tile[2], fields.accumulators, fields.overlap,
+                         fields.scaleStages);
+}
+
+/// What differs by less than a part in this many is the same to the model.
+static constexpr int64_t kResolution = 256;
+
+/// Puts the leanest of the fastest first: each step along K costs the roles
+/// that issue a few dozen instructions, whatever it multiplies.
+static void preferFewerSteps(std::vector<Candidate> &candidates) {
+  if (candidates.empty())
+    return;
+  int64_t fastest = candidates.front().cost.total;
+  auto end = llvm::find_if(candidates, [&](const Candidate &candidate) {
+    return candidate.cost.total > fastest + fastest / kResolution;
+  });
+  auto leanest = std::min_element(candidates.begin(), end,
+                                  [](const Candidate &x, const Candidate &y) {
+                                    return x.cost.kSteps < y.cost.kSteps;
+                                  });
+  std::rotate(candidates.begin(), leanest, leanest + 1);
+}
+
+/// Row by row, and what loads less from memory: the best of the bands, and the
+/// curve.
+static SmallVector<std::pair<RasterOrder, int64_t>>
+getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
+                 const target::TargetInfo &target) {
+  SmallVector<std::pair<RasterOrder, int64_t>> choices;
+  Grid grid = getGrid(problem, fields, target);
+  int64_t cache = getRates(target).l2Bytes / 2;
+  auto getTraffic = [&](RasterOrder order, int64_t group) {
+    fields.rasterOrder = order;
+    fields.rasterGroup = group;
+    return getLoadTraffic(grid, fields, cache);
+  };
+  choices.push_back({RasterOrder::Linear, 1});
+  int64_t linear = getTraffic(RasterOrder::Linear, 1), least = linear;
+  int64_t best = 1;
+  for (int64_t group = 2; group <= 64 && group <= grid.rowTiles; group *= 2)
+    if (int64_t traffic = getTraffic(RasterOrder::GroupM, group);
+        traffic < least) {
+      least = traffic;
+      best = group;
+    }
+  if (best > 1)
+    choices.push_back({RasterOrder::GroupM, best});
+  if (getTraffic(RasterOrder::Hilbert, 1) < linear)
+    choices.push_back({RasterOrder::Hilbert, 1});
+  return choices;
+}
+
+/// Columns of a tile: those that suit any matrix, and one tile that just covers
+/// a narrow one.
+static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
+                                             bool ctaPair) {
+  SmallVector<int64_t> choices = {64, 128, 192, 256};
+  if (ShapedType::isDynamic(problem.n))
+    return choices;
+  int64_t covering =
+      roundUp(std::max<int64_t>(problem.n, 1), ctaPair ? 32 : 16);
+  if (covering < choices.front())
+    choices.insert(choices.begin(), covering);
+  return choices;
+}
+
+/// Parts of the reduction, where tiles alone leave workers idle.
+static SmallVector<int64_t> getSplitChoices(const MatmulProblem &problem,
+                                            const ScheduleFields &fields,
+                                            const target::TargetInfo &target) {
+  SmallVector<int64_t> choices = {1};
+  if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.n) ||
+      ShapedType::isDynamic(problem.k))
+    return choices;
+  Grid grid = getGrid(problem, fields, target);
+  int64_t tiles = grid.rowTiles * grid.columnTiles;
+  int64_t steps = ceilDiv(grid.k, fields.tile[2]);
+  for (int64_t fields : {2, 3, 4, 6, 8, 12, 16, 24, 32})
+    if (fields <= steps && tiles * fields <= 2 * grid.workers)
+      choices.push_back(fields);
+  return choices;
+}
+
+std::vector<Candidate>
+mx::mxgpu::rankSchedules(const MatmulProblem &problem,
+                         const target::TargetInfo &target) {
+  std::vector<Candidate> candidates;
+  SmallVector<std::pair<RasterOrder, int64_t>> rasters;
+  auto considerLoops = [&](ScheduleFields fields, bool isPersistent) {
+    for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
+      if (loop == TileLoop::Clc && !isPersistent)
+        continue;
+      fields.tileLoop = loop;
+      fields.stages = getMaxStages(problem, fields, target);
+      if (!fields.stages || checkSchedule(problem, fields, target))
+        continue;
+      for (auto [order, group] : rasters) {
+        fields.rasterOrder = order;
+        fields.rasterGroup = group;
+        candidates.push_back(
+            {fields, getModelledCost(problem, fields, target)});
+      }
+    }
+  };
+  SmallVector<Epilogue, 2> epilogues = {Epilogue::Direct};
+  if (canStoreByTma(problem))
+    epilogues.push_back(Epilogue::TmaStore);
+  struct Slots {
+    int64_t accumulators, overlap;
+  };
+  constexpr Slots kSlots[] = {{1, 0}, {2, 0}, {2, 64}, {2, 128}};
+  // The second CTA of a pair would multiply nothing.
+  bool hasPairs = ShapedType::isDynamic(problem.m) || problem.m > 128;
+  for (bool ctaPair : {false, true}) {
+    if (ctaPair && !hasPairs)
+      continue;
+    for (int64_t columns : getColumnChoices(problem, ctaPair))
+      for (int64_t depth : {128, 256}) {
+        ScheduleFields fields;
+        fields.ctaPair = ctaPair;
+        fields.tile = {ctaPair ? 256 : 128, columns, depth};
+        for (int64_t split : getSplitChoices(problem, fields, target)) {
+          fields.splitK = split;
+          rasters = getRasterChoices(problem, fields, target);
+          Grid grid = getGrid(problem, fields, target);
+          bool isPersistent =
+              grid.rowTiles * grid.columnTiles * split > grid.workers;
+          for (Slots slots : kSlots) {
+            if (slots.overlap && columns != 256)
+              continue;
+            // One unit a worker has no next accumulator.
+            if (slots.accumulators > 1 && !isPersistent)
+              continue;
+            for (int64_t scaleStages : {1, 2})
+              for (Epilogue epilogue : epilogues) {
+                fields.accumulators = slots.accumulators;
+                fields.overlap = slots.overlap;
+                fields.scaleStages = scaleStages;
+                fields.epilogue = epilogue;
+                considerLoops(fields, isPersistent);
+              }
+          }
+        }
+      }
+  }
+  llvm::sort(candidates, [](const Candidate &x, const Candidate &y) {
+    return getRank(x) < getRank(y);
+  });
+  preferFewerSteps(candidates);
+  return candidates;
+}
+
+std::optional<Candidate>
+mx::mxgpu::selectSchedule(const MatmulProblem &problem,
+                          const target::TargetInfo &target) {
+  std::vector<Candidate> candidates = rankSchedules(problem, target);
+  if (candidates.empty())
+    return std::nullopt;
+  return candidates.front();
+}

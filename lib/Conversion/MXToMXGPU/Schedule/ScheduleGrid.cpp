@@ -1,0 +1,103 @@
+//===- ScheduleGrid.cpp - Tiles of a problem, and their traffic -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleGrid.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+int64_t mx::mxgpu::orAssumed(int64_t size) {
+  return ShapedType::isDynamic(size) ? kAssumedSize
+                                     : std::max<int64_t>(size, 1);
+}
+
+static int64_t getMatrixBytes(int64_t rows, int64_t k, target::MmaType type,
+                              int64_t blockSize) {
+  return ceilDiv(rows * k * target::getBits(type), 8) +
+         rows * ceilDiv(k, blockSize);
+}
+
+/// Groups of rows, each of which has whole tiles.
+static int64_t getGroups(const MatmulProblem &problem) {
+  if (problem.ragged != RaggedKind::Rows)
+    return 1;
+  return ShapedType::isDynamic(problem.groups)
+             ? 1
+             : std::max<int64_t>(problem.groups, 1);
+}
+
+Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const target::TargetInfo &target) {
+  Grid grid;
+  grid.m = orAssumed(problem.m);
+  grid.n = orAssumed(problem.n);
+  grid.k = orAssumed(problem.k);
+  // Groups are modelled as of equal size.
+  int64_t groups = getGroups(problem);
+  grid.rowTiles = groups * ceilDiv(ceilDiv(grid.m, groups), fields.tile[0]);
+  grid.columnTiles = ceilDiv(grid.n, fields.tile[1]);
+  grid.workers = target.smCount / (fields.ctaPair ? 2 : 1);
+  grid.aBytes = getMatrixBytes(grid.m, grid.k, problem.product.a->type,
+                               problem.product.blockSize);
+  grid.bBytes = getMatrixBytes(grid.n, grid.k, problem.product.b->type,
+                               problem.product.blockSize);
+  return grid;
+}
+
+static int64_t squareRoot(int64_t value) {
+  int64_t root = 1;
+  while ((root + 1) * (root + 1) <= value)
+    ++root;
+  return root;
+}
+
+int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
+                                  const ScheduleFields &fields, int64_t cache) {
+  int64_t whole = grid.aBytes + grid.bBytes;
+  if (whole <= cache)
+    return whole;
+  int64_t tiles = grid.rowTiles * grid.columnTiles;
+  int64_t active = std::max<int64_t>(
+      1, std::min(grid.workers, tiles * fields.splitK) / fields.splitK);
+  int64_t aRow = ceilDiv(grid.aBytes, grid.rowTiles);
+  int64_t bColumn = ceilDiv(grid.bBytes, grid.columnTiles);
+  if (fields.rasterOrder == RasterOrder::Hilbert) {
+    // A square of tiles is visited before what lies outside, for squares of
+    // every size: the largest that L2 holds is loaded once.
+    int64_t side = std::max(squareRoot(active), cache / (aRow + bColumn));
+    side = std::min({side, grid.rowTiles, grid.columnTiles});
+    return std::max(whole, tiles * (aRow + bColumn) / side);
+  }
+  // Bands of rows of tiles. Row by row, a wave covers a band of as many rows as
+  // it takes to keep everyone busy.
+  int64_t rows = fields.rasterOrder == RasterOrder::GroupM ? fields.rasterGroup
+                 : fields.rasterOrder == RasterOrder::Columns
+                     ? grid.rowTiles
+                     : std::max<int64_t>(1, active / grid.columnTiles);
+  rows = std::min(rows, grid.rowTiles);
+  int64_t bands = ceilDiv(grid.rowTiles, rows);
+  int64_t columns =
+      std::min(std::max<int64_t>(1, active / rows), grid.columnTiles);
+  int64_t band = rows * aRow;
+  // A band of A stays while the columns of B pass by, or is loaded by each
+  // wave; B stays as a whole, or is loaded for each band.
+  int64_t a = band + columns * bColumn <= cache
+                  ? grid.aBytes
+                  : grid.aBytes * ceilDiv(grid.columnTiles, columns);
+  int64_t b = band + grid.bBytes <= cache ? grid.bBytes : grid.bBytes * bands;
+  return a + b;
+}
+
+const target::Rates &mx::mxgpu::getRates(const target::TargetInfo &target) {
+  const target::Rates *rates = target::lookupRates(target);
+  assert(rates && "schedules are chosen for chips with rates only");
+  return *rates;
+}
