@@ -469,7 +469,7 @@ Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
   NVVM::Tcgen05WaitOp::create(*this, NVVM::Tcgen05WaitKind::LOAD);
   // LLVM does not know that the registers are filled by the wait, and would
   // pack or even use them between the two. An empty asm that takes and gives
-  // each register stands behind the wait, since both have side effects; what
+  // each register stands after the wait, since both have side effects; what
   // follows uses its results.
   SmallVector<Value> words;
   SmallVector<Type> types(columns, getI32Type());
