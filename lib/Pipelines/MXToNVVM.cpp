@@ -133,6 +133,7 @@ void mx::buildMXToNVVMPipeline(OpPassManager &pm,
 void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(mxgpu::createUnrollFragmentsPass());
+  kernels.addPass(mxgpu::createLowerCoordinatesPass());
   kernels.addPass(mxgpu::createLowerMathPass());
   kernels.addPass(mxgpu::createLowerWorkPass());
   kernels.addPass(mxgpu::createLowerRingsPass());

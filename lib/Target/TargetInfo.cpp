@@ -19,14 +19,14 @@ constexpr uint32_t KiB = 1024;
 /// What all chips of compute capability 9.0 to 12.1 have in common, CUDA C++
 /// Programming Guide, "Technical Specifications per Compute Capability".
 constexpr TargetInfo common(const char *chip, const char *products,
-                            unsigned capability, TensorCore core,
+                            unsigned capability, MmaFamily family,
                             unsigned smCount) {
   TargetInfo target;
   target.chip = chip;
   target.features = "+ptx88";
   target.products = products;
   target.computeCapability = capability;
-  target.tensorCore = core;
+  target.mmaFamily = family;
   target.registersPerSm = 64 * KiB;
   target.registersPerThread = 255;
   target.smCount = smCount;
@@ -35,9 +35,9 @@ constexpr TargetInfo common(const char *chip, const char *products,
 
 /// Data-centre parts of compute capability 9.0 to 10.3.
 constexpr TargetInfo dataCenter(const char *chip, const char *products,
-                                unsigned capability, TensorCore core,
+                                unsigned capability, MmaFamily family,
                                 unsigned smCount) {
-  TargetInfo target = common(chip, products, capability, core, smCount);
+  TargetInfo target = common(chip, products, capability, family, smCount);
   target.smemPerCta = 227 * KiB;
   target.tmemColumns = target.hasTcgen05() ? 512 : 0;
   target.threadsPerSm = 2048;
@@ -49,7 +49,7 @@ constexpr TargetInfo dataCenter(const char *chip, const char *products,
 /// (PTX ISA, tcgen05.mma, target ISA notes).
 constexpr TargetInfo b200() {
   TargetInfo target =
-      dataCenter("sm_100a", "B200, GB200", 100, TensorCore::Tcgen05, 148);
+      dataCenter("sm_100a", "B200, GB200", 100, MmaFamily::Tcgen05, 148);
   target.hasI8Mma = true;
   return target;
 }
@@ -58,7 +58,7 @@ constexpr TargetInfo b200() {
 /// than half of the shared memory.
 constexpr TargetInfo rtx50() {
   TargetInfo target = common("sm_120a", "RTX 50 series, RTX PRO 6000", 120,
-                             TensorCore::MmaSync, 170);
+                             MmaFamily::MmaSync, 170);
   target.smemPerCta = 99 * KiB;
   target.threadsPerSm = 1536;
   target.ctasPerSm = 24;
@@ -68,10 +68,10 @@ constexpr TargetInfo rtx50() {
 constexpr TargetInfo kTargets[] = {
     b200(),
     // One PTX for the whole family: B200 and B300.
-    dataCenter("sm_100f", "B200, GB200, B300, GB300", 100, TensorCore::Tcgen05,
+    dataCenter("sm_100f", "B200, GB200, B300, GB300", 100, MmaFamily::Tcgen05,
                148),
-    dataCenter("sm_103a", "B300, GB300", 103, TensorCore::Tcgen05, 148),
-    dataCenter("sm_90a", "H100, H200", 90, TensorCore::Wgmma, 132),
+    dataCenter("sm_103a", "B300, GB300", 103, MmaFamily::Tcgen05, 148),
+    dataCenter("sm_90a", "H100, H200", 90, MmaFamily::Wgmma, 132),
     rtx50(),
 };
 

@@ -31,7 +31,7 @@ LogicalResult PlanBuilder::translateMap(mxplan::EncodeTensorMapOp op) {
   map.dims = getNumbers(op.getDims());
   map.strides = getNumbers(op.getStrides());
   map.box.assign(type.getBox().rbegin(), type.getBox().rend());
-  map.swizzle = mxgpu::getMapSwizzle(type);
+  map.swizzle = mxgpu::toSwizzle(type.getSwizzle());
   map.l2 = mxgpu::getMapL2(op.getL2Promotion());
   map.fill = mxgpu::kMapFill;
   maps[op] = mapCount++;

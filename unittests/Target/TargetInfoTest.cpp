@@ -32,7 +32,7 @@ TEST(TargetInfo, DataCenterChips) {
   }
   EXPECT_EQ(lookupTarget("sm_100a")->computeCapability, 100u);
   EXPECT_EQ(lookupTarget("sm_103a")->computeCapability, 103u);
-  EXPECT_EQ(lookupTarget("sm_90a")->tensorCore, TensorCore::Wgmma);
+  EXPECT_EQ(lookupTarget("sm_90a")->mmaFamily, MmaFamily::Wgmma);
   EXPECT_TRUE(lookupTarget("sm_100a")->hasI8Mma);
   EXPECT_FALSE(lookupTarget("sm_100f")->hasI8Mma);
   EXPECT_FALSE(lookupTarget("sm_103a")->hasI8Mma);

@@ -21,11 +21,12 @@
 
 namespace mx::target {
 
-/// The matrix instructions of a chip.
-enum class TensorCore : uint8_t {
-  Wgmma,   ///< sm_90a: accumulators in registers
-  Tcgen05, ///< sm_100 family: accumulators and scales in tensor memory
-  MmaSync  ///< sm_120 family: warp-level mma only
+/// The matrix instructions that kernels are built around, as chips have them;
+/// mx/Target/MmaFamilies.h says what each takes and gives.
+enum class MmaFamily : uint8_t {
+  Wgmma,   ///< sm_90a: wgmma.mma_async
+  Tcgen05, ///< sm_100 family: tcgen05.mma with block scales
+  MmaSync  ///< sm_120 family: mma.sync with block scales
 };
 
 struct TargetInfo {
@@ -33,7 +34,7 @@ struct TargetInfo {
   const char *features = ""; ///< LLVM's feature string
   const char *products = ""; ///< for messages and documentation
   unsigned computeCapability = 0;
-  TensorCore tensorCore = TensorCore::MmaSync;
+  MmaFamily mmaFamily = MmaFamily::MmaSync;
   bool hasI8Mma = false; ///< tcgen05.mma.kind::i8
 
   uint32_t smemPerCta = 0;     ///< dynamic and static together, opt-in limit
@@ -45,12 +46,10 @@ struct TargetInfo {
   /// Typical number of SMs, for schedules made without a device at hand.
   unsigned smCount = 0;
 
-  constexpr bool hasTcgen05() const {
-    return tensorCore == TensorCore::Tcgen05;
-  }
+  constexpr bool hasTcgen05() const { return mmaFamily == MmaFamily::Tcgen05; }
   /// What mx makes for the chip: kernels of all operations but products, and
   /// those of products.
-  bool hasQuantizers() const { return tensorCore != TensorCore::MmaSync; }
+  bool hasQuantizers() const { return mmaFamily != MmaFamily::MmaSync; }
   bool hasProducts() const { return hasTcgen05(); }
   /// cvt to and from e2m1, e2m3, e3m2 and ue8m0 (PTX ISA, cvt, target notes).
   bool hasNarrowConversions() const { return computeCapability >= 100; }

@@ -25,7 +25,7 @@ struct LoadAccumulatorLowering final : OpConversionPattern<LoadAccumulatorOp> {
   matchAndRewrite(LoadAccumulatorOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    auto type = cast<VectorType>(op.getType());
+    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
     Value column = adaptor.getBuffer();
     Value warp = builder.warpInCta();
     Value quarter = arith::AndIOp::create(

@@ -28,14 +28,6 @@ Type mx::mxgpu::convertStageType(StageType type) {
   return IntegerType::get(context, 32);
 }
 
-std::pair<Value, int64_t> mx::mxgpu::splitOffset(Value pointer) {
-  auto gep = pointer.getDefiningOp<LLVM::GEPOp>();
-  if (!gep || gep.getRawConstantIndices().size() != 1 ||
-      !gep.getElemType().isInteger(8) || !gep.getDynamicIndices().empty())
-    return {pointer, 0};
-  return {gep.getBase(), gep.getRawConstantIndices().front()};
-}
-
 /// What is `offset` bytes from the start of shared memory for the first stage.
 /// The constant is added last, where instructions take it as part of the
 /// address.

@@ -10,6 +10,7 @@
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -21,6 +22,32 @@ static Value startAtUse(NVVMBuilder &builder, Value pointer) {
   if (!start || !start.getBase().getDefiningOp<LLVM::AddressOfOp>())
     return pointer;
   return builder.clone(*start)->getResult(0);
+}
+
+/// What the digits of a lane's number add up to in rows, or in columns.
+static Value addLaneDigits(NVVMBuilder &builder, Value lane,
+                           FragmentLayoutAttr layout,
+                           int64_t FragmentDigit::*step, int64_t scale) {
+  constexpr int64_t kLanes = mx::target::kWarpSize;
+  Value sum;
+  int64_t weight = 1;
+  for (const FragmentDigit &digit : layout.getThreads()) {
+    if (weight >= kLanes)
+      break;
+    int64_t size = std::min(digit.size, kLanes / weight);
+    if (digit.*step) {
+      Value value = lane;
+      if (weight > 1)
+        value = arith::ShRUIOp::create(builder, value,
+                                       builder.i32(llvm::Log2_64(weight)));
+      if (weight * size < kLanes)
+        value = arith::AndIOp::create(builder, value, builder.i32(size - 1));
+      Value place = builder.mul(value, builder.i32(digit.*step * scale));
+      sum = sum ? builder.add(sum, place) : place;
+    }
+    weight *= digit.size;
+  }
+  return sum;
 }
 
 namespace {
@@ -35,33 +62,65 @@ struct StoreSharedLowering final : OpConversionPattern<StoreSharedOp> {
   LogicalResult
   matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op.getCoords().empty())
-      return rewriter.notifyMatchFailure(op, "a fragment of a tile");
+    auto fragment = dyn_cast<FragmentType>(op.getValue().getType());
+    if (!fragment)
+      return rewriter.notifyMatchFailure(op, "a vector of a tile");
     NVVMBuilder builder(op.getLoc(), rewriter);
     BufferType buffer = op.getBuffer().getType();
-    int64_t rowBytes = buffer.getSizeInBytes() / 32;
+    FragmentLayoutAttr layout = fragment.getLayout();
+    int64_t elementBytes =
+        fragment.getElementType().getIntOrFloatBitWidth() / 8;
+    int64_t rowBytes = buffer.getShape()[1] * elementBytes;
     int64_t mask = 0;
     if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
-      mask = static_cast<int64_t>(buffer.getSwizzle()) - 16;
+      mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
     Value lane =
         arith::AndIOp::create(builder, builder.threadId(), builder.i32(31));
-    Value row = builder.mul(lane, builder.i32(rowBytes));
-    Value permutation = arith::AndIOp::create(
-        builder, arith::ShRUIOp::create(builder, row, builder.i32(3)),
-        builder.i32(mask));
-    Value permuted = arith::XOrIOp::create(builder, row, permutation);
-    SmallVector<Value> words =
-        getWords(builder, op.getValue(), 0, buffer.getShape()[1]);
-    for (int64_t chunk = 0; chunk < rowBytes / 16; ++chunk) {
-      // The chunk's bits are below those of the row, the slot's multiples of
-      // the whole pattern: this part is the same for all slots.
-      Value place =
-          arith::XOrIOp::create(builder, permuted, builder.i32(chunk * 16));
-      builder.storeShared(builder.offset(adaptor.getBuffer(), place),
-                          ArrayRef(words).slice(chunk * 4, 4));
+    Value row =
+        addLaneDigits(builder, lane, layout, &FragmentDigit::rows, rowBytes);
+    Value column = addLaneDigits(builder, lane, layout, &FragmentDigit::columns,
+                                 elementBytes);
+    // The rows as they are computed, which words of halves begin with.
+    SmallVector<Value> rows;
+    if (auto made = op.getValue().getDefiningOp<FromRowsOp>())
+      rows = made.getRows();
+    else
+      rows = takeRows(builder, adaptor.getValue(), fragment);
+    for (auto [offset, values] : llvm::zip(layout.getRowOffsets(), rows)) {
+      Value inRow = row;
+      if (offset)
+        inRow = builder.add(row, builder.i32(offset * rowBytes));
+      Value permutation = arith::AndIOp::create(
+          builder, arith::ShRUIOp::create(builder, inRow, builder.i32(3)),
+          builder.i32(mask));
+      Value permuted = arith::XOrIOp::create(builder, inRow, permutation);
+      if (column)
+        permuted = arith::XOrIOp::create(builder, permuted, column);
+      storeRow(builder, adaptor.getBuffer(), permuted, values, layout);
     }
     rewriter.eraseOp(op);
     return success();
+  }
+
+private:
+  /// The bits of a column are apart from each other and from those of the row,
+  /// and the stage's start is a multiple of the whole pattern: a constant is
+  /// added to the place by exclusive or, so that the rest of it is the same for
+  /// all stages.
+  static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
+                       Value values, FragmentLayoutAttr layout) {
+    auto type = cast<VectorType>(values.getType());
+    int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+    int64_t taken = 0;
+    for (const FragmentRun &run : layout.getRuns()) {
+      int64_t piece = std::min(run.size, kChunkBytes / elementBytes);
+      for (int64_t i = 0; i < run.size; i += piece, taken += piece) {
+        SmallVector<Value> words = getWords(builder, values, taken, piece);
+        Value place = arith::XOrIOp::create(
+            builder, permuted, builder.i32((run.column + i) * elementBytes));
+        builder.storeShared(builder.offset(buffer, place), words);
+      }
+    }
   }
 };
 

@@ -77,6 +77,11 @@ struct ConvertMXGPUToNVVMPass final
     converter.addConversion([](ScalesType type) {
       return IntegerType::get(type.getContext(), 32);
     });
+    // A thread's registers of it.
+    converter.addConversion([](FragmentType type) -> Type {
+      return VectorType::get({type.getLayout().getNumValues()},
+                             type.getElementType());
+    });
     addNarrowVectorConversions(converter);
     auto materialize = [](OpBuilder &builder, Type type, ValueRange inputs,
                           Location loc) -> Value {
@@ -95,6 +100,7 @@ struct ConvertMXGPUToNVVMPass final
     populateBarrierPatterns(patterns, converter);
     populateTensorCorePatterns(patterns, converter);
     populateAccumulatorPatterns(patterns, converter);
+    populateFragmentPatterns(patterns, converter);
     populateBulkStorePatterns(patterns, converter);
     populateStorePatterns(patterns, converter);
     populateTilePatterns(patterns, converter);

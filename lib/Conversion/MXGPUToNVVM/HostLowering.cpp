@@ -88,7 +88,7 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
                  storeArray(builder, box, i32),
                  storeArray(builder, elementStrides, i32),
                  enumerator(mx::target::TensorMapInterleave::None),
-                 enumerator(getMapSwizzle(type)),
+                 enumerator(toSwizzle(type.getSwizzle())),
                  enumerator(getMapL2(op.getL2Promotion())),
                  enumerator(kMapFill)});
     rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, mapType, map);

@@ -10,11 +10,11 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_LOWERING_H
 
-#include "NVVMBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/NVVM/NVVMBuilder.h"
 
 namespace mx::mxgpu {
 
@@ -42,15 +42,15 @@ struct GroupWorkTile {
 /// its number (i32).
 mlir::Type convertStageType(StageType type);
 
-/// A pointer split into a base and a constant offset: buffers and barriers of a
-/// stage share its start as their base.
-std::pair<mlir::Value, int64_t> splitOffset(mlir::Value pointer);
-
 /// Elements `first` to `first + count` of a vector as i32s; if they are rounded
 /// from f32, the rounding is done on the way.
 llvm::SmallVector<mlir::Value> getWords(NVVMBuilder &builder,
                                         mlir::Value vector, int64_t first,
                                         int64_t count);
+
+/// The rows that a thread holds of a fragment, given its registers as a vector.
+llvm::SmallVector<mlir::Value>
+takeRows(NVVMBuilder &builder, mlir::Value registers, FragmentType type);
 
 /// The group that has a tile of packed rows, the first of its rows in it, and
 /// its end: i32s, and whether there is one (i1).
@@ -143,6 +143,9 @@ void populateTensorCorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
 void populateAccumulatorPatterns(mlir::RewritePatternSet &patterns,
                                  const mlir::TypeConverter &converter);
+/// Fragments as vectors of a thread's registers.
+void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter);
 void populateBulkStorePatterns(mlir::RewritePatternSet &patterns,
                                const mlir::TypeConverter &converter);
 void populateStorePatterns(mlir::RewritePatternSet &patterns,

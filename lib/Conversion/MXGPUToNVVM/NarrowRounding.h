@@ -11,7 +11,7 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_NARROWROUNDING_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_NARROWROUNDING_H
 
-#include "NVVMBuilder.h"
+#include "mx/NVVM/NVVMBuilder.h"
 #include "mx/Support/FloatFormats.h"
 
 namespace mx::mxgpu {

@@ -15,9 +15,9 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_QUANTIZEMATH_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_QUANTIZEMATH_H
 
-#include "NVVMBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Dialect/Shared/ScaleRounding.h"
+#include "mx/NVVM/NVVMBuilder.h"
 #include <optional>
 
 namespace mx {

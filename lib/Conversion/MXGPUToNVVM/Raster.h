@@ -9,8 +9,8 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_RASTER_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_RASTER_H
 
-#include "NVVMBuilder.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/NVVM/NVVMBuilder.h"
 
 namespace mx::mxgpu {
 

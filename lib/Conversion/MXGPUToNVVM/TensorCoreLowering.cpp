@@ -2,37 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Feeds the tensor core: bulk copies into slots, scales into tensor memory,
-// one instruction for every 32 elements of the reduction.
+// Feeds the tensor core: bulk copies into stages, scales into tensor memory.
+// The instructions are those of the attributes (lib/Dialect/MXGPU/IR/Mma).
 //
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
-
-/// The matrix descriptor of a buffer: the 18 address bits of the stage that a
-/// descriptor holds, plus constants. Addresses of a CTA's memory stay below the
-/// 18 bits, so that sums do not carry into other fields.
-static Value getDescriptor(NVVMBuilder &builder,
-                           const target::SmemDescriptor &layout, Value buffer) {
-  auto [start, inSlot] = splitOffset(buffer);
-  Value address =
-      LLVM::PtrToIntOp::create(builder, builder.getI64Type(), start);
-  Value inCta = arith::AndIOp::create(
-      builder, address, builder.i64(target::kDescriptorAddressMask));
-  Value units = arith::ShRUIOp::create(
-      builder, inCta, builder.i64(llvm::Log2_32(target::kDescriptorUnit)));
-  return builder.add(units, builder.i64(target::encode(layout) +
-                                        inSlot / target::kDescriptorUnit));
-}
 
 /// The L2 cache policy of a hint, as the word that instructions take.
 static Value getCachePolicy(NVVMBuilder &builder, CacheHint hint) {
@@ -45,20 +27,6 @@ static Value getCachePolicy(NVVMBuilder &builder, CacheHint hint) {
     return builder.i64(target::kEvictLastPolicy);
   }
   llvm_unreachable("all hints are listed");
-}
-
-static mx::Swizzle getSwizzle(mxgpu::Swizzle swizzle) {
-  switch (swizzle) {
-  case mxgpu::Swizzle::None:
-    return mx::Swizzle::None;
-  case mxgpu::Swizzle::Sw32:
-    return mx::Swizzle::B32;
-  case mxgpu::Swizzle::Sw64:
-    return mx::Swizzle::B64;
-  case mxgpu::Swizzle::Sw128:
-    return mx::Swizzle::B128;
-  }
-  llvm_unreachable("all swizzles are listed");
 }
 
 namespace {
@@ -86,7 +54,7 @@ struct TmaLoadLowering final : OpConversionPattern<TmaLoadOp> {
     }
     Value barrier = adaptor.getStage();
     Value policy = getCachePolicy(builder, op.getCache());
-    if (isInPair(op))
+    if (cast<BarrierType>(op.getStage().getType()).getScope() == Scope::Pair)
       builder.loadTensorOfPair(dest, adaptor.getMap(), coords, barrier, policy,
                                op.getMulticast());
     else
@@ -105,16 +73,22 @@ struct CopyScalesLowering final : OpConversionPattern<CopyScalesOp> {
   LogicalResult
   matchAndRewrite(CopyScalesOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op.getColumn() || !op.getTensorMemory())
+    if (!op.getColumn() || !op.getTensorMemory() ||
+        !op.getBuffer().getDefiningOp<StageBuffersOp>())
       return rewriter.notifyMatchFailure(op, "the scales have no column yet");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value descriptor = getDescriptor(builder, target::scaleTileDescriptor(),
-                                     adaptor.getBuffer());
+    Value descriptor = builder.matrixDescriptor(
+        target::encode(target::scaleTileDescriptor()), adaptor.getBuffer());
     Value column =
         builder.add(adaptor.getTensorMemory(), builder.i32(*op.getColumn()));
     if (Value place = adaptor.getPlace())
       column = builder.add(
           column, builder.mul(place, builder.i32(op.getType().getColumns())));
+    bool ofPair = op.getBuffer()
+                      .getDefiningOp<StageBuffersOp>()
+                      .getRing()
+                      .getType()
+                      .isPair();
     int64_t tiles = op.getType().getTiles();
     int64_t groups = op.getType().getRows() / target::kScaleRowsPerGroup;
     for (int64_t tile = 0; tile < tiles; ++tile)
@@ -125,13 +99,14 @@ struct CopyScalesLowering final : OpConversionPattern<CopyScalesOp> {
         Value tileDescriptor = builder.add(
             descriptor, builder.i64((group * tiles + tile) * kScaleTileBytes /
                                     target::kDescriptorUnit));
-        builder.copyScaleTile(tileColumn, tileDescriptor, isInPair(op));
+        builder.copyScaleTile(tileColumn, tileDescriptor, ofPair);
       }
     rewriter.replaceOp(op, column);
     return success();
   }
 };
 
+/// The instruction emits itself.
 struct MmaLowering final : OpConversionPattern<MmaOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -139,119 +114,29 @@ struct MmaLowering final : OpConversionPattern<MmaOp> {
   matchAndRewrite(MmaOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    std::string error;
-    FailureOr<target::InstrDescriptor> instruction = op.getInstruction(error);
-    if (failed(instruction))
-      return op.emitOpError() << error;
-    Issue issue = getIssue(builder, op, adaptor, *instruction);
-    int64_t k = target::getInfo(instruction->kind).k;
-    int64_t steps = op.getAScales().getType().getTiles() * kScaleTileBlocks *
-                    instruction->blockSize / k;
-    auto issueAll = [&] {
-      for (int64_t step = 0; step < steps; ++step)
-        issue.step(builder, step);
-    };
-    if (!op.getExtent() || steps == 1) {
-      issueAll();
+    Value sums = op.getKind().emit(
+        builder, op,
+        {adaptor.getA(), adaptor.getB(), adaptor.getAScales(),
+         adaptor.getBScales(), adaptor.getD(), adaptor.getARow(),
+         adaptor.getBOffset(), adaptor.getAccumulate(), adaptor.getExtent()});
+    if (sums)
+      rewriter.replaceOp(op, sums);
+    else
       rewriter.eraseOp(op);
-      return success();
-    }
-    // A full tile asks once; in the last one, blocks beyond the extent hold
-    // slack and must not be multiplied.
-    OpBuilder::InsertionGuard guard(builder);
-    Value isFull =
-        arith::CmpIOp::create(builder, arith::CmpIPredicate::uge,
-                              adaptor.getExtent(), builder.index(steps * k));
-    auto ifOp = scf::IfOp::create(builder, isFull, /*withElse=*/true);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-    issueAll();
-    builder.setInsertionPointToStart(ifOp.elseBlock());
-    for (int64_t step = 0; step + 1 < steps; ++step) {
-      if (step > 0)
-        enterIfWithin(builder, adaptor.getExtent(), step * k);
-      issue.step(builder, step);
-    }
-    rewriter.eraseOp(op);
     return success();
   }
+};
 
-  static void enterIfWithin(NVVMBuilder &builder, Value extent, int64_t start) {
-    Value isWithin = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt,
-                                           extent, builder.index(start));
-    auto ifOp = scf::IfOp::create(builder, isWithin, /*withElse=*/false);
-    builder.setInsertionPointToStart(ifOp.thenBlock());
-  }
+struct MmaWaitLowering final : OpConversionPattern<MmaWaitOp> {
+  using OpConversionPattern::OpConversionPattern;
 
-  /// An operand in shared memory: the panel after the next span of K begins
-  /// further on.
-  struct Operand {
-    Value descriptor;
-    int64_t stepsPerPanel, panelBytes;
-
-    Value at(NVVMBuilder &builder, int64_t step) const {
-      int64_t units =
-          step / stepsPerPanel * panelBytes / target::kDescriptorUnit +
-          step % stepsPerPanel * target::kDescriptorKStep;
-      return units ? builder.add(descriptor, builder.i64(units)) : descriptor;
-    }
-  };
-
-  /// What all instructions of a tile have in common.
-  struct Issue {
-    target::InstrDescriptor instruction;
-    int64_t scalesPerStep;
-    Operand a, b;
-    Value d, aScales, bScales, accumulate;
-    int64_t aTileColumns, bTileColumns;
-
-    /// Issues instruction number `step` of the tile.
-    void step(NVVMBuilder &builder, int64_t step) const {
-      int64_t scale = step * scalesPerStep;
-      target::InstrDescriptor word = instruction;
-      word.scaleIdA = word.scaleIdB = scale % kScaleTileBlocks;
-      int64_t tile = scale / kScaleTileBlocks;
-      auto atTile = [&](Value column, int64_t columns) {
-        return tile ? builder.add(column, builder.i32(tile * columns)) : column;
-      };
-      builder.mmaBlockScaled(
-          word, d, a.at(builder, step), b.at(builder, step),
-          step == 0 && accumulate ? accumulate : builder.i1(step > 0),
-          atTile(aScales, aTileColumns), atTile(bScales, bTileColumns));
-    }
-  };
-
-  static Operand getOperand(NVVMBuilder &builder, BufferType buffer,
-                            Value view) {
-    int64_t panels = buffer.getShape().size() == 3 ? buffer.getShape()[0] : 1;
-    return {
-        getDescriptor(builder,
-                      target::kMajorDescriptor(getSwizzle(buffer.getSwizzle())),
-                      view),
-        static_cast<int64_t>(buffer.getSwizzle()) / target::kMmaKBytes,
-        buffer.getSizeInBytes() / panels};
-  }
-
-  static Issue getIssue(NVVMBuilder &builder, MmaOp op, OpAdaptor adaptor,
-                        const target::InstrDescriptor &instruction) {
-    Value bScales = adaptor.getBScales();
-    if (Value offset = adaptor.getBOffset()) // a column holds 32 rows
-      bScales = builder.add(
-          bScales, arith::ShRUIOp::create(builder, builder.toI32(offset),
-                                          builder.i32(5)));
-    auto getTileColumns = [](ScalesType type) {
-      return type.getColumns() / type.getTiles();
-    };
-    int64_t k = target::getInfo(instruction.kind).k;
-    return {instruction,
-            k / static_cast<int64_t>(instruction.blockSize),
-            getOperand(builder, op.getA().getType(), adaptor.getA()),
-            getOperand(builder, op.getB().getType(), adaptor.getB()),
-            adaptor.getD(),
-            adaptor.getAScales(),
-            bScales,
-            adaptor.getAccumulate(),
-            getTileColumns(op.getAScales().getType()),
-            getTileColumns(op.getBScales().getType())};
+  LogicalResult
+  matchAndRewrite(MmaWaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op, builder.waitWarpgroup(adaptor.getSums(), op.getPending()));
+    return success();
   }
 };
 
@@ -259,6 +144,7 @@ struct MmaLowering final : OpConversionPattern<MmaOp> {
 
 void mx::mxgpu::populateTensorCorePatterns(RewritePatternSet &patterns,
                                            const TypeConverter &converter) {
-  patterns.add<TmaLoadLowering, CopyScalesLowering, MmaLowering>(
-      converter, patterns.getContext());
+  patterns
+      .add<TmaLoadLowering, CopyScalesLowering, MmaLowering, MmaWaitLowering>(
+          converter, patterns.getContext());
 }

@@ -43,6 +43,13 @@ static bool isLong(Operation &op) {
       .wasInterrupted();
 }
 
+/// Whether columns of a fragment are taken, for which they must be constants.
+static bool needsConstants(scf::ForOp loop) {
+  return llvm::any_of(loop.getOps<ExtractColumnsOp>(), [&](auto op) {
+    return !loop.isDefinedOutsideOfLoop(op.getColumn());
+  });
+}
+
 /// The short way that most tiles take. The way of tiles at the edge of the
 /// matrix is long as it is. Loads of all rounds at once would take more
 /// registers than there are.
@@ -74,7 +81,7 @@ struct UnrollFragmentsPass final
   static void unroll(KernelOp kernel) {
     SmallVector<scf::ForOp> loops;
     kernel.walk([&](scf::ForOp loop) {
-      if (isShort(loop) && loop.getStaticTripCount())
+      if ((needsConstants(loop) || isShort(loop)) && loop.getStaticTripCount())
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)

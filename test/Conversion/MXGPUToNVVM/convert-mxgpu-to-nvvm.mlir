@@ -102,7 +102,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
         %full, %empty = mxgpu.stage_barriers %acc, %x : !acc, !acc_stage
         mxgpu.wait %full parity(%parity)
         %d = mxgpu.stage_buffers %acc, %x tensor_memory(%tmem) : !acc, !acc_stage
-        %f = mxgpu.load_accumulator %d column(%n) empty(%none) : !d -> vector<4xf32>
+        %f_fragment = mxgpu.load_accumulator %d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>> -> vector<4xf32>
         mxgpu.store_fragment %f, %out[%i, %n] when(%none) : vector<4xf32>, memref<?x?xf32>
         %y = mxgpu.other_stage %x : !acc_stage
         scf.yield %y : !acc_stage
@@ -180,7 +181,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
       %to = mxgpu.get_stage %acc[1] : !acc
       %d = mxgpu.stage_buffers %acc, %to tensor_memory(%tmem) : !acc, !acc_stage
       %sf = mxgpu.copy_scales %x tensor_memory(%tmem) column(256) : !sf -> !mxgpu.scales<128>
-      mxgpu.mma %a, %a scales(%sf, %sf) into %d accumulate(%more) extent(%extent) : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d accumulate(%more) extent(%extent) : !a, !a, !d
     }
   }
 
@@ -224,7 +225,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
       %c1 = arith.constant 1 : index
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%stage = %first) -> !mxgpu.stage<!out> {
         %c = mxgpu.stage_buffers %ring, %stage warp(%warp) : !out, !mxgpu.stage<!out>
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows1 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows1, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%i, %n] : !c, !out_map
         %next = mxgpu.next_stage %stage : !mxgpu.stage<!out>
         scf.yield %next : !mxgpu.stage<!out>

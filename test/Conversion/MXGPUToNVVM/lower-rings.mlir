@@ -116,7 +116,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
       %stage, %d = mxgpu.consumer_wait %acc : !acc
-      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<32xf32>
+      %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
       mxgpu.store_fragment %f, %out[%n, %n] when(%none) : vector<32xf32>, memref<?x?xf32>
       mxgpu.consumer_release %stage : !acc_stage
     }

@@ -29,7 +29,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-NEXT:        %[[OWN:.*]] = arith.subi %[[WARP]], %c1_i32
   // CHECK-NEXT:        %[[C:.*]] = mxgpu.stage_buffers %[[RING]], %[[STAGE]] warp(%[[OWN]])
   // CHECK-NEXT:        %[[NEXT:.*]] = mxgpu.next_stage %[[STAGE]]
-  // CHECK-NEXT:        mxgpu.store_shared %{{.*}}, %[[C]]
+  // CHECK-NEXT:        %[[ROWS:.*]] = mxgpu.from_rows
+  // CHECK-NEXT:        mxgpu.store_shared %[[ROWS]], %[[C]]
   // What threads have written is there for the copy engine before the copy begins.
   // CHECK-NEXT:        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
   // CHECK-NEXT:        nvvm.bar.warp.sync
@@ -55,7 +56,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
       %c1 = arith.constant 1 : index
       scf.for %i = %c0 to %n step %c1 {
         %stage, %c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows1 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows1, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%i, %n] when(%some) : !c, !map
         mxgpu.producer_commit %stage : !stage
       }
@@ -82,15 +84,18 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
       %c1 = arith.constant 1 : index
       scf.for %i = %c0 to %n step %c1 {
         %stage, %c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows2 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows2, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%i, %n] : !c, !map
         mxgpu.producer_commit %stage : !stage
         %stage1, %d = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %d : vector<32xf32>, !c
+        %rows3 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows3, %d : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %d to %map[%i, %n] : !c, !map
         mxgpu.producer_commit %stage1 : !stage
         %stage2, %e = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %e : vector<32xf32>, !c
+        %rows4 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows4, %e : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %e to %map[%i, %n] : !c, !map
         mxgpu.producer_commit %stage2 : !stage
       }

@@ -8,16 +8,20 @@
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // CHECK-LABEL: mxgpu.kernel @columns(
   // CHECK:         mxgpu.load_accumulator %{{.*}} column(%c0)
+  // CHECK-NEXT:    mxgpu.to_rows
   // CHECK-NEXT:    mxgpu.store_fragment {{.*}}%c0] when(%{{.*}}) aligned(32)
   // CHECK:         mxgpu.load_accumulator %{{.*}} column(%c32)
+  // CHECK-NEXT:    mxgpu.to_rows
   // CHECK-NEXT:    mxgpu.store_fragment {{.*}}%c32] when(%{{.*}}) aligned(32)
   // The way of tiles at the edge is long as it is, and so are loops over rounds that
   // nobody knows.
   // CHECK:         scf.for %[[I:.*]] = %c0 to %c64 step %c32
   // CHECK-NEXT:      mxgpu.load_accumulator %{{.*}} column(%[[I]])
+  // CHECK-NEXT:      mxgpu.to_rows
   // CHECK-NEXT:      mxgpu.store_fragment {{.*}}%[[I]]] when(%{{[^ ]*}}) :
   // CHECK:         scf.for %[[I:.*]] = %c0 to %[[N:.*]] step %c32
   // CHECK-NEXT:      mxgpu.load_accumulator %{{.*}} column(%[[I]])
+  // CHECK-NEXT:      mxgpu.to_rows
   // CHECK-NEXT:      mxgpu.store_fragment
   // CHECK-NOT:     mxgpu.store_fragment
   mxgpu.kernel @columns(%out: memref<?x?xf32>, %n: index, %some: i1) {
@@ -28,15 +32,18 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     mxgpu.role @epilogue warps(4) {
       %stage, %d = mxgpu.consumer_wait %acc : !acc
       scf.for %i = %c0 to %c64 step %c32 {
-        %f = mxgpu.load_accumulator %d column(%i) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d column(%i) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.store_fragment %f, %out[%n, %i] when(%some) aligned(32) : vector<32xf32>, memref<?x?xf32>
       }
       scf.for %i = %c0 to %c64 step %c32 {
-        %f = mxgpu.load_accumulator %d column(%i) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d column(%i) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.store_fragment %f, %out[%n, %i] when(%some) : vector<32xf32>, memref<?x?xf32>
       }
       scf.for %i = %c0 to %n step %c32 {
-        %f = mxgpu.load_accumulator %d column(%i) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d column(%i) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.store_fragment %f, %out[%n, %i] when(%some) aligned(32) : vector<32xf32>, memref<?x?xf32>
       }
       mxgpu.consumer_release %stage : !stage

@@ -58,10 +58,12 @@
 // CHECK-NEXT:        scf.if %[[WHOLE]] {
 // CHECK-NEXT:          scf.for %[[J:.*]] = %[[C0]] to %[[C256]] step %[[C32]] {
 // CHECK:                 %[[AT:.*]] = arith.addi %[[COLUMN]], %[[J]]
-// CHECK:                 %[[F:.*]] = mxgpu.load_accumulator %[[D]] column(%[[J]]) empty(%[[NONE]]) : {{.*}} -> vector<32xf32>
+// CHECK:                 %[[F_SUMS:.*]] = mxgpu.load_accumulator %[[D]] column(%[[J]]) empty(%[[NONE]]) : {{.*}} -> !fragment
+// CHECK-NEXT:            %[[F:.*]] = mxgpu.to_rows %[[F_SUMS]]
 // CHECK-NEXT:            mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %[[AT]]] when(%[[TRUE]]) aligned(32)
 // CHECK:               } else {
-// CHECK:                 %[[F:.*]] = mxgpu.load_accumulator %[[D]] column(%{{.*}}) empty(%[[NONE]])
+// CHECK:                 %[[F_SUMS:.*]] = mxgpu.load_accumulator %[[D]] column(%{{.*}}) empty(%[[NONE]])
+// CHECK-NEXT:            %[[F:.*]] = mxgpu.to_rows %[[F_SUMS]]
 // CHECK-NEXT:            mxgpu.store_fragment %[[F]], %[[R]][%[[OWN]], %{{.*}}] when(%[[TRUE]]) :
 // CHECK:             mxgpu.consumer_release %[[STAGE]]
 
@@ -89,7 +91,7 @@
 // CHECK:               %[[S:.*]], %[[FROM_A:.*]], %[[FROM_B:.*]], %[[FROM_SA:.*]], %[[FROM_SB:.*]] = mxgpu.consumer_wait %[[IN]]
 // CHECK-DAG:           %[[SFA:.*]] = mxgpu.copy_scales %[[FROM_SA]] : {{.*}} -> !mxgpu.scales<128>
 // CHECK-DAG:           %[[SFB:.*]] = mxgpu.copy_scales %[[FROM_SB]] : {{.*}} -> !mxgpu.scales<256>
-// CHECK:               mxgpu.mma %[[FROM_A]], %[[FROM_B]] scales(%[[SFA]], %[[SFB]]) into %[[D]] accumulate(%[[MORE]]) :
+// CHECK:               mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %[[FROM_A]], %[[FROM_B]] scales(%[[SFA]], %[[SFB]] : {{.*}}) into %[[D]] accumulate(%[[MORE]]) :
 // CHECK-NEXT:          mxgpu.consumer_release %[[S]]
 // CHECK-NEXT:        }
 // CHECK-NEXT:        mxgpu.producer_commit %[[STAGE]] empty(%[[NONE]])
@@ -149,7 +151,8 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK-DAG:     %[[COLUMNS:.*]] = memref.dim %[[R]], %c1
 // CHECK:         mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%[[ROWS]], %[[COLUMNS]], %[[REDUCTION]])
 // A bf16 result is rounded once.
-// CHECK:         %[[F:.*]] = mxgpu.load_accumulator
+// CHECK:         %[[F_SUMS:.*]] = mxgpu.load_accumulator
+// CHECK-NEXT:    %[[F:.*]] = mxgpu.to_rows %[[F_SUMS]]
 // CHECK-NEXT:    %[[G:.*]] = arith.truncf %[[F]] : vector<32xf32> to vector<32xbf16>
 // CHECK:         mxgpu.store_fragment %[[G]], %[[R]]
 func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?x32x4x4xf8E8M0FNU>,

@@ -12,7 +12,7 @@
 // CHECK-SAME:    %[[R:[a-z]*]]: memref<?x?xbf16>, %[[K:[a-z0-9_]*]]: index, %[[ALPHA:[a-z0-9_]*]]: f32
 // CHECK:         mxgpu.role @epilogue warps(4) {
 // CHECK:           mxgpu.for_each_work_tile
-// CHECK:             %[[T:.*]] = mxgpu.thread_id
+// CHECK:             %[[T:.*]] = mxgpu.fragment_row 0 of !fragment
 // CHECK:             %[[OWN:.*]] = arith.addi %{{.*}}, %[[T]]
 // CHECK:             %[[IN:.*]] = arith.cmpi ult, %[[OWN]], %[[ROWS:.*]] :
 // CHECK:             %[[LAST:.*]] = arith.subi %[[ROWS]],
@@ -21,7 +21,8 @@
 // CHECK:             mxgpu.consumer_wait
 // CHECK:             scf.if
 // CHECK:               scf.for
-// CHECK:                 %[[SUM:.*]] = mxgpu.load_accumulator
+// CHECK:                 %[[SUM_SUMS:.*]] = mxgpu.load_accumulator
+// CHECK-NEXT:            %[[SUM:.*]] = mxgpu.to_rows %[[SUM_SUMS]]
 // CHECK:                 %[[F:.*]] = vector.broadcast %[[ALPHA]] : f32 to vector<32xf32>
 // CHECK:                 %[[X:.*]] = arith.mulf %[[SUM]], %[[F]]
 // CHECK:                 %[[B:.*]] = vector.load %{{.*}}[%[[C:.*]]] {alignment = 32 : i64} : memref<?xf32>, vector<32xf32>
@@ -71,7 +72,8 @@ func.func @region(%a: !a, %as: !s, %b: !a, %bs: !s, %bias: memref<?xf32>, %scale
 // The sum is added to what the result holds in one rounding, if there is one.
 
 // CHECK-LABEL: mxgpu.kernel @accumulate_matmul(
-// CHECK:         %[[SUM:.*]] = mxgpu.load_accumulator
+// CHECK:         %[[SUM_SUMS:.*]] = mxgpu.load_accumulator
+// CHECK-NEXT:    %[[SUM:.*]] = mxgpu.to_rows %[[SUM_SUMS]]
 // CHECK:         %[[OLD:.*]] = vector.load %{{.*}} {alignment = 32 : i64} : memref<128x128xf16>, vector<32xf16>
 // CHECK:         %[[WIDE:.*]] = arith.extf %[[OLD]]
 // CHECK:         %[[TOTAL:.*]] = math.fma %[[SUM]], %{{.*}}, %[[WIDE]]
@@ -101,11 +103,13 @@ func.func @accumulate(%a: !a, %s: !s, %alpha: f32, %y: memref<128x128xf16>) {
 // CHECK:         mxgpu.role @epilogue
 // CHECK-NOT:     scf.if
 // CHECK:         scf.for
-// CHECK:           %[[SUM:.*]] = mxgpu.load_accumulator
+// CHECK:           %[[SUM_SUMS:.*]] = mxgpu.load_accumulator
+// CHECK-NEXT:      %[[SUM:.*]] = mxgpu.to_rows %[[SUM_SUMS]]
 // CHECK-NOT:       vector.load
 // CHECK:           %[[SENT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SUM]]
 // CHECK:           %[[STAGE:.*]], %[[ROWS:.*]] = mxgpu.producer_acquire %[[RING]]
-// CHECK-NEXT:      mxgpu.store_shared %[[SENT]], %[[ROWS]] : vector<32xf32>
+// CHECK-NEXT:      %[[FRAGMENT:.*]] = mxgpu.from_rows %[[SENT]] : vector<32xf32>
+// CHECK-NEXT:      mxgpu.store_shared %[[FRAGMENT]], %[[ROWS]] : !fragment
 // CHECK-NEXT:      mxgpu.tma_store %[[ROWS]] to %[[C]][%{{.*}}, %{{.*}}] add
 // CHECK-NEXT:      mxgpu.producer_commit %[[STAGE]]
 !a = memref<130x64xf8E4M3FN>

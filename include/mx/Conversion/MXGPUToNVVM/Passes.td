@@ -13,7 +13,18 @@ def UnrollFragmentsPass
   let description = [{
     The loops over a tile's columns have few iterations. Once they are unrolled,
     columns are constants, and so are the stages that staged rows use. The path
-    for tiles at the edge of a matrix is long enough already and stays a loop.
+    for tiles at the edge of a matrix is long enough already and stays a loop,
+    unless it uses columns of a fragment: registers have no addresses.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def LowerCoordinatesPass
+    : Pass<"mxgpu-lower-coordinates", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Compute the rows and columns that a thread holds";
+  let description = [{
+    `mxgpu.fragment_row` and `mxgpu.fragment_column` become arithmetic on the
+    thread's number within its role, as the fragment's layout says.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

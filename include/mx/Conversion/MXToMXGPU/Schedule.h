@@ -63,6 +63,8 @@ struct MatmulBuffers {
   RingType staging, units;
   /// Scales in tensor memory.
   ScalesType aScales, bScales;
+  /// What multiplies the inputs of a stage.
+  MmaAttrInterface mma;
 };
 
 /// Of a schedule whose stages are chosen. Results that bulk stores cannot write
@@ -96,9 +98,9 @@ inline constexpr int64_t kUnitSlots = 2, kUnitBytes = 16,
 inline constexpr int64_t kQuantizedBlock = 32;
 inline constexpr int64_t kQuantizedColumns = kScaleTileBlocks * kQuantizedBlock;
 
-/// What a warp stages at a time for a bulk copy: a row for each lane, of at
+/// What a warp stages at a time for a bulk copy: its rows of the tile, of at
 /// most the widest swizzle's length.
-inline constexpr int64_t kStagedRows = 32, kStagedRowBytes = 128;
+inline constexpr int64_t kStagedRowBytes = 128;
 /// Columns of that, of elements of `bits`.
 int64_t getStagedColumns(int64_t tileN, int64_t bits);
 

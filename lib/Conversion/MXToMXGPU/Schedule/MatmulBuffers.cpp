@@ -104,10 +104,18 @@ struct BufferTypes {
     Type out = fields.splitK > 1 ? Float32Type::get(context) : problem.out;
     int64_t bits = out.getIntOrFloatBitWidth();
     int64_t columns = getStagedColumns(tileN / problem.numB, bits);
-    auto rows = BufferType::get(context, Space::Smem, {kStagedRows, columns},
-                                out, getSwizzle(columns * bits / 8));
+    int64_t warpRows =
+        getMma().getSumType(out, columns).getLayout().getWarpRows();
+    auto rows = BufferType::get(context, Space::Smem, {warpRows, columns}, out,
+                                getSwizzle(columns * bits / 8));
     return getRing(fields.staging, {"c"}, {rows}, AsyncKind::Threads,
                    target::kWarpSize, AsyncKind::TmaStore, 1, Scope::Warp);
+  }
+
+  MmaAttrInterface getMma() const {
+    auto kind = static_cast<mxgpu::MmaKind>(problem.product.kind);
+    return Tcgen05MmaAttr::get(context, kind, tileM, tileN, ctas,
+                               problem.product.blockSize);
   }
 
   /// A dedicated warp passes the work tiles to the other roles.
@@ -146,6 +154,7 @@ MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
   buffers.units = types.getUnits();
   buffers.aScales = types.getTmemScales(fields.tile[0] / types.ctas);
   buffers.bScales = types.getTmemScales(fields.tile[1]);
+  buffers.mma = types.getMma();
   return buffers;
 }
 

@@ -41,10 +41,10 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   int64_t steps = ceilDiv(ceilDiv(grid.k, fields.tile[2]), fields.splitK);
   cost.kSteps = steps * cost.units;
   int64_t elements = std::min(grid.k, steps * fields.tile[2]);
-  int64_t products = ceilDiv(elements, target::getInfo(problem.product.kind).k);
-  cost.mma = products * target::mmaCycles(rates, tileN);
-  cost.port = products * target::mmaPortCycles(rates, ctas, tileN);
   MatmulBuffers buffers = getBuffers(problem, fields);
+  int64_t products = ceilDiv(elements, buffers.mma.getMmaShape().k);
+  cost.mma = products * buffers.mma.getCycles(rates);
+  cost.port = products * target::mmaPortCycles(rates, ctas, tileN);
   int64_t stageBytes = buffers.inputs.getStageBytes();
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;

@@ -156,7 +156,8 @@ LogicalResult BufferAddressOp::verify() {
 LogicalResult InitBarriersOp::verify() {
   if (!getRing().getDefiningOp<RingOp>() || getRing().getType().isStaging())
     return emitOpError("expected a ring with barriers, made in the kernel");
-  if (getOtherEmpty() && !isInPair(*this))
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (getOtherEmpty() && kernel && !kernel.isPair())
     return emitOpError("expected a kernel with cluster(2) around counts of "
                        "another CTA");
   return success();

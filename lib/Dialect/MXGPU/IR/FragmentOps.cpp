@@ -83,24 +83,29 @@ static LogicalResult verifyMatrix(Operation *op, MemRefType type,
 }
 
 LogicalResult LoadAccumulatorOp::verify() {
-  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())) ||
-      failed(verifyBlock(*this, getType())))
+  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())))
     return failure();
   BufferType buffer = getBuffer().getType();
   if (buffer.getSpace() != Space::Tmem)
     return emitOpError("expected a buffer in tensor memory, found ") << buffer;
-  auto type = cast<VectorType>(getType());
+  FragmentType type = getType();
   if (type.getElementType() != buffer.getElementType())
-    return emitOpError("expected a vector of ")
+    return emitOpError("expected elements of ")
            << buffer.getElementType() << ", found " << type.getElementType();
   // PTX ISA, tcgen05.ld: .x1 to .x128.
-  int64_t columns = type.getNumElements();
+  int64_t columns = type.getColumns();
   if (!llvm::isPowerOf2_64(columns) || columns > 128)
     return emitOpError("expected a power of two up to 128 of columns, found ")
            << columns;
   if (buffer.getShape()[1] % columns)
     return emitOpError("expected a divisor of ")
            << buffer.getShape()[1] << " columns, found " << columns;
+  FragmentDigits digits = FragmentLayoutAttr::getRowPerThread(columns);
+  auto layout =
+      FragmentLayoutAttr::get(getContext(), digits.threads, digits.values);
+  if (type.getLayout() != layout)
+    return emitOpError("expected the layout of tcgen05.ld.32x32b, ")
+           << layout << ", found " << type.getLayout();
   return success();
 }
 
@@ -115,8 +120,8 @@ LogicalResult StoreFragmentOp::verify() {
   std::optional<int64_t> alignment = getAlignment();
   if (!alignment)
     return success();
-  if (*alignment != 16 && *alignment != 32)
-    return emitOpError("expected an alignment of 16 or 32 bytes, found ")
+  if (*alignment < 4 || *alignment > 32 || !llvm::isPowerOf2_64(*alignment))
+    return emitOpError("expected an alignment of 4, 8, 16 or 32 bytes, found ")
            << *alignment;
   int64_t bytes =
       type.getNumElements() * type.getElementType().getIntOrFloatBitWidth() / 8;

@@ -17,6 +17,7 @@ using namespace mx::mxgpu;
 
 #include "mx/Dialect/MXGPU/IR/MXGPUDialect.cpp.inc"
 #include "mx/Dialect/MXGPU/IR/MXGPUEnums.cpp.inc"
+#include "mx/Dialect/MXGPU/IR/MXGPUMmaInterfaces.cpp.inc"
 
 namespace {
 struct MXGPUAsmInterface final : OpAsmDialectInterface {
@@ -32,8 +33,17 @@ struct MXGPUAsmInterface final : OpAsmDialectInterface {
       os << stringifySpace(buffer.getSpace());
     else if (isa<TensorMapType>(type))
       os << "map";
+    else if (isa<FragmentType>(type))
+      os << "fragment";
     else
       return AliasResult::NoAlias;
+    return AliasResult::OverridableAlias;
+  }
+
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
+    if (!isa<FragmentLayoutAttr>(attr))
+      return AliasResult::NoAlias;
+    os << "layout";
     return AliasResult::OverridableAlias;
   }
 };
@@ -47,6 +57,12 @@ void MXGPUDialect::initialize() {
 #include "mx/Dialect/MXGPU/IR/MXGPUOps.cpp.inc"
       >();
   addInterfaces<MXGPUAsmInterface>();
+}
+
+Operation *MXGPUDialect::materializeConstant(OpBuilder &builder,
+                                             Attribute value, Type type,
+                                             Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
 namespace {

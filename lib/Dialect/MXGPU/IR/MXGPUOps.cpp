@@ -457,11 +457,8 @@ mxgpu::YieldOp ForEachKOp::getYield() {
 }
 
 bool mx::mxgpu::isInPair(Operation *op) {
-  if (auto kernel = op->getParentOfType<KernelOp>())
-    return kernel.isPair();
-  // Lowered kernels say it in the words of NVVM.
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  return function && function->hasAttr("nvvm.cluster_dim");
+  auto kernel = op->getParentOfType<KernelOp>();
+  return kernel && kernel.isPair();
 }
 
 /// Directly in a kernel, or in the function that it becomes.
@@ -479,7 +476,7 @@ static LogicalResult verifyInRole(Operation *op) {
 }
 
 LogicalResult CtaRankOp::verify() {
-  if (isInPair(*this))
+  if (isInPair(*this) || !(*this)->getParentOfType<KernelOp>())
     return success();
   return emitOpError("expected to be inside a kernel with cluster(2)");
 }

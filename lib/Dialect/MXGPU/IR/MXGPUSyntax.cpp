@@ -65,6 +65,11 @@ void CopyScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "scales");
 }
 
+void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (getSums())
+    setName(getSums(), "sums");
+}
+
 void LoadAccumulatorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "fragment");
 }

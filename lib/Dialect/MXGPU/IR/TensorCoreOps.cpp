@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Mma/Operands.h"
 #include "OpChecks.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -19,6 +20,8 @@ using namespace mx::mxgpu;
 std::optional<target::MmaType> mxgpu::getMmaType(Type type) {
   using target::MmaType;
   return llvm::TypeSwitch<Type, std::optional<MmaType>>(type)
+      .Case([](Float16Type) { return MmaType::F16; })
+      .Case([](BFloat16Type) { return MmaType::BF16; })
       .Case([](Float8E4M3FNType) { return MmaType::E4M3; })
       .Case([](Float8E5M2Type) { return MmaType::E5M2; })
       .Case([](Float6E2M3FNType) { return MmaType::E2M3; })
@@ -95,9 +98,12 @@ LogicalResult TmaLoadOp::verify() {
   if (getBox() && expected % found)
     return emitOpError("expected a box of which a number fills ")
            << expected << " bytes, found " << found;
+  // After mxgpu-lower-rings the barrier says so.
+  auto barrier = dyn_cast<BarrierType>(getStage().getType());
+  bool ofPair = barrier ? barrier.getScope() == Scope::Pair : isInPair(*this);
   if (getMulticast() &&
-      (!isInPair(*this) || !getBox() ||
-       (ring && !getBox().getDefiningOp<CtaRankOp>()) || getNumBoxes() != 2))
+      (!ofPair || !getBox() || (ring && !getBox().getDefiningOp<CtaRankOp>()) ||
+       getNumBoxes() != 2))
     return emitOpError("expected a multicast of 2 parts to a pair, this CTA's "
                        "being its mxgpu.cta_rank");
   IntegerAttr part;
@@ -165,75 +171,73 @@ LogicalResult CopyScalesOp::verify() {
 // MMA
 //===----------------------------------------------------------------------===//
 
-/// Rows and reduction elements of an operand.
-static int64_t getRows(BufferType buffer) {
-  return buffer.getShape()[buffer.getShape().size() - 2];
-}
-static int64_t getReduction(BufferType buffer) {
-  int64_t elements = buffer.getShape().back();
-  return buffer.getShape().size() == 3 ? buffer.getShape()[0] * elements
-                                       : elements;
+int64_t MmaOp::getReduction() { return getOperandReduction(getA().getType()); }
+
+/// A and B are read, and so are scales; sums in tensor memory change.
+void MmaOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand *operand : {&getAMutable(), &getBMutable()})
+    effects.emplace_back(MemoryEffects::Read::get(), operand,
+                         SharedMemory::get());
+  for (MutableOperandRange range : {getAScalesMutable(), getBScalesMutable()})
+    for (OpOperand &operand : range)
+      effects.emplace_back(MemoryEffects::Read::get(), &operand,
+                           TensorMemory::get());
+  if (!isa<BufferType>(getD().getType()))
+    return;
+  effects.emplace_back(MemoryEffects::Read::get(), &getDMutable(),
+                       TensorMemory::get());
+  effects.emplace_back(MemoryEffects::Write::get(), &getDMutable(),
+                       TensorMemory::get());
 }
 
-FailureOr<target::InstrDescriptor> MmaOp::getInstruction(std::string &error) {
-  using namespace target;
-  BufferType a = getA().getType(), b = getB().getType();
-  std::optional<MmaType> aType = mxgpu::getMmaType(a.getElementType());
-  std::optional<MmaType> bType = mxgpu::getMmaType(b.getElementType());
-  std::optional<ScaleFormat> format =
-      getScaleFormat(getAScales().getType().getElementType());
-  if (!aType || !bType || !format) {
-    error = "expected elements that the tensor core scales";
-    return failure();
-  }
-  // Dense elements of 4 bits are those of the kinds with K = 64; all others
-  // take a byte each.
-  auto isDense = [](BufferType buffer) {
-    return buffer.getElementType().getIntOrFloatBitWidth() < 8 &&
-           !buffer.getPadded();
-  };
-  if (isDense(a) != isDense(b)) {
-    error = "expected a and b both padded or both dense";
-    return failure();
-  }
-  InstrDescriptor instruction;
-  if (isDense(a)) {
-    std::optional<MmaKind> kind =
-        selectBlockScaledKind(*aType, *bType, getBlockSize(), *format);
-    instruction.kind =
-        kind && *kind != MmaKind::MXF8F6F4 ? *kind : MmaKind::MXF4NVF4;
-  }
-  // Each CTA of a pair holds half of the rows of A and of B.
-  instruction.ctaGroup = isInPair(*this) ? 2 : 1;
-  instruction.m = getRows(a) * instruction.ctaGroup;
-  instruction.n = getRows(b) * instruction.ctaGroup;
-  instruction.a = *aType;
-  instruction.b = *bType;
-  instruction.blockSize = getBlockSize();
-  instruction.scaleFormat = *format;
-  error = check(instruction);
-  if (!error.empty())
-    return failure();
-  return instruction;
+/// The places of operands, scales and sums are those that the instruction has.
+static LogicalResult verifyPlaces(MmaOp op,
+                                  const target::MmaFamilyInfo &family) {
+  using target::MmaPlace;
+  bool hasScales = static_cast<bool>(op.getAScales());
+  if (hasScales != (family.scales != MmaPlace::None))
+    return op.emitOpError("expected ")
+           << (hasScales ? "no scales" : "scales of a and b") << " for "
+           << family.name << ", found " << (hasScales ? "some" : "none");
+  MmaPlace found = isa<FragmentType>(op.getD().getType())
+                       ? MmaPlace::Registers
+                       : MmaPlace::TensorMemory;
+  if (found != family.accumulator)
+    return op.emitOpError("expected sums in ")
+           << target::getName(family.accumulator) << " for " << family.name
+           << ", found " << op.getD().getType();
+  bool givesSums = static_cast<bool>(op.getSums());
+  if (givesSums != (found == MmaPlace::Registers) ||
+      (givesSums && op.getSums().getType() != op.getD().getType()))
+    return op.emitOpError("expected a result like the sums that it is given "
+                          "where they are in registers, and only there");
+  return success();
 }
 
 LogicalResult MmaOp::verify() {
-  BufferType a = getA().getType(), b = getB().getType(), d = getD().getType();
+  BufferType a = getA().getType(), b = getB().getType();
+  auto d = dyn_cast<BufferType>(getD().getType());
   if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getA())) ||
       failed(verifyBufferOf<ConsumerWaitOp>(*this, getB())) ||
-      failed(verifyBufferOf<ProducerAcquireOp>(*this, getD())))
+      (d && failed(verifyBufferOf<ProducerAcquireOp>(*this, getD()))) ||
+      failed(verifyPlaces(*this, getKind().getFamily())))
     return failure();
   for (auto [scales, operand, name] : {std::tuple(getAScales(), getA(), "a"),
                                        std::tuple(getBScales(), getB(), "b")}) {
-    auto copy = scales.getDefiningOp<CopyScalesOp>();
-    if (!copy || (findRing(operand) &&
-                  copy.getBuffer().getDefiningOp() != operand.getDefiningOp()))
+    auto copy = scales ? scales.getDefiningOp<CopyScalesOp>() : CopyScalesOp();
+    if (scales &&
+        (!copy || (findRing(operand) && copy.getBuffer().getDefiningOp() !=
+                                            operand.getDefiningOp())))
       return emitOpError("expected scales of ")
              << name << " copied from the stage that holds " << name;
   }
   for (auto [buffer, space, name] :
        {std::tuple(a, Space::Smem, "a"), std::tuple(b, Space::Smem, "b"),
         std::tuple(d, Space::Tmem, "d")}) {
+    if (!buffer)
+      continue;
     size_t rank = buffer.getShape().size();
     bool hasPanels = rank == 3 && space == Space::Smem;
     if (buffer.getSpace() != space || (rank != 2 && !hasPanels))
@@ -241,69 +245,23 @@ LogicalResult MmaOp::verify() {
              << name << " to be a matrix in " << stringifySpace(space)
              << ", found " << buffer;
   }
-  int64_t reduction = getReduction(a);
-  if (reduction != getReduction(b))
+  if (getReduction() != getOperandReduction(b))
     return emitOpError("expected a and b with the same reduction, found ")
-           << reduction << " and " << getReduction(b);
-  int64_t ctas = isInPair(*this) ? 2 : 1;
-  int64_t columns =
-      target::accumulatorColumns(ctas, getRows(a) * ctas, getRows(b) * ctas);
-  if (d.getShape()[0] != getRows(a) || d.getShape()[1] != columns)
-    return emitOpError("expected an accumulator of ")
-           << getRows(a) << "x" << columns << ", found " << d.getShape()[0]
-           << "x" << d.getShape()[1];
-  for (BufferType buffer : {a, b}) {
-    // Panel after panel of whole spans: what a descriptor's swizzle means.
-    int64_t rowBytes = buffer.getSizeInBytes() / getRows(buffer);
-    if (buffer.getShape().size() == 3)
-      rowBytes /= buffer.getShape()[0];
-    if (buffer.getSwizzle() == Swizzle::None ||
-        rowBytes != static_cast<int64_t>(buffer.getSwizzle()))
-      return emitOpError("expected rows of operands to be as long as their "
-                         "swizzle, found ")
-             << buffer;
-  }
-  std::string error;
-  FailureOr<target::InstrDescriptor> instruction = getInstruction(error);
-  if (failed(instruction))
-    return emitOpError() << error << " in " << a << " and " << b;
-  return verifyScales(*instruction);
+           << getReduction() << " and " << getOperandReduction(b);
+  if (int64_t k = getKind().getMmaShape().k; getReduction() % k)
+    return emitOpError("expected a reduction of a multiple of ")
+           << k << " elements, found " << getReduction();
+  for (BufferType buffer : {a, b})
+    if (failed(verifyOperandRows(*this, buffer)))
+      return failure();
+  return getKind().verifyMma(*this);
 }
 
-LogicalResult MmaOp::verifyScales(const target::InstrDescriptor &instruction) {
-  bool hasOffset = static_cast<bool>(getBOffset());
-  // A CTA of a pair has the scales of its own rows of A, and of all of B.
-  unsigned ctas = instruction.ctaGroup, m = instruction.m, n = instruction.n;
-  int64_t bRows = n;
-  if (hasOffset && bRows % 128 != 64)
-    return emitOpError("expected an offset only where rows of b fill a tile "
-                       "of 128 by half, found ")
-           << bRows << " rows";
-  IntegerAttr offset;
-  if (hasOffset && matchPattern(getBOffset(), m_Constant(&offset)) &&
-      offset.getInt() != 0 && offset.getInt() != 64)
-    return emitOpError("expected an offset of 0 or 64 rows, found ")
-           << offset.getInt();
-  for (auto [type, columns, name] :
-       {std::tuple(getAScales().getType(), target::scaleAColumns(ctas, m), "a"),
-        std::tuple(getBScales().getType(), target::scaleBColumns(ctas, m, n),
-                   "b")}) {
-    int64_t expected =
-        columns / target::kScaleColumnsPerGroup * target::kScaleRowsPerGroup;
-    if (type.getRows() != expected)
-      return emitOpError("expected scales of ")
-             << expected << " rows for " << name << ", found "
-             << type.getRows();
-    if (type.getElementType() != getAScales().getType().getElementType())
-      return emitOpError("expected scales of a and b of one type, found ")
-             << getAScales().getType().getElementType() << " and "
-             << type.getElementType();
-    int64_t scales = type.getTiles() * 4 * instruction.blockSize;
-    if (scales != getReduction(getA().getType()))
-      return emitOpError("expected scales for ")
-             << getReduction(getA().getType())
-             << " elements of the reduction of " << name << ", found those of "
-             << scales;
-  }
+LogicalResult MmaWaitOp::verify() {
+  // PTX ISA, wgmma.wait_group: N.
+  constexpr int64_t kMost = 7;
+  if (int64_t pending = getPending(); pending < 0 || pending > kMost)
+    return emitOpError("expected 0 to ")
+           << kMost << " pending, found " << pending;
   return success();
 }

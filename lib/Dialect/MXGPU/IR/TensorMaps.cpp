@@ -47,8 +47,8 @@ target::TensorMapL2 mx::mxgpu::getMapL2(L2Promotion promotion) {
   llvm_unreachable("all promotions are listed");
 }
 
-mx::Swizzle mx::mxgpu::getMapSwizzle(TensorMapType map) {
-  switch (map.getSwizzle()) {
+mx::Swizzle mx::mxgpu::toSwizzle(mxgpu::Swizzle swizzle) {
+  switch (swizzle) {
   case mxgpu::Swizzle::None:
     return mx::Swizzle::None;
   case mxgpu::Swizzle::Sw32:

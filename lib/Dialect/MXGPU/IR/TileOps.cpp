@@ -9,13 +9,11 @@
 
 #include "OpChecks.h"
 #include "mx/Support/ScaleLayout.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
-
-/// What one access to shared memory moves at most.
-static constexpr int64_t kChunkBytes = 16;
 
 /// Rows and columns of a field, panels side by side.
 static SmallVector<int64_t, 2> getMatrixShape(BufferType buffer) {
@@ -83,19 +81,33 @@ LogicalResult LoadSharedOp::verify() {
                         cast<VectorType>(getType()));
 }
 
-/// A warp's rows, one of each thread.
-static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer) {
-  auto type = cast<VectorType>(op.getValue().getType());
-  if (buffer.getShape() != ArrayRef<int64_t>{32, type.getNumElements()} ||
+/// A warp's rows of a fragment, in a buffer of its own.
+static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer,
+                                    FragmentType type) {
+  FragmentLayoutAttr layout = type.getLayout();
+  int64_t rows = layout.getWarpRows();
+  if (!rows)
+    return op.emitOpError("expected a fragment of which each warp holds "
+                          "adjacent rows, found ")
+           << type;
+  if (buffer.getShape() != ArrayRef<int64_t>{rows, type.getColumns()} ||
       buffer.getElementType() != type.getElementType())
-    return op.emitOpError("expected a buffer of 32 rows like ")
-           << type << ", found " << buffer;
-  int64_t bytes = buffer.getSizeInBytes() / 32;
-  if (bytes % kChunkBytes ||
+    return op.emitOpError("expected a buffer of the ")
+           << rows << " rows that a warp has of " << type << ", found "
+           << buffer;
+  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
+  int64_t rowBytes = buffer.getSizeInBytes() / rows;
+  for (const FragmentRun &run : layout.getRuns()) {
+    int64_t bytes = run.size * bits / 8;
+    if (bits % 8 || (bytes != 4 && bytes != 8 && bytes % kChunkBytes))
+      return op.emitOpError("expected runs of 4, 8 or a multiple of ")
+             << kChunkBytes << " bytes in a thread's rows, found " << type;
+  }
+  if (rowBytes % kChunkBytes || !llvm::isPowerOf2_64(rowBytes) ||
       (buffer.getSwizzle() != mxgpu::Swizzle::None &&
-       bytes != static_cast<int64_t>(buffer.getSwizzle())))
-    return op.emitOpError("expected rows of a multiple of 16 bytes, as long as "
-                          "their swizzle says, found ")
+       rowBytes != static_cast<int64_t>(buffer.getSwizzle())))
+    return op.emitOpError("expected rows of a power of two of bytes, 16 or "
+                          "more, as long as their swizzle says, found ")
            << buffer;
   return success();
 }
@@ -105,20 +117,19 @@ LogicalResult StoreSharedOp::verify() {
     return failure();
   BufferType buffer = getBuffer().getType();
   RingType ring = findRing(getBuffer());
-  auto type = cast<VectorType>(getValue().getType());
-  if (!getCoords().empty()) {
-    if (getCoords().size() != 2)
-      return emitOpError("expected a row and a column, found ")
-             << getCoords().size() << " coordinates";
-    if (ring && ring.getScope() != Scope::Cta)
-      return emitOpError("expected a ring with scope = cta, found ") << ring;
-    return verifyFragment(*this, buffer, type);
-  }
-  if (failed(verifyBlock(*this, type)))
-    return failure();
-  if (ring && ring.getScope() != Scope::Warp)
-    return emitOpError("expected a ring with scope = warp, found ") << ring;
-  return verifyWarpRows(*this, buffer);
+  auto fragment = dyn_cast<FragmentType>(getValue().getType());
+  if (getCoords().size() != (fragment ? 0 : 2))
+    return emitOpError("expected ")
+           << (fragment ? "no coordinates of a fragment"
+                        : "a row and a column where a vector goes")
+           << ", found " << getCoords().size();
+  Scope scope = fragment ? Scope::Warp : Scope::Cta;
+  if (ring && ring.getScope() != scope)
+    return emitOpError("expected a ring with scope = ")
+           << stringifyScope(scope) << ", found " << ring;
+  if (fragment)
+    return verifyWarpRows(*this, buffer, fragment);
+  return verifyFragment(*this, buffer, cast<VectorType>(getValue().getType()));
 }
 
 LogicalResult StoreScaleOp::verify() {

@@ -62,14 +62,28 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<KernelOp>()) {
       const target::TargetInfo *target = getTargetInfo(kernel);
-      if (!target || failed(placeBuffers(kernel, *target)) ||
-          failed(placeRoles(kernel)) || failed(numberBarriers(kernel)) ||
+      if (!target || failed(verifyMmas(kernel, *target)) ||
+          failed(placeBuffers(kernel, *target)) || failed(placeRoles(kernel)) ||
+          failed(numberBarriers(kernel)) ||
           failed(divideRegisters(kernel, *target)) ||
           failed(bound(kernel, *target)))
         return signalPassFailure();
       if (kernel.getTmemColumns())
         kernel.setTmemWarp(getAllocatingWarp(kernel));
     }
+  }
+
+  /// The chip has the kernel's matrix instructions.
+  static LogicalResult verifyMmas(KernelOp kernel,
+                                  const target::TargetInfo &target) {
+    WalkResult result = kernel.walk([&](MmaOp mma) {
+      std::string why = mma.getKind().checkTarget(target);
+      if (why.empty())
+        return WalkResult::advance();
+      mma.emitOpError(why);
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
   }
 
   LogicalResult placeBuffers(KernelOp kernel,
@@ -139,18 +153,27 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
   }
 
   /// A warp reaches the tensor memory lanes of its number modulo 4 (PTX ISA,
-  /// tcgen05 access restrictions), so a role that reads accumulators starts at
-  /// a multiple of 4.
+  /// tcgen05 access restrictions), and the warps of a warpgroup begin at such a
+  /// number: roles that read accumulators or multiply together start there.
   LogicalResult placeRoles(KernelOp kernel) {
     int64_t next = 0;
     for (auto role : kernel.getBody().getOps<RoleOp>()) {
-      bool readsTensorMemory = false;
+      bool readsTensorMemory = false, multiplies = false;
       role.walk([&](LoadAccumulatorOp) { readsTensorMemory = true; });
+      role.walk([&](MmaOp mma) {
+        multiplies |=
+            mma.getKind().getFamily().threads == target::kWarpGroupSize;
+      });
       constexpr int64_t kWarps = target::kWarpGroupWarps;
       if (readsTensorMemory && (next % kWarps || role.getWarps() != kWarps))
         return role.emitOpError("expected ")
                << kWarps << " warps from a multiple of " << kWarps
                << " in a role that reads accumulators, found "
+               << role.getWarps() << " from " << next;
+      if (multiplies && (next % kWarps || role.getWarps() % kWarps))
+        return role.emitOpError("expected whole warpgroups, warps from a "
+                                "multiple of ")
+               << kWarps << ", in a role that multiplies together, found "
                << role.getWarps() << " from " << next;
       role.setFirstWarp(next);
       next += role.getWarps();

@@ -60,6 +60,13 @@ bool isReadOfRest(mlir::Operation *op);
 /// not agree on where.
 llvm::LogicalResult verifyColumns(LoadAccumulatorOp load);
 
+/// Fails unless every buffer that is read has been written.
+llvm::LogicalResult verifyFilled(RingOp ring, const Sides &sides);
+
+/// Fails unless sums that are waited for are used after the wait, and stages
+/// are given back after it.
+llvm::LogicalResult verifyMmas(KernelOp kernel);
+
 /// Fails if a role waits for something that happens only after the wait.
 llvm::LogicalResult verifyLiveness(const RingSides &rings);
 

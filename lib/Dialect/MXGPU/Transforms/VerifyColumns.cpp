@@ -29,7 +29,7 @@ static EpilogueColumnOp getDrain(LoadAccumulatorOp load) {
 }
 
 static int64_t getCount(LoadAccumulatorOp load) {
-  return cast<VectorType>(load.getType()).getNumElements();
+  return load.getType().getColumns();
 }
 
 bool mx::mxgpu::isReadOfRest(Operation *op) {

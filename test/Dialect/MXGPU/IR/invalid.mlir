@@ -1051,7 +1051,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.producer_acquire, found one of mxgpu.consumer_wait}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1076,7 +1076,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s0_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s0_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1101,7 +1101,7 @@ gpu.module @kernels {
       %s2, %s2_a, %s2_b, %s2_sfa, %s2_sfb = mxgpu.consumer_wait %in : !in
       %sfb = mxgpu.copy_scales %s2_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected scales of b copied from the stage that holds b}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1124,7 +1124,7 @@ gpu.module @kernels {
       %sfa = ub.poison : !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected scales of a copied from the stage that holds a}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1147,7 +1147,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected a to be a matrix in smem, found '!mxgpu.buffer<smem<512xf8E8M0FNU>>'}}
-      mxgpu.mma %s_sfa, %s_b scales(%sfa, %sfb) into %d_d : !sfa, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_sfa, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !sfa, !b, !d
     }
   }
 }
@@ -1171,7 +1171,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 128 and 64}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1195,7 +1195,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected an accumulator of 128x256, found 128x128}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1219,7 +1219,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<256>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected scales of 128 rows for a, found 256}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<256>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<256>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1243,7 +1243,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected scales of 256 rows for b, found 128}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1266,8 +1266,8 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<384>
-      // expected-error @below {{'mxgpu.mma' op expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 384 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<384x128xf8E4M3FN, sw128>>'}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<384>, !d
+      // expected-error @below {{expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 384}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 384> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<384>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1291,7 +1291,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected elements that the tensor core scales in '!mxgpu.buffer<smem<128x128xi8, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1315,7 +1315,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x128xf8E4M3FN>>'}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1339,7 +1339,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
-      mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
   }
 }
@@ -1354,7 +1354,8 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.producer_acquire %acc : !acc
       // expected-error @below {{'mxgpu.load_accumulator' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
-      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<32xf32>
+      %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
     }
   }
 }
@@ -1369,7 +1370,8 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.load_accumulator' op expected a buffer in tensor memory, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
-      %f = mxgpu.load_accumulator %a column(%n) : !a -> vector<32xf32>
+      %f_fragment = mxgpu.load_accumulator %a column(%n) : !a -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
     }
   }
 }
@@ -1383,8 +1385,9 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.consumer_wait %acc : !acc
-      // expected-error @below {{'mxgpu.load_accumulator' op expected a vector of 'f32', found 'bf16'}}
-      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<32xbf16>
+      // expected-error @below {{'mxgpu.load_accumulator' op expected elements of 'f32', found 'bf16'}}
+      %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xbf16>
     }
   }
 }
@@ -1399,7 +1402,8 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.consumer_wait %acc : !acc
       // expected-error @below {{'mxgpu.load_accumulator' op expected a power of two up to 128 of columns, found 48}}
-      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<48xf32>
+      %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x48xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [48: 1 column]>>
+      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x48xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [48: 1 column]>> -> vector<48xf32>
     }
   }
 }
@@ -1414,7 +1418,8 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.consumer_wait %acc : !acc48
       // expected-error @below {{'mxgpu.load_accumulator' op expected a divisor of 48 columns, found 32}}
-      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<32xf32>
+      %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
     }
   }
 }
@@ -1450,8 +1455,8 @@ func.func @f(%c: memref<4x4xbf16>, %n: index, %p: i1) {
 
 func.func @f(%c: memref<4x64xf32>, %n: index, %p: i1) {
   %f = ub.poison : vector<32xf32>
-  // expected-error @below {{'mxgpu.store_fragment' op expected an alignment of 16 or 32 bytes, found 8}}
-  mxgpu.store_fragment %f, %c[%n, %n] when(%p) aligned(8) : vector<32xf32>, memref<4x64xf32>
+  // expected-error @below {{'mxgpu.store_fragment' op expected an alignment of 4, 8, 16 or 32 bytes, found 2}}
+  mxgpu.store_fragment %f, %c[%n, %n] when(%p) aligned(2) : vector<32xf32>, memref<4x64xf32>
   return
 }
 

@@ -46,8 +46,10 @@ module attributes {gpu.container_module} {
           // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %{{.*}} : [[$ACC]]
           %d, %d_d = mxgpu.consumer_wait %acc : !acc
           scf.for %j = %c0 to %c128 step %c32 {
-            // CHECK: mxgpu.load_accumulator %[[D]] column(%{{.*}}) empty(%{{.*}}) : !tmem -> vector<32xf32>
-            %f = mxgpu.load_accumulator %d_d column(%j) empty(%none) : !d -> vector<32xf32>
+            // CHECK: mxgpu.load_accumulator %[[D]] column(%{{.*}}) empty(%{{.*}}) : !tmem -> !fragment
+            // CHECK: mxgpu.to_rows %{{.*}} : !fragment -> vector<32xf32>
+            %f_fragment = mxgpu.load_accumulator %d_d column(%j) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+            %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
             %g = arith.truncf %f : vector<32xf32> to vector<32xbf16>
             %at = arith.addi %column, %j : index
             // CHECK: mxgpu.store_fragment %{{.*}}, %{{.*}}[%[[ROW]], %{{.*}}] when(%{{.*}}) : vector<32xbf16>, memref<?x?xbf16>
@@ -91,8 +93,8 @@ module attributes {gpu.container_module} {
             // CHECK: mxgpu.copy_scales %[[SFA]] : [[$SF]] -> !mxgpu.scales<128>
             %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
             %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
-            // CHECK: mxgpu.mma %[[A]], %[[B]] scales(%{{.*}}, %{{.*}}) into %[[D]] accumulate(%{{.*}}) extent(%{{.*}}) : [[$A]], [[$A]], !mxgpu.scales<128>, !mxgpu.scales<128>, !tmem
-            mxgpu.mma %s_a, %s_b scales(%sfa, %sfb) into %d_d accumulate(%more) extent(%extent) : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+            // CHECK: mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %[[A]], %[[B]] scales(%{{.*}}, %{{.*}} : !mxgpu.scales<128>, !mxgpu.scales<128>) into %[[D]] accumulate(%{{.*}}) extent(%{{.*}}) : [[$A]], [[$A]], !tmem
+            mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d accumulate(%more) extent(%extent) : !a, !b, !d
             mxgpu.consumer_release %s : !mxgpu.stage<!in>
           }
           // CHECK: mxgpu.producer_commit %[[STAGE]] empty(%{{.*}}) : !mma_stage

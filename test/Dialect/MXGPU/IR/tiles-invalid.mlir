@@ -100,7 +100,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %q = vector.broadcast %v : i8 to vector<32xi8>
       %s, %s_q = mxgpu.producer_acquire %out : !out
-      // expected-error @below {{'mxgpu.store_shared' op expected a row and a column, found 1 coordinates}}
+      // expected-error @below {{'mxgpu.store_shared' op expected a row and a column where a vector goes, found 1}}
       mxgpu.store_shared %q, %s_q at [%i] : vector<32xi8>, !q
     }
   }
@@ -132,8 +132,9 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %q = vector.broadcast %v : i8 to vector<128xi8>
       %s, %s_q = mxgpu.producer_acquire %out : !out
+      %rows = mxgpu.from_rows %q : vector<128xi8> -> !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>
       // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = warp}}
-      mxgpu.store_shared %q, %s_q : vector<128xi8>, !q
+      mxgpu.store_shared %rows, %s_q : !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>, !q
     }
   }
 }

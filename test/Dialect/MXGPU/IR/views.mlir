@@ -85,8 +85,9 @@ gpu.module @kernels {
       %sums, %count = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%sum = %zero : vector<32xf32>, %so_far = %c0 : index) {
         // CHECK: %[[COLUMN:.*]] = mxgpu.epilogue_column %[[STAGE]], %{{.*}} b 1 of 2 : !mma_stage
         %column = mxgpu.epilogue_column %s, %place b 1 of 2 : !mxgpu.stage<!acc>
-        // CHECK: mxgpu.load_accumulator %[[D]] column(%[[COLUMN]]) : !tmem -> vector<32xf32>
-        %part = mxgpu.load_accumulator %d column(%column) : !d -> vector<32xf32>
+        // CHECK: mxgpu.load_accumulator %[[D]] column(%[[COLUMN]]) : !tmem -> !fragment
+        %part_fragment = mxgpu.load_accumulator %d column(%column) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %part = mxgpu.to_rows %part_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         // CHECK: %[[NEXT:.*]] = arith.addf %[[SUM]], %{{.*}}
         %next = arith.addf %sum, %part : vector<32xf32>
         // CHECK: %[[MORE:.*]] = arith.addi %[[COUNT]], %extent

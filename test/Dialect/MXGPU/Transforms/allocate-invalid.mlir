@@ -71,7 +71,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     // expected-error @below {{'mxgpu.role' op expected 4 warps from a multiple of 4 in a role that reads accumulators, found 4 from 1}}
     mxgpu.role @epilogue warps(4) {
       %s, %d = mxgpu.consumer_wait %acc : !acc
-      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<16xf32>
+      %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>>
+      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>> -> vector<16xf32>
     }
   }
 }
@@ -86,7 +87,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     // expected-error @below {{'mxgpu.role' op expected 4 warps from a multiple of 4 in a role that reads accumulators, found 8 from 0}}
     mxgpu.role @epilogue warps(8) {
       %s, %d = mxgpu.consumer_wait %acc : !acc
-      %f = mxgpu.load_accumulator %d column(%n) : !d -> vector<16xf32>
+      %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>>
+      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>> -> vector<16xf32>
     }
   }
 }

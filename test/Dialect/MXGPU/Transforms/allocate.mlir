@@ -32,7 +32,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @epilogue warps(4) {
       %s, %s_d, %s_e = mxgpu.consumer_wait %acc : !acc
-      %f = mxgpu.load_accumulator %s_d column(%n) : !d -> vector<16xf32>
+      %f_fragment = mxgpu.load_accumulator %s_d column(%n) : !d -> !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>>
+      %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x16xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [16: 1 column]>> -> vector<16xf32>
     }
     mxgpu.role @load warps(1) elected {
     }

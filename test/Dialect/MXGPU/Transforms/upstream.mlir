@@ -156,8 +156,8 @@ gpu.module @kernels {
         %s, %a, %sf = mxgpu.consumer_wait %in : !operands
         %sfa = mxgpu.copy_scales %sf : !sf -> !mxgpu.scales<128>
         %sfb = mxgpu.copy_scales %sf : !sf -> !mxgpu.scales<128>
-        mxgpu.mma %a, %a scales(%sfa, %sfb) into %d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
-        mxgpu.mma %a, %a scales(%sfa, %sfb) into %d accumulate(%yes) : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %a scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !a, !d
+        mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %a scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d accumulate(%yes) : !a, !a, !d
         mxgpu.consumer_release %s : !mxgpu.stage<!operands>
         mxgpu.producer_commit %d_stage : !mxgpu.stage<!acc>
         %answer, %unit = mxgpu.consumer_wait %units : !units
@@ -179,13 +179,17 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // Two of these reads are equal, and one is for nothing.
         // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc
-        // CHECK-NEXT: %[[ONE:.*]] = mxgpu.load_accumulator %[[D]] column(%c0)
+        // CHECK-NEXT: %[[LOADED:.*]] = mxgpu.load_accumulator %[[D]] column(%c0)
+        // CHECK-NEXT: %[[ONE:.*]] = mxgpu.to_rows %[[LOADED]]
         // CHECK-NEXT: arith.addf %[[ONE]], %[[ONE]]
         // CHECK-NEXT: mxgpu.consumer_release %[[STAGE]]
         %s, %d = mxgpu.consumer_wait %acc : !acc
-        %unused = mxgpu.load_accumulator %d column(%c0) : !d -> vector<64xf32>
-        %one = mxgpu.load_accumulator %d column(%c0) : !d -> vector<32xf32>
-        %two = mxgpu.load_accumulator %d column(%c0) : !d -> vector<32xf32>
+        %unused_fragment = mxgpu.load_accumulator %d column(%c0) : !d -> !mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
+        %unused = mxgpu.to_rows %unused_fragment : !mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>> -> vector<64xf32>
+        %one_fragment = mxgpu.load_accumulator %d column(%c0) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %one = mxgpu.to_rows %one_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
+        %two_fragment = mxgpu.load_accumulator %d column(%c0) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %two = mxgpu.to_rows %two_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         %sum = arith.addf %one, %two : vector<32xf32>
         mxgpu.consumer_release %s : !mxgpu.stage<!acc>
         mxgpu.store_fragment %sum, %to[%row, %column] when(%yes) : vector<32xf32>, memref<?x?xf32>

@@ -27,7 +27,8 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         scf.for %i = %c0 to %c128 step %c32 {
-          %f = mxgpu.load_accumulator %d_d column(%i) : !d -> vector<32xf32>
+          %f_fragment = mxgpu.load_accumulator %d_d column(%i) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+          %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         }
         mxgpu.consumer_release %d : !stage
       }
@@ -45,7 +46,7 @@ gpu.module @kernels {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
         mxgpu.consumer_release %s : !in_stage
         mxgpu.producer_commit %d : !stage
       }
@@ -81,7 +82,8 @@ gpu.module @kernels {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         scf.for %i = %c24 to %c128 step %c32 {
           // expected-error @below {{'mxgpu.load_accumulator' op expected columns 0 to 127, found columns 24 to 151}}
-          %f = mxgpu.load_accumulator %d_d column(%i) : !d -> vector<32xf32>
+          %f_fragment = mxgpu.load_accumulator %d_d column(%i) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+          %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         }
         mxgpu.consumer_release %d : !stage
       }
@@ -99,7 +101,7 @@ gpu.module @kernels {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
         mxgpu.consumer_release %s : !in_stage
         mxgpu.producer_commit %d : !stage
       }
@@ -133,7 +135,8 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the column, found one that may depend on the thread}}
-        %f = mxgpu.load_accumulator %d_d column(%t) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d_d column(%t) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.consumer_release %d : !stage
       }
     }
@@ -150,7 +153,7 @@ gpu.module @kernels {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
         mxgpu.consumer_release %s : !in_stage
         mxgpu.producer_commit %d : !stage
       }
@@ -184,7 +187,8 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on `empty`, found one that may depend on the thread}}
-        %f = mxgpu.load_accumulator %d_d column(%c0) empty(%odd) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d_d column(%c0) empty(%odd) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.consumer_release %d : !stage
       }
     }
@@ -201,7 +205,7 @@ gpu.module @kernels {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
         mxgpu.consumer_release %s : !in_stage
         mxgpu.producer_commit %d : !stage
       }

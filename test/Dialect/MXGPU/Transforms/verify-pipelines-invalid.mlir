@@ -724,7 +724,8 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
       }
     }
@@ -765,7 +766,7 @@ gpu.module @kernels {
           %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
           %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
           // expected-note @below {{this is in a loop}}
-          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
           mxgpu.consumer_release %s : !in_stage
         }
         // expected-error @below {{'mxgpu.producer_commit' op expected `empty` to say when no mma has run, found none}}
@@ -775,7 +776,8 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
       }
     }
@@ -814,7 +816,7 @@ gpu.module @kernels {
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
         scf.if %none {
           // expected-error @below {{'mxgpu.mma' op expected only loops between it and its accumulator, found scf.if}}
-          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
         }
         mxgpu.consumer_release %s : !in_stage
         mxgpu.producer_commit %d empty(%none) : !acc_stage
@@ -824,7 +826,8 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
       }
     }
@@ -864,7 +867,7 @@ gpu.module @kernels {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
           %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
           mxgpu.consumer_release %s : !in_stage
         }
         mxgpu.producer_commit %d empty(%none) : !acc_stage
@@ -874,7 +877,8 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
         // expected-error @below {{'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none}}
-        %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
       }
     }
@@ -915,7 +919,7 @@ gpu.module @kernels {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
           %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
           mxgpu.consumer_release %s : !in_stage
         }
         mxgpu.producer_commit %d empty(%none) : !acc_stage
@@ -929,7 +933,8 @@ gpu.module @kernels {
         %some = arith.cmpi ult, %thread, %n : index
         scf.if %some {
           // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the condition of the scf.if around it, found one that may depend on the thread}}
-          %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
+          %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+          %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         }
         mxgpu.consumer_release %d : !acc_stage
       }
@@ -971,7 +976,7 @@ gpu.module @kernels {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
           %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
           mxgpu.consumer_release %s : !in_stage
         }
         mxgpu.producer_commit %d empty(%none) : !acc_stage
@@ -982,7 +987,8 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
       }
     }
@@ -1022,7 +1028,7 @@ gpu.module @kernels {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
           %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
           mxgpu.consumer_release %s : !in_stage
         }
         mxgpu.producer_commit %d empty(%none) : !acc_stage
@@ -1033,7 +1039,8 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
       }
     }
@@ -1161,7 +1168,7 @@ gpu.module @kernels {
         // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
         mxgpu.consumer_release %s : !in_stage
         // expected-note @below {{which waits for this}}
         mxgpu.producer_commit %d : !reply_stage

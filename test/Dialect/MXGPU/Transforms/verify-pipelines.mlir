@@ -180,7 +180,7 @@ gpu.module @kernels {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
           %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-          mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
           mxgpu.consumer_release %s : !in_stage
         }
         mxgpu.producer_commit %d empty(%none) : !acc_stage
@@ -190,7 +190,8 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %none = arith.cmpi eq, %start, %end : index
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
       }
     }
@@ -227,7 +228,7 @@ gpu.module @kernels {
         %d, %d_d = mxgpu.producer_acquire %acc : !acc
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
         mxgpu.consumer_release %s : !in_stage
         mxgpu.producer_commit %d : !acc_stage
       }
@@ -235,7 +236,8 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
-        %f = mxgpu.load_accumulator %d_d column(%n) : !d -> vector<32xf32>
+        %f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
         mxgpu.consumer_release %d : !acc_stage
       }
     }
@@ -451,7 +453,7 @@ gpu.module @kernels {
         %d, %d_d = mxgpu.producer_acquire %reply : !reply
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
-        mxgpu.mma %s_a, %s_a scales(%sf, %sf) into %d_d : !a, !a, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+        mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
         mxgpu.consumer_release %s : !in_stage
         mxgpu.producer_commit %d : !reply_stage
       }
@@ -476,7 +478,8 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
         %s, %c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows1 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows1, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
         mxgpu.producer_commit %s : !stage
       }

@@ -43,7 +43,8 @@ gpu.module @kernels {
       scf.for %i = %c0 to %c128 step %c32 {
         // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.tma_store of field "c", found none}}
         %s, %c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows1 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows1, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.producer_commit %s : !stage
       }
     }
@@ -67,7 +68,8 @@ gpu.module @kernels {
       scf.for %i = %c0 to %c128 step %c32 {
         // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
         %s, %c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows2 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows2, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
       }
     }
@@ -93,8 +95,9 @@ gpu.module @kernels {
         %s, %c = mxgpu.producer_acquire %staging : !ring
         // expected-error @below {{'mxgpu.tma_store' op expected to come after mxgpu.store_shared}}
         mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
+        %rows3 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
         // expected-note @below {{this is later}}
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        mxgpu.store_shared %rows3, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.producer_commit %s : !stage
       }
     }
@@ -118,7 +121,8 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
         %s, %c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows4 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows4, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         // expected-error @below {{'mxgpu.producer_commit' op expected to come after mxgpu.tma_store}}
         mxgpu.producer_commit %s : !stage
         // expected-note @below {{this is later}}
@@ -148,8 +152,10 @@ gpu.module @kernels {
         %s, %s_c = mxgpu.producer_acquire %staging : !ring
         // expected-error @below {{'mxgpu.producer_acquire' op expected the stage before to be published first}}
         %t, %t_c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %s_c : vector<32xf32>, !c
-        mxgpu.store_shared %x, %t_c : vector<32xf32>, !c
+        %rows5 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows5, %s_c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
+        %rows6 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows6, %t_c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %s_c to %map[%c0, %i] : !c, !map
         mxgpu.tma_store %t_c to %map[%c0, %i] : !c, !map
         mxgpu.producer_commit %s : !stage
@@ -179,7 +185,8 @@ gpu.module @kernels {
       scf.if %some {
         // expected-error @below {{'mxgpu.producer_acquire' op expected only loops and conditions that threads agree on around it, found scf.if}}
         %s, %c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows7 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows7, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%c0, %c0] : !c, !map
         mxgpu.producer_commit %s : !stage
       }
@@ -206,7 +213,8 @@ gpu.module @kernels {
       scf.for %i = %c0 to %thread step %c32 {
         // expected-error @below {{'mxgpu.producer_acquire' op expected loops whose bounds threads agree on around it}}
         %s, %c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows8 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows8, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
         mxgpu.producer_commit %s : !stage
       }
@@ -232,7 +240,8 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(1) elected {
       scf.for %i = %c0 to %c128 step %c32 {
         %s, %c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows9 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows9, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
         mxgpu.producer_commit %s : !stage
       }
@@ -275,12 +284,14 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
         %s, %c = mxgpu.producer_acquire %staging : !ring
-        mxgpu.store_shared %x, %c : vector<32xf32>, !c
+        %rows10 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows10, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
         mxgpu.producer_commit %s : !stage
         // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
         %late = arith.select %yes, %c, %c : !c
-        mxgpu.store_shared %x, %late : vector<32xf32>, !c
+        %rows11 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        mxgpu.store_shared %rows11, %late : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
       }
     }
   }

@@ -25,6 +25,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mx/Dialect/MXGPU/IR/Mma.h"
 #include "mx/Dialect/Shared/ScaleRounding.h"
 #include "mx/Target/Descriptors.h"
 #include <array>
@@ -35,6 +36,8 @@
 #include "mx/Dialect/MXGPU/IR/MXGPUEnums.h.inc"
 
 namespace mx::mxgpu {
+class FragmentType;
+class MmaOp;
 class RasterAttr;
 
 /// What operations of a kernel read and write: the memories of its CTA, and the
@@ -71,6 +74,8 @@ struct ScheduleFields {
 };
 } // namespace mx::mxgpu
 
+#include "mx/Dialect/MXGPU/IR/MXGPUMmaInterfaces.h.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "mx/Dialect/MXGPU/IR/MXGPUAttrs.h.inc"
 
@@ -91,6 +96,9 @@ inline constexpr llvm::StringLiteral kQuantizeScheduleAttrName =
 /// Most stages of a ring: more than any memory holds, few enough to add up.
 inline constexpr int64_t kMaxStages = 1024;
 
+/// What one access of a thread to shared memory moves at most.
+inline constexpr int64_t kChunkBytes = 16;
+
 /// Most rows of tiles in a band of a raster: no grid has more.
 inline constexpr int64_t kMaxRasterGroup = int64_t(1) << 20;
 
@@ -109,7 +117,8 @@ llvm::SmallVector<int64_t, 2> getFragmentShape(mlir::VectorType type);
 /// where no take of a stage gave it.
 llvm::StringRef getBufferName(mlir::Value buffer);
 
-/// Whether the CTAs of the kernel around an operation come in pairs.
+/// Whether the CTAs of the kernel around an operation come in pairs. False
+/// outside a kernel: functions that kernels become say it in each operation.
 bool isInPair(mlir::Operation *op);
 
 /// The role that `op` is part of, or null.

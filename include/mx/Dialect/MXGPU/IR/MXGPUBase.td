@@ -16,6 +16,7 @@ include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mx/Dialect/MXGPU/IR/MXGPUAttrs.td"
+include "mx/Dialect/MXGPU/IR/MXGPUMma.td"
 include "mx/Dialect/MXGPU/IR/MXGPUTypes.td"
 
 class MXGPU_Op<string opMnemonic, list<Trait> traits = []>

@@ -27,6 +27,7 @@ def MXGPU_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let usePropertiesForAttributes = 1;
   let hasOperationAttrVerify = 1;
+  let hasConstantMaterializer = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
     void registerTypes();

@@ -11,24 +11,134 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-def MXGPU_LoadAccumulatorOp : MXGPU_Op<"load_accumulator", [MXGPU_NamesResult]> {
-  let summary = "read part of an accumulator into registers";
+/// An operation on what the calling threads hold of a matrix.
+class MXGPU_FragmentOp<string mnemonic, list<Trait> traits = []>
+    : MXGPU_Op<mnemonic, !listconcat([Pure], traits)>;
+
+/// Where one of the thread's rows or runs lies in the matrix.
+class MXGPU_CoordinateOp<string mnemonic> : MXGPU_FragmentOp<mnemonic> {
+  let arguments = (ins I64Attr:$number, TypeAttrOf<MXGPU_FragmentType>:$fragment);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$number `of` $fragment attr-dict";
+  let hasVerifier = 1;
+}
+
+def MXGPU_FragmentRowOp : MXGPU_CoordinateOp<"fragment_row"> {
+  let summary = "the matrix row of one of the rows that a thread holds";
   let description = [{
-    Thread t of the role reads row t, columns `column` and following: a vector
-    of consecutive elements of one row (tensor memory's 32x32b access: a warp
-    reads its own 32 lanes, one lane a thread; PTX ISA, tcgen05 data movement
-    shape .32x32b). With `empty` true the accumulator was never written, and the
-    elements are zero.
+    Rows of a thread are numbered from the one of its register 0.
 
     Example:
 
     ```mlir
-    %x = mxgpu.load_accumulator %d column(%c) empty(%e) : !d -> vector<32xf32>
+    %row = mxgpu.fragment_row 1 of !sums
+    ```
+  }];
+}
+
+def MXGPU_FragmentColumnOp : MXGPU_CoordinateOp<"fragment_column"> {
+  let summary = "the matrix column where a run of a thread's row begins";
+  let description = [{
+    Runs are numbered from the one of register 0, and are the same in each of
+    the thread's rows.
+
+    Example:
+
+    ```mlir
+    %column = mxgpu.fragment_column 3 of !sums
+    ```
+  }];
+  let hasFolder = 1;
+}
+
+def MXGPU_ToRowsOp : MXGPU_FragmentOp<"to_rows"> {
+  let summary = "the rows that a thread holds, as vectors";
+  let description = [{
+    A vector for each of the thread's rows, with its columns in ascending order,
+    run after run.
+
+    Example: of sums of wgmma.
+
+    ```mlir
+    %rows:2 = mxgpu.to_rows %sums : !sums -> vector<8xf32>, vector<8xf32>
+    ```
+  }];
+  let arguments = (ins MXGPU_FragmentType:$fragment);
+  let results = (outs Variadic<AnyVectorOfNonZeroRank>:$rows);
+  let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($rows)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$fragment)>];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def MXGPU_FromRowsOp : MXGPU_FragmentOp<"from_rows"> {
+  let summary = "a fragment from the rows that each thread holds";
+  let description = [{
+    The reverse of `mxgpu.to_rows`.
+
+    Example:
+
+    ```mlir
+    %c = mxgpu.from_rows %a, %b : vector<8xbf16>, vector<8xbf16> -> !c
+    ```
+  }];
+  let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$rows);
+  let results = (outs MXGPU_FragmentType:$fragment);
+  let assemblyFormat = "$rows attr-dict `:` type($rows) `->` type($fragment)";
+  let hasVerifier = 1;
+}
+
+def MXGPU_ExtractColumnsOp : MXGPU_FragmentOp<"extract_columns"> {
+  let summary = "some columns of a fragment";
+  let description = [{
+    The columns from `column` on, a multiple of those that the result has.
+    Registers have no addresses: the column must be a constant when the
+    operation is lowered, and `mxgpu-unroll-fragments` unrolls loops around it.
+
+    Example:
+
+    ```mlir
+    %part = mxgpu.extract_columns %sums at(%c32) : !sums -> !part
+    ```
+  }];
+  let arguments = (ins MXGPU_FragmentType:$fragment, Index:$column);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $fragment `at` `(` $column `)` attr-dict `:` type($fragment) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_ZeroFragmentOp : MXGPU_FragmentOp<"zero_fragment"> {
+  let summary = "a fragment of zeros";
+  let description = [{
+    Example:
+
+    ```mlir
+    %sums = mxgpu.zero_fragment : !sums
+    ```
+  }];
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def MXGPU_LoadAccumulatorOp : MXGPU_Op<"load_accumulator", [MXGPU_NamesResult]> {
+  let summary = "read columns of an accumulator in tensor memory";
+  let description = [{
+    The columns from `column` on, all rows of them: a row for each of the role's
+    threads (tensor memory's 32x32b access: a warp reads its own 32 lanes, one
+    lane a thread; PTX ISA, tcgen05 data movement shape .32x32b). With `empty`
+    true the accumulator was never written, and the elements are zero.
+
+    Example:
+
+    ```mlir
+    %x = mxgpu.load_accumulator %d column(%c) empty(%e) : !d -> !fragment
     ```
   }];
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_TensorMemory>]>:$buffer,
                        Index:$column, Optional<I1>:$empty);
-  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = [{
     $buffer `column` `(` $column `)` (`empty` `(` $empty^ `)`)?
     attr-dict `:` type($buffer) `->` type($result)
@@ -81,7 +191,7 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
     A thread for which `when` holds writes row `row`, columns `column` and
     following, as far as `dest` has such columns; any alignment of rows is
     taken. With `aligned(n)` all the columns exist, and the first of them starts
-    at a multiple of n bytes, 16 or 32: the elements are written n bytes at a
+    at a multiple of n bytes, 4, 8, 16 or 32: the elements are written n bytes at a
     time, without taking place in the L1 cache. With `add` elements of f32 are
     added to those that `dest` holds, in one piece each, so that rows of several
     threads may be the same (PTX ISA, red).
@@ -135,21 +245,21 @@ def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
 def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared"> {
   let summary = "write rows that threads hold into a buffer";
   let description = [{
-    Thread l of the warp writes row l of a matrix in shared memory, permuted as
-    its swizzle says.
+    A warp writes its rows of a fragment, permuted as the buffer's swizzle says;
+    the buffer has as many rows and columns.
 
-    With `at` each thread writes a fragment, whose first element has that row
-    and column, multiples of the fragment's shape. The ring is that of all
+    With `at` each thread writes a vector, whose first element has that row
+    and column, multiples of the vector's shape. The ring is that of all
     threads of a role (`scope = cta`).
 
     Examples:
 
     ```mlir
-    mxgpu.store_shared %y, %c : vector<32xf32>, !buffer
+    mxgpu.store_shared %y, %c : !fragment, !buffer
     mxgpu.store_shared %q, %rows at [%row, %column] : vector<2x32xf8E4M3FN>, !buffer
     ```
   }];
-  let arguments = (ins AnyVectorOfNonZeroRank:$value,
+  let arguments = (ins AnyTypeOf<[AnyVectorOfNonZeroRank, MXGPU_FragmentType]>:$value,
                        Arg<MXGPU_BufferType, "", [MemWrite<MXGPU_SharedMemory>]>:$buffer,
                        Variadic<Index>:$coords);
   let assemblyFormat = [{

@@ -11,7 +11,7 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 // Host side
 //===----------------------------------------------------------------------===//
 
-def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map"> {
+def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map", [Pure]> {
   let summary = "describe a tensor in device memory to the copy engine";
   let description = [{
     Dimensions and strides are those of the memref, whose elements are
@@ -38,7 +38,7 @@ def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map"> {
   let hasVerifier = 1;
 }
 
-def MXGPU_SmCountOp : MXGPU_Op<"sm_count"> {
+def MXGPU_SmCountOp : MXGPU_Op<"sm_count", [Pure]> {
   let summary = "number of streaming multiprocessors of the device";
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
@@ -46,7 +46,7 @@ def MXGPU_SmCountOp : MXGPU_Op<"sm_count"> {
 
 // Not cf.assert: that ends the program, with a fixed message. A library reports
 // an error with values to its caller, which may continue.
-def MXGPU_RequireOp : MXGPU_Op<"require"> {
+def MXGPU_RequireOp : MXGPU_Op<"require", [MemoryEffects<[MemWrite]>]> {
   let summary = "report an error at run time unless a condition holds";
   let description = [{
     `message` is a printf format; each `%lld` in it shows one of `values`. After
@@ -67,6 +67,7 @@ def MXGPU_RequireOp : MXGPU_Op<"require"> {
 }
 
 def MXGPU_LaunchOp : MXGPU_Op<"launch", [
+    MemoryEffects<[MemRead, MemWrite]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "launch a kernel on a grid of CTAs";
   let description = [{

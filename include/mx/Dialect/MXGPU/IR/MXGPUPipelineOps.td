@@ -193,56 +193,78 @@ def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [
   let hasVerifier = 1;
 }
 
-def MXGPU_MmaOp : MXGPU_Op<"mma", [AttrSizedOperandSegments]> {
-  let summary = "multiply a tile of A by a tile of B with block scales";
+def MXGPU_MmaOp : MXGPU_Op<"mma", [
+    AttrSizedOperandSegments, MXGPU_NamesResult,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
+  let summary = "multiply a tile of A by a tile of B";
   let description = [{
-    `d (+)= (a * a_scales) * (b * b_scales)^T` over the first `extent`
-    elements of the tile's reduction dimension, a multiple of what one
-    instruction multiplies. Elements beyond `extent` are not multiplied,
-    whatever they hold. Without `accumulate` true the old accumulator is not
-    read.
+    `d (+)= (a * a_scales) * (b * b_scales)^T` by the instruction that the
+    attribute names. Its sums stay where the instruction has them: `d` is a
+    buffer in tensor memory, or a fragment, and then the operation gives the new
+    one. An instruction whose completion is a wait group has only been started:
+    its result may be another's `d`, or go to `mxgpu.mma_wait`, and the stage
+    that A and B are of is given back after that.
 
-    A scale belongs to `block_size` elements, 32 unless given. `b_offset` is
-    the row of `b_scales` that belongs to the first row of B: 0, the default,
-    or 64.
+    Only the first `extent` elements of the tile's reduction dimension are
+    multiplied, a multiple of what one instruction multiplies; elements beyond
+    are not, whatever they hold. Without `accumulate` true the old accumulator is
+    not read. `row` is where the rows of A begin that are multiplied, a multiple
+    of the instruction's.
 
-    The kind of the instruction follows from the operands: mxf8f6f4 for 8-bit
-    and padded ones, mxf4 or mxf4nvf4 for dense f4E2M1FN (PTX ISA, tcgen05.mma).
+    `b_offset` is the row of `b_scales` that belongs to the first row of B: 0,
+    the default, or 64.
+
+    Examples:
+
+    ```mlir
+    mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b
+        scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>)
+        into %d accumulate(%more) extent(%n) : !a, !b, !d
+    %next = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %sums
+        : !a, !b, !sums -> !sums
+    ```
+  }];
+  let arguments = (ins
+    MXGPU_MmaAttrInterface:$kind, MXGPU_BufferType:$a, MXGPU_BufferType:$b,
+    Optional<MXGPU_ScalesType>:$a_scales, Optional<MXGPU_ScalesType>:$b_scales,
+    AnyTypeOf<[MXGPU_BufferType, MXGPU_FragmentType]>:$d,
+    Optional<Index>:$a_row, Optional<Index>:$b_offset,
+    Optional<I1>:$accumulate, Optional<Index>:$extent);
+  let results = (outs Optional<MXGPU_FragmentType>:$sums);
+  let assemblyFormat = [{
+    $kind $a (`row` `(` $a_row^ `)`)? `,` $b
+    (`scales` `(` $a_scales^ `,` $b_scales `:` qualified(type($a_scales)) `,`
+                  qualified(type($b_scales)) `)`)?
+    (`b_offset` `(` $b_offset^ `)`)? `into` $d
+    (`accumulate` `(` $accumulate^ `)`)? (`extent` `(` $extent^ `)`)? attr-dict
+    `:` type($a) `,` type($b) `,` type($d) (`->` type($sums)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements of the reduction that the tile has.
+    int64_t getReduction();
+  }];
+}
+
+def MXGPU_MmaWaitOp : MXGPU_Op<"mma_wait", [
+    AllTypesMatch<["sums", "result"]>,
+    MemoryEffects<[MemRead<MXGPU_SharedMemory>, MemWrite<MXGPU_Barriers>]>]> {
+  let summary = "wait for matrix instructions that this thread has issued";
+  let description = [{
+    Waits until at most `pending` of the `mxgpu.mma` that the threads of the
+    warpgroup have started are under way, and gives the sums as they are then
+    (PTX ISA, wgmma.wait_group). With none pending they are finished.
 
     Example:
 
     ```mlir
-    mxgpu.mma %a, %b scales(%sfa, %sfb) into %d accumulate(%more) extent(%n)
-        : !a, !b, !mxgpu.scales<128>, !mxgpu.scales<128>, !d
+    %finished = mxgpu.mma_wait %sums pending(0) : !sums
     ```
   }];
-  let arguments = (ins
-    Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$a,
-    Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$b,
-    Arg<MXGPU_ScalesType, "", [MemRead<MXGPU_TensorMemory>]>:$a_scales,
-    Arg<MXGPU_ScalesType, "", [MemRead<MXGPU_TensorMemory>]>:$b_scales,
-    Arg<MXGPU_BufferType, "", [MemRead<MXGPU_TensorMemory>,
-                               MemWrite<MXGPU_TensorMemory>]>:$d,
-    DefaultValuedAttr<I64Attr, "32">:$block_size,
-    Optional<Index>:$b_offset,
-    Optional<I1>:$accumulate, Optional<Index>:$extent);
-  let assemblyFormat = [{
-    $a `,` $b `scales` `(` $a_scales `,` $b_scales `)`
-    (`block_size` `(` $block_size^ `)`)? (`b_offset` `(` $b_offset^ `)`)?
-    `into` $d
-    (`accumulate` `(` $accumulate^ `)`)? (`extent` `(` $extent^ `)`)? attr-dict
-    `:` type($a) `,` type($b) `,` qualified(type($a_scales)) `,`
-    qualified(type($b_scales)) `,` type($d)
-  }];
+  let arguments = (ins MXGPU_FragmentType:$sums, I64Attr:$pending);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = "$sums `pending` `(` $pending `)` attr-dict `:` type($sums)";
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// The instruction for scales at id 0. Fails with the rule that the
-    /// operands break.
-    ::mlir::FailureOr<::mx::target::InstrDescriptor>
-    getInstruction(std::string &error);
-    ::llvm::LogicalResult
-    verifyScales(const ::mx::target::InstrDescriptor &instruction);
-  }];
 }
 
 #endif // MX_DIALECT_MXGPU_IR_MXGPUPIPELINEOPS_TD

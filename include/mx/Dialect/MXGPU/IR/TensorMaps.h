@@ -19,8 +19,8 @@ namespace mx::mxgpu {
 /// need none of their own.
 std::optional<target::TensorMapType> getMapType(TensorMapType map);
 
-/// The driver's swizzle of a map.
-mx::Swizzle getMapSwizzle(TensorMapType map);
+/// A swizzle as the descriptors of maps and operands name it.
+mx::Swizzle toSwizzle(mxgpu::Swizzle swizzle);
 
 /// The driver's name of what L2 fetches for a map.
 target::TensorMapL2 getMapL2(L2Promotion promotion);

@@ -20,21 +20,25 @@ int64_t DirectEpilogue::getFragmentColumns() {
   return std::gcd(product.getTileColumns(), kMostColumns);
 }
 
-Value DirectEpilogue::isResultAligned() {
-  return isAligned(body, getResult(), getResultAlignment(getResultType()));
+Value DirectEpilogue::isResultAligned(int64_t run) {
+  return isAligned(body, getResult(), getResultAlignment(getResultType(), run));
 }
 
-Value DirectEpilogue::finish(ValueRange parts, const ResultRow &row,
+Value DirectEpilogue::finish(ValueRange parts, ThreadRow &row,
                              const Columns &columns, Value empty) {
-  return elements.finishOnto(parts, getResult(), row.clamped, columns, empty);
+  return row.elements.finishOnto(parts, getResult(), row.place.clamped, columns,
+                                 empty);
 }
 
-void DirectEpilogue::storeFragment(ForEachWorkTileOp, const ResultRow &row,
-                                   Value fragment, const Columns &columns,
-                                   Value) {
-  IntegerAttr alignment;
-  if (columns.areWhole())
-    alignment = body.getI64IntegerAttr(getResultAlignment(getResultType()));
-  StoreFragmentOp::create(body, fragment, getResult(), row.own, columns.first,
-                          row.isPresent, alignment, addsElements());
+void DirectEpilogue::storeRuns(ForEachWorkTileOp, ArrayRef<Run> runs,
+                               FragmentType, Value, Value) {
+  for (const Run &run : runs) {
+    IntegerAttr alignment;
+    if (run.columns.areWhole())
+      alignment = body.getI64IntegerAttr(
+          getResultAlignment(getResultType(), run.columns.count));
+    StoreFragmentOp::create(body, run.elements, getResult(), run.row->own,
+                            run.columns.first, run.row->isPresent, alignment,
+                            addsElements());
+  }
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Each thread writes the columns of its row that it has in registers.
+// Each thread writes what it has in registers, run by run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,12 @@ public:
 
 protected:
   int64_t getFragmentColumns() override;
-  mlir::Value isResultAligned() override;
-  mlir::Value finish(mlir::ValueRange parts, const ResultRow &row,
+  mlir::Value isResultAligned(int64_t run) override;
+  mlir::Value finish(mlir::ValueRange parts, ThreadRow &row,
                      const Columns &columns, mlir::Value empty) override;
-  void storeFragment(ForEachWorkTileOp unit, const ResultRow &row,
-                     mlir::Value fragment, const Columns &columns,
-                     mlir::Value empty) override;
+  void storeRuns(ForEachWorkTileOp unit, llvm::ArrayRef<Run> runs,
+                 FragmentType sums, mlir::Value first,
+                 mlir::Value empty) override;
   /// Whether elements are added to those of the result.
   virtual bool addsElements() { return false; }
 };

@@ -38,8 +38,17 @@ void EpiloguePolicy::begin() {
   elements.enter(arguments, getResultType().getElementType());
 }
 
-ResultRow EpiloguePolicy::getRow(ForEachWorkTileOp unit) {
-  return work.getRow(unit, getRowOfThread(body));
+std::vector<ThreadRow> EpiloguePolicy::getRows(ForEachWorkTileOp unit,
+                                               FragmentType sums) {
+  std::vector<ThreadRow> rows;
+  int64_t count = sums.getLayout().getRowOffsets().size();
+  for (int64_t number = 0; number < count; ++number) {
+    Value inTile = getRowOfThread(body, sums, number);
+    ThreadRow &row =
+        rows.emplace_back(ThreadRow{work.getRow(unit, inTile), elements});
+    row.elements.region.emitScalars(body, row.place.inMatrix);
+  }
+  return rows;
 }
 
 void EpiloguePolicy::drain(

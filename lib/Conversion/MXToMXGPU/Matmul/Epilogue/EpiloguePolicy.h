@@ -20,8 +20,16 @@
 #include "../Work/WorkPolicy.h"
 #include "ResultElements.h"
 #include "Sums.h"
+#include <vector>
 
 namespace mx::mxgpu {
+
+/// One of the rows that a thread has: its place in the result, and what makes
+/// elements of its sums.
+struct ThreadRow {
+  ResultRow place;
+  ResultElements elements;
+};
 
 class EpiloguePolicy : public KernelPart {
 public:
@@ -61,8 +69,9 @@ protected:
   mlir::MemRefType getResultType() const {
     return llvm::cast<mlir::MemRefType>(getResult().getType());
   }
-  /// The row of the result that this thread has of a unit.
-  ResultRow getRow(ForEachWorkTileOp unit);
+  /// The rows of the result that this thread has of a unit, where it holds
+  /// sums of type `sums`. What depends on the row alone is computed here.
+  std::vector<ThreadRow> getRows(ForEachWorkTileOp unit, FragmentType sums);
   /// Calls `store` with the places from `begin` to `end` of all columns, and
   /// releases the sums when they may be overwritten.
   void drain(Sums &sums,

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentEpilogue.h"
+#include "ThreadRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -14,36 +15,46 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// The length of the shortest of the thread's runs.
+static int64_t getRunSize(FragmentType sums) {
+  int64_t size = sums.getColumns();
+  for (const FragmentRun &run : sums.getLayout().getRuns())
+    size = std::min(size, run.size);
+  return size;
+}
+
 /// Whether all columns of the unit exist and are written and read in aligned
 /// vectors, and there is something to write; null if never.
-Value FragmentEpilogue::isWhole(ForEachWorkTileOp unit, Value empty) {
+Value FragmentEpilogue::isWhole(ForEachWorkTileOp unit, Sums &sums,
+                                MutableArrayRef<ThreadRow> rows) {
   MemRefType type = getResultType();
   int64_t tileN = product.getTileColumns();
-  if (!getResultAlignment(type) ||
+  int64_t run = getRunSize(sums.getType(getFragmentColumns()));
+  if (!getResultAlignment(type, run) ||
       (!type.isDynamicDim(1) && type.getDimSize(1) < tileN))
     return {};
   Value whole;
   auto require = [&](Value condition) {
     whole = whole ? arith::AndIOp::create(body, whole, condition) : condition;
   };
-  if (Value aligned = isResultAligned())
+  if (Value aligned = isResultAligned(run))
     require(aligned);
   if (type.isDynamicDim(1) || type.getDimSize(1) % tileN)
     require(arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
                                   body.add(unit.getColumn(), tileN),
                                   body.dim(getResult(), 1)));
-  if (Value aligned =
-          elements.region.areLoadsAligned(body, getFragmentColumns()))
-    require(aligned);
+  for (ThreadRow &row : rows)
+    if (Value aligned = row.elements.region.areLoadsAligned(body, run))
+      require(aligned);
   Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
-  require(arith::XOrIOp::create(body, empty, yes));
+  require(arith::XOrIOp::create(body, sums.isEmpty(), yes));
   return whole;
 }
 
 /// Stores columns `begin` to `end` of the tile, in the order in which they are
 /// read.
 void FragmentEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
-                                    const ResultRow &row, bool whole,
+                                    MutableArrayRef<ThreadRow> rows, bool whole,
                                     int64_t begin, int64_t end) {
   OpBuilder::InsertionGuard guard(body);
   int64_t count = getFragmentColumns();
@@ -54,29 +65,48 @@ void FragmentEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
                                  body.index(count));
   body.setInsertionPointToStart(loop.getBody());
   Value place = loop.getInductionVar(), empty = sums.isEmpty();
-  Columns columns = {body.add(unit.getColumn(), sums.getColumn(place)), count,
-                     last, row.own == row.clamped ? Value() : row.isPresent};
-  Value fragment = finish(sums.load(place, count), row, columns, empty);
-  storeFragment(unit, row, fragment, columns, empty);
+  Value first = body.add(unit.getColumn(), sums.getColumn(place));
+  FragmentType type = sums.getType(count);
+  SmallVector<SmallVector<Value>> parts;
+  for (Value fragment : sums.load(place, count))
+    parts.push_back(llvm::to_vector(
+        ValueRange(ToRowsOp::create(body, fragment).getRows())));
+  SmallVector<Run> finished;
+  for (auto [number, row] : llvm::enumerate(rows)) {
+    int64_t taken = 0;
+    for (auto [i, run] : llvm::enumerate(type.getLayout().getRuns())) {
+      Columns columns = {
+          getColumnOfRun(body, type, i, first), run.size, last,
+          row.place.own == row.place.clamped ? Value() : row.place.isPresent};
+      SmallVector<Value> ofRun;
+      for (ArrayRef<Value> part : parts)
+        ofRun.push_back(takeElements(body, part[number], taken, run.size));
+      finished.push_back(
+          {&row.place, columns, finish(ofRun, row, columns, empty)});
+      taken += run.size;
+    }
+  }
+  storeRuns(unit, finished, type, first, empty);
 }
 
 void FragmentEpilogue::store(ForEachWorkTileOp unit, Sums &sums) {
-  ResultRow row = getRow(unit);
-  elements.region.emitScalars(body, row.inMatrix);
+  std::vector<ThreadRow> rows =
+      getRows(unit, sums.getType(getFragmentColumns()));
   bool asks = asksForColumns();
-  Value whole = asks ? isWhole(unit, sums.isEmpty()) : Value();
-  redirectRow(row);
+  Value whole = asks ? isWhole(unit, sums, rows) : Value();
+  for (ThreadRow &row : rows)
+    redirectRow(row.place);
   sums.wait();
   drain(sums, [&](int64_t begin, int64_t end) {
     if (!asks)
-      return storeColumns(unit, sums, row, true, begin, end);
+      return storeColumns(unit, sums, rows, true, begin, end);
     if (!whole)
-      return storeColumns(unit, sums, row, false, begin, end);
+      return storeColumns(unit, sums, rows, false, begin, end);
     auto ifOp = scf::IfOp::create(body, whole, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(ifOp.thenBlock());
-    storeColumns(unit, sums, row, true, begin, end);
+    storeColumns(unit, sums, rows, true, begin, end);
     body.setInsertionPointToStart(ifOp.elseBlock());
-    storeColumns(unit, sums, row, false, begin, end);
+    storeColumns(unit, sums, rows, false, begin, end);
   });
 }

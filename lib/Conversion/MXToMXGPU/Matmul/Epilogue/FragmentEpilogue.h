@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A loop over columns, of which a thread has a few at a time. Tiles whose
-// columns all exist take the short way, with vectors and without questions;
-// others ask for each column.
+// A loop over columns, of which a thread has a few at a time: runs of adjacent
+// ones in each of its rows. Tiles whose columns all exist take a short way of
+// whole vectors; others ask for each column.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,29 +26,40 @@ protected:
   virtual int64_t getFragmentColumns() = 0;
   /// Whether columns that do not exist matter to anything.
   virtual bool asksForColumns() { return true; }
-  /// Whether vectors may be stored to the result; null if nothing needs to be
-  /// asked.
-  virtual mlir::Value isResultAligned() { return {}; }
+  /// Whether vectors of `run` elements may be stored to the result; null if
+  /// nothing needs to be asked.
+  virtual mlir::Value isResultAligned(int64_t run) { return {}; }
   /// Where the row is stored, if not where it lies in the product.
   virtual void redirectRow(ResultRow &row) {}
   /// Elements for sums of `columns`.
-  virtual mlir::Value finish(mlir::ValueRange parts, const ResultRow &row,
+  virtual mlir::Value finish(mlir::ValueRange parts, ThreadRow &row,
                              const Columns &columns, mlir::Value empty) = 0;
-  /// Stores them.
-  virtual void storeFragment(ForEachWorkTileOp unit, const ResultRow &row,
-                             mlir::Value fragment, const Columns &columns,
-                             mlir::Value empty) = 0;
+
+  /// Elements in adjacent columns of one of the thread's rows.
+  struct Run {
+    const ResultRow *row;
+    Columns columns;
+    mlir::Value elements;
+  };
+  /// Stores all runs of the thread, row by row. Sums of them have type `sums`,
+  /// and begin in column `first`.
+  virtual void storeRuns(ForEachWorkTileOp unit, llvm::ArrayRef<Run> runs,
+                         FragmentType sums, mlir::Value first,
+                         mlir::Value empty) = 0;
 
 private:
-  mlir::Value isWhole(ForEachWorkTileOp unit, mlir::Value empty);
-  void storeColumns(ForEachWorkTileOp unit, Sums &sums, const ResultRow &row,
-                    bool whole, int64_t begin, int64_t end);
+  mlir::Value isWhole(ForEachWorkTileOp unit, Sums &sums,
+                      llvm::MutableArrayRef<ThreadRow> rows);
+  void storeColumns(ForEachWorkTileOp unit, Sums &sums,
+                    llvm::MutableArrayRef<ThreadRow> rows, bool whole,
+                    int64_t begin, int64_t end);
 };
 
 /// The bytes at a multiple of which rows of a result start, as far as its type
-/// says.
-inline int64_t getResultAlignment(mlir::MemRefType type) {
-  return getRowAlignment(type, /*dynamic=*/32);
+/// says, and runs of so many elements too.
+inline int64_t getResultAlignment(mlir::MemRefType type, int64_t run) {
+  int64_t bytes = run * type.getElementTypeBitWidth() / 8;
+  return std::min(getRowAlignment(type, /*dynamic=*/32), bytes & -bytes);
 }
 
 } // namespace mx::mxgpu

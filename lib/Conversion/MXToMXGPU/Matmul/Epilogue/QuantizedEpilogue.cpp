@@ -43,8 +43,8 @@ Value QuantizedEpilogue::getColumns() {
 
 QuantizedEpilogue::PackedRegs
 QuantizedEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
-                                const ResultRow &row, int64_t begin,
-                                int64_t end, const PackedRegs &words) {
+                                ThreadRow &row, int64_t begin, int64_t end,
+                                const PackedRegs &words) {
   OpBuilder::InsertionGuard guard(body);
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
                                  body.index(kQuantizedBlock), words);
@@ -52,20 +52,24 @@ QuantizedEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
   Value place = loop.getInductionVar(), inTile = sums.getColumn(place);
   // What a region reads of columns need not be aligned, nor exist.
   Value last;
-  if (elements.region.usesColumns())
+  if (row.elements.region.usesColumns())
     last = arith::SubIOp::create(body, getColumns(), body.index(1));
   Columns columns = {body.add(unit.getColumn(), inTile), kQuantizedBlock, last,
-                     row.isPresent};
-  Value values = elements.finish(sums.load(place, kQuantizedBlock), columns);
+                     row.place.isPresent};
+  SmallVector<Value> parts;
+  for (Value fragment : sums.load(place, kQuantizedBlock))
+    parts.push_back(ToRowsOp::create(body, fragment).getRows().front());
+  Value values = row.elements.finish(parts, columns);
   Type types[] = {VectorType::get({kQuantizedBlock}, getElementType()),
                   getScaleType()};
   auto block = QuantizeBlockOp::create(body, TypeRange(types), values,
                                        op.getResultScaleRounding());
   {
     OpBuilder::InsertionGuard guard(body);
-    auto ifOp = scf::IfOp::create(body, row.isPresent, /*withElse=*/false);
+    auto ifOp =
+        scf::IfOp::create(body, row.place.isPresent, /*withElse=*/false);
     body.setInsertionPointToStart(ifOp.thenBlock());
-    StoreBlockOp::create(body, block.getElements(), getResult(), row.own,
+    StoreBlockOp::create(body, block.getElements(), getResult(), row.place.own,
                          columns.first);
   }
   scf::YieldOp::create(
@@ -109,14 +113,14 @@ static Value unpackScales(KernelBuilder &body, Value word, Type scale) {
 
 /// The tile of scales is the group's if its first row is.
 void QuantizedEpilogue::storeScales(ForEachWorkTileOp unit,
-                                    const ResultRow &row,
+                                    const ResultRow &row, Value inTile,
                                     const PackedRegs &words) {
   OpBuilder::InsertionGuard guard(body);
   Value first = work.getFirstRow(unit);
   Value isOurs = arith::CmpIOp::create(body, arith::CmpIPredicate::ult, first,
                                        work.getRowEnd(unit));
   Value tile = work.getRowTile(unit);
-  ScaleWordPlace place = getScaleWordOfThread(body);
+  ScaleWordPlace place = getScaleWord(body, inTile);
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
   auto ifOp = scf::IfOp::create(body, isOurs, /*withElse=*/false);
   body.setInsertionPointToStart(ifOp.thenBlock());
@@ -141,13 +145,14 @@ void QuantizedEpilogue::storeScales(ForEachWorkTileOp unit,
 }
 
 void QuantizedEpilogue::store(ForEachWorkTileOp unit, Sums &sums) {
-  ResultRow row = getRow(unit);
-  elements.region.emitScalars(body, row.inMatrix);
+  FragmentType type = sums.getType(kQuantizedBlock);
+  std::vector<ThreadRow> rows = getRows(unit, type);
+  ThreadRow &row = rows.front();
   sums.wait();
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
   PackedRegs words(product.getTileColumns() / kQuantizedColumns, zero);
   drain(sums, [&](int64_t begin, int64_t end) {
     words = storeColumns(unit, sums, row, begin, end, words);
   });
-  storeScales(unit, row, words);
+  storeScales(unit, row.place, getRowOfThread(body, type, 0), words);
 }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A thread has 32 columns of a row in registers: a block, whose scale is its
-// own business. Four of them, of 128 columns, are one word of a tile of scales.
-// All rows of the tiles that a group has are written, with 0 behind its last.
+// A thread has 32 columns of a row in registers: a block, whose scale it
+// computes alone. Four of them, of 128 columns, are one word of a tile of
+// scales. All rows of the tiles that a group has are written, with 0 after its
+// last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,14 +43,13 @@ private:
 
   /// Quantizes and stores columns `begin` to `end`, and adds their scales to
   /// the words of the row.
-  PackedRegs storeColumns(ForEachWorkTileOp unit, Sums &sums,
-                          const ResultRow &row, int64_t begin, int64_t end,
-                          const PackedRegs &words);
+  PackedRegs storeColumns(ForEachWorkTileOp unit, Sums &sums, ThreadRow &row,
+                          int64_t begin, int64_t end, const PackedRegs &words);
   /// Adds the scale of the block that begins in a column to one of the words.
   PackedRegs addScale(mlir::ValueRange words, mlir::Value scale,
                       mlir::Value inTile);
   void storeScales(ForEachWorkTileOp unit, const ResultRow &row,
-                   const PackedRegs &words);
+                   mlir::Value inTile, const PackedRegs &words);
 };
 
 } // namespace mx::mxgpu

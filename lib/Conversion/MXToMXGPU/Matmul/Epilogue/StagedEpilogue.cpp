@@ -56,21 +56,40 @@ void StagedEpilogue::begin() {
   staging = body.ring(product.buffers.staging, "staging");
 }
 
-void StagedEpilogue::storeFragment(ForEachWorkTileOp unit, const ResultRow &row,
-                                   Value fragment, const Columns &columns,
-                                   Value empty) {
+Value StagedEpilogue::finish(ValueRange parts, ThreadRow &row,
+                             const Columns &columns, Value empty) {
+  Value finished = row.elements.finish(parts, columns);
+  if (!op.getAccumulate())
+    return finished;
   // Nothing added leaves the value as it is: x + -0 = x for all x.
-  if (op.getAccumulate()) {
-    auto type = cast<VectorType>(fragment.getType());
-    Value nothing = arith::ConstantOp::create(
-        body, DenseElementsAttr::get(
-                  type, body.getFloatAttr(type.getElementType(), -0.0)));
-    fragment = arith::SelectOp::create(body, empty, nothing, fragment);
+  auto type = cast<VectorType>(finished.getType());
+  Value nothing = arith::ConstantOp::create(
+      body, DenseElementsAttr::get(
+                type, body.getFloatAttr(type.getElementType(), -0.0)));
+  return arith::SelectOp::create(body, empty, nothing, finished);
+}
+
+/// The fragment that the thread's runs make up.
+Value StagedEpilogue::joinRuns(ArrayRef<Run> runs, FragmentType sums) {
+  SmallVector<Value> rows;
+  for (size_t inRow = sums.getLayout().getRuns().size(); !runs.empty();
+       runs = runs.drop_front(inRow)) {
+    SmallVector<Value> pieces;
+    for (const Run &run : runs.take_front(inRow))
+      pieces.push_back(run.elements);
+    rows.push_back(joinElements(body, pieces));
   }
+  auto type = FragmentType::get(getStaged().getElementType(), sums.getLayout());
+  return FromRowsOp::create(body, type, rows);
+}
+
+void StagedEpilogue::storeRuns(ForEachWorkTileOp unit, ArrayRef<Run> runs,
+                               FragmentType sums, Value first, Value) {
   StoreOrigin origin =
-      work.getStoreOrigin(unit, getFirstRowOfWarp(body), columns.first);
+      work.getStoreOrigin(unit, getFirstRowOfWarp(body, sums), first);
   auto stage = ProducerAcquireOp::create(body, staging);
-  StoreSharedOp::create(body, fragment, stage.getBuffer("c"), ValueRange());
+  StoreSharedOp::create(body, joinRuns(runs, sums), stage.getBuffer("c"),
+                        ValueRange());
   TmaStoreOp::create(body, stage.getBuffer("c"), arguments.get(Arg::ResultMap),
                      origin.coordinates, origin.hasAllRows, op.getAccumulate(),
                      /*part=*/IntegerAttr());
@@ -83,7 +102,9 @@ void StagedEpilogue::storeFragment(ForEachWorkTileOp unit, const ResultRow &row,
       /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
-  StoreFragmentOp::create(body, fragment, getResult(), row.own, columns.first,
-                          row.isPresent, /*alignment=*/IntegerAttr(),
-                          /*add=*/op.getAccumulate());
+  for (const Run &run : runs)
+    StoreFragmentOp::create(body, run.elements, getResult(), run.row->own,
+                            run.columns.first, run.row->isPresent,
+                            /*alignment=*/IntegerAttr(),
+                            /*add=*/op.getAccumulate());
 }

@@ -30,13 +30,12 @@ private:
     return getStaged().getShape().back();
   }
   bool asksForColumns() override { return elements.region.usesColumns(); }
-  mlir::Value finish(mlir::ValueRange parts, const ResultRow &,
-                     const Columns &columns, mlir::Value) override {
-    return elements.finish(parts, columns);
-  }
-  void storeFragment(ForEachWorkTileOp unit, const ResultRow &row,
-                     mlir::Value fragment, const Columns &columns,
-                     mlir::Value empty) override;
+  mlir::Value finish(mlir::ValueRange parts, ThreadRow &row,
+                     const Columns &columns, mlir::Value empty) override;
+  void storeRuns(ForEachWorkTileOp unit, llvm::ArrayRef<Run> runs,
+                 FragmentType sums, mlir::Value first,
+                 mlir::Value empty) override;
+  mlir::Value joinRuns(llvm::ArrayRef<Run> runs, FragmentType sums);
   /// Requires that `rest`, of a division by 16 bytes, is 0.
   void requireNoRest(mlir::Value rest, llvm::StringRef what);
   /// What a warp stages at a time.

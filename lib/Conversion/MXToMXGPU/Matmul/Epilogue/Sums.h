@@ -10,7 +10,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_SUMS_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_SUMS_H
 
-#include "mlir/IR/Value.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 namespace mx::mxgpu {
 
@@ -26,7 +26,10 @@ public:
   virtual mlir::Value isEmpty() = 0;
   /// The column of the tile that is read in `place`.
   virtual mlir::Value getColumn(mlir::Value place) = 0;
-  /// The sums, for each part of B, of the `count` columns from `place` on.
+  /// How threads hold `count` columns of sums.
+  virtual FragmentType getType(int64_t count) = 0;
+  /// Fragments of that type, one for each part of B: the sums of the `count`
+  /// columns from `place` on.
   virtual llvm::SmallVector<mlir::Value> load(mlir::Value place,
                                               int64_t count) = 0;
   /// Columns that must be read before `release`.

@@ -1,9 +1,9 @@
-//===- ThreadRows.h - Rows that an epilogue's threads have ------*- C++ -*-===//
+//===- ThreadRows.h - What a thread has of a tile ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The one place that knows which of the rows that a CTA has of a tile is a
-// thread's: that of its lane of tensor memory.
+// Rows and columns that an epilogue's thread holds: by the layout of the sums,
+// whatever it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,18 +14,30 @@
 
 namespace mx::mxgpu {
 
-/// The row of a tile of which this thread has all columns.
-mlir::Value getRowOfThread(KernelBuilder &body);
+/// The row of the tile that is number `number` of this thread's.
+mlir::Value getRowOfThread(KernelBuilder &body, FragmentType type,
+                           int64_t number);
 
-/// The first of the kStagedRows consecutive rows that this thread's warp has.
-mlir::Value getFirstRowOfWarp(KernelBuilder &body);
+/// The first of the consecutive rows that this thread's warp has.
+mlir::Value getFirstRowOfWarp(KernelBuilder &body, FragmentType type);
 
-/// Where the scales of the thread's row r lie in a tile of scales:
-/// [r % 32, r / 32] (docs/Spec.md).
+/// The column where a run of the thread's begins, which is `first` where the
+/// columns of the fragment do.
+mlir::Value getColumnOfRun(KernelBuilder &body, FragmentType type,
+                           int64_t number, mlir::Value first);
+
+/// Elements `first` to `first + count` of a vector; all of them are the vector.
+mlir::Value takeElements(KernelBuilder &body, mlir::Value vector, int64_t first,
+                         int64_t count);
+/// Vectors one after the other.
+mlir::Value joinElements(KernelBuilder &body, mlir::ValueRange vectors);
+
+/// Where the scales of row `row` lie in a tile of scales: [r % 32, r / 32]
+/// (docs/Spec.md).
 struct ScaleWordPlace {
   mlir::Value inQuarter, quarter;
 };
-ScaleWordPlace getScaleWordOfThread(KernelBuilder &body);
+ScaleWordPlace getScaleWord(KernelBuilder &body, mlir::Value row);
 
 } // namespace mx::mxgpu
 

@@ -91,9 +91,9 @@ void BlockScaledMainLoop::buildMma() {
   int64_t multiple = work.getReductionMultiple();
   bool isWhole =
       !ShapedType::isDynamic(multiple) && multiple % schedule.getTileK() == 0;
-  MmaOp::create(body, stage.getBuffer("a"), stage.getBuffer("b"), aScales,
-                bScales, accumulator.getBuffer("d"),
-                product.problem.product.blockSize, bOffset, accumulate,
+  MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
+                stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
+                accumulator.getBuffer("d"), /*a_row=*/Value(), bOffset, accumulate,
                 isWhole ? Value() : Value(step.getExtent()));
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);

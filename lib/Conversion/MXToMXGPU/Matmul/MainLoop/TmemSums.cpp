@@ -30,11 +30,16 @@ Value TmemSums::getColumnOfPart(Value place, int64_t part) {
   return part ? body.add(place, part * product.getTileColumns()) : place;
 }
 
+FragmentType TmemSums::getType(int64_t count) {
+  MmaAttrInterface mma = product.buffers.mma;
+  return mma.getSumType(body.getF32Type(), count);
+}
+
 SmallVector<Value> TmemSums::load(Value place, int64_t count) {
   SmallVector<Value> sums;
   for (int64_t part = 0; part < product.problem.numB; ++part)
-    sums.push_back(LoadAccumulatorOp::create(
-        body, VectorType::get({count}, body.getF32Type()), stage.getBuffer("d"),
-        getColumnOfPart(place, part), empty));
+    sums.push_back(
+        LoadAccumulatorOp::create(body, getType(count), stage.getBuffer("d"),
+                                  getColumnOfPart(place, part), empty));
   return sums;
 }

@@ -25,6 +25,7 @@ public:
   void wait() override;
   mlir::Value isEmpty() override { return empty; }
   mlir::Value getColumn(mlir::Value place) override;
+  FragmentType getType(int64_t count) override;
   llvm::SmallVector<mlir::Value> load(mlir::Value place,
                                       int64_t count) override;
   int64_t getColumnsToRelease() override;

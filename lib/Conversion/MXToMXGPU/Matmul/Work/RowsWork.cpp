@@ -83,8 +83,8 @@ ResultRow RowsWork::getRow(ForEachWorkTileOp unit, Value inTile) {
 StoreOrigin RowsWork::getStoreOrigin(ForEachWorkTileOp unit, Value inTile,
                                      Value column) {
   Value row = body.add(getFirstRow(unit), inTile);
-  Value hasAll =
-      arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
-                            body.add(row, kStagedRows), unit.getEnd());
+  int64_t staged = product.buffers.staging.getBuffers().front().getShape()[0];
+  Value hasAll = arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
+                                       body.add(row, staged), unit.getEnd());
   return {{row, column}, hasAll};
 }

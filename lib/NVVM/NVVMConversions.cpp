@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NVVMBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mx/NVVM/NVVMBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_LIB_CONVERSION_MXGPUTONVVM_NVVMBUILDER_H
-#define MX_LIB_CONVERSION_MXGPUTONVVM_NVVMBUILDER_H
+#ifndef MX_NVVM_NVVMBUILDER_H
+#define MX_NVVM_NVVMBUILDER_H
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mx/Target/Descriptors.h"
@@ -17,6 +17,12 @@ namespace mx::mxgpu {
 
 /// Directed roundings.
 enum class Direction { TowardsZero, Down, Up };
+
+/// One wgmma.mma_async of floating-point operands with sums in f32.
+struct WgmmaShape {
+  unsigned m, n, k;
+  target::MmaType a, b;
+};
 
 /// Builds instructions at one location. Shared-memory addresses are
 /// `!llvm.ptr<3>`, addresses in tensor memory and counts are i32.
@@ -160,6 +166,25 @@ public:
   /// waits; the result cannot be used before the wait.
   mlir::Value loadTensorMemory(mlir::Value address, int64_t columns);
 
+  // wgmma (PTX ISA, Asynchronous Warpgroup Level Matrix Instructions), by all
+  // threads of a warpgroup.
+  void fenceWarpgroup();
+  /// Adds to `sums` (a vector of f32, a thread's registers) the products of A
+  /// and B given by pairs of matrix descriptors, one instruction each. The
+  /// result is there after a wait.
+  mlir::Value
+  mmaWarpgroup(const WgmmaShape &shape, mlir::Value sums,
+               llvm::ArrayRef<std::pair<mlir::Value, mlir::Value>> steps);
+  /// Makes a group of the instructions since the last one.
+  void commitWarpgroup();
+  /// Waits until at most `pending` groups are under way. The result is `sums`,
+  /// and cannot be used before the wait.
+  mlir::Value waitWarpgroup(mlir::Value sums, int64_t pending);
+
+  /// The matrix descriptor of a place in shared memory: `word`, which is that
+  /// of address 0, plus the place.
+  mlir::Value matrixDescriptor(uint64_t word, mlir::Value pointer);
+
   /// Writes one i16 or i32, or 4 or 8 i32, at `pointer` (global) plus `offset`
   /// bytes, which is a multiple of their size, without taking place in the L1
   /// cache, if `condition` holds (i1; null: always).
@@ -229,6 +254,10 @@ public:
   mlir::Value clampMagnitude(mlir::Value x, mlir::Value limit);
 
 private:
+  /// The same values after all instructions with side effects before, as LLVM
+  /// sees it.
+  llvm::SmallVector<mlir::Value> tie(mlir::ValueRange values,
+                                     llvm::StringRef constraint);
   /// An instruction on 1, 4 or 8 words in global memory.
   void accessGlobal(mlir::StringRef instruction, mlir::StringRef type,
                     mlir::Value pointer, int64_t offset,
@@ -240,9 +269,13 @@ private:
   mlir::Value inCluster(mlir::Value pointer);
 };
 
+/// A pointer as another one and constant bytes: buffers and barriers of a stage
+/// have its start in common.
+std::pair<mlir::Value, int64_t> splitOffset(mlir::Value pointer);
+
 /// Name of the global that stands for dynamic shared memory.
 inline constexpr llvm::StringLiteral kDynamicSharedName = "mx_dynamic_shared";
 
 } // namespace mx::mxgpu
 
-#endif // MX_LIB_CONVERSION_MXGPUTONVVM_NVVMBUILDER_H
+#endif // MX_NVVM_NVVMBUILDER_H

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NVVMBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mx/NVVM/NVVMBuilder.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;

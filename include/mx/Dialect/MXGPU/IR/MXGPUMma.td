@@ -1,0 +1,192 @@
+//===- MXGPUMma.td - Matrix instructions and fragments -----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// An attribute says which instruction multiplies tiles; the interface is all
+// that passes know of it. A new instruction is an attribute here, a file in
+// lib/Dialect/MXGPU/IR/Mma, and a row in lib/Target/MmaFamilies.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPUMMA_TD
+#define MX_DIALECT_MXGPU_IR_MXGPUMMA_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/Interfaces.td"
+include "mx/Dialect/MXGPU/IR/MXGPUEnums.td"
+
+def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
+  let mnemonic = "fragment_layout";
+  let summary = "which elements of a matrix each thread holds";
+  let description = [{
+    Thread t of a role and register v of it hold one element. Both numbers are
+    taken apart into digits, the lowest first, each with a size; a digit moves
+    the element by so many rows or so many columns. The element's row is the sum
+    of all digits times their rows, and so is its column (CuTe's thread-value
+    layouts, with the coordinates written out).
+
+    What a thread holds of one row is split into runs of adjacent columns, the
+    same in each of its rows.
+
+    Examples: a row for each of 128 threads; the sums of wgmma with 16 columns
+    (PTX ISA, wgmma.mma_async, Register Fragments: D).
+
+    ```mlir
+    #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>
+    #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows],
+                           values = [2: 1 column, 2: 8 rows, 2: 8 columns]>
+    ```
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"::mx::mxgpu::FragmentDigit">:$threads,
+    ArrayRefParameter<"::mx::mxgpu::FragmentDigit">:$values);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The layout in which tcgen05.ld.32x32b gives `columns` columns: a row for
+    /// each of 128 threads.
+    static ::mx::mxgpu::FragmentDigits getRowPerThread(int64_t columns);
+
+    int64_t getNumThreads() const;
+    /// Elements that a thread holds.
+    int64_t getNumValues() const;
+    /// Rows and columns of the matrix.
+    ::std::pair<int64_t, int64_t> getShape() const;
+    /// Rows of the thread's elements, counted from that of register 0.
+    ::llvm::SmallVector<int64_t> getRowOffsets() const;
+    /// The adjacent columns of one of its rows, in ascending order, counted
+    /// from that of register 0.
+    ::llvm::SmallVector<::mx::mxgpu::FragmentRun> getRuns() const;
+    /// The register that holds column `column` of the thread's row number
+    /// `row`, both counted as above.
+    int64_t getRegister(int64_t row, int64_t column) const;
+    /// Rows that a warp holds, if they are adjacent and the warps' rows follow
+    /// each other; else 0.
+    int64_t getWarpRows() const;
+    /// The same layout of so many of the matrix's columns, as far as the last
+    /// digits of the registers count them; null if they do not.
+    FragmentLayoutAttr withColumns(int64_t columns) const;
+  }];
+}
+
+def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
+  let cppNamespace = "::mx::mxgpu";
+  let description = [{
+    A matrix instruction: `mxgpu.mma` takes one, and nothing else in mxgpu knows
+    which there are.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Where operands, scales and sums lie, who issues it, and how one learns
+      that it is done.
+    }], "const ::mx::target::MmaFamilyInfo &", "getFamily">,
+    InterfaceMethod<[{
+      Rows, columns and elements of the reduction that one instruction
+      multiplies, of all CTAs that share it.
+    }], "::mx::mxgpu::MmaShape", "getMmaShape">,
+    InterfaceMethod<"CTAs that share it.", "int64_t", "getNumCtas">,
+    InterfaceMethod<"Elements that share a scale, 0 without scales.",
+        "int64_t", "getScaleBlock">,
+    InterfaceMethod<[{
+      The digits of the layout in which the threads of a role hold `columns`
+      columns of the sums.
+    }], "::mx::mxgpu::FragmentDigits", "getSumDigits",
+        (ins "int64_t":$columns)>,
+    InterfaceMethod<"Empty if the chip has it, else why not.",
+        "::std::string", "checkTarget",
+        (ins "const ::mx::target::TargetInfo &":$target)>,
+    InterfaceMethod<"Cycles that the tensor core takes for one.",
+        "int64_t", "getCycles", (ins "const ::mx::target::Rates &":$rates)>,
+    InterfaceMethod<[{
+      Says at `op` what it does not multiply: types, shapes, scales, and which
+      of the operation's optional operands it knows.
+    }], "::llvm::LogicalResult", "verifyMma", (ins "::mx::mxgpu::MmaOp &":$op)>,
+    InterfaceMethod<[{
+      Emits the instructions that multiply a tile. Gives the sums where they are
+      in registers, else null.
+    }], "::mlir::Value", "emit",
+        (ins "::mx::mxgpu::NVVMBuilder &":$builder, "::mx::mxgpu::MmaOp &":$op,
+             "const ::mx::mxgpu::MmaOperands &":$operands)>
+  ];
+  let extraClassDeclaration = [{
+    /// The type of `columns` columns of the sums, as elements of `element`.
+    ::mx::mxgpu::FragmentType getSumType(::mlir::Type element, int64_t columns);
+  }];
+}
+
+class MXGPU_Mma<string name, string attrMnemonic> : AttrDef<MXGPU_Dialect, name,
+    [DeclareAttrInterfaceMethods<MXGPU_MmaAttrInterface>]> {
+  let mnemonic = attrMnemonic;
+  let genVerifyDecl = 1;
+}
+
+def MXGPU_MmaKind : MXGPU_I32Enum<"MmaKind",
+    "kinds of tcgen05.mma with block scales (PTX ISA, .kind)", [
+      I32EnumAttrCase<"MXF8F6F4", 4, "mxf8f6f4">,
+      I32EnumAttrCase<"MXF4", 5, "mxf4">,
+      I32EnumAttrCase<"MXF4NVF4", 6, "mxf4nvf4">]>;
+
+def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
+  let summary = "tcgen05.mma with block scales";
+  let description = [{
+    One thread issues it, for its CTA or for both of a pair (`ctas = 2`), whose
+    rows `m` counts. Operands lie in shared memory, scales and sums in tensor
+    memory; a scale belongs to `block` elements (PTX ISA, tcgen05.mma).
+
+    Examples: `#mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256>`,
+    `#mxgpu.tcgen05_mma<mxf4nvf4, m = 256, n = 128, ctas = 2, block = 16>`.
+  }];
+  let parameters = (ins
+    EnumParameter<MXGPU_MmaKind>:$kind, "int64_t":$m, "int64_t":$n,
+    DefaultValuedParameter<"int64_t", "1">:$ctas,
+    DefaultValuedParameter<"int64_t", "32">:$block);
+  let assemblyFormat = [{
+    `<` $kind `,` struct($m, $n, $ctas, $block) `>`
+  }];
+}
+
+def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma"> {
+  let summary = "wgmma.mma_async";
+  let description = [{
+    The four warps of a warpgroup issue it together and hold its 64 rows of sums
+    in registers. Operands lie in shared memory; there are no scales (PTX ISA,
+    wgmma.mma_async).
+
+    Example: `#mxgpu.wgmma<n = 128, k = 16>`.
+  }];
+  let parameters = (ins "int64_t":$n, "int64_t":$k);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def MXGPU_FragmentType : TypeDef<MXGPU_Dialect, "Fragment"> {
+  let mnemonic = "fragment";
+  let summary = "a matrix in the registers of a role's threads";
+  let description = [{
+    The layout says which thread holds which elements. Where a matrix
+    instruction sums in registers, its accumulator is a value of this type.
+
+    Example: `!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128:
+    1 row], values = [32: 1 column]>>`.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+    "::mx::mxgpu::FragmentLayoutAttr":$layout);
+  let hasCustomAssemblyFormat = 1;
+  let builders = [
+    TypeBuilderWithInferredContext<(ins "::mlir::Type":$elementType,
+        "::mx::mxgpu::FragmentLayoutAttr":$layout), [{
+      auto [rows, columns] = layout.getShape();
+      return $_get(layout.getContext(), ::llvm::ArrayRef<int64_t>{rows, columns},
+                   elementType, layout);
+    }]>
+  ];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRows() const { return getShape()[0]; }
+    int64_t getColumns() const { return getShape()[1]; }
+    /// What a thread holds of one of its rows.
+    ::mlir::VectorType getRowType() const;
+  }];
+}
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPUMMA_TD

@@ -1,0 +1,61 @@
+//===- Mma.h - What matrix instructions and fragments are made of -*- C++ -*-=//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Plain values that the attributes of MXGPUMma.td hold, take and give.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MMA_H
+#define MX_DIALECT_MXGPU_IR_MMA_H
+
+#include "mlir/IR/Value.h"
+#include "mx/Target/MmaFamilies.h"
+#include "mx/Target/Rates.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+
+namespace mx::mxgpu {
+
+class NVVMBuilder;
+
+/// A digit of the number of a thread or of a register: of so many values, each
+/// further by so many rows or by so many columns of the matrix.
+struct FragmentDigit {
+  int64_t size, rows, columns;
+
+  bool operator==(const FragmentDigit &other) const {
+    return size == other.size && rows == other.rows && columns == other.columns;
+  }
+};
+
+/// The digits of a layout, the lowest first.
+struct FragmentDigits {
+  llvm::SmallVector<FragmentDigit> threads, values;
+};
+
+inline llvm::hash_code hash_value(const FragmentDigit &digit) {
+  return llvm::hash_combine(digit.size, digit.rows, digit.columns);
+}
+
+/// Adjacent columns of a row that one thread holds.
+struct FragmentRun {
+  int64_t column, size;
+};
+
+/// Rows, columns and elements of the reduction of one instruction.
+struct MmaShape {
+  int64_t m, n, k;
+};
+
+/// The operands of an mxgpu.mma after conversion: addresses of buffers in
+/// shared memory, columns (i32) of scales and sums in tensor memory, sums in
+/// registers as a vector; null for those that it does not have.
+struct MmaOperands {
+  mlir::Value a, b, aScales, bScales, d, aRow, bOffset, accumulate, extent;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_DIALECT_MXGPU_IR_MMA_H

@@ -1,0 +1,135 @@
+//===- FragmentLowering.cpp - Fragments as vectors of registers -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A fragment is a vector of a thread's registers, in the order of its layout.
+// What takes it apart picks elements of that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+/// Elements of a vector by their numbers; all of them in order are the vector.
+static Value pick(NVVMBuilder &builder, Value vector,
+                  ArrayRef<int64_t> numbers) {
+  auto isOwn = [](auto pair) {
+    return static_cast<int64_t>(pair.index()) == pair.value();
+  };
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
+  if (count == static_cast<int64_t>(numbers.size()) &&
+      llvm::all_of(llvm::enumerate(numbers), isOwn))
+    return vector;
+  return vector::ShuffleOp::create(builder, vector, vector, numbers);
+}
+
+/// The columns of a thread's rows, in ascending order.
+static SmallVector<int64_t> getColumns(FragmentLayoutAttr layout) {
+  SmallVector<int64_t> columns;
+  for (const FragmentRun &run : layout.getRuns())
+    for (int64_t i = 0; i < run.size; ++i)
+      columns.push_back(run.column + i);
+  return columns;
+}
+
+SmallVector<Value> mx::mxgpu::takeRows(NVVMBuilder &builder, Value registers,
+                                       FragmentType type) {
+  FragmentLayoutAttr layout = type.getLayout();
+  SmallVector<Value> rows;
+  for (int64_t row : layout.getRowOffsets()) {
+    SmallVector<int64_t> numbers;
+    for (int64_t column : getColumns(layout))
+      numbers.push_back(layout.getRegister(row, column));
+    rows.push_back(pick(builder, registers, numbers));
+  }
+  return rows;
+}
+
+namespace {
+
+struct ToRowsLowering final : OpConversionPattern<ToRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ToRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, takeRows(builder, adaptor.getFragment(),
+                                    op.getFragment().getType()));
+    return success();
+  }
+};
+
+struct FromRowsLowering final : OpConversionPattern<FromRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(FromRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    FragmentLayoutAttr layout = op.getType().getLayout();
+    if (adaptor.getRows().size() == 1 && layout.getRuns().size() == 1) {
+      rewriter.replaceOp(op, adaptor.getRows().front());
+      return success();
+    }
+    SmallVector<Value> registers(layout.getNumValues());
+    for (auto [row, values] :
+         llvm::zip(layout.getRowOffsets(), adaptor.getRows()))
+      for (auto [i, column] : llvm::enumerate(getColumns(layout)))
+        registers[layout.getRegister(row, column)] = vector::ExtractOp::create(
+            builder, values, ArrayRef<int64_t>{int64_t(i)});
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
+        op, getTypeConverter()->convertType(op.getType()), registers);
+    return success();
+  }
+};
+
+struct ExtractColumnsLowering final : OpConversionPattern<ExtractColumnsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ExtractColumnsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    IntegerAttr first;
+    if (!matchPattern(op.getColumn(), m_Constant(&first)))
+      return op.emitOpError("expected a constant column, as registers have no "
+                            "addresses: run mxgpu-unroll-fragments on a loop "
+                            "with a constant number of rounds");
+    FragmentLayoutAttr from = op.getFragment().getType().getLayout();
+    FragmentLayoutAttr layout = op.getType().getLayout();
+    SmallVector<int64_t> numbers(layout.getNumValues());
+    for (int64_t row : layout.getRowOffsets())
+      for (int64_t column : getColumns(layout))
+        numbers[layout.getRegister(row, column)] =
+            from.getRegister(row, first.getInt() + column);
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, pick(builder, adaptor.getFragment(), numbers));
+    return success();
+  }
+};
+
+struct ZeroFragmentLowering final : OpConversionPattern<ZeroFragmentOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ZeroFragmentOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = getTypeConverter()->convertType(op.getType());
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op,
+                                                   rewriter.getZeroAttr(type));
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateFragmentPatterns(RewritePatternSet &patterns,
+                                         const TypeConverter &converter) {
+  patterns.add<ToRowsLowering, FromRowsLowering, ExtractColumnsLowering,
+               ZeroFragmentLowering>(converter, patterns.getContext());
+}

@@ -1,0 +1,109 @@
+//===- FragmentViewOps.cpp - Rows, columns and places of fragments --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Verifiers and folders of operations that take fragments apart.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpChecks.h"
+#include "mlir/IR/Matchers.h"
+#include "mx/Target/TargetInfo.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// A fragment is held by the threads of the role, all of them.
+template <typename CoordinateOp>
+static LogicalResult verifyCoordinate(CoordinateOp op, int64_t count,
+                                      StringRef what) {
+  if (int64_t number = op.getNumber(); number < 0 || number >= count)
+    return op.emitOpError("expected the number of a ")
+           << what << " below " << count << ", found " << number;
+  FragmentLayoutAttr layout = cast<FragmentType>(op.getFragment()).getLayout();
+  RoleOp role = getRole(op);
+  int64_t threads = role ? role.getWarps() * target::kWarpSize : 0;
+  if (role && threads != layout.getNumThreads())
+    return op.emitOpError("expected a role of the ")
+           << layout.getNumThreads()
+           << " threads that hold the fragment, found " << threads;
+  return success();
+}
+
+LogicalResult FragmentRowOp::verify() {
+  FragmentLayoutAttr layout = cast<FragmentType>(getFragment()).getLayout();
+  return verifyCoordinate(*this, layout.getRowOffsets().size(), "row");
+}
+
+LogicalResult FragmentColumnOp::verify() {
+  FragmentLayoutAttr layout = cast<FragmentType>(getFragment()).getLayout();
+  return verifyCoordinate(*this, layout.getRuns().size(), "run");
+}
+
+/// Where the thread does not matter.
+OpFoldResult FragmentColumnOp::fold(FoldAdaptor) {
+  FragmentLayoutAttr layout = cast<FragmentType>(getFragment()).getLayout();
+  if (llvm::any_of(layout.getThreads(), [](const FragmentDigit &digit) {
+        return digit.columns != 0;
+      }))
+    return {};
+  return Builder(getContext())
+      .getIndexAttr(layout.getRuns()[getNumber()].column);
+}
+
+static LogicalResult verifyRows(Operation *op, FragmentType fragment,
+                                TypeRange rows) {
+  size_t count = fragment.getLayout().getRowOffsets().size();
+  VectorType expected = fragment.getRowType();
+  if (failed(verifyVectorSize(op, expected)))
+    return failure();
+  if (rows.size() == count &&
+      llvm::all_of(rows, [&](Type row) { return row == expected; }))
+    return success();
+  return op->emitOpError("expected ")
+         << count << (count == 1 ? " row of " : " rows of ") << expected
+         << ", found " << rows;
+}
+
+void ToRowsOp::build(OpBuilder &builder, OperationState &state,
+                     Value fragment) {
+  auto type = cast<FragmentType>(fragment.getType());
+  SmallVector<Type> rows(type.getLayout().getRowOffsets().size(),
+                         type.getRowType());
+  build(builder, state, rows, fragment);
+}
+
+LogicalResult ToRowsOp::verify() {
+  return verifyRows(*this, getFragment().getType(), getRows().getTypes());
+}
+
+LogicalResult ToRowsOp::fold(FoldAdaptor,
+                             SmallVectorImpl<OpFoldResult> &results) {
+  auto made = getFragment().getDefiningOp<FromRowsOp>();
+  if (!made)
+    return failure();
+  llvm::append_range(results, made.getRows());
+  return success();
+}
+
+LogicalResult FromRowsOp::verify() {
+  return verifyRows(*this, getFragment().getType(), getRows().getTypes());
+}
+
+LogicalResult ExtractColumnsOp::verify() {
+  FragmentType from = getFragment().getType(), type = getType();
+  FragmentLayoutAttr layout = from.getLayout().withColumns(type.getColumns());
+  if (type.getElementType() != from.getElementType() ||
+      from.getColumns() % type.getColumns() || type.getLayout() != layout)
+    return emitOpError("expected part of the columns of ")
+           << from << " in its layout, found " << type;
+  IntegerAttr column;
+  if (matchPattern(getColumn(), m_Constant(&column)) &&
+      (column.getInt() < 0 || column.getInt() % type.getColumns() ||
+       column.getInt() >= from.getColumns()))
+    return emitOpError("expected a column that is a multiple of ")
+           << type.getColumns() << " below " << from.getColumns() << ", found "
+           << column.getInt();
+  return success();
+}

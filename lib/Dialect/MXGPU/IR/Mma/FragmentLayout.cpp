@@ -1,0 +1,296 @@
+//===- FragmentLayout.cpp - Which elements each thread holds --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Layouts are data: whatever is asked of one follows from its digits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// How a layout is written
+//===----------------------------------------------------------------------===//
+
+/// `4: 2 columns`.
+static ParseResult parseDigit(AsmParser &parser, FragmentDigit &digit) {
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t step;
+  StringRef unit;
+  if (parser.parseInteger(digit.size) || parser.parseColon() ||
+      parser.parseInteger(step) || parser.parseKeyword(&unit))
+    return failure();
+  bool isRow = unit == "row" || unit == "rows";
+  if (!isRow && unit != "column" && unit != "columns")
+    return parser.emitError(loc, "expected a digit as in '4: 2 columns' or "
+                                 "'8: 1 row', found '")
+           << unit << "'";
+  digit.rows = isRow ? step : 0;
+  digit.columns = isRow ? 0 : step;
+  return success();
+}
+
+static FailureOr<SmallVector<FragmentDigit>> parseDigits(AsmParser &parser,
+                                                         StringRef name) {
+  SmallVector<FragmentDigit> digits;
+  if (parser.parseKeyword(name) || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parseDigit(parser, digits.emplace_back());
+      }))
+    return failure();
+  return digits;
+}
+
+static void printDigits(AsmPrinter &printer, ArrayRef<FragmentDigit> digits) {
+  printer << '[';
+  llvm::interleaveComma(digits, printer, [&](const FragmentDigit &digit) {
+    int64_t step = digit.rows + digit.columns; // one of them is 0
+    printer << digit.size << ": " << step << (digit.rows ? " row" : " column")
+            << (step == 1 ? "" : "s");
+  });
+  printer << ']';
+}
+
+Attribute FragmentLayoutAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess())
+    return {};
+  auto threads = parseDigits(parser, "threads");
+  if (failed(threads) || parser.parseComma())
+    return {};
+  auto values = parseDigits(parser, "values");
+  if (failed(values) || parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    ArrayRef(*threads), ArrayRef(*values));
+}
+
+void FragmentLayoutAttr::print(AsmPrinter &printer) const {
+  printer << "<threads = ";
+  printDigits(printer, getThreads());
+  printer << ", values = ";
+  printDigits(printer, getValues());
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// What is asked of a layout
+//===----------------------------------------------------------------------===//
+
+/// Most threads of a CTA, and registers of a thread.
+static constexpr int64_t kMaxDigits = 16, kMaxValues = 1024;
+
+/// The digits of a dimension, by their step.
+static SmallVector<FragmentDigit> sortDigits(ArrayRef<FragmentDigit> threads,
+                                             ArrayRef<FragmentDigit> values,
+                                             bool rows) {
+  SmallVector<FragmentDigit> digits;
+  for (ArrayRef<FragmentDigit> part : {threads, values})
+    for (const FragmentDigit &digit : part)
+      if (bool(digit.rows) == rows)
+        digits.push_back(digit);
+  llvm::stable_sort(digits, [](const FragmentDigit &a, const FragmentDigit &b) {
+    return a.rows + a.columns < b.rows + b.columns;
+  });
+  return digits;
+}
+
+/// The steps of a dimension's digits count all of it, each place once.
+static LogicalResult
+verifyDimension(function_ref<InFlightDiagnostic()> emitError,
+                ArrayRef<FragmentDigit> digits, StringRef name) {
+  int64_t step = 1;
+  for (const FragmentDigit &digit : digits) {
+    int64_t found = digit.rows + digit.columns;
+    if (found != step)
+      return emitError() << "expected a digit with a step of " << step << ' '
+                         << name << ", so that each is held once, found "
+                         << found;
+    bool isLast = &digit == &digits.back();
+    if (!isLast && !llvm::isPowerOf2_64(digit.size))
+      return emitError() << "expected digits of a power of two values below "
+                            "the highest of "
+                         << name << ", found " << digit.size;
+    step *= digit.size;
+  }
+  return success();
+}
+
+LogicalResult
+FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                           ArrayRef<FragmentDigit> threads,
+                           ArrayRef<FragmentDigit> values) {
+  for (auto [digits, most, name] :
+       {std::tuple(threads, int64_t(target::kMaxThreadsPerCta), "threads"),
+        std::tuple(values, kMaxValues, "values")}) {
+    int64_t count = 1;
+    for (const FragmentDigit &digit : digits) {
+      if (digit.size < 1 || digit.rows < 0 || digit.columns < 0)
+        return emitError() << "expected " << name << " of 1 or more digits of "
+                           << "at least 1, with steps above 0, found "
+                           << digit.size;
+      count = digit.size > most ? most + 1 : count * digit.size;
+      if (count > most || digits.size() > kMaxDigits)
+        return emitError() << "expected at most " << most << ' ' << name
+                           << ", found more";
+    }
+  }
+  if (failed(verifyDimension(emitError, sortDigits(threads, values, true),
+                             "rows")))
+    return failure();
+  return verifyDimension(emitError, sortDigits(threads, values, false),
+                         "columns");
+}
+
+FragmentDigits FragmentLayoutAttr::getRowPerThread(int64_t columns) {
+  return {{{target::kTmemLanes, 1, 0}}, {{columns, 0, 1}}};
+}
+
+static int64_t countAll(ArrayRef<FragmentDigit> digits) {
+  int64_t count = 1;
+  for (const FragmentDigit &digit : digits)
+    count *= digit.size;
+  return count;
+}
+
+int64_t FragmentLayoutAttr::getNumThreads() const {
+  return countAll(getThreads());
+}
+int64_t FragmentLayoutAttr::getNumValues() const {
+  return countAll(getValues());
+}
+
+std::pair<int64_t, int64_t> FragmentLayoutAttr::getShape() const {
+  return {countAll(sortDigits(getThreads(), getValues(), true)),
+          countAll(sortDigits(getThreads(), getValues(), false))};
+}
+
+/// All sums of the digits' steps in one dimension, in ascending order.
+static SmallVector<int64_t> getOffsets(ArrayRef<FragmentDigit> digits) {
+  SmallVector<int64_t> offsets = {0};
+  for (const FragmentDigit &digit : digits) {
+    SmallVector<int64_t> next;
+    for (int64_t value = 0; value < digit.size; ++value)
+      for (int64_t offset : offsets)
+        next.push_back(offset + value * (digit.rows + digit.columns));
+    offsets = next;
+  }
+  llvm::sort(offsets);
+  return offsets;
+}
+
+SmallVector<int64_t> FragmentLayoutAttr::getRowOffsets() const {
+  return getOffsets(sortDigits({}, getValues(), /*rows=*/true));
+}
+
+SmallVector<FragmentRun> FragmentLayoutAttr::getRuns() const {
+  SmallVector<FragmentRun> runs;
+  for (int64_t column : getOffsets(sortDigits({}, getValues(), false))) {
+    if (!runs.empty() && runs.back().column + runs.back().size == column)
+      ++runs.back().size;
+    else
+      runs.push_back({column, 1});
+  }
+  return runs;
+}
+
+int64_t FragmentLayoutAttr::getRegister(int64_t row, int64_t column) const {
+  int64_t number = 0, weight = 1;
+  for (const FragmentDigit &digit : getValues()) {
+    int64_t place = digit.rows ? row / digit.rows : column / digit.columns;
+    number += place % digit.size * weight;
+    weight *= digit.size;
+  }
+  return number;
+}
+
+int64_t FragmentLayoutAttr::getWarpRows() const {
+  int64_t warps = getNumThreads() / target::kWarpSize;
+  if (warps < 1 || getNumThreads() % target::kWarpSize)
+    return 0;
+  int64_t rows = getShape().first / warps, weight = 1;
+  for (const FragmentDigit &digit : getThreads()) {
+    // The first of its values that are other warps'.
+    int64_t inWarp =
+        std::clamp<int64_t>(target::kWarpSize / weight, 1, digit.size);
+    bool isSplit = digit.size > inWarp;
+    if (isSplit && (digit.rows * inWarp < rows || digit.rows * inWarp % rows))
+      return 0;
+    weight *= digit.size;
+  }
+  return rows;
+}
+
+FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
+  int64_t found = getShape().second;
+  SmallVector<FragmentDigit> digits(getValues());
+  for (FragmentDigit &digit : llvm::reverse(digits)) {
+    if (found == columns)
+      break;
+    // The digit that counts the last columns: the others count parts of them.
+    if (!digit.columns || columns % digit.columns ||
+        digit.columns * digit.size != found)
+      continue;
+    digit.size = std::max<int64_t>(columns / digit.columns, 1);
+    found = digit.columns * digit.size;
+  }
+  if (found != columns)
+    return {};
+  llvm::erase_if(digits, [](const FragmentDigit &d) { return d.size == 1; });
+  return get(getContext(), getThreads(), digits);
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+Type FragmentType::parse(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<int64_t> shape;
+  Type element;
+  FragmentLayoutAttr layout;
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(element) || parser.parseComma() ||
+      parser.parseAttribute(layout) || parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    ArrayRef(shape), element, layout);
+}
+
+void FragmentType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printer.printDimensionList(getShape());
+  printer << 'x' << getElementType() << ", " << getLayout() << '>';
+}
+
+LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<int64_t> shape, Type element,
+                                   FragmentLayoutAttr layout) {
+  if (!element.isIntOrFloat())
+    return emitError() << "expected elements of an integer or float type, "
+                          "found "
+                       << element;
+  auto [rows, columns] = layout.getShape();
+  if (shape != ArrayRef<int64_t>{rows, columns})
+    return emitError() << "expected the " << rows << "x" << columns
+                       << " elements of its layout, found a shape of " << shape;
+  return success();
+}
+
+VectorType FragmentType::getRowType() const {
+  int64_t rows = getLayout().getRowOffsets().size();
+  return VectorType::get({getLayout().getNumValues() / rows}, getElementType());
+}
+
+FragmentType MmaAttrInterface::getSumType(Type element, int64_t columns) {
+  FragmentDigits digits = getSumDigits(columns);
+  return FragmentType::get(
+      element,
+      FragmentLayoutAttr::get(getContext(), digits.threads, digits.values));
+}

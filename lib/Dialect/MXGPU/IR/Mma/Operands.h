@@ -1,0 +1,45 @@
+//===- Operands.h - Tiles in shared memory as operands ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What instructions that read A and B by descriptors have in common.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_DIALECT_MXGPU_IR_MMA_OPERANDS_H
+#define MX_LIB_DIALECT_MXGPU_IR_MMA_OPERANDS_H
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/NVVM/NVVMBuilder.h"
+
+namespace mx::mxgpu {
+
+/// Rows of an operand, `rows x elements` or panels of that, and its elements
+/// along the reduction.
+int64_t getOperandRows(BufferType buffer);
+int64_t getOperandReduction(BufferType buffer);
+
+/// Fails unless an operand's rows are as long as its swizzle, panel after
+/// panel: what the swizzle of a descriptor means.
+llvm::LogicalResult verifyOperandRows(MmaOp op, BufferType buffer);
+
+/// The descriptor of an operand in shared memory, instruction by instruction.
+class DescribedOperand {
+public:
+  /// `encode` gives the form of descriptors that the instruction takes.
+  DescribedOperand(NVVMBuilder &builder, BufferType buffer, mlir::Value view,
+                   uint64_t (*encode)(const target::SmemDescriptor &));
+
+  /// Adds rows (i32) to where it begins, a multiple of the swizzle's pattern.
+  void addRows(NVVMBuilder &builder, mlir::Value rows);
+  /// The descriptor for instruction number `step` along the reduction.
+  mlir::Value at(NVVMBuilder &builder, int64_t step) const;
+
+private:
+  mlir::Value descriptor;
+  int64_t rowBytes, stepsPerPanel, panelBytes;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_DIALECT_MXGPU_IR_MMA_OPERANDS_H

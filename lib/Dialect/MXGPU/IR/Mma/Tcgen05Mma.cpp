@@ -1,0 +1,286 @@
+//===- Tcgen05Mma.cpp - tcgen05.mma with block scales ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Operands in shared memory, scales and sums in tensor memory; one thread
+// issues an instruction for each 32 bytes of the reduction.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Operands.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mx/Support/ScaleLayout.h"
+#include "mx/Target/Descriptors.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static target::MmaKind toTarget(MmaKind kind) {
+  return static_cast<target::MmaKind>(kind);
+}
+
+LogicalResult
+Tcgen05MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       MmaKind kind, int64_t m, int64_t n, int64_t ctas,
+                       int64_t block) {
+  if (ctas != 1 && ctas != 2)
+    return emitError() << "expected 1 or 2 CTAs, found " << ctas;
+  constexpr int64_t kMost = 1024; // no kind has so many rows or columns
+  if (m < 1 || m > kMost || n < 1 || n > kMost)
+    return emitError() << "expected m and n from 1 to " << kMost << ", found "
+                       << m << " and " << n;
+  if (std::string error = target::checkMmaShape(toTarget(kind), ctas, m, n);
+      !error.empty())
+    return emitError() << error;
+  for (const target::ScaleVectorRule &rule : target::getScaleVectorRules())
+    if (rule.kind == toTarget(kind) && rule.blockSize == block)
+      return success();
+  return emitError() << "expected a block of scales that kind::"
+                     << stringifyMmaKind(kind) << " has, found " << block;
+}
+
+//===----------------------------------------------------------------------===//
+// Facts
+//===----------------------------------------------------------------------===//
+
+const target::MmaFamilyInfo &Tcgen05MmaAttr::getFamily() const {
+  return target::getInfo(target::MmaFamily::Tcgen05);
+}
+
+MmaShape Tcgen05MmaAttr::getMmaShape() const {
+  return {getM(), getN(), target::getInfo(toTarget(getKind())).k};
+}
+
+int64_t Tcgen05MmaAttr::getNumCtas() const { return getCtas(); }
+int64_t Tcgen05MmaAttr::getScaleBlock() const { return getBlock(); }
+
+/// As tcgen05.ld reads them.
+FragmentDigits Tcgen05MmaAttr::getSumDigits(int64_t columns) const {
+  return FragmentLayoutAttr::getRowPerThread(columns);
+}
+
+std::string
+Tcgen05MmaAttr::checkTarget(const target::TargetInfo &target) const {
+  return target::checkMmaKind(target, toTarget(getKind()));
+}
+
+int64_t Tcgen05MmaAttr::getCycles(const target::Rates &rates) const {
+  return target::mmaCycles(rates, getN());
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// The instruction for scales at id 0. Fails at the operation with the rule
+/// that its operands break.
+static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
+                                                         MmaOp op) {
+  BufferType a = op.getA().getType(), b = op.getB().getType();
+  std::optional<target::MmaType> aType = mxgpu::getMmaType(a.getElementType());
+  std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
+  Type scale = op.getAScales().getType().getElementType();
+  std::optional<target::ScaleFormat> format = mxgpu::getScaleFormat(scale);
+  if (!aType || !bType || !format)
+    return op.emitOpError("expected elements that the tensor core scales in ")
+           << a << " and " << b;
+  target::InstrDescriptor instruction;
+  instruction.kind = toTarget(kind.getKind());
+  instruction.ctaGroup = kind.getCtas();
+  instruction.m = kind.getM();
+  instruction.n = kind.getN();
+  instruction.a = *aType;
+  instruction.b = *bType;
+  instruction.blockSize = kind.getBlock();
+  instruction.scaleFormat = *format;
+  if (std::string error = target::check(instruction); !error.empty())
+    return op.emitOpError() << error << " in " << a << " and " << b;
+  return instruction;
+}
+
+/// Kinds with 32 bytes of K for 64 elements take them dense; the other has a
+/// byte for each element.
+static LogicalResult verifyDense(Tcgen05MmaAttr kind, MmaOp op) {
+  bool takesDense = kind.getMmaShape().k > 32;
+  for (BufferType buffer : {op.getA().getType(), op.getB().getType()}) {
+    bool isDense = buffer.getElementType().getIntOrFloatBitWidth() < 8 &&
+                   !buffer.getPadded();
+    if (isDense != takesDense)
+      return op.emitOpError("expected ")
+             << (takesDense ? "dense elements of 4 bits"
+                            : "elements of a byte each, or padded ones,")
+             << " for kind::" << stringifyMmaKind(kind.getKind()) << ", found "
+             << buffer;
+  }
+  return success();
+}
+
+static LogicalResult verifyScales(MmaOp op,
+                                  const target::InstrDescriptor &instruction) {
+  bool hasOffset = static_cast<bool>(op.getBOffset());
+  // A CTA of a pair has the scales of its own rows of A, and of all of B.
+  unsigned ctas = instruction.ctaGroup, m = instruction.m, n = instruction.n;
+  int64_t bRows = n;
+  if (hasOffset && bRows % 128 != 64)
+    return op.emitOpError("expected an offset only where rows of b fill a tile "
+                          "of 128 by half, found ")
+           << bRows << " rows";
+  IntegerAttr offset;
+  if (hasOffset && matchPattern(op.getBOffset(), m_Constant(&offset)) &&
+      offset.getInt() != 0 && offset.getInt() != 64)
+    return op.emitOpError("expected an offset of 0 or 64 rows, found ")
+           << offset.getInt();
+  for (auto [type, columns, name] :
+       {std::tuple(op.getAScales().getType(), target::scaleAColumns(ctas, m),
+                   "a"),
+        std::tuple(op.getBScales().getType(), target::scaleBColumns(ctas, m, n),
+                   "b")}) {
+    int64_t expected =
+        columns / target::kScaleColumnsPerGroup * target::kScaleRowsPerGroup;
+    if (type.getRows() != expected)
+      return op.emitOpError("expected scales of ")
+             << expected << " rows for " << name << ", found "
+             << type.getRows();
+    if (type.getElementType() != op.getAScales().getType().getElementType())
+      return op.emitOpError("expected scales of a and b of one type, found ")
+             << op.getAScales().getType().getElementType() << " and "
+             << type.getElementType();
+    int64_t scales = type.getTiles() * kScaleTileBlocks * instruction.blockSize;
+    if (scales != op.getReduction())
+      return op.emitOpError("expected scales for ")
+             << op.getReduction() << " elements of the reduction of " << name
+             << ", found those of " << scales;
+  }
+  return success();
+}
+
+/// Each CTA of a pair holds half of the rows of A and of B.
+static LogicalResult verifyShapes(Tcgen05MmaAttr kind, MmaOp op) {
+  BufferType a = op.getA().getType(), b = op.getB().getType();
+  int64_t ctas = kind.getCtas();
+  for (auto [buffer, rows, name] :
+       {std::tuple(a, kind.getM(), "a"), std::tuple(b, kind.getN(), "b")})
+    if (getOperandRows(buffer) * ctas != rows)
+      return op.emitOpError("expected ")
+             << rows / ctas << " rows of " << name << " in each CTA, found "
+             << getOperandRows(buffer);
+  auto d = cast<BufferType>(op.getD().getType());
+  int64_t rows = getOperandRows(a);
+  int64_t columns = target::accumulatorColumns(ctas, kind.getM(), kind.getN());
+  if (d.getShape() != ArrayRef<int64_t>{rows, columns})
+    return op.emitOpError("expected an accumulator of ")
+           << rows << "x" << columns << ", found " << d.getShape()[0] << "x"
+           << d.getShape()[1];
+  return success();
+}
+
+LogicalResult Tcgen05MmaAttr::verifyMma(MmaOp &op) const {
+  if (auto kernel = op->getParentOfType<KernelOp>();
+      kernel && kernel.isPair() != (getCtas() == 2))
+    return op.emitOpError("expected an instruction of as many CTAs as the "
+                          "kernel's cluster has, found ")
+           << getCtas();
+  if (op.getARow())
+    return op.emitOpError("expected no row of a: the instruction multiplies "
+                          "all rows of the buffer");
+  if (failed(verifyShapes(*this, op)) || failed(verifyDense(*this, op)))
+    return failure();
+  FailureOr<target::InstrDescriptor> instruction = getInstruction(*this, op);
+  return failure(failed(instruction) || failed(verifyScales(op, *instruction)));
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What all instructions of a tile have in common.
+struct Issue {
+  target::InstrDescriptor instruction;
+  int64_t scalesPerStep;
+  DescribedOperand a, b;
+  Value d, aScales, bScales, accumulate;
+  int64_t aTileColumns, bTileColumns;
+
+  /// Issues instruction number `step` of the tile.
+  void step(NVVMBuilder &builder, int64_t step) const {
+    int64_t scale = step * scalesPerStep;
+    target::InstrDescriptor word = instruction;
+    word.scaleIdA = word.scaleIdB = scale % kScaleTileBlocks;
+    int64_t tile = scale / kScaleTileBlocks;
+    auto atTile = [&](Value column, int64_t columns) {
+      return tile ? builder.add(column, builder.i32(tile * columns)) : column;
+    };
+    builder.mmaBlockScaled(
+        word, d, a.at(builder, step), b.at(builder, step),
+        step == 0 && accumulate ? accumulate : builder.i1(step > 0),
+        atTile(aScales, aTileColumns), atTile(bScales, bTileColumns));
+  }
+};
+
+} // namespace
+
+static Issue getIssue(NVVMBuilder &builder, MmaOp op, const MmaOperands &values,
+                      const target::InstrDescriptor &instruction) {
+  Value bScales = values.bScales;
+  if (Value offset = values.bOffset) // a column holds 32 rows
+    bScales = builder.add(
+        bScales,
+        arith::ShRUIOp::create(builder, builder.toI32(offset), builder.i32(5)));
+  auto getTileColumns = [](ScalesType type) {
+    return type.getColumns() / type.getTiles();
+  };
+  int64_t k = target::getInfo(instruction.kind).k;
+  return {instruction,
+          k / static_cast<int64_t>(instruction.blockSize),
+          {builder, op.getA().getType(), values.a, target::encode},
+          {builder, op.getB().getType(), values.b, target::encode},
+          values.d,
+          values.aScales,
+          bScales,
+          values.accumulate,
+          getTileColumns(op.getAScales().getType()),
+          getTileColumns(op.getBScales().getType())};
+}
+
+static void enterIfWithin(NVVMBuilder &builder, Value extent, int64_t start) {
+  Value isWithin = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt,
+                                         extent, builder.index(start));
+  auto ifOp = scf::IfOp::create(builder, isWithin, /*withElse=*/false);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+}
+
+Value Tcgen05MmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
+                           const MmaOperands &values) const {
+  // The verifier let the operation pass.
+  Issue issue = getIssue(builder, op, values, *getInstruction(*this, op));
+  int64_t k = getMmaShape().k;
+  int64_t steps = op.getReduction() / k;
+  auto issueAll = [&] {
+    for (int64_t step = 0; step < steps; ++step)
+      issue.step(builder, step);
+  };
+  if (!values.extent || steps == 1) {
+    issueAll();
+    return {};
+  }
+  // A full tile asks once; in the last one, blocks beyond the extent hold
+  // padding and must not be multiplied.
+  OpBuilder::InsertionGuard guard(builder);
+  Value isFull = arith::CmpIOp::create(builder, arith::CmpIPredicate::uge,
+                                       values.extent, builder.index(steps * k));
+  auto ifOp = scf::IfOp::create(builder, isFull, /*withElse=*/true);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  issueAll();
+  builder.setInsertionPointToStart(ifOp.elseBlock());
+  for (int64_t step = 0; step + 1 < steps; ++step) {
+    if (step > 0)
+      enterIfWithin(builder, values.extent, step * k);
+    issue.step(builder, step);
+  }
+  return {};
+}

@@ -1,0 +1,157 @@
+//===- VerifyFilled.cpp - What is read was written ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Who fills a stage fills every buffer of it, in every iteration.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pipelines.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static bool isLoop(Operation *op) {
+  return isa<ForEachWorkTileOp, ForEachKOp, scf::ForOp>(op);
+}
+
+/// Which of its stage's buffers `buffer` is.
+static unsigned getIndex(Value buffer) {
+  return cast<OpResult>(buffer).getResultNumber() - 1;
+}
+
+/// Bulk copies fill each part of each field of their stage exactly once, as
+/// the expected bytes say.
+static LogicalResult verifyLoaded(RingOp ring, Port producer) {
+  SmallVector<SmallVector<bool>> loaded(ring.getType().getNames().size());
+  for (Operation *user : producer.take->getResult(0).getUsers()) {
+    auto load = dyn_cast<TmaLoadOp>(user);
+    if (!load)
+      continue;
+    if (load->getBlock() != producer.take->getBlock())
+      return load.emitOpError(
+          "expected to be in the block that takes the stage");
+    APInt part(64, 0);
+    if (load.getMulticast()) {
+      // The other CTA's role, which is the same, loads the other part.
+      auto &parts = loaded[getIndex(load.getBuffer())];
+      if (!parts.empty())
+        return load.emitOpError("expected one load of each field, found a "
+                                "second of \"")
+               << getBufferName(load.getBuffer()) << '"';
+      parts.assign(load.getNumBoxes(), true);
+      continue;
+    }
+    if (load.getBox() && !matchPattern(load.getBox(), m_ConstantInt(&part)))
+      return load.emitOpError("expected a constant part, found another");
+    auto &parts = loaded[getIndex(load.getBuffer())];
+    if (parts.empty())
+      parts.resize(load.getNumBoxes());
+    if (static_cast<int64_t>(parts.size()) != load.getNumBoxes())
+      return load.emitOpError("expected boxes of one size in \"")
+             << getBufferName(load.getBuffer()) << "\", found "
+             << load.getMap().getType();
+    if (parts[part.getSExtValue()])
+      return load.emitOpError("expected one load of each field, found a "
+                              "second of \"")
+             << getBufferName(load.getBuffer()) << '"';
+    parts[part.getSExtValue()] = true;
+  }
+  for (auto [name, parts] : llvm::zip_equal(ring.getType().getNames(), loaded))
+    if (parts.empty() || llvm::is_contained(parts, false))
+      return producer.give->emitOpError("expected a load into ")
+             << (parts.empty() ? "field " : "every part of field ") << name
+             << " before it, found none";
+  return success();
+}
+
+/// Threads write something into each field.
+static LogicalResult verifyWritten(RingOp ring, Port producer) {
+  for (StringAttr name : ring.getType().getNames())
+    if (llvm::none_of(producer.take->getUsers(), [&](Operation *user) {
+          auto store = dyn_cast<StoreSharedOp>(user);
+          return store && getBufferName(store.getBuffer()) == name;
+        }))
+      return producer.give->emitOpError("expected a store into field ")
+             << name << " before it, found none";
+  return success();
+}
+
+/// Each accumulator is written by an MMA that always runs, or runs in loops
+/// without iterations where `publish` says that the stage is empty and the
+/// reader asks.
+static LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
+  auto publish = cast<ProducerCommitOp>(sides.producer.give);
+  Block *block = publish->getBlock();
+  for (StringAttr name : ring.getType().getNames()) {
+    MmaOp found;
+    for (Operation *user : sides.producer.take->getUsers()) {
+      auto mma = dyn_cast<MmaOp>(user);
+      if (!mma || getBufferName(mma.getD()) != name)
+        continue;
+      for (Operation *parent = mma->getParentOp();
+           parent != block->getParentOp(); parent = parent->getParentOp())
+        if (!isLoop(parent))
+          return mma.emitOpError("expected only loops between it and its "
+                                 "accumulator, found ")
+                 << parent->getName().getStringRef();
+      if (!found || mma->getBlock() == block)
+        found = mma;
+    }
+    if (!found)
+      return publish.emitOpError("expected an mma into field ")
+             << name << " before it, found none";
+    if (found->getBlock() != block && !publish.getEmpty()) {
+      InFlightDiagnostic diag = publish.emitOpError(
+          "expected `empty` to say when no mma has run, found none");
+      diag.attachNote(found.getLoc()) << "this is in a loop";
+      return diag;
+    }
+  }
+  for (Operation *user : sides.consumer.take->getUsers()) {
+    auto load = dyn_cast<LoadAccumulatorOp>(user);
+    if (!load)
+      continue;
+    if (publish.getEmpty() && !load.getEmpty())
+      return load.emitOpError("expected `empty`, because the stage may be "
+                              "published empty, found none");
+    if (failed(verifyColumns(load)))
+      return failure();
+    // PTX ISA, tcgen05.ld: all threads of a warp execute it together.
+    for (Operation *parent = load->getParentOp(); !isa<RoleOp>(parent);
+         parent = parent->getParentOp()) {
+      auto ifOp = dyn_cast<scf::IfOp>(parent);
+      if (ifOp && !isUniform(ifOp.getCondition()))
+        return load.emitOpError("expected the threads of a role to agree on "
+                                "the condition of the scf.if around it, "
+                                "found one that may depend on the thread");
+      if (!ifOp && !isLoop(parent))
+        return load.emitOpError("expected only loops and scf.if around it, "
+                                "found ")
+               << parent->getName().getStringRef();
+    }
+  }
+  return success();
+}
+
+/// Every field that is read must have been written.
+LogicalResult mxgpu::verifyFilled(RingOp ring, const Sides &sides) {
+  switch (ring.getType().getProducer()) {
+  case AsyncKind::Tma:
+    return verifyLoaded(ring, sides.producer);
+  case AsyncKind::Mma:
+    return verifyMultiplied(ring, sides);
+  case AsyncKind::Threads:
+    return verifyWritten(ring, sides.producer);
+  case AsyncKind::TmaStore:
+  case AsyncKind::Clc:
+  case AsyncKind::AtomicCounter:
+  case AsyncKind::Groups:
+  case AsyncKind::Roles:
+    break;
+  }
+  return success();
+}

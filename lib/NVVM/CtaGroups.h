@@ -1,0 +1,23 @@
+//===- CtaGroups.h - CTAs that an instruction is for ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// `.cta_group` as NVVM names it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_NVVM_CTAGROUPS_H
+#define MX_LIB_NVVM_CTAGROUPS_H
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+namespace mx::mxgpu {
+
+inline mlir::NVVM::CTAGroupKind toGroup(bool pair) {
+  return pair ? mlir::NVVM::CTAGroupKind::CTA_2
+              : mlir::NVVM::CTAGroupKind::CTA_1;
+}
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_NVVM_CTAGROUPS_H

@@ -1,0 +1,232 @@
+//===- NVVMTensorCore.cpp - Matrix instructions --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The part of NVVMBuilder that feeds tensor cores and reads what they computed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CtaGroups.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mx/NVVM/NVVMBuilder.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// tcgen05
+//===----------------------------------------------------------------------===//
+
+Value NVVMBuilder::tensorPointer(Value address) {
+  return LLVM::IntToPtrOp::create(
+      *this, LLVM::LLVMPointerType::get(getContext(), 6), address);
+}
+
+void NVVMBuilder::allocTensorMemory(Value slot, int64_t columns, bool pair) {
+  NVVM::Tcgen05AllocOp::create(*this, slot, i32(columns), toGroup(pair));
+  NVVM::Tcgen05RelinquishAllocPermitOp::create(*this, toGroup(pair));
+}
+
+void NVVMBuilder::freeTensorMemory(Value address, int64_t columns, bool pair) {
+  Value start = tensorPointer(address);
+  NVVM::Tcgen05DeallocOp::create(*this, start, i32(columns), toGroup(pair));
+}
+
+void NVVMBuilder::fenceBeforeSync() {
+  NVVM::Tcgen05FenceOp::create(*this,
+                               NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
+}
+
+void NVVMBuilder::fenceAfterSync() {
+  NVVM::Tcgen05FenceOp::create(*this,
+                               NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
+}
+
+void NVVMBuilder::copyScaleTile(Value address, Value descriptor, bool pair) {
+  NVVM::Tcgen05CpOp::create(*this, NVVM::Tcgen05CpShape::SHAPE_32x128b,
+                            toGroup(pair), NVVM::Tcgen05CpMulticast::WARPX4,
+                            NVVM::Tcgen05CpSrcFormatAttr(),
+                            tensorPointer(address), descriptor);
+}
+
+static NVVM::MMABlockScaleKind getBlockScaleKind(mx::target::MmaKind kind) {
+  using mx::target::MmaKind;
+  switch (kind) {
+  case MmaKind::MXF8F6F4:
+    return NVVM::MMABlockScaleKind::MXF8F6F4;
+  case MmaKind::MXF4:
+    return NVVM::MMABlockScaleKind::MXF4;
+  case MmaKind::MXF4NVF4:
+    return NVVM::MMABlockScaleKind::MXF4NVF4;
+  case MmaKind::F16:
+  case MmaKind::TF32:
+  case MmaKind::F8F6F4:
+  case MmaKind::I8:
+    break;
+  }
+  llvm_unreachable("the verifier lets only kinds with scales pass");
+}
+
+void NVVMBuilder::mmaBlockScaled(const mx::target::InstrDescriptor &instruction,
+                                 Value d, Value a, Value b, Value accumulate,
+                                 Value aScales, Value bScales) {
+  // The spelling .block16 or .block32, which all chips of the family have.
+  auto blockScale = instruction.blockSize == 16
+                        ? NVVM::Tcgen05MMABlockScale::BLOCK16
+                        : NVVM::Tcgen05MMABlockScale::BLOCK32;
+  Value accumulator = tensorPointer(d);
+  Value word = i32(static_cast<int32_t>(mx::target::encode(instruction)));
+  Value aScalesStart = tensorPointer(aScales);
+  Value bScalesStart = tensorPointer(bScales);
+  NVVM::Tcgen05MMABlockScaleOp::create(
+      *this, getBlockScaleKind(instruction.kind),
+      toGroup(instruction.ctaGroup == 2), blockScale,
+      NVVM::Tcgen05MMACollectorOp::DISCARD, accumulator, a, b, word, accumulate,
+      aScalesStart, bScalesStart);
+}
+
+void NVVMBuilder::commit(Value barrier, bool pair) {
+  NVVM::Tcgen05CommitOp::create(*this, barrier, maskOf(pair), toGroup(pair));
+}
+
+Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
+  auto type = VectorType::get({columns}, getI32Type());
+  Value loaded = NVVM::Tcgen05LdOp::create(
+      *this, type, /*pack=*/false, NVVM::Tcgen05LdStShape::SHAPE_32X32B,
+      tensorPointer(address), /*offset=*/Value());
+  NVVM::Tcgen05WaitOp::create(*this, NVVM::Tcgen05WaitKind::LOAD);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < columns; ++i)
+    words.push_back(LLVM::ExtractElementOp::create(*this, loaded, i32(i)));
+  Value result = LLVM::PoisonOp::create(*this, type);
+  for (auto [i, word] : llvm::enumerate(tie(words, "r")))
+    result = LLVM::InsertElementOp::create(*this, result, word, i32(i));
+  return result;
+}
+
+/// LLVM does not know that registers are filled by the wait before, and would
+/// pack or even use them between the two. An empty asm that takes and gives
+/// each register stands after the wait, since both have side effects; what
+/// follows uses its results.
+SmallVector<Value> NVVMBuilder::tie(ValueRange values, StringRef constraint) {
+  size_t count = values.size();
+  SmallVector<Type> types(values.getTypes());
+  std::string constraints;
+  for (size_t i = 0; i < count; ++i)
+    constraints += ("=" + constraint + ",").str();
+  for (size_t i = 0; i < count; ++i)
+    constraints += std::to_string(i) + (i + 1 < count ? "," : "");
+  Type type = count == 1
+                  ? types.front()
+                  : LLVM::LLVMStructType::getLiteral(getContext(), types);
+  Value tied = LLVM::InlineAsmOp::create(*this, type, values, "", constraints,
+                                         /*has_side_effects=*/true,
+                                         /*is_align_stack=*/false,
+                                         LLVM::TailCallKind::None,
+                                         /*asm_dialect=*/LLVM::AsmDialectAttr(),
+                                         /*operand_attrs=*/ArrayAttr())
+                   .getRes();
+  if (count == 1)
+    return {tied};
+  SmallVector<Value> results;
+  for (int64_t i = 0, e = count; i < e; ++i)
+    results.push_back(
+        LLVM::ExtractValueOp::create(*this, tied, ArrayRef<int64_t>{i}));
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+void NVVMBuilder::fenceWarpgroup() { NVVM::WgmmaFenceAlignedOp::create(*this); }
+
+void NVVMBuilder::commitWarpgroup() {
+  NVVM::WgmmaGroupSyncAlignedOp::create(*this);
+}
+
+static NVVM::WGMMATypes getWgmmaType(mx::target::MmaType type) {
+  switch (type) {
+  case mx::target::MmaType::F16:
+    return NVVM::WGMMATypes::f16;
+  case mx::target::MmaType::BF16:
+    return NVVM::WGMMATypes::bf16;
+  case mx::target::MmaType::TF32:
+    return NVVM::WGMMATypes::tf32;
+  case mx::target::MmaType::E4M3:
+    return NVVM::WGMMATypes::e4m3;
+  case mx::target::MmaType::E5M2:
+    return NVVM::WGMMATypes::e5m2;
+  case mx::target::MmaType::E2M3:
+  case mx::target::MmaType::E3M2:
+  case mx::target::MmaType::E2M1:
+  case mx::target::MmaType::U8:
+  case mx::target::MmaType::S8:
+    break;
+  }
+  llvm_unreachable("the verifier lets only types of wgmma pass");
+}
+
+/// The elements of a vector of f32.
+static SmallVector<Value> getElements(NVVMBuilder &builder, Value vector) {
+  SmallVector<Value> elements;
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
+  for (int64_t i = 0; i < count; ++i)
+    elements.push_back(
+        LLVM::ExtractElementOp::create(builder, vector, builder.i32(i)));
+  return elements;
+}
+
+static Value makeVector(NVVMBuilder &builder, ValueRange elements) {
+  auto type = VectorType::get({static_cast<int64_t>(elements.size())},
+                              elements.front().getType());
+  Value vector = LLVM::PoisonOp::create(builder, type);
+  for (auto [i, element] : llvm::enumerate(elements))
+    vector =
+        LLVM::InsertElementOp::create(builder, vector, element, builder.i32(i));
+  return vector;
+}
+
+Value NVVMBuilder::mmaWarpgroup(const WgmmaShape &shape, Value sums,
+                                ArrayRef<std::pair<Value, Value>> steps) {
+  SmallVector<Value> registers = getElements(*this, sums);
+  SmallVector<Type> types(registers.size(), getF32Type());
+  Type type = LLVM::LLVMStructType::getLiteral(getContext(), types);
+  Value inOut = LLVM::PoisonOp::create(*this, type);
+  for (auto [i, value] : llvm::enumerate(registers))
+    inOut = LLVM::InsertValueOp::create(*this, inOut, value,
+                                        ArrayRef<int64_t>{int64_t(i)});
+  for (auto [a, b] : steps)
+    inOut = NVVM::WgmmaMmaAsyncOp::create(
+        *this, type, inOut, a, b,
+        NVVM::MMAShapeAttr::get(getContext(), shape.m, shape.n, shape.k),
+        getWgmmaType(shape.a), getWgmmaType(shape.b), NVVM::WGMMATypes::f32,
+        NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one,
+        NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row, NVVM::MMALayout::col,
+        /*satfinite=*/NVVM::MMAIntOverflowAttr());
+  SmallVector<Value> results;
+  for (int64_t i = 0, e = registers.size(); i < e; ++i)
+    results.push_back(
+        LLVM::ExtractValueOp::create(*this, inOut, ArrayRef<int64_t>{i}));
+  return makeVector(*this, results);
+}
+
+Value NVVMBuilder::waitWarpgroup(Value sums, int64_t pending) {
+  NVVM::WgmmaWaitGroupSyncOp::create(*this, pending);
+  return makeVector(*this, tie(getElements(*this, sums), "f"));
+}
+
+Value NVVMBuilder::matrixDescriptor(uint64_t word, Value pointer) {
+  // Descriptors hold 18 bits of an address. Addresses of a CTA's memory stay
+  // below that, so that sums do not carry into other fields.
+  auto [start, bytes] = splitOffset(pointer);
+  Value address = LLVM::PtrToIntOp::create(*this, getI64Type(), start);
+  Value inCta = arith::AndIOp::create(*this, address,
+                                      i64(mx::target::kDescriptorAddressMask));
+  Value units = arith::ShRUIOp::create(
+      *this, inCta, i64(llvm::Log2_32(mx::target::kDescriptorUnit)));
+  return add(units, i64(word + bytes / mx::target::kDescriptorUnit));
+}

@@ -1,0 +1,51 @@
+//===- MmaFamilies.cpp - what each family of MMAs takes and gives ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The table. A family has one row, and chips name it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Target/MmaFamilies.h"
+
+using namespace mx::target;
+
+namespace {
+
+constexpr MmaFamilyInfo kFamilies[] = {
+    {MmaFamily::Wgmma, "wgmma.mma_async", kWarpGroupSize,
+     MmaPlace::SharedMemory, MmaPlace::None, MmaPlace::Registers,
+     MmaCompletion::WaitGroup},
+    {MmaFamily::Tcgen05, "tcgen05.mma.block_scale", 1, MmaPlace::SharedMemory,
+     MmaPlace::TensorMemory, MmaPlace::TensorMemory, MmaCompletion::Commit},
+    {MmaFamily::MmaSync, "mma.sync.block_scale", kWarpSize, MmaPlace::Registers,
+     MmaPlace::Registers, MmaPlace::Registers, MmaCompletion::Synchronous},
+};
+
+constexpr const char *kPlaces[] = {"none", "shared memory", "tensor memory",
+                                   "registers"};
+constexpr const char *kCompletions[] = {"commit", "wait group", "synchronous"};
+
+} // namespace
+
+Table<MmaFamilyInfo> mx::target::getMmaFamilies() { return kFamilies; }
+
+const MmaFamilyInfo &mx::target::getInfo(MmaFamily family) {
+  return kFamilies[unsigned(family)];
+}
+
+const char *mx::target::getName(MmaPlace place) {
+  return kPlaces[unsigned(place)];
+}
+
+const char *mx::target::getName(MmaCompletion completion) {
+  return kCompletions[unsigned(completion)];
+}
+
+std::string mx::target::checkMmaFamily(const TargetInfo &target,
+                                       MmaFamily family) {
+  if (target.mmaFamily == family)
+    return {};
+  return "chip '" + std::string(target.chip) + "' has no " +
+         getInfo(family).name + ": it has " + getInfo(target.mmaFamily).name;
+}

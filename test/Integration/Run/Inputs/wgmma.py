@@ -1,0 +1,77 @@
+"""Runs the program of wgmma.mlir and compares each element with float64.
+
+    wgmma.py PROGRAM [--device sim|cuda|cuda:N] [--save FILE.npz] [--same-as FILE.npz]
+
+--save keeps the results, --same-as wants those bits: the order of sums is that of the
+tensor core in both, so that a GPU and the simulator agree."""
+
+import argparse
+import sys
+
+import mx
+import numpy as np
+
+# Whole tiles of 64 x 128, parts of them, one step of K, a part of one, more steps
+# than the ring has stages, more tiles than multiprocessors of the simulator.
+SHAPES = [(64, 128, 64), (70, 200, 136), (200, 264, 320), (1, 4, 8), (33, 516, 904),
+          (640, 1032, 64)]
+
+
+def make(rng, shape):
+    """The bits of bf16 over several binades, with signed zeros."""
+    x = rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)
+    x[rng.random(shape) < 0.05] = -0.0
+    return (x.astype(np.float32).view("u4") >> 16).astype("u2")
+
+
+def widen(bits):
+    return (bits.astype("u4") << 16).view(np.float32).astype(np.float64)
+
+
+def bound(a, b, extra):
+    """DESIGN's bound for sums of wgmma: each step of 16 products is added exactly but
+    for a truncation of the largest exponent's 25 bits (MMA-Sim), in k / 16 steps."""
+    steps = a.shape[1] / 16 + 2
+    return steps * 2.0**-22 * (np.abs(a) @ np.abs(b).T + np.abs(extra)) + 1e-30
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program")
+    parser.add_argument("--device", default="sim")
+    parser.add_argument("--save")
+    parser.add_argument("--same-as")
+    options = parser.parse_args()
+    mx.set_device(options.device)
+    rng = np.random.default_rng(7)
+    known = np.load(options.same_as) if options.same_as else {}
+    results, wrong, elements = {}, 0, 0
+    with mx.Program(options.program) as program:
+        for m, n, k in SHAPES:
+            a, b = make(rng, (m, k)), make(rng, (n, k))
+            bias = rng.standard_normal(n).astype(np.float32)
+            # Every element must be written.
+            untouched = np.full((m, n), np.nan, np.float32)
+            for entry, arguments, extra in (("direct", [a, b, bias, untouched], bias),
+                                            ("staged", [a, b, untouched], 0.0)):
+                c, = program[entry](*arguments)
+                wide, high = widen(a), widen(b)
+                off = np.abs(c - (wide @ high.T + extra))
+                bad = ~(off <= bound(wide, high, extra))
+                name = f"{entry} {m}x{n}x{k}"
+                results[name] = c
+                if name in known:
+                    bad |= known[name].view("u4") != c.view("u4")
+                wrong += int(bad.sum())
+                elements += c.size
+                if bad.any():
+                    i = tuple(np.argwhere(bad)[0])
+                    print(f"{name}: {bad.sum()} wrong, first at {i}: {c[i]}, off by {off[i]}")
+    if options.save:
+        np.savez(options.save, **results)
+    print(f"{options.device}: {len(results)} products, {elements} elements, {wrong} wrong")
+    return wrong != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
