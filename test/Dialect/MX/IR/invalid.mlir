@@ -27,7 +27,7 @@ func.func private @scale_layout_c4(tensor<2x128x4xf8E8M0FNU, #mx.scale_layout<sf
 func.func private @scale_layout_c5(tensor<128x4xf32, #mx.scale_layout<sf_128x4>>)
 
 // -----
-// expected-error @below {{expected one of [linear, sf_128x4] for physical arrangement of the scales of a tensor, got: swizzled}}
+// expected-error @below {{expected one of [linear, sf_128x4] for physical layout of the scales of a tensor, got: swizzled}}
 func.func private @scale_layout_syntax(tensor<128x4xf8E8M0FNU, #mx.scale_layout<swizzled>>)
 
 // -----
