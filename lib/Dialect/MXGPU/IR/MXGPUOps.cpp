@@ -345,7 +345,8 @@ LogicalResult TileSchedulerOp::verify() {
     return emitOpError("expected splits and split_step together");
   if (getNumSplits() > kMaxStages)
     return emitOpError("expected at most ")
-           << kMaxStages << " parts of the reduction, found " << getNumSplits();
+           << kMaxStages << " splits of the reduction, found "
+           << getNumSplits();
   if (Value units = getUnits()) {
     if (!units.getDefiningOp<RingOp>())
       return emitOpError("expected a ring made in the kernel");

@@ -118,8 +118,8 @@ void RasterAttr::print(AsmPrinter &printer) const {
 LogicalResult RasterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  RasterOrder, int64_t group) {
   if (group < 1 || group > kMaxRasterGroup)
-    return emitError() << "expected group_m of 1 to " << kMaxRasterGroup
-                       << " rows of tiles, found " << group;
+    return emitError() << "expected group_m(n) with n from 1 to "
+                       << kMaxRasterGroup << ", found " << group;
   return success();
 }
 
@@ -235,7 +235,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     if (parser.parseKeyword(&name))
       return failure();
     if (!seen.insert(name).second)
-      return parser.emitError(loc, "expected each part once, found '")
+      return parser.emitError(loc, "expected each field once, found '")
              << name << "' twice";
     return parseField(parser, name, loc, fields);
   };
@@ -369,7 +369,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << stages;
   for (auto [value, name] : {std::pair(accumulators, "accumulators"),
                              std::pair(scaleStages, "scale stages"),
-                             std::pair(splitK, "parts of the reduction"),
+                             std::pair(splitK, "splits of the reduction"),
                              std::pair(staging, "staging buffers")})
     if (value < 1 || value > kMaxStages)
       return emitError() << "expected 1 to " << kMaxStages << ' ' << name

@@ -373,7 +373,7 @@ void RingType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// Bytes by which a producer tells of a unit of work; 0 for others. Of cluster
+/// Bytes by which a producer tells of a work tile; 0 for others. Of cluster
 /// launch control an answer (PTX ISA, clusterlaunchcontrol.try_cancel), else
 /// one access of a thread, or two.
 static int64_t getUnitBytes(AsyncKind producer) {

@@ -147,9 +147,10 @@ static LogicalResult verifyParts(ProducerAcquireOp acquire) {
       if (store.getBuffer().getDefiningOp() != acquire || !getCopied(store) ||
           found.insert({store.getBuffer(), *getCopied(store)}).second)
         return success();
-      return store.emitOpError("expected one copy of each part, found part ")
+      return store.emitOpError(
+                 "expected each part to be copied once, found part ")
              << *getCopied(store) << " of \""
-             << getBufferName(store.getBuffer()) << "\" a second time";
+             << getBufferName(store.getBuffer()) << "\" copied twice";
     };
     if (auto store = dyn_cast<TmaStoreOp>(op); store && failed(check(store)))
       return failure();

@@ -218,7 +218,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), 
 
 // -----
 
-// expected-error @below {{expected each part once, found 'stages' twice}}
+// expected-error @below {{expected each field once, found 'stages' twice}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, stages = 4>
 
 // -----
@@ -238,12 +238,12 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), 
 
 // -----
 
-// expected-error @below {{expected group_m of 1 to 1048576 rows of tiles, found 0}}
+// expected-error @below {{expected group_m(n) with n from 1 to 1048576, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], raster = group_m(0)>
 
 // -----
 
-// expected-error @below {{expected 1 to 1024 parts of the reduction, found 0}}
+// expected-error @below {{expected 1 to 1024 splits of the reduction, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], split_k = 0>
 
 // -----

@@ -2,7 +2,7 @@
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected at most 1024 parts of the reduction, found 1025}}
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected at most 1024 splits of the reduction, found 1025}}
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] split(1025 step 128) of(%n, %n, %n)
     mxgpu.role @role warps(1) {
     }

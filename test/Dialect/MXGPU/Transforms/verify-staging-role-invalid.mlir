@@ -200,7 +200,7 @@ gpu.module @kernels {
       mxgpu.tma_store %s_q box(0) to %map[%i, %i] : !q, !map
       mxgpu.tma_store %s_q box(2) to %map[%i, %i] : !q, !map
       mxgpu.tma_store %s_q box(1) to %map[%i, %i] : !q, !map
-      // expected-error @below {{'mxgpu.tma_store' op expected one copy of each part, found part 2 of "q" a second time}}
+      // expected-error @below {{'mxgpu.tma_store' op expected each part to be copied once, found part 2 of "q" copied twice}}
       mxgpu.tma_store %s_q box(2) to %map[%i, %i] : !q, !map
       mxgpu.producer_commit %s : !stage
     }
