@@ -107,11 +107,13 @@ verifyDimension(function_ref<InFlightDiagnostic()> emitError,
   int64_t step = 1;
   for (const FragmentDigit &digit : digits) {
     int64_t found = digit.rows + digit.columns;
+    // fragment_layout C5
     if (found != step)
       return emitError() << "expected a digit with a step of " << step << ' '
                          << name << ", so that each is held once, found "
                          << found;
     bool isLast = &digit == &digits.back();
+    // fragment_layout C6
     if (!isLast && !llvm::isPowerOf2_64(digit.size))
       return emitError() << "expected digits of a power of two values below "
                             "the highest of "
@@ -130,11 +132,15 @@ FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
         std::tuple(values, kMaxValues, "values")}) {
     int64_t count = 1;
     for (const FragmentDigit &digit : digits) {
+      // fragment_layout C1
+      // fragment_layout C2
       if (digit.size < 1 || digit.rows < 0 || digit.columns < 0)
         return emitError() << "expected " << name << " of 1 or more digits of "
                            << "at least 1, with steps above 0, found "
                            << digit.size;
       count = digit.size > most ? most + 1 : count * digit.size;
+      // fragment_layout C3
+      // fragment_layout C4
       if (count > most || digits.size() > kMaxDigits)
         return emitError() << "expected at most " << most << ' ' << name
                            << ", found more";
@@ -272,11 +278,13 @@ void FragmentType::print(AsmPrinter &printer) const {
 LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> shape, Type element,
                                    FragmentLayoutAttr layout) {
+  // fragment C1
   if (!element.isIntOrFloat())
     return emitError() << "expected elements of an integer or float type, "
                           "found "
                        << element;
   auto [rows, columns] = layout.getShape();
+  // fragment C2
   if (shape != ArrayRef<int64_t>{rows, columns})
     return emitError() << "expected the " << rows << "x" << columns
                        << " elements of its layout, found a shape of " << shape;
