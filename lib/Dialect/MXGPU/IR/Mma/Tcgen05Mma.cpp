@@ -18,7 +18,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// The kinds have their numbers in Target.
 static target::MmaKind toTarget(MmaKind kind) {
+  static_assert(int(MmaKind::MXF8F6F4) == int(target::MmaKind::MXF8F6F4) &&
+                int(MmaKind::MXF4) == int(target::MmaKind::MXF4) &&
+                int(MmaKind::MXF4NVF4) == int(target::MmaKind::MXF4NVF4));
   return static_cast<target::MmaKind>(kind);
 }
 
