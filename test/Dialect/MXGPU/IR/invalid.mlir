@@ -2271,3 +2271,129 @@ func.func @f(%x: memref<4x64xf32>, %n: index, %p: i1, %v: vector<2x4xf32>) {
   mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<2x4xf32>, memref<4x64xf32>
   return
 }
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E4M3FN>, sfb: smem<512xf8E4M3FN>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<512xf8E4M3FN>>
+!sfb = !mxgpu.buffer<smem<512xf8E4M3FN>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) elected {
+      %t, %d = mxgpu.producer_acquire %acc : !acc
+      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128, f8E4M3FN>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128, f8E4M3FN>
+      // tcgen05_mma C11
+      // expected-error @below {{'mxgpu.mma' op expected scales of kind::mxf8f6f4 to be one of 32 x ue8m0, found 32 x ue4m3 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128, f8E4M3FN>, !mxgpu.scales<128, f8E4M3FN>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) elected {
+      %t, %d = mxgpu.producer_acquire %acc : !acc
+      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // tcgen05_mma C12
+      // expected-error @below {{'mxgpu.mma' op expected an offset only where rows of b fill a tile of 128 by half, found 128 rows}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) b_offset(%n) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<192x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<1024xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<192x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<1024xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x192xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x192xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) elected {
+      %c32 = arith.constant 32 : index
+      %t, %d = mxgpu.producer_acquire %acc : !acc
+      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<256>
+      // tcgen05_mma C13
+      // expected-error @below {{'mxgpu.mma' op expected an offset of 0 or 64 rows, found 32}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 192> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<256>) b_offset(%c32) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E4M3FN>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<512xf8E4M3FN>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) elected {
+      %t, %d = mxgpu.producer_acquire %acc : !acc
+      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128, f8E4M3FN>
+      // tcgen05_mma C15
+      // expected-error @below {{'mxgpu.mma' op expected scales of a and b of one type, found 'f8E8M0FNU' and 'f8E4M3FN'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128, f8E4M3FN>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<1024xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) elected {
+      %t, %d = mxgpu.producer_acquire %acc : !acc
+      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128x2>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // tcgen05_mma C16
+      // expected-error @below {{'mxgpu.mma' op expected scales for 128 elements of the reduction of a, found those of 256}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128x2>, !mxgpu.scales<128>) into %d : !a, !b, !d
+    }
+  }
+}
