@@ -9,6 +9,7 @@
 
 #include "mx/Target/Wgmma.h"
 #include "Operands.h"
+#include "mlir/IR/Matchers.h"
 #include "mx/Target/Descriptors.h"
 
 using namespace mlir;
@@ -97,6 +98,14 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
     return op.emitOpError("expected ")
            << target::kWgmmaM << " rows of a, or a multiple of them and a row "
            << "where they begin, found " << rows;
+  IntegerAttr first;
+  // wgmma C10
+  if (op.getARow() && matchPattern(op.getARow(), m_Constant(&first)) &&
+      (first.getInt() < 0 || first.getInt() >= rows ||
+       first.getInt() % target::kWgmmaM))
+    return op.emitOpError("expected a row of a that is a multiple of ")
+           << target::kWgmmaM << " below " << rows << ", found "
+           << first.getInt();
   auto sums = cast<FragmentType>(op.getD().getType());
   FragmentType expected =
       op.getKind().getSumType(Float32Type::get(getContext()), getN());
